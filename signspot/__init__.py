@@ -1,0 +1,1 @@
+"""Finds signs in signing video."""

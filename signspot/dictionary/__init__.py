@@ -1,0 +1,1 @@
+"""Words and their exemplars, from folders, tables and public dictionaries."""

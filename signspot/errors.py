@@ -1,0 +1,110 @@
+"""Every mistake that a user can make, as one tree; a message says what, with which value, and what to do.
+
+SignspotError
+├── VideoError               a video cannot be read
+│   ├── NotAVideoError       it is no video, or holds no picture
+│   └── EmptyVideoError      it holds no frame, or none in the segment asked for
+├── LandmarksError           landmarks cannot be used
+│   ├── NoPersonError        nobody is in view
+│   └── NoHandsError         no hand is ever seen
+├── DictionaryError          a dictionary cannot be opened or built
+│   └── UnknownWordError     a word is not in it (also a KeyError)
+├── CheckpointError          weights cannot be loaded
+│   └── UnsafeFileError      a file asks to run code: refused
+├── TrackError               embeddings cannot be used
+│   └── EncoderMismatchError they were made by another encoder
+├── FormatError              a file is not what its name says
+├── OutputError              a result cannot be written
+├── DownloadError            a file cannot be fetched
+├── OptionsError             a value is out of range (also a ValueError)
+└── MissingExtraError        an optional dependency is not installed
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class SignspotError(Exception):
+    """Base of all errors that signspot raises for a user's mistake or an unusable file."""
+
+
+class VideoError(SignspotError):
+    """A video cannot be read."""
+
+
+class NotAVideoError(VideoError):
+    """A file is no video, or it holds no picture stream."""
+
+
+class EmptyVideoError(VideoError):
+    """A video holds no frame, or none in the segment that was asked for."""
+
+
+class LandmarksError(SignspotError):
+    """Landmarks cannot be used."""
+
+
+class NoPersonError(LandmarksError):
+    """Nobody is in view."""
+
+
+class NoHandsError(LandmarksError):
+    """No hand is ever seen."""
+
+
+class DictionaryError(SignspotError):
+    """A dictionary cannot be opened or built."""
+
+
+class UnknownWordError(DictionaryError, KeyError):
+    """A word is not in the dictionary."""
+
+    def __init__(self, word: str, words: Iterable[str]):
+        known = list(words)
+        near = get_close_matches(word, known, n=1, cutoff=0.6)
+        hint = f" Did you mean '{near[0]}'?" if near else " See the words with: signspot dictionary info"
+        self.word = word
+        self.message = f"no word '{word}' in this dictionary ({len(known):,} words).{hint}"
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class CheckpointError(SignspotError):
+    """Weights cannot be loaded."""
+
+
+class UnsafeFileError(CheckpointError, DictionaryError):
+    """A file asks to run code when it is read; it was refused and nothing was run."""
+
+
+class TrackError(SignspotError):
+    """Embeddings cannot be used."""
+
+
+class EncoderMismatchError(TrackError):
+    """A track or an exemplar was embedded by another encoder."""
+
+
+class FormatError(SignspotError):
+    """A file is not in the format that its name or content promises."""
+
+
+class OutputError(SignspotError):
+    """A result cannot be written."""
+
+
+class DownloadError(SignspotError):
+    """A file cannot be fetched."""
+
+
+class OptionsError(SignspotError, ValueError):
+    """An option has a value that is not allowed."""
+
+
+class MissingExtraError(SignspotError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str):
+        super().__init__(f"{purpose} needs {package}. Install it with: pip install 'signspot[{extra}]'")

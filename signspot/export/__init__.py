@@ -1,0 +1,1 @@
+"""Spottings to and from the files of other tools."""

@@ -1,0 +1,1 @@
+"""From pixels to body, hand and face points, and to what an encoder sees of them."""

@@ -1,0 +1,1 @@
+"""Spottings made visible: plot, video, report."""

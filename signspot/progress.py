@@ -1,0 +1,14 @@
+"""How long work reports that it advances: the library calls, the command line draws."""
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Called with how much is done and, where it is known, how much there is."""
+
+    def __call__(self, done: int, total: int | None) -> None:
+        """Report progress; raising here stops the work."""
+
+
+def silent(done: int, total: int | None) -> None:
+    """Report to nobody."""

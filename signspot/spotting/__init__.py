@@ -1,0 +1,1 @@
+"""From a video to spottings: embed, compare, find peaks."""

@@ -1,0 +1,1 @@
+"""Frames in and out: from a path to pixels with times, and back."""

@@ -1,0 +1,1 @@
+"""A seeded, fully known world of signing: the corpus that everyone has."""
