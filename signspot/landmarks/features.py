@@ -1,0 +1,199 @@
+"""What a landmark encoder sees: points relative to the signer's own shoulders, the same for every camera.
+
+Frames are expected at the encoder's rate (25 a second; see `Landmarks.resampled`). Everything is local in
+time: a frame's features depend on the frames within `CONTEXT` of it and on nothing else. So it does not matter
+how a video is cut into chunks, and what comes a second later changes nothing.
+"""
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from signspot.landmarks.landmarks import HAND_POINTS, MIRRORED_BODY_POINTS, MIRRORED_FACE_POINT, Landmarks
+
+Features = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+BODY_JOINTS = (0, 11, 12, 13, 14, 15, 16)  # nose, shoulders, elbows, wrists; left before right
+FACE_JOINTS = (
+    *(61, 291, 0, 17, 37, 267, 84, 314, 13, 14, 78, 308),  # lips: corners, outer above and below, inner
+    *(105, 334, 33, 263, 234, 454, 152, 10),  # brows, outer eye corners, cheeks, chin, forehead
+)
+LEFT_HAND = slice(len(BODY_JOINTS), len(BODY_JOINTS) + HAND_POINTS)
+RIGHT_HAND = slice(LEFT_HAND.stop, LEFT_HAND.stop + HAND_POINTS)
+FACE = slice(RIGHT_HAND.stop, RIGHT_HAND.stop + len(FACE_JOINTS))
+JOINTS: int = FACE.stop  # 69
+CHANNELS = 4  # x, y, z in shoulder widths, and seen: 1 or 0
+
+CONTEXT = 25  # frames on either side that a frame's features depend on: the scale's window, 1 s
+CENTRE_FRAMES = 5  # frames on either side over which the centre is smoothed: 0.2 s
+GAP_FRAMES = 5  # longest gap that is filled: 0.2 s
+VISIBLE = 0.3  # a body point is seen from this visibility on
+BODY_DEPTH = 0.27  # MediaPipe stretches body depth: its world landmarks' z over its image z, on LSA64
+NARROWEST = 0.02  # a shoulder width below this share of the image's height is no measure
+FARTHEST = 4.0  # shoulder widths; a point beyond is a mistake of the estimator, and is cut
+
+_LEFT_SHOULDER, _RIGHT_SHOULDER = 1, 2
+
+
+class FeatureStream:
+    """Makes features of a video whose landmarks arrive in chunks, in bounded memory.
+
+    The features of a frame come out once `CONTEXT` more frames are known, or at the end.
+    """
+
+    def __init__(self) -> None:
+        self._points: Features = np.empty((0, JOINTS, 3), dtype=np.float32)
+        self._past = 0  # frames at the head of `_points` that are out already
+
+    def push(self, chunk: Landmarks) -> Features:
+        """Take the next frames; give the (n, J, C) features that are settled by now, n ≥ 0."""
+        self._points = np.concatenate([self._points, _select(chunk)])
+        return self._release(len(self._points) - CONTEXT)
+
+    def finish(self) -> Features:
+        """Give the (n, J, C) features of the frames that are left."""
+        rest = self._release(len(self._points))
+        self._points, self._past = self._points[:0], 0
+        return rest
+
+    def _release(self, end: int) -> Features:
+        if end <= self._past:
+            return np.empty((0, JOINTS, CHANNELS), dtype=np.float32)
+        ready = _normalise(self._points)[self._past : end]
+        start = max(0, end - CONTEXT)
+        self._points, self._past = self._points[start:], end - start
+        return ready
+
+
+def features(landmarks: Landmarks, *, mirror: bool = False) -> Features:
+    """Relate a signer's points to the shoulders.
+
+    x, y and z are in shoulder widths from the middle of the shoulders (x to the right of the image, y down),
+    with the image's aspect undone; a size that is not known counts as square. The centre is the median over
+    ±0.2 s, so that the shoulders' jitter does not shake the hands; the width is the median over ±1 s. Where
+    the shoulders are hidden, the nearest within 1 s stand in. A hand's z is relative to its wrist, a face's
+    to the head, a body point's to the shoulders, scaled by `BODY_DEPTH`. Gaps up to
+    0.2 s are filled linearly.
+
+    Args:
+        landmarks: T frames at 25 a second.
+        mirror: as if the video were mirrored, for left-handed signers.
+
+    Returns:
+        (T, J, C) x, y, z, seen; zeros where a point is not seen.
+    """
+    made = _normalise(_select(landmarks))
+    return mirror_features(made) if mirror else made
+
+
+def mirror_features(x: Features) -> Features:
+    """Mirror (..., J, C) features: left and right change places and x its sign."""
+    mirrored = x[..., MIRRORED_JOINTS, :]
+    mirrored[..., 0] = 0.0 - mirrored[..., 0]  # not -x: an unseen 0 stays +0
+    return mirrored
+
+
+def _mirrored_joints() -> NDArray[np.intp]:
+    body = [BODY_JOINTS.index(MIRRORED_BODY_POINTS[point]) for point in BODY_JOINTS]
+    hands = [*range(RIGHT_HAND.start, RIGHT_HAND.stop), *range(LEFT_HAND.start, LEFT_HAND.stop)]
+    face = [FACE.start + FACE_JOINTS.index(MIRRORED_FACE_POINT[point]) for point in FACE_JOINTS]
+    return np.array(body + hands + face)
+
+
+MIRRORED_JOINTS = _mirrored_joints()
+
+
+def _select(landmarks: Landmarks) -> Features:
+    """Pick (T, J, 3) x, y, z of our joints in image heights, NaN where not seen."""
+    points = np.full((len(landmarks), JOINTS, 3), np.nan, dtype=np.float32)
+    body = landmarks.body[:, BODY_JOINTS]
+    points[:, : len(BODY_JOINTS)] = np.where(body[..., 3:] >= VISIBLE, body[..., :3], np.nan)
+    points[:, LEFT_HAND] = landmarks.left_hand
+    points[:, RIGHT_HAND] = landmarks.right_hand
+    place = {point: index for index, point in enumerate(landmarks.face_points)}
+    known = [(joint, place[point]) for joint, point in enumerate(FACE_JOINTS, FACE.start) if point in place]
+    if known:
+        joints, sources = map(list, zip(*known, strict=True))
+        points[:, joints] = landmarks.face[:, sources]
+    points[~np.isfinite(points).all(axis=-1)] = np.nan
+    points[..., [0, 2]] *= np.float32(landmarks.aspect)
+    return points
+
+
+def _normalise(points: Features) -> Features:
+    """Turn (T, J, 3) points in image heights into (T, J, C) features."""
+    out = np.zeros((*points.shape[:2], CHANNELS), dtype=np.float32)
+    if not len(points):
+        return out
+    centre, width = _shoulder_frame(points)
+    filled = _fill_gaps(points)
+    filled[..., :2] -= centre[:, None, :2]
+    filled[:, : len(BODY_JOINTS), 2] -= centre[:, None, 2]
+    filled[:, : len(BODY_JOINTS), 2] *= np.float32(BODY_DEPTH)
+    filled /= width[:, None, None]
+    seen = np.isfinite(filled[..., 0])
+    np.clip(filled, -FARTHEST, FARTHEST, out=filled)
+    np.copyto(out[..., :3], filled, where=seen[..., None])
+    out[..., 3] = seen
+    return out
+
+
+def _shoulder_frame(points: Features) -> tuple[Features, Features]:
+    """Find the (T, 3) middle of the shoulders and their (T,) width around every frame; NaN where unknown."""
+    left, right = points[:, _LEFT_SHOULDER], points[:, _RIGHT_SHOULDER]
+    across = left - right
+    width = np.sqrt(across[:, 0] * across[:, 0] + across[:, 1] * across[:, 1])
+    usable = width >= NARROWEST
+    width = _local_median(np.where(usable, width, np.float32(np.nan))[:, None], CONTEXT)[:, 0]
+    middle = np.where(usable[:, None], (left + right) * np.float32(0.5), np.float32(np.nan))
+    return _nearest(_local_median(middle, CENTRE_FRAMES), CONTEXT - CENTRE_FRAMES), width
+
+
+def _local_median(values: Features, reach: int) -> Features:
+    """Take the median of (T, K) values over ±`reach` frames, leaving NaN out; NaN where nothing is left."""
+    blank = np.full((reach, values.shape[1]), np.nan, dtype=values.dtype)
+    around = sliding_window_view(np.concatenate([blank, values, blank]), 2 * reach + 1, axis=0)
+    ordered = np.sort(around, axis=-1)  # NaN comes last
+    count = np.isfinite(ordered).sum(axis=-1)[..., None]
+    low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis=-1)
+    high = np.take_along_axis(ordered, count // 2, axis=-1)
+    return np.asarray(((low + high) * np.float32(0.5))[..., 0])
+
+
+def _nearest(values: Features, reach: int) -> Features:
+    """Fill NaN rows of (T, K) values from the nearest other row within `reach`; the earlier one of two."""
+    seen: Mask = np.asarray(np.isfinite(values).all(axis=1))
+    if seen.all():
+        return values
+    before, after = _neighbours(seen)
+    index = np.arange(len(values))
+    source = np.where(index - before <= after - index, before, after)
+    near = (np.abs(source - index) <= reach) & (source >= 0) & (source < len(values))
+    filled = np.full_like(values, np.nan)
+    filled[near] = values[source[near]]
+    return filled
+
+
+def _fill_gaps(points: Features) -> Features:
+    """Bridge runs of up to `GAP_FRAMES` unseen frames in (T, J, 3) points by a straight line, in a copy."""
+    filled = points.copy()
+    seen = np.isfinite(points[..., 0])
+    before, after = _neighbours(seen)
+    frame, joint = np.nonzero(
+        ~seen & (before >= 0) & (after < len(points)) & (after - before <= GAP_FRAMES + 1)
+    )
+    start, end = before[frame, joint], after[frame, joint]
+    share = ((frame - start) / (end - start)).astype(np.float32)[:, None]
+    here, there = points[start, joint], points[end, joint]
+    filled[frame, joint] = here + share * (there - here)
+    return filled
+
+
+def _neighbours(seen: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the last seen frame up to every place in (T, ...) and the first from it on; far off if none."""
+    far = 4 * CONTEXT + len(seen)
+    index = np.arange(len(seen)).reshape(-1, *(1,) * (seen.ndim - 1))
+    before = np.maximum.accumulate(np.where(seen, index, -far), axis=0)
+    after = np.minimum.accumulate(np.where(seen, index, far)[::-1], axis=0)[::-1]
+    return before, after

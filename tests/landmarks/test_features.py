@@ -1,0 +1,200 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signspot.landmarks.features import (
+    CHANNELS,
+    CONTEXT,
+    FACE,
+    JOINTS,
+    LEFT_HAND,
+    RIGHT_HAND,
+    FeatureStream,
+    features,
+    mirror_features,
+)
+from signspot.landmarks.landmarks import Landmarks, concatenate
+
+
+def replaced(landmarks: Landmarks, **parts) -> Landmarks:
+    names = ("body", "left_hand", "right_hand", "face", "times", "size", "face_points")
+    return Landmarks(**({name: getattr(landmarks, name) for name in names} | parts))
+
+
+def still(frames: int, size=(200, 100)) -> Landmarks:
+    """Shoulders at (60, 50) and (40, 50) of a 200 x 100 image: 20 pixels wide, the middle at (50, 50)."""
+    body = np.full((frames, 33, 4), 0.5, dtype=np.float32)
+    body[:, 11] = [0.3, 0.5, -0.1, 1]
+    body[:, 12] = [0.2, 0.5, -0.1, 1]
+    body[:, 15] = [0.35, 0.7, -0.3, 1]
+    nothing = np.full((frames, 21, 3), np.nan)
+    right = np.tile(np.float32([0.25, 0.4, -0.02]), (frames, 21, 1))
+    return Landmarks(body, nothing, right, np.full((frames, 60, 3), np.nan), np.arange(frames) / 25, size)
+
+
+def test_shape_and_counts():
+    made = features(still(7))
+    assert made.shape == (7, JOINTS, CHANNELS) == (7, 69, 4)
+    assert made.dtype == np.float32
+
+
+def test_values_worked_by_hand():
+    made = features(still(3))
+    # The left shoulder is 10 pixels to the right of the middle; a shoulder width is 20 pixels.
+    np.testing.assert_allclose(made[1, 1], [0.5, 0, 0, 1], atol=1e-6)
+    # The left wrist: 20 pixels right, 20 down, 0.2 widths of 200 pixels nearer, stretched by MediaPipe.
+    np.testing.assert_allclose(made[1, 5], [1, 1, -2 * 0.27, 1], atol=1e-6)
+    # The right hand: in the middle, 10 pixels up; its depth is its own.
+    np.testing.assert_allclose(made[1, RIGHT_HAND.start], [0, -0.5, -0.2, 1], atol=1e-6)
+    assert (made[:, LEFT_HAND] == 0).all()
+    assert (made[:, FACE] == 0).all()
+
+
+def test_unknown_size_counts_as_square():
+    wide, square = features(still(2, size=None)), features(still(2, size=(77, 77)))
+    np.testing.assert_array_equal(wide, square)
+
+
+def test_camera_does_not_matter(make_signing):
+    landmarks = make_signing(60, size=(500, 500))
+    moved = [part.copy() for part in landmarks._parts()]
+    for part in moved:
+        part[..., :3] *= 0.5
+        part[..., 0] += 0.2
+        part[..., 1] += 0.1
+    farther = Landmarks(*moved, landmarks.times, landmarks.size)
+    np.testing.assert_allclose(features(farther), features(landmarks), atol=2e-5)
+
+
+def test_aspect_does_not_matter(make_signing):
+    square = make_signing(40, size=(400, 400))
+    parts = [part.copy() for part in square._parts()]
+    for part in parts:
+        part[..., [0, 2]] /= 2  # the same picture on a canvas twice as wide
+    np.testing.assert_allclose(
+        features(Landmarks(*parts, square.times, (800, 400))), features(square), atol=2e-5
+    )
+
+
+@pytest.mark.parametrize(("gap", "is_filled"), [(1, True), (5, True), (6, False)])
+def test_short_gaps_of_a_hand_are_filled_linearly(gap, is_filled):
+    landmarks = still(40)
+    landmarks.right_hand[..., 1] = 0.4 + 0.001 * np.arange(40)[:, None]
+    whole = features(landmarks)
+    hand = landmarks.right_hand.copy()
+    hand[10 : 10 + gap] = np.nan
+    made = features(replaced(landmarks, right_hand=hand))
+    if is_filled:
+        np.testing.assert_allclose(made, whole, atol=1e-5)
+    else:
+        assert (made[10 : 10 + gap, RIGHT_HAND] == 0).all()
+        np.testing.assert_array_equal(np.delete(made, np.s_[10 : 10 + gap], 0)[:10], whole[:10])
+
+
+def test_a_gap_at_the_edge_is_not_filled():
+    landmarks = still(10)
+    landmarks.right_hand[:2] = np.nan
+    landmarks.right_hand[-1] = np.nan
+    assert features(landmarks)[:, RIGHT_HAND.start, 3].tolist() == [0, 0, 1, 1, 1, 1, 1, 1, 1, 0]
+
+
+def test_hidden_shoulders_are_taken_from_nearby_frames():
+    landmarks = still(100)
+    whole = features(landmarks)
+    landmarks.body[40:60, 11:13, 3] = 0.1
+    made = features(landmarks)
+    np.testing.assert_allclose(made[:, RIGHT_HAND], whole[:, RIGHT_HAND], atol=1e-6)
+    assert (made[46:54, 1:3] == 0).all()
+
+
+def test_without_shoulders_there_are_zeros():
+    landmarks = still(5)
+    landmarks.body[:] = np.nan
+    assert (features(landmarks) == 0).all()
+    assert features(landmarks[:0]).shape == (0, 69, 4)
+
+
+def test_scale_is_robust_and_values_are_bounded():
+    landmarks = still(80)
+    landmarks.body[10, 11] = landmarks.body[10, 12]  # shoulders fall together for a frame
+    landmarks.right_hand[20] = 1e9
+    made = features(landmarks)
+    np.testing.assert_allclose(made[11, 5], [1, 1, -2 * 0.27, 1], atol=1e-5)
+    assert np.isfinite(made).all()
+    assert np.abs(made).max() <= 4
+
+
+def test_faces_with_other_points_are_used_where_they_are_known(make_signing):
+    landmarks = make_signing(3)
+    full = features(landmarks)
+    order = [5, 0, 10]  # mesh points 17, 61, 291
+    few = replaced(
+        landmarks,
+        face=landmarks.face[:, order],
+        face_points=tuple(landmarks.face_points[index] for index in order),
+    )
+    made = features(few)[:, FACE]
+    assert made[0, :, 3].sum() == 3
+    np.testing.assert_array_equal(made[:, [0, 1, 3]], full[:, FACE][:, [0, 1, 3]])
+
+
+def test_mirrored_features_are_those_of_the_mirrored_video(make_signing):
+    landmarks = make_signing(60, dropped=0.1)
+    made = features(landmarks, mirror=True)
+    np.testing.assert_allclose(made, features(landmarks.mirrored()), atol=1e-5)
+    np.testing.assert_array_equal(mirror_features(made), features(landmarks))
+    assert not np.allclose(made, features(landmarks))
+
+
+@st.composite
+def cuts(draw, longest=140):
+    total = draw(st.integers(1, longest))
+    return total, sorted(draw(st.lists(st.integers(0, total), max_size=8)))
+
+
+@given(cut=cuts(), seed=st.integers(0, 1000), dropped=st.sampled_from([0.0, 0.1, 0.5, 0.95]))
+def test_chunking_changes_nothing(make_signing, cut, seed, dropped):
+    total, places = cut
+    landmarks = make_signing(total, seed, dropped=dropped)
+    stream = FeatureStream()
+    edges = [0, *places, total]
+    made = [stream.push(landmarks[a:b]) for a, b in pairwise(edges)]
+    np.testing.assert_array_equal(np.concatenate([*made, stream.finish()]), features(landmarks))
+
+
+@given(length=st.integers(CONTEXT + 1, 90), extra=st.integers(1, 60), seed=st.integers(0, 1000))
+def test_what_comes_a_second_later_changes_nothing(make_signing, length, extra, seed):
+    whole = make_signing(length + extra, seed, dropped=0.3)
+    other = make_signing(length + extra, seed + 1, dropped=0.3)
+    spliced = concatenate([whole[:length], other[length:]])
+    settled = length - CONTEXT
+    np.testing.assert_array_equal(features(spliced)[:settled], features(whole)[:settled])
+
+
+def test_a_stream_gives_frames_a_second_late_and_can_be_used_again(make_signing):
+    landmarks = make_signing(40)
+    stream = FeatureStream()
+    for _ in range(2):
+        assert len(stream.push(landmarks[:CONTEXT])) == 0
+        assert len(stream.push(landmarks[CONTEXT : CONTEXT + 3])) == 3
+        assert len(stream.finish()) == CONTEXT
+
+
+def test_a_stream_holds_a_bounded_number_of_frames(make_signing):
+    landmarks = make_signing(64)
+    stream = FeatureStream()
+    for _ in range(20):
+        stream.push(landmarks)
+    assert len(stream._points) <= 2 * CONTEXT
+
+
+@pytest.mark.data
+def test_real_signers_have_features_of_about_one(lsa64):
+    made = np.concatenate([features(clip.resampled(25)) for _, clip in lsa64(3)[:40]])
+    seen = made[made[..., 3] > 0]
+    assert 0.2 < seen[:, :2].std() < 1
+    assert np.percentile(np.abs(seen[:, :3]), 99) < 2.5
+    assert made[:, RIGHT_HAND.start, 3].mean() > 0.6

@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signspot.errors import LandmarksError, OptionsError
+from signspot.landmarks.landmarks import (
+    FACE_POINTS,
+    MIRRORED_BODY_POINTS,
+    MIRRORED_FACE_POINT,
+    Landmarks,
+    concatenate,
+)
+from signspot.timeline import Segment
+
+
+def test_face_points_are_sixty_different_ones_lips_first():
+    assert len(FACE_POINTS) == len(set(FACE_POINTS)) == 60
+    assert FACE_POINTS[:3] == (61, 146, 91)
+    assert FACE_POINTS[39:43] == (415, 1, 4, 33)
+
+
+def test_mirror_maps_are_their_own_inverse():
+    assert {MIRRORED_FACE_POINT[MIRRORED_FACE_POINT[point]] == point for point in FACE_POINTS} == {True}
+    assert set(MIRRORED_FACE_POINT) == set(FACE_POINTS)
+    assert [MIRRORED_BODY_POINTS[point] for point in MIRRORED_BODY_POINTS] == list(range(33))
+    assert MIRRORED_FACE_POINT[61] == 291
+    assert MIRRORED_BODY_POINTS[11] == 12
+
+
+def test_arrays_become_float32(make_signing):
+    landmarks = make_signing(3)
+    assert {part.dtype for part in (landmarks.body, landmarks.left_hand, landmarks.face)} == {
+        np.dtype("float32")
+    }
+    assert len(landmarks) == 3
+    assert "3 frames" in repr(landmarks)
+
+
+def test_wrong_shape_is_refused(make_signing):
+    good = make_signing(3)
+    with pytest.raises(LandmarksError, match=r"body must have the shape \(3, 33, 4\); it has \(3, 33, 3\)"):
+        Landmarks(good.body[..., :3], good.left_hand, good.right_hand, good.face, good.times)
+
+
+def test_times_must_increase(make_signing):
+    good = make_signing(3)
+    with pytest.raises(LandmarksError, match="increase"):
+        Landmarks(good.body, good.left_hand, good.right_hand, good.face, [0.0, 0.1, 0.1])
+
+
+def test_between_takes_start_and_leaves_end(make_signing):
+    part = make_signing(100).between(Segment(1.0, 2.0))
+    assert part.times[0] == 1.0
+    assert len(part) == 25
+
+
+def test_fps_is_the_median_step(make_signing):
+    assert make_signing(20, fps=29.97).fps == pytest.approx(29.97)
+    assert make_signing(1).fps == 25
+
+
+def test_resampling_a_straight_movement_is_exact(make_signing):
+    landmarks = make_signing(21, fps=20)
+    landmarks.body[..., 0] = landmarks.times[:, None]
+    fine = landmarks.resampled(60)
+    inside = fine.times <= landmarks.times[-1]
+    np.testing.assert_allclose(fine.body[inside, :, 0], np.repeat(fine.times[inside, None], 33, 1), atol=1e-6)
+    assert len(fine) == 63
+    assert fine.fps == pytest.approx(60)
+
+
+def test_resampling_keeps_an_unseen_frame_unseen_for_its_share_of_time(make_signing):
+    landmarks = make_signing(5, fps=10)
+    landmarks.left_hand[2] = np.nan
+    unseen = np.isnan(landmarks.resampled(100).left_hand[:, 0, 0])
+    assert unseen.nonzero()[0].tolist() == list(range(15, 25))
+
+
+def test_resampling_to_the_same_grid_changes_nothing(make_signing):
+    landmarks = make_signing(50, dropped=0.2)
+    assert landmarks.resampled(25) is landmarks
+    with pytest.raises(OptionsError, match="above 0; got 0"):
+        landmarks.resampled(0)
+
+
+@given(frames=st.integers(1, 40), fps=st.sampled_from([7.0, 12.5, 20.0, 24.0, 50.0]), seed=st.integers(0, 99))
+def test_resampling_stays_within_what_was_there(make_signing, frames, fps, seed):
+    landmarks = make_signing(frames, seed, dropped=0.3)
+    other = landmarks.resampled(fps)
+    assert abs(len(other) - frames * fps / 25) <= 1
+    for old, new in zip(landmarks._parts(), other._parts(), strict=True):
+        if np.isfinite(new).any():
+            assert np.nanmax(new) <= np.nanmax(old)
+
+
+def test_mirroring_swaps_hands_and_turns_x(make_signing):
+    landmarks = make_signing(4)
+    mirrored = landmarks.mirrored()
+    np.testing.assert_array_equal(mirrored.left_hand[..., 0], 1 - landmarks.right_hand[..., 0])
+    np.testing.assert_array_equal(mirrored.left_hand[..., 1:], landmarks.right_hand[..., 1:])
+    np.testing.assert_array_equal(mirrored.body[:, 15, 1:], landmarks.body[:, 16, 1:])
+    np.testing.assert_array_equal(
+        mirrored.face[:, FACE_POINTS.index(61), 1], landmarks.face[:, FACE_POINTS.index(291), 1]
+    )
+    assert mirrored.mirrored().equals(landmarks, tolerance=1e-6)
+
+
+def test_a_face_point_without_counterpart_is_lost_in_the_mirror(make_signing):
+    whole = make_signing(2)
+    part = Landmarks(
+        whole.body, whole.left_hand, whole.right_hand, whole.face[:, :2], whole.times, None, (61, 0)
+    )
+    mirrored = part.mirrored()
+    assert np.isnan(mirrored.face[:, 0]).all()
+    assert np.isfinite(mirrored.face[:, 1]).all()
+
+
+def test_joining_chunks_gives_the_whole(make_signing):
+    whole = make_signing(30, dropped=0.3)
+    assert concatenate([whole[:7], whole[7:8], whole[8:]]).equals(whole)
+    assert not whole.equals(whole[:29])
+
+
+def test_joining_different_images_is_refused(make_signing):
+    with pytest.raises(LandmarksError, match="different images"):
+        concatenate([make_signing(3)[:1], make_signing(3, size=(10, 10))[1:]])
+    with pytest.raises(LandmarksError, match="no landmarks"):
+        concatenate([])
