@@ -1,6 +1,6 @@
 """Every mistake that a user can make, as one tree; a message says what, with which value, and what to do.
 
-SignspotError
+SignspotError               base of all
 ├── VideoError               a video cannot be read
 │   ├── NotAVideoError       it is no video, or holds no picture
 │   └── EmptyVideoError      it holds no frame, or none in the segment asked for

@@ -4,10 +4,10 @@ import errno
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from signspot.errors import OutputError, SignspotError
+from signspot.errors import OutputError
 
 _CHUNK = 1 << 20
 
@@ -31,11 +31,10 @@ def write_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield beside
         beside.replace(target)
     except OSError as error:
-        if isinstance(error, SignspotError):
-            raise
         raise OutputError(explain_write_failure(target, error)) from error
     finally:
-        beside.unlink(missing_ok=True) if beside.parent.is_dir() else None
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
 
 
 def explain_write_failure(path: Path, error: OSError) -> str:
@@ -60,6 +59,11 @@ def content_digest(path: str | os.PathLike[str]) -> str:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()[:32]
+
+
+def text_digest(text: str) -> str:
+    """Name a text by its content, in eight hex digits."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def cache_folder() -> Path:

@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError, TrackError
 
-Embeddings = NDArray[np.floating]
+Embeddings = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,0 +1,31 @@
+"""`signspot embed`: make the track of a video, to be searched again and again."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signspot.cli.console import bar, say
+
+
+def embed(
+    video: Annotated[Path, typer.Argument(help="A video or a .pose file.")],
+    out: Annotated[Path | None, typer.Option(help="The track. [default: the video's name + .safetensors]")] = None,
+    stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
+    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    cache: Annotated[bool, typer.Option(help="Remember the track in the cache folder, too.")] = True,
+) -> None:
+    """Make the track of a video: its embeddings, which `signspot spot` takes in place of the video.
+
+    Example: signspot embed news.mp4 --out news.safetensors
+    """
+    from signspot.spotting.spotter import load
+    from signspot.spotting.tracks import SUFFIX, write_track
+
+    target = out or Path(video.name).with_suffix(SUFFIX)
+    spotter = load(encoder, cache=cache)
+    with bar("video", "frames") as progress:
+        track = spotter.embed(video, stride, progress)
+    write_track(track, target)
+    duration = track.grid.frames / track.grid.fps
+    say(f"{target}: {len(track)} windows of {duration:.1f} s, encoder {spotter.encoder.name} ({track.encoder})")

@@ -1,0 +1,72 @@
+"""`signspot`: the verbs, and how errors are shown: one line on stderr, exit 1; misuse 2; Ctrl-C 130."""
+
+import logging
+import os
+import sys
+from typing import Annotated, NoReturn
+
+import click
+import typer
+
+from signspot import __version__
+from signspot.cli import convert, demo, dictionary, embed, landmarks, models, spot, world
+from signspot.errors import SignspotError
+
+app = typer.Typer(
+    name="signspot",
+    help="Find signs in signing video. Try: signspot demo",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+app.command("spot")(spot.spot)
+app.command("embed")(embed.embed)
+app.command("landmarks")(landmarks.landmarks)
+app.add_typer(dictionary.app, name="dictionary")
+app.command("convert")(convert.convert)
+app.command("models")(models.models)
+app.add_typer(world.app, name="world")
+app.command("demo")(demo.demo)
+
+
+def _show_version(value: bool) -> None:  # typer calls it with the flag's value
+    if value:
+        typer.echo(f"signspot {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Say more about what happens.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
+) -> None:
+    """Find signs in signing video. Try: signspot demo."""
+    logging.basicConfig(stream=sys.stderr, format="signspot: %(message)s", force=True)
+    logging.getLogger("signspot").setLevel(logging.INFO if verbose else logging.WARNING)
+    if debug:
+        os.environ["SIGNSPOT_DEBUG"] = "1"
+
+
+def run() -> NoReturn:
+    """The entry point of the `signspot` command."""
+    try:
+        code = app(standalone_mode=False)
+    except SignspotError as error:
+        if os.environ.get("SIGNSPOT_DEBUG"):
+            raise
+        typer.echo(f"signspot: {error}", err=True)
+        code = 1
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        typer.echo("signspot: stopped; nothing half-written was left behind", err=True)
+        code = 130
+    except BrokenPipeError:  # `signspot … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)

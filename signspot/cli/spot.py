@@ -1,0 +1,71 @@
+"""`signspot spot`: find signs in a video."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from signspot.cli.console import bar, note, print_spottings
+
+if TYPE_CHECKING:
+    from signspot.spotting.exemplars import Gallery
+    from signspot.spotting.options import SpotOptions
+    from signspot.spotting.spotter import Spotter
+
+
+def spot(
+    video: Annotated[Path, typer.Argument(help="A video, a .pose file, or a track made by `signspot embed`.")],
+    signs: Annotated[Path, typer.Argument(help="A dictionary: a folder of example videos, or one example video.")],
+    words: Annotated[list[str] | None, typer.Argument(help="Words to look for; all when none is named.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
+    stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
+    refine: Annotated[bool, typer.Option("--refine", help="With --stride: look closely where it may be.")] = False,
+    gap: Annotated[float, typer.Option(help="Seconds between two spottings of one word, at least.")] = 0.4,
+    top: Annotated[int | None, typer.Option(help="At most so many spottings of a word, the best.")] = None,
+    mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
+    seed: Annotated[int, typer.Option(help="Of the clips drawn from exemplars.")] = 0,
+    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    out: Annotated[list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv .jsonl …; may repeat.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw score over time (.png, .svg, .pdf).")] = None,
+    film: Annotated[Path | None, typer.Option("--video", help="Film the input beside the moving curve.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a self-contained, playable report.")] = None,
+    json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
+    cache: Annotated[bool, typer.Option(help="Remember tracks and exemplars in the cache folder.")] = True,
+) -> None:
+    """Find signs in a video.
+
+    Example: signspot spot news.mp4 my-signs/ apple --out news.eaf --plot news.png
+    """
+    from signspot.export.formats import check_suffix, write
+    from signspot.spotting.options import SpotOptions
+    from signspot.spotting.spotter import load
+
+    for path in out or []:
+        check_suffix(path)
+    options = SpotOptions(
+        threshold=threshold, stride=stride, refine=refine, gap=gap, top=top, mirror=mirror, seed=seed
+    )
+    spotter = load(encoder, cache=cache)
+    with bar("exemplars") as progress:
+        gallery = spotter.gallery(_exemplars(signs, words or []), options, progress)
+    with bar("video", "frames") as progress:
+        spottings = spotter.spot(video, gallery, options, progress)
+    print_spottings(spottings, as_json=json_lines)
+    for path in out or []:
+        write(spottings, path)
+        note(f"wrote {path}")
+    if plot or film or html:
+        draw(spotter, video, gallery, options, plot=plot, film=film, html=html)
+
+
+def _exemplars(signs: Path, words: list[str]) -> "object":
+    """The dictionary's words, or the one video as an exemplar of its own name."""
+    from signspot.dictionary.opening import open_dictionary
+    from signspot.records import Exemplar
+
+    if signs.is_file() and signs.suffix not in {".csv", ".json", ".pkl"}:
+        return Exemplar(words[0] if words else signs.stem, signs.stem, signs)
+    dictionary = open_dictionary(signs)
+    for problem in dictionary.problems:
+        note(f"left out {problem.path}: {problem.message}")
+    return dictionary.select(words) if words else dictionary

@@ -1,0 +1,230 @@
+"""From a source to a track: decode once, embed every window, in bounded memory but for the track itself."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from signspot.errors import EmptyVideoError, OptionsError
+from signspot.files import content_digest
+from signspot.landmarks.estimate import stream_landmarks
+from signspot.landmarks.features import FeatureStream, features, mirror_features
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.trim import SigningCheck
+from signspot.models.encoder import Encoder
+from signspot.progress import Progress, silent
+from signspot.timeline import Grid, Segment, Track
+from signspot.video.clips import clips, squash_and_crop
+from signspot.video.reader import Video, open_video
+
+FloatArray = NDArray[np.floating[Any]]
+Source = str | PathLike[str] | Landmarks
+
+_BATCH = 8  # RGB clips that pass through the trunk at once
+_CHUNK = 512  # feature frames that pass through the landmark trunk at once
+
+
+def is_pose_file(source: object) -> bool:
+    """Whether a source names a landmarks file."""
+    return isinstance(source, str | PathLike) and Path(source).suffix == ".pose"
+
+
+def embed(encoder: Encoder, source: Source, stride: int = 1, progress: Progress | None = None) -> Track:
+    """Embed every window of a source.
+
+    Args:
+        encoder: what embeds.
+        source: the path of a video or of a `.pose` file, or landmarks.
+        stride: frames between two windows, at the encoder's frame rate.
+        progress: called with frames done and, where known, frames in all.
+
+    Returns:
+        A track of (T, D) float16 embeddings.
+    """
+    if stride < 1:
+        raise OptionsError(f"stride must be at least 1 frame; got {stride}")
+    report = progress or silent
+    if isinstance(source, Landmarks) or is_pose_file(source):
+        return _embed_landmarks(encoder, source, stride, report)
+    path = Path(source)
+    with open_video(path) as video:
+        if encoder.contract.kind == "rgb":
+            embeddings, frames = _embed_pixels(encoder, video, stride, report)
+        else:
+            embeddings, frames = _embed_filmed(encoder, video, stride, report)
+    grid = Grid(encoder.contract.fps, encoder.contract.frames, stride, frames)
+    return Track(embeddings, grid, encoder.hash, path.name, content_digest(path))
+
+
+def _embed_landmarks(encoder: Encoder, source: Source, stride: int, report: Progress) -> Track:
+    """Embed landmarks that exist already."""
+    contract = encoder.contract
+    if contract.kind != "landmarks":
+        raise OptionsError(f"the encoder '{encoder.name}' sees pixels, not landmarks. Give it the video itself.")
+    path = None if isinstance(source, Landmarks) else Path(source)
+    landmarks = source if isinstance(source, Landmarks) else open_landmarks(source)
+    name = path.name if path else "landmarks"
+    if len(landmarks) == 0:
+        raise EmptyVideoError(f"{name} holds no frame")
+    SigningCheck(name).watch(landmarks).finish()
+    origin = float(landmarks.times[0])
+    landmarks = landmarks.resampled(contract.fps)
+    report(0, len(landmarks))
+    dense = DenseWindows(encoder, stride)
+    dense.push(features(landmarks))
+    embeddings, frames = dense.finish()
+    report(frames, frames)
+    grid = Grid(contract.fps, contract.frames, stride, frames, origin)
+    return Track(embeddings, grid, encoder.hash, name, content_digest(path) if path else "")
+
+
+def _embed_filmed(encoder: Encoder, video: Video, stride: int, report: Progress) -> tuple[FloatArray, int]:
+    """Pixels → landmarks → features → embeddings, a chunk at a time."""
+    fps = encoder.contract.fps
+    total = max(1, round(video.info.duration * fps)) if video.info.duration else None
+    check, stream, dense = SigningCheck(video.info.path.name), FeatureStream(fps), DenseWindows(encoder, stride)
+    done = 0
+    for chunk in stream_landmarks(video, fps):
+        check.watch(chunk)
+        dense.push(stream.push(chunk))
+        done += len(chunk)
+        report(done, total)
+    check.finish()
+    dense.push(stream.finish())
+    return dense.finish()
+
+
+def _embed_pixels(encoder: Encoder, video: Video, stride: int, report: Progress) -> tuple[FloatArray, int]:
+    """Pixels → clips → embeddings, a batch at a time."""
+    contract, counter = encoder.contract, _Counter()
+    total = max(1, round(video.info.duration * contract.fps)) if video.info.duration else None
+    size = contract.image_size or 224
+    frames = counter.count(squash_and_crop(frame.image, size) for frame in video.resampled(contract.fps))
+    kept: list[FloatArray] = []
+    for batch in _batches(clip for _, clip in clips(frames, contract.frames, stride)):
+        kept.append(embed_clips(encoder, batch).astype(np.float16))
+        report(counter.seen, total)
+    if not kept:
+        raise EmptyVideoError(f"{video.info.path.name} holds no frame")
+    return np.concatenate(kept), counter.seen
+
+
+def embed_frames(encoder: Encoder, images: Sequence[NDArray[np.uint8]], starts: Sequence[int]) -> FloatArray:
+    """Embed the windows that begin at `starts` of upright RGB images → (len(starts), D) float16."""
+    size, window = encoder.contract.image_size or 224, encoder.contract.frames
+    frames = [squash_and_crop(image, size) for image in images]
+    indices = [np.minimum(np.arange(start, start + window), len(frames) - 1) for start in starts]
+    cut = (np.stack([frames[index] for index in clip], axis=1) for clip in indices)
+    return np.concatenate([embed_clips(encoder, batch).astype(np.float16) for batch in _batches(cut)])
+
+
+def embed_clips(encoder: Encoder, batch: FloatArray) -> NDArray[np.float32]:
+    """(N, …) clips as the encoder's module takes them → (N, D) unit-norm embeddings."""
+    with torch.inference_mode():
+        result: NDArray[np.float32] = encoder.module(torch.from_numpy(np.ascontiguousarray(batch))).numpy()
+    return result
+
+
+def embed_averaged(encoder: Encoder, batch: FloatArray) -> NDArray[np.float32]:
+    """(N, …) clips of one exemplar → (D,): averaged before the embedding MLP, as in Sec. 3.3."""
+    with torch.inference_mode():
+        trunk = encoder.module.trunk(torch.from_numpy(np.ascontiguousarray(batch)))
+        result: NDArray[np.float32] = encoder.module.mlp(trunk.mean(dim=0, keepdim=True))[0].numpy()
+    return result
+
+
+def segment_features(
+    encoder: Encoder, landmarks: Landmarks, segment: Segment | None, *, mirror: bool = False
+) -> NDArray[np.float32]:
+    """(T, J, C) features of a stretch of landmarks, normalised with what is around it in view."""
+    landmarks = landmarks.resampled(encoder.contract.fps)
+    seen = features(landmarks)
+    if mirror:
+        seen = mirror_features(seen)
+    if segment is None:
+        return seen
+    inside = np.flatnonzero((landmarks.times >= segment.start) & (landmarks.times <= segment.end))
+    return seen[inside[0] : inside[-1] + 1] if len(inside) else seen
+
+
+class DenseWindows:
+    """Slides the landmark trunk over features that arrive in chunks; windows lie as `Grid` says."""
+
+    def __init__(self, encoder: Encoder, stride: int):
+        self._encoder, self._stride = encoder, stride
+        self._window = encoder.contract.frames
+        self._pending: list[FloatArray] = []  # feature frames not passed through the trunk yet
+        self._tail: FloatArray | None = None  # the last window - 1 frames that have passed
+        self._kept: list[FloatArray] = []
+        self._last: FloatArray | None = None  # the newest stride-1 embedding, in case the grid snaps to it
+        self._frames = 0  # seen
+        self._windows = 0  # stride-1 windows embedded
+
+    def push(self, chunk: FloatArray) -> None:
+        """Take (n, J, C) further feature frames."""
+        if len(chunk):
+            self._frames += len(chunk)
+            self._pending.append(chunk)
+            if sum(map(len, self._pending)) >= _CHUNK:
+                self._pass()
+
+    def finish(self) -> tuple[FloatArray, int]:
+        """All embeddings on the grid, (T, D) float16, and how many frames there were."""
+        if self._frames == 0:
+            raise EmptyVideoError("there is no frame to embed")
+        if self._frames < self._window:  # a short video repeats its last frame
+            short = np.concatenate(self._pending)
+            self._pending.append(np.repeat(short[-1:], self._window - self._frames, axis=0))
+        self._pass()
+        last_start = max(0, self._frames - self._window)
+        if last_start % self._stride and self._last is not None:
+            self._kept.append(self._last)
+        return np.concatenate(self._kept), self._frames
+
+    def _pass(self) -> None:
+        waiting = ([self._tail] if self._tail is not None else []) + self._pending
+        if not waiting:
+            return
+        block = np.concatenate(waiting)
+        self._pending = []
+        self._tail = block[max(0, len(block) - self._window + 1) :]
+        for start in range(0, len(block) - self._window + 1, _CHUNK):
+            self._embed(block[start : start + _CHUNK + self._window - 1])
+
+    def _embed(self, block: FloatArray) -> None:
+        with torch.inference_mode():
+            dense = self._encoder.module.dense(torch.from_numpy(np.ascontiguousarray(block))[None])[0].numpy()
+        first = -self._windows % self._stride
+        if len(dense):
+            self._kept.append(dense[first :: self._stride].astype(np.float16))
+            self._last = dense[-1:].astype(np.float16)
+        self._windows += len(dense)
+
+
+class _Counter:
+    """Counts what passes."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def count(self, items: Iterable[Any]) -> Iterator[Any]:
+        for item in items:
+            self.seen += 1
+            yield item
+
+
+def _batches(items: Iterable[FloatArray]) -> Iterator[FloatArray]:
+    """(C, F, H, W) clips → (N, C, F, H, W) batches."""
+    batch: list[FloatArray] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == _BATCH:
+            yield np.stack(batch)
+            batch = []
+    if batch:
+        yield np.stack(batch)

@@ -1,0 +1,43 @@
+"""Compares tracks with exemplars: one matrix product, because all embeddings have unit norm."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.errors import EncoderMismatchError, TrackError
+from signspot.timeline import Track
+
+FloatArray = NDArray[np.floating[Any]]
+
+
+def similarity(track: Track, exemplars: FloatArray) -> NDArray[np.float32]:
+    """Compare every window with every exemplar of a word.
+
+    Args:
+        track: (T, D) unit-norm window embeddings.
+        exemplars: (V, D) unit-norm exemplar embeddings.
+
+    Returns:
+        (T, V) cosine similarities in [-1, 1].
+    """
+    return cosine(track.embeddings, exemplars)
+
+
+def cosine(embeddings: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]:
+    """(T, D) and (V, D), unit norm → (T, V) cosine similarities in [-1, 1]."""
+    if exemplars.ndim != 2 or exemplars.shape[1] != embeddings.shape[1]:
+        raise EncoderMismatchError(
+            f"exemplars of shape {exemplars.shape} do not fit a track of dimension {embeddings.shape[1]}. "
+            "Embed both with the same encoder."
+        )
+    if not np.isfinite(exemplars).all():
+        bad = np.flatnonzero(~np.isfinite(exemplars).all(axis=1)).tolist()
+        raise TrackError(f"exemplar embeddings {bad[:5]} hold NaN or infinite values. Embed them again.")
+    product = embeddings.astype(np.float32, copy=False) @ exemplars.astype(np.float32, copy=False).T
+    return np.clip(product, -1.0, 1.0)
+
+
+def to_score(cosine: FloatArray) -> FloatArray:
+    """(1 + cosine) / 2, in [0, 1]: what people see."""
+    return (1 + cosine) / 2

@@ -1,0 +1,219 @@
+"""The whole road in one object: sources and exemplars in, spottings out."""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.errors import EncoderMismatchError, OptionsError, OutputError, SignspotError
+from signspot.files import cache_folder, content_digest
+from signspot.landmarks.landmarks import Landmarks
+from signspot.models.checkpoints import load_encoder
+from signspot.models.encoder import Encoder
+from signspot.progress import Progress, silent
+from signspot.records import Exemplar, Spotting
+from signspot.spotting.embed import Source, embed
+from signspot.spotting.exemplars import ExemplarEmbedder, Gallery
+from signspot.spotting.options import SpotOptions
+from signspot.spotting.peaks import Peak, find_peaks
+from signspot.spotting.refine import Windows, refine
+from signspot.spotting.similarity import cosine, to_score
+from signspot.spotting.tracks import SUFFIX, read_track, write_track
+from signspot.timeline import Track
+
+logger = logging.getLogger(__name__)
+
+What = Exemplar | Iterable[Exemplar] | Mapping[str, Sequence[Exemplar]]
+
+_BLOCK = 512  # embeddings that are compared with a track at once
+
+
+def load(name_or_path: str | PathLike[str] | None = None, *, cache: bool = True) -> "Spotter":
+    """Load an encoder and give a spotter.
+
+    Args:
+        name_or_path: None for the shipped landmark encoder, the name of a shipped one, or a file: ours, or one of
+            the public I3D checkpoints.
+        cache: remember tracks and exemplar embeddings in the cache folder ($SIGNSPOT_CACHE).
+    """
+    return Spotter(load_encoder(name_or_path), cache_folder() if cache else None)
+
+
+@dataclass(frozen=True)
+class Spotter:
+    """Says whether and where signs occur."""
+
+    encoder: Encoder
+    cache: Path | None = None  # folder of what can be made again; None: remember nothing
+
+    def embed(self, source: Source, stride: int = 1, progress: Progress | None = None) -> Track:
+        """Embed every window of a video path, a `.pose` path or landmarks."""
+        entry = None
+        if self.cache is not None and not isinstance(source, Landmarks) and Path(source).is_file():
+            name = f"{content_digest(source)}-{stride}{SUFFIX}"
+            entry = self.cache / "tracks" / self.encoder.hash / name
+        if entry is not None and entry.is_file():
+            try:
+                return read_track(entry)
+            except SignspotError as error:
+                logger.info("made a cached track again: %s", error)
+        track = embed(self.encoder, source, stride, progress)
+        if entry is not None:
+            try:
+                write_track(track, entry)
+            except OutputError as error:
+                logger.warning("the cache cannot be used: %s", error)
+        return track
+
+    def embed_exemplar(self, source: Source | Exemplar, *, mirror: bool = False, seed: int = 0) -> NDArray[np.float32]:
+        """(D,) unit-norm embedding of one isolated sign, averaged over clips of it (Sec. 3.3)."""
+        embedder = ExemplarEmbedder(self.encoder, self.cache, seed)
+        if mirror and self.encoder.contract.kind != "landmarks":
+            raise OptionsError(f"the encoder '{self.encoder.name}' cannot mirror; only landmark encoders can")
+        if isinstance(source, Exemplar):
+            return embedder.embed(source, mirror=mirror)[-1]
+        return embedder.embed_source(source, mirror=mirror)[-1]
+
+    def gallery(self, what: What, options: SpotOptions = SpotOptions(), progress: Progress = silent) -> Gallery:
+        """Embed exemplars, words of a dictionary, or a dictionary."""
+        embedder = ExemplarEmbedder(self.encoder, self.cache, options.seed)
+        return embedder.gallery(exemplars_of(what), mirror=options.mirror, progress=progress)
+
+    def spot(
+        self,
+        source: Source | Track,
+        what: What | Gallery,
+        options: SpotOptions = SpotOptions(),
+        progress: Progress | None = None,
+    ) -> list[Spotting]:
+        """Find signs.
+
+        Args:
+            source: a video path, a `.pose` path, a track's path, landmarks, or a track.
+            what: exemplars, words of a dictionary (`dictionary["apple"]`), a dictionary, or a gallery made before.
+            options: threshold, stride and so on.
+            progress: called with frames done and frames in all while the source is embedded.
+
+        Returns:
+            Spottings by time.
+        """
+        gallery = what if isinstance(what, Gallery) else self.gallery(what, options)
+        track, windows = self.windows(source, gallery, options, progress)
+        found = [
+            _spotting(track, gallery, word, peak, columns[peak.index])
+            for word, scores, columns in best_scores(windows, gallery)
+            for peak in self._peaks(windows, scores, options)
+        ]
+        return sorted(found, key=lambda spotting: (spotting.time, spotting.word))
+
+    def windows(
+        self, source: Source | Track, gallery: Gallery, options: SpotOptions, progress: Progress | None = None
+    ) -> tuple[Track, Windows]:
+        """The track of a source, and its windows: refined around candidates where the options say so."""
+        needs_refining = options.refine and options.stride > 1 and self.encoder.contract.kind == "rgb"
+        dense_is_free = options.refine and self.encoder.contract.kind == "landmarks"
+        track = self._track(source, 1 if dense_is_free else options.stride, progress)
+        if not needs_refining or track.grid.stride == 1:
+            return track, Windows.of(track)
+        if not isinstance(source, str | PathLike) or Path(source).suffix == SUFFIX:
+            raise OptionsError("refine needs the video itself, not a track. Give the video, or a track with stride 1.")
+        coarse = Windows.of(track)
+        candidates: set[int] = set()
+        for _, scores, _ in best_scores(coarse, gallery):
+            least = self.threshold(options) - options.margin
+            peaks = find_peaks(coarse.times, scores, threshold=least, gap=0.0, longest=1.0)
+            candidates.update(peak.index for peak in peaks)
+        return track, refine(self.encoder, source, track, sorted(candidates))
+
+    def threshold(self, options: SpotOptions) -> float:
+        """The least score of a spotting."""
+        return self.encoder.contract.threshold if options.threshold is None else options.threshold
+
+    def _peaks(self, windows: Windows, scores: NDArray[np.float32], options: SpotOptions) -> list[Peak]:
+        longest = 2 * self.encoder.contract.frames / self.encoder.contract.fps
+        return find_peaks(
+            windows.times,
+            scores,
+            threshold=self.threshold(options),
+            gap=options.gap,
+            longest=longest,
+            top=options.top,
+        )
+
+    def _track(self, source: Source | Track, stride: int, progress: Progress | None) -> Track:
+        if isinstance(source, str | PathLike) and Path(source).suffix == SUFFIX:
+            source = read_track(source)
+        if not isinstance(source, Track):
+            return self.embed(source, stride, progress)
+        if source.encoder != self.encoder.hash:
+            raise EncoderMismatchError(
+                f"the track of '{source.video}' was made by the encoder {source.encoder}, not by "
+                f"'{self.encoder.name}' ({self.encoder.hash}). Make it again with: signspot embed"
+            )
+        return source
+
+
+def exemplars_of(what: What) -> list[Exemplar]:
+    """All exemplars in an exemplar, a list of them, or a dictionary."""
+    if isinstance(what, Exemplar):
+        return [what]
+    if isinstance(what, Mapping):
+        return [exemplar for exemplars in what.values() for exemplar in exemplars]
+    found = list(what)
+    strangers = [item for item in found if not isinstance(item, Exemplar)]
+    if strangers:
+        raise OptionsError(
+            f"spot exemplars, not {type(strangers[0]).__name__} ({strangers[0]!r}). "
+            "Take them from a dictionary: signspot.open_dictionary(folder)['word']"
+        )
+    return found
+
+
+def best_scores(
+    windows: Windows, gallery: Gallery
+) -> Iterator[tuple[str, NDArray[np.float32], NDArray[np.int64]]]:
+    """For each word: (T,) the best score over its exemplars, and (T,) which row of the gallery gave it."""
+    rows_of: dict[str, list[int]] = {}
+    for row in range(len(gallery.embeddings)):
+        rows_of.setdefault(gallery.exemplar(row)[0].word, []).append(row)
+    for block in _blocks(rows_of):
+        rows = [row for word in block for row in rows_of[word]]
+        scores = to_score(cosine(windows.embeddings, gallery.embeddings[rows])).astype(np.float32)
+        done = 0
+        for word in block:
+            own = scores[:, done : done + len(rows_of[word])]
+            done += len(rows_of[word])
+            best = own.argmax(axis=1)
+            yield word, own[np.arange(len(own)), best], np.asarray(rows_of[word])[best]
+
+
+def _blocks(rows_of: Mapping[str, Sequence[int]]) -> Iterator[list[str]]:
+    """Words in groups that together have about `_BLOCK` rows."""
+    block: list[str] = []
+    for word in rows_of:
+        block.append(word)
+        if sum(len(rows_of[each]) for each in block) >= _BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _spotting(track: Track, gallery: Gallery, word: str, peak: Peak, row: int) -> Spotting:
+    exemplar, mirrored = gallery.exemplar(int(row))
+    end = track.grid.origin + track.grid.frames / track.grid.fps
+    return Spotting(
+        word=word,
+        video=track.video,
+        time=round(peak.time, 3),
+        start=round(min(peak.start, end), 3),
+        end=round(min(peak.end, end), 3),
+        score=round(peak.score, 6),
+        exemplar=exemplar.id,
+        variant=exemplar.variant,
+        mirrored=mirrored,
+    )

@@ -1,0 +1,89 @@
+"""Peaks: all of them above a threshold, near ones suppressed, spans around them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from signspot.spotting.peaks import find_peaks
+
+curves = arrays(np.float64, st.integers(1, 80), elements=st.floats(0, 1, width=16))
+
+
+def bump(length: int, *middles: int, height: float = 0.9) -> np.ndarray:
+    """A curve at 0.4 with triangles of half-width 5 frames."""
+    curve = np.full(length, 0.4)
+    for middle in middles:
+        reach = np.abs(np.arange(length) - middle)
+        curve = np.maximum(curve, height - (height - 0.4) * reach / 5)
+    return curve
+
+
+def times_of(curve: np.ndarray) -> np.ndarray:
+    return np.arange(len(curve)) / 25
+
+
+def peaks_of(curve: np.ndarray, threshold: float = 0.7, gap: float = 0.4, top: int | None = None) -> list:
+    return find_peaks(times_of(curve), curve, threshold=threshold, gap=gap, longest=1.28, top=top)
+
+
+def test_every_peak_is_found_not_only_the_best() -> None:
+    curve = np.maximum(bump(100, 20, 70), bump(100, 45, height=0.8))
+    found = peaks_of(curve)
+    assert [peak.index for peak in found] == [20, 45, 70]
+    assert [round(peak.score, 3) for peak in found] == [0.9, 0.8, 0.9]
+    assert [peak.index for peak in peaks_of(curve, top=2)] == [20, 70]
+
+
+def test_a_span_is_where_the_curve_is_above_half_its_height() -> None:
+    (peak,) = peaks_of(bump(60, 30))  # 0.9 falls to the floor 0.4 within 5 frames; half, 0.65, after 2.5
+    assert (peak.time, peak.start, peak.end) == pytest.approx((30 / 25, 28 / 25, 32 / 25))
+
+
+def test_of_two_near_peaks_the_higher_stays() -> None:
+    curve = np.maximum(bump(60, 20, height=0.8), bump(60, 27))
+    assert [peak.index for peak in peaks_of(curve)] == [27]
+    assert [peak.index for peak in peaks_of(curve, gap=0.1)] == [20, 27]
+
+
+def test_a_plateau_is_one_peak_in_its_middle() -> None:
+    curve = np.full(40, 0.3)
+    curve[10:21] = 0.8
+    (peak,) = peaks_of(curve)
+    assert peak.index == 15
+
+
+def test_a_curve_that_never_reaches_the_threshold_has_no_peak() -> None:
+    assert peaks_of(bump(50, 25), threshold=0.95) == []
+
+
+def test_a_span_is_never_longer_than_allowed() -> None:
+    slow = 0.4 + 0.5 * np.exp(-(((np.arange(500) - 250) / 100) ** 2))
+    (peak,) = peaks_of(slow)
+    assert peak.end - peak.start == pytest.approx(1.28)
+
+
+@given(curve=curves, threshold=st.floats(0, 1), gap=st.floats(0, 2))
+def test_laws(curve: np.ndarray, threshold: float, gap: float) -> None:
+    times = times_of(curve)
+    found = peaks_of(curve, threshold, gap)
+    assert [p.time for p in found] == sorted(p.time for p in found)
+    for peak in found:
+        assert peak.score >= threshold
+        assert peak.start <= peak.time <= peak.end
+        assert peak.score == curve[peak.index]
+    for one, two in zip(found, found[1:], strict=False):
+        assert two.time - one.time >= gap
+    if curve.max() >= threshold:
+        assert max(p.score for p in found) == curve.max()
+    assert len(times) == len(curve)
+
+
+@given(curve=curves, silence=st.integers(1, 60))
+def test_appending_silence_loses_no_peak(curve: np.ndarray, silence: int) -> None:
+    """What is far from a peak does not move it (its span may change: it is relative to the median)."""
+    longer = np.concatenate([curve, np.zeros(silence)])
+    before = {(p.index, p.score) for p in peaks_of(curve, 0.1)}
+    after = {(p.index, p.score) for p in peaks_of(longer, 0.1)}
+    assert before == after

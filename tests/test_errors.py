@@ -1,0 +1,26 @@
+"""Floor 0: errors say what happened and what to do."""
+
+import inspect
+
+import pytest
+
+from signspot import errors
+
+
+def test_the_drawn_tree_is_the_real_one() -> None:
+    classes = [c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, errors.SignspotError)]
+    drawn = errors.__doc__ or ""
+    for each in classes:
+        assert f"{each.__name__} " in drawn + " ", f"{each.__name__} is not drawn"
+
+
+def test_an_unknown_word_is_a_key_error_with_a_suggestion() -> None:
+    error = errors.UnknownWordError("aple", ["apple", "pear"])
+    assert isinstance(error, KeyError)
+    assert str(error) == "no word 'aple' in this dictionary (2 words). Did you mean 'apple'?"
+    assert "signspot dictionary info" in str(errors.UnknownWordError("xyz", ["apple"]))
+
+
+def test_a_missing_extra_says_how_to_get_it() -> None:
+    with pytest.raises(ImportError, match=r"pip install 'signspot\[parquet\]'"):
+        raise errors.MissingExtraError("pyarrow", "parquet", "writing Parquet")
