@@ -1,8 +1,8 @@
 """What a landmark encoder sees: points relative to the signer's own shoulders, the same for every camera.
 
 Frames are expected at the encoder's rate (25 a second; see `Landmarks.resampled`). Everything is local in
-time: a frame's features depend on the frames within `CONTEXT` of it and on nothing else. So it does not matter
-how a video is cut into chunks, and what comes a second later changes nothing.
+time: a frame's features depend on the frames within `CONTEXT` of it and on nothing else. So it does not
+matter how a video is cut into chunks, and what comes a second later changes nothing.
 """
 
 import numpy as np

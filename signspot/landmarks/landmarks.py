@@ -17,20 +17,20 @@ HAND_POINTS = 21
 DEFAULT_FPS = 25.0
 
 # The mesh points that we keep: lips first, then nose, eyes, brows, outline.
-_LIPS = (
+LIP_ARCS = (
     (61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291),  # outer, below
     (185, 40, 39, 37, 0, 267, 269, 270, 409),  # outer, above
     (78, 95, 88, 178, 87, 14, 317, 402, 318, 324, 308),  # inner, below
     (191, 80, 81, 82, 13, 312, 311, 310, 415),  # inner, above
 )
 _FACE_REST = (1, 4, 33, 133, 159, 145, 362, 263, 386, 374, 70, 105, 107, 336, 334, 300, 10, 152, 234, 454)
-FACE_POINTS: tuple[int, ...] = tuple(point for arc in _LIPS for point in arc) + _FACE_REST
+FACE_POINTS: tuple[int, ...] = tuple(point for arc in LIP_ARCS for point in arc) + _FACE_REST
 
 # Every lip arc runs from one corner to the other, so its mirror image is the same arc read backwards.
 _FACE_PAIRS = ((33, 263), (133, 362), (159, 386), (145, 374), (70, 300), (105, 334), (107, 336), (234, 454))
 MIRRORED_FACE_POINT: dict[int, int] = (
     {point: point for point in _FACE_REST}
-    | {left: right for arc in _LIPS for left, right in zip(arc, reversed(arc), strict=True)}
+    | {left: right for arc in LIP_ARCS for left, right in zip(arc, reversed(arc), strict=True)}
     | dict(_FACE_PAIRS)
     | {right: left for left, right in _FACE_PAIRS}
 )
