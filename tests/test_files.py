@@ -45,7 +45,10 @@ def test_a_full_disk_is_said_in_one_line() -> None:
 
 def test_a_parent_that_is_a_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="a part of the path is a file"), write_beside(tmp_path / "file" / "x.csv"):
+    with (
+        pytest.raises(OutputError, match="a part of the path is a file"),
+        write_beside(tmp_path / "file" / "x.csv"),
+    ):
         pass
 
 

@@ -14,20 +14,38 @@ if TYPE_CHECKING:
 
 
 def spot(
-    video: Annotated[Path, typer.Argument(help="A video, a .pose file, or a track made by `signspot embed`.")],
-    signs: Annotated[Path, typer.Argument(help="A dictionary: a folder of example videos, or one example video.")],
-    words: Annotated[list[str] | None, typer.Argument(help="Words to look for; all when none is named.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
+    video: Annotated[
+        Path, typer.Argument(help="A video, a .pose file, or a track made by `signspot embed`.")
+    ],
+    signs: Annotated[
+        Path, typer.Argument(help="A dictionary: a folder of example videos, or one example video.")
+    ],
+    words: Annotated[
+        list[str] | None, typer.Argument(help="Words to look for; all when none is named.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")
+    ] = None,
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
-    refine: Annotated[bool, typer.Option("--refine", help="With --stride: look closely where it may be.")] = False,
+    refine: Annotated[
+        bool, typer.Option("--refine", help="With --stride: look closely where it may be.")
+    ] = False,
     gap: Annotated[float, typer.Option(help="Seconds between two spottings of one word, at least.")] = 0.4,
     top: Annotated[int | None, typer.Option(help="At most so many spottings of a word, the best.")] = None,
-    mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
+    mirror: Annotated[
+        bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")
+    ] = True,
     seed: Annotated[int, typer.Option(help="Of the clips drawn from exemplars.")] = 0,
-    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
-    out: Annotated[list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv .jsonl …; may repeat.")] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")
+    ] = None,
+    out: Annotated[
+        list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv .jsonl …; may repeat.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw score over time (.png, .svg, .pdf).")] = None,
-    film: Annotated[Path | None, typer.Option("--video", help="Film the input beside the moving curve.")] = None,
+    film: Annotated[
+        Path | None, typer.Option("--video", help="Film the input beside the moving curve.")
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained, playable report.")] = None,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     cache: Annotated[bool, typer.Option(help="Remember tracks and exemplars in the cache folder.")] = True,

@@ -65,7 +65,9 @@ def _embed_landmarks(encoder: Encoder, source: Source, stride: int, report: Prog
     """Embed landmarks that exist already."""
     contract = encoder.contract
     if contract.kind != "landmarks":
-        raise OptionsError(f"the encoder '{encoder.name}' sees pixels, not landmarks. Give it the video itself.")
+        raise OptionsError(
+            f"the encoder '{encoder.name}' sees pixels, not landmarks. Give it the video itself."
+        )
     path = None if isinstance(source, Landmarks) else Path(source)
     landmarks = source if isinstance(source, Landmarks) else open_landmarks(source)
     name = path.name if path else "landmarks"
@@ -87,7 +89,11 @@ def _embed_filmed(encoder: Encoder, video: Video, stride: int, report: Progress)
     """Pixels → landmarks → features → embeddings, a chunk at a time."""
     fps = encoder.contract.fps
     total = max(1, round(video.info.duration * fps)) if video.info.duration else None
-    check, stream, dense = SigningCheck(video.info.path.name), FeatureStream(fps), DenseWindows(encoder, stride)
+    check, stream, dense = (
+        SigningCheck(video.info.path.name),
+        FeatureStream(fps),
+        DenseWindows(encoder, stride),
+    )
     done = 0
     for chunk in stream_landmarks(video, fps):
         check.watch(chunk)

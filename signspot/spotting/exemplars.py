@@ -74,7 +74,9 @@ class ExemplarEmbedder:
         progress(len(wanted), len(wanted))
         if not kept:
             names = ", ".join(sorted({exemplar.word for exemplar in wanted})[:5]) or "none given"
-            raise DictionaryError(f"no exemplar can be used ({len(wanted)} tried; words: {names}). See the log above.")
+            raise DictionaryError(
+                f"no exemplar can be used ({len(wanted)} tried; words: {names}). See the log above."
+            )
         stacked = np.stack(rows, axis=1)  # (1 or 2, V, D)
         return Gallery(tuple(kept), stacked.reshape(-1, stacked.shape[-1]))
 
@@ -121,7 +123,10 @@ class ExemplarEmbedder:
         return embedding
 
     def _made_here(self, exemplar: Exemplar) -> bool:
-        return exemplar.encoder in (self.encoder.hash, self.encoder.card.get("public_name", self.encoder.hash))
+        return exemplar.encoder in (
+            self.encoder.hash,
+            self.encoder.card.get("public_name", self.encoder.hash),
+        )
 
     def _landmarks(self, path: Path) -> Landmarks:
         if is_pose_file(path):
@@ -134,9 +139,13 @@ class ExemplarEmbedder:
         check_signing(landmarks, name)
         segment = segment or sign_segment(landmarks)
         seen = segment_features(self.encoder, landmarks, segment)
-        versions = [seen, segment_features(self.encoder, landmarks, segment, mirror=True)] if mirror else [seen]
+        versions = (
+            [seen, segment_features(self.encoder, landmarks, segment, mirror=True)] if mirror else [seen]
+        )
         positions = clip_positions(len(seen), self.encoder.contract.frames, self.seed)
-        return np.stack([embed_averaged(self.encoder, _between_frames(version, positions)) for version in versions])
+        return np.stack(
+            [embed_averaged(self.encoder, _between_frames(version, positions)) for version in versions]
+        )
 
     def _from_pixels(
         self, path: Path, segment: Segment | None, bbox: tuple[float, float, float, float] | None
@@ -146,7 +155,9 @@ class ExemplarEmbedder:
             segment = self._motion(path)
         with open_video(path) as video:
             size = contract.image_size or 224
-            frames = [squash_and_crop(f.image, size, bbox=bbox) for f in video.resampled(contract.fps, segment)]
+            frames = [
+                squash_and_crop(f.image, size, bbox=bbox) for f in video.resampled(contract.fps, segment)
+            ]
         positions = clip_positions(len(frames), contract.frames, self.seed).round().astype(int)
         clips = np.stack([np.stack([frames[index] for index in clip], axis=1) for clip in positions])
         return embed_averaged(self.encoder, clips)[None]

@@ -23,7 +23,13 @@ class Peak:
 
 
 def find_peaks(
-    times: FloatArray, scores: FloatArray, *, threshold: float, gap: float, longest: float, top: int | None = None
+    times: FloatArray,
+    scores: FloatArray,
+    *,
+    threshold: float,
+    gap: float,
+    longest: float,
+    top: int | None = None,
 ) -> list[Peak]:
     """Find the local maxima of a curve that reach a threshold, best first kept, in order of time.
 

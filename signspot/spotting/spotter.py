@@ -69,7 +69,9 @@ class Spotter:
                 logger.warning("the cache cannot be used: %s", error)
         return track
 
-    def embed_exemplar(self, source: Source | Exemplar, *, mirror: bool = False, seed: int = 0) -> NDArray[np.float32]:
+    def embed_exemplar(
+        self, source: Source | Exemplar, *, mirror: bool = False, seed: int = 0
+    ) -> NDArray[np.float32]:
         """(D,) unit-norm embedding of one isolated sign, averaged over clips of it (Sec. 3.3)."""
         embedder = ExemplarEmbedder(self.encoder, self.cache, seed)
         if mirror and self.encoder.contract.kind != "landmarks":
@@ -78,7 +80,9 @@ class Spotter:
             return embedder.embed(source, mirror=mirror)[-1]
         return embedder.embed_source(source, mirror=mirror)[-1]
 
-    def gallery(self, what: What, options: SpotOptions = SpotOptions(), progress: Progress = silent) -> Gallery:
+    def gallery(
+        self, what: What, options: SpotOptions = SpotOptions(), progress: Progress = silent
+    ) -> Gallery:
         """Embed exemplars, words of a dictionary, or a dictionary."""
         embedder = ExemplarEmbedder(self.encoder, self.cache, options.seed)
         return embedder.gallery(exemplars_of(what), mirror=options.mirror, progress=progress)
@@ -120,7 +124,9 @@ class Spotter:
         if not needs_refining or track.grid.stride == 1:
             return track, Windows.of(track)
         if not isinstance(source, str | PathLike) or Path(source).suffix == SUFFIX:
-            raise OptionsError("refine needs the video itself, not a track. Give the video, or a track with stride 1.")
+            raise OptionsError(
+                "refine needs the video itself, not a track. Give the video, or a track with stride 1."
+            )
         coarse = Windows.of(track)
         candidates: set[int] = set()
         for _, scores, _ in best_scores(coarse, gallery):

@@ -1,0 +1,42 @@
+"""MIL-NCE (Eqn. 1): of bags of clip × exemplar pairs, given as similarities and masks alone."""
+
+import torch
+from torch import Tensor
+
+_FLOAT32_RANGE = 60.0  # natural log of the widest ratio of two summands that float32 sums well
+
+
+def exponentials(similarity: Tensor, temperature: float) -> Tensor:
+    """e^((ψ - 1)/τ): e^(ψ/τ) but for a common factor, which cancels in every ratio of bags.
+
+    Args:
+        similarity: (N, V) cosine similarities in [-1, 1].
+        temperature: τ > 0; a very low one is worked in double precision, so that no bag underflows.
+
+    Returns:
+        (N, V) positive numbers, at most 1.
+    """
+    if 2 / temperature > _FLOAT32_RANGE:
+        similarity = similarity.double()
+    return torch.exp((similarity - 1) / temperature)
+
+
+def by_word(values: Tensor, column_word: Tensor, words: int) -> Tensor:
+    """Sum (N, V) columns that have the same word → (N, K). A scatter, not a product with a one-hot matrix."""
+    return values.new_zeros(len(values), words).index_add(1, column_word, values)
+
+
+def mil_nce(positive: Tensor, total: Tensor) -> Tensor:
+    """The mean of -log(positive / total) over bags that are not empty.
+
+    Args:
+        positive: (K,) sums of e^(ψ/τ) over the pairs of each positive bag.
+        total: (K,) the same over positive and negative bags together.
+
+    Returns:
+        A scalar; 0, and no gradient, where every bag is empty.
+    """
+    there = positive > 0
+    if not bool(there.any()):
+        return positive.sum() * 0.0
+    return (torch.log(total[there]) - torch.log(positive[there])).mean()

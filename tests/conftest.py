@@ -1,0 +1,26 @@
+"""What all rooms' tests share: a private cache, one torch thread, the place of real data."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def private_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or fills the user's own cache."""
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Two test processes on two cores: one thread each."""
+    import torch
+
+    torch.set_num_threads(1)
+    yield

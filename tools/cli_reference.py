@@ -1,0 +1,38 @@
+"""Write docs/reference/cli.md from the command line itself; with --check, fail when it is stale."""
+
+import sys
+from pathlib import Path
+
+import click
+import typer.main
+
+from signspot.cli.main import app
+
+TARGET = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
+
+
+def document(command: click.Command, name: str) -> list[str]:
+    """Sections of a command and, below it, of its verbs."""
+    context = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)
+    lines = [f"## `{name}`", "", "```text", command.get_help(context), "```", ""]
+    if isinstance(command, click.Group):
+        for verb in command.list_commands(context):
+            child = command.get_command(context, verb)
+            if child is not None:
+                lines += document(child, f"{name} {verb}")
+    return lines
+
+
+def reference() -> str:
+    """The whole page."""
+    head = ["# Command line", "", "Written by `make docs` from the commands' own help; do not edit.", ""]
+    return "\n".join(head + document(typer.main.get_command(app), "signspot"))
+
+
+if __name__ == "__main__":
+    page = reference()
+    if "--check" in sys.argv:
+        fresh = TARGET.is_file() and TARGET.read_text() == page
+        sys.exit(0 if fresh else f"{TARGET.name} is stale. Write it again with: make docs")
+    TARGET.parent.mkdir(parents=True, exist_ok=True)
+    TARGET.write_text(page)
