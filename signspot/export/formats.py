@@ -1,0 +1,90 @@
+"""Spottings to and from files: the format is chosen by the file's name. The end of the road."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from signspot.errors import FormatError, OutputError
+from signspot.export import bobsl, csv_table, elan, elan_reader, json_lines, parquet, via3, webvtt
+from signspot.export.contents import parse_json, read_text
+from signspot.export.rows import Row, from_row, to_rows
+from signspot.records import Spotting
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file."""
+
+    name: str  # what people call it
+    suffix: str  # how its files end
+    write: Callable[[Sequence[Row], Path], None]
+    read: Callable[[Path], list[Spotting]]
+
+
+FORMATS = (
+    Format("JSON Lines", ".jsonl", json_lines.write, json_lines.read),
+    Format("CSV", ".csv", csv_table.write, csv_table.read),
+    Format("Parquet", ".parquet", parquet.write, parquet.read),
+    Format("WebVTT", ".vtt", webvtt.write, webvtt.read),
+    Format("ELAN", ".eaf", elan.write, elan_reader.read),
+    Format("VIA 3 project", ".via.json", via3.write, via3.read),
+    Format("BOBSL spottings", ".bobsl.json", bobsl.write, bobsl.read),
+)
+
+
+def format_names() -> dict[str, str]:
+    """Every format that can be written and read: its name by the suffix of its files."""
+    return {kind.suffix: kind.name for kind in FORMATS}
+
+
+def write(spottings: Iterable[Spotting], path: str | os.PathLike[str]) -> None:
+    """Write spottings to a file; its suffix says in which format.
+
+    Raises:
+        OutputError: the suffix is unknown, a number is not finite, or the file cannot be written.
+        MissingExtraError: the format needs a package that is not installed.
+    """
+    target = Path(path)
+    kind = _format_of(target)
+    if kind is None:
+        raise OutputError(f"cannot write {target}: {_unknown_suffix(target)}")
+    kind.write(to_rows(spottings), target)
+
+
+def read_spottings(path: str | os.PathLike[str]) -> list[Spotting]:
+    """Read spottings from a file of ours, edited or not, or of another tool.
+
+    Raises:
+        FormatError: the suffix is unknown, or the file is not what its suffix says.
+        MissingExtraError: the format needs a package that is not installed.
+    """
+    source = Path(path)
+    kind = _format_of(source)
+    if kind is not None:
+        return kind.read(source)
+    if source.suffix.lower() == ".json":
+        return _read_any_json(source)
+    raise FormatError(f"cannot read {source}: {_unknown_suffix(source)}")
+
+
+def _format_of(path: Path) -> Format | None:
+    return next((kind for kind in FORMATS if path.name.lower().endswith(kind.suffix)), None)
+
+
+def _unknown_suffix(path: Path) -> str:
+    known = ", ".join(kind.suffix for kind in FORMATS)
+    if path.suffix.lower() == ".json":
+        return f"'.json' alone does not say which format. Known: {known}."
+    return f"unknown format '{path.suffix}'. Known: {known}."
+
+
+def _read_any_json(path: Path) -> list[Spotting]:
+    """Read a .json file by what it holds: a VIA project, BOBSL spottings, or a list of rows."""
+    content = parse_json(read_text(path), str(path))
+    if isinstance(content, list):
+        rows = [row if isinstance(row, dict) else {} for row in content]
+        return [from_row(row, f"{path}, item {number}") for number, row in enumerate(rows, start=1)]
+    if isinstance(content, dict) and "project" in content and "metadata" in content:
+        return via3.read(path)
+    return bobsl.read(path)
