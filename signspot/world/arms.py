@@ -1,0 +1,93 @@
+"""Inverse kinematics of an arm: from where the hand should be to shoulder, elbow and wrist that can do it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from signspot.world.rotations import Array, normalised
+
+_WRIST_LIMIT = np.radians(72.0)
+_TWIST_LIMIT = np.radians(105.0)
+_REACH = 0.985  # of a fully straight arm
+_FOLD = 0.30  # of a straight arm: the wrist comes no nearer to the shoulder
+
+
+@dataclass(frozen=True, slots=True)
+class ArmBuild:
+    """An arm's bones, in metres, and how far its elbow likes to stand out, in radians."""
+
+    upper: float = 0.28
+    fore: float = 0.25
+    elbow_out: float = 0.0
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return np.asarray(np.einsum("...i,...i->...", a, b))
+
+
+def _across(vectors: Array, axis: Array) -> Array:
+    """The unit part of vectors (T, 3) that is perpendicular to unit axes (T, 3)."""
+    return normalised(vectors - _dot(vectors, axis)[..., None] * axis)
+
+
+def reachable(shoulder: Array, wrist: Array, arm: ArmBuild) -> Array:
+    """Move wrists (T, 3) onto what the arm can reach."""
+    way = wrist - shoulder
+    length = np.sqrt(_dot(way, way))
+    total = arm.upper + arm.fore
+    allowed = np.clip(length, _FOLD * total, _REACH * total)
+    return np.asarray(shoulder + way * (allowed / np.maximum(length, 1e-9))[..., None])
+
+
+def elbow_of(shoulder: Array, wrist: Array, fingers: Array, arm: ArmBuild) -> Array:
+    """Place the elbow of a right arm.
+
+    Of all elbows that the bones allow, the one is taken that hangs low, a little outwards, and leaves the wrist
+    least bent.
+
+    Args:
+        shoulder: (T, 3).
+        wrist: (T, 3), reachable.
+        fingers: (T, 3) unit direction of the hand.
+        arm: the bones.
+
+    Returns:
+        (T, 3) elbows.
+    """
+    way = wrist - shoulder
+    length = np.sqrt(_dot(way, way))
+    axis = way / length[..., None]
+    along = (arm.upper**2 - arm.fore**2 + length**2) / (2 * length)
+    aside = np.sqrt(np.maximum(arm.upper**2 - along**2, 1e-8))
+    straight = normalised(wrist - arm.fore * fingers - shoulder)  # where a straight wrist would want the elbow
+    raised = np.clip(-way[..., 1:2] / (arm.upper + arm.fore), 0, 1)  # elbows go out as hands go up
+    out = 0.45 + arm.elbow_out + 0.5 * raised
+    hang = np.concatenate([-out, np.ones_like(out), np.full_like(out, 0.12)], axis=-1)
+    side = _across(normalised(hang) + 0.55 * straight, axis)
+    return np.asarray(shoulder + along[..., None] * axis + aside[..., None] * side)
+
+
+def _turn(vectors: Array, axis: Array, angle: Array) -> Array:
+    """Turn the columns of frames (T, 3, 3) about unit axes (T, 3) by angles (T,)."""
+    cos, sin = np.cos(angle)[:, None, None], np.sin(angle)[:, None, None]
+    columns = np.swapaxes(vectors, 1, 2)
+    axes = np.broadcast_to(axis[:, None], columns.shape)
+    turned = columns * cos + np.cross(axes, columns) * sin + axes * _dot(axes, columns)[..., None] * (1 - cos)
+    return np.swapaxes(turned, 1, 2)
+
+
+def possible_hand(elbow: Array, wrist: Array, shoulder: Array, hand: Array) -> Array:
+    """Turn hand frames (T, 3, 3) back to what wrist and forearm of a right arm can do."""
+    fore = normalised(wrist - elbow)
+    fingers = hand[..., 1]
+    bend = np.arccos(np.clip(_dot(fore, fingers), -1, 1))
+    axis = normalised(np.cross(fingers, fore) + 1e-9)
+    hand = _turn(hand, axis, np.maximum(bend - _WRIST_LIMIT, 0.0))
+    # Twist: the thumb's direction about the forearm, measured from the upper arm's side of the elbow.
+    upper = shoulder - elbow
+    neutral = _across(upper, fore)
+    clear = np.clip(np.sqrt(_dot(np.cross(normalised(upper), fore), np.cross(normalised(upper), fore))) * 3, 0, 1)
+    thumb = _across(hand[..., 0], fore)
+    twist = np.arctan2(_dot(np.cross(neutral, thumb), fore), _dot(neutral, thumb))
+    excess = twist - np.clip(twist, -_TWIST_LIMIT, _TWIST_LIMIT)
+    return _turn(hand, fore, -excess * clear)

@@ -1,0 +1,163 @@
+"""The handshapes of the world's lexicon: each one a table of joint angles, from which hands.py builds the hand."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.errors import OptionsError
+
+FINGERS = ("index", "middle", "ring", "little")
+ANGLES = 20
+"""Angles of a hand: thumb (radial, palmar, knuckle, tip), then for each finger (spread, knuckle, middle, tip)."""
+
+
+class Finger(StrEnum):
+    """How one finger is held; the letter is its short form in the table."""
+
+    STRAIGHT = "s"
+    CLOSED = "c"  # into the palm
+    BENT = "b"  # flat, bent at the knuckle only
+    HOOKED = "h"  # straight at the knuckle, bent beyond it
+    ROUND = "o"  # curved, as about a glass
+    FLAT_ROUND = "f"  # towards the thumb's tip with flat fingers
+    PINCHED = "p"  # the tip meets the thumb's tip in a ring
+    LOOSE = "l"  # relaxed
+    DIPPED = "d"  # bent forward half-way at the knuckle
+
+
+class Thumb(StrEnum):
+    """How the thumb is held."""
+
+    OUT = "out"  # away from the hand, in its plane
+    ALONG = "along"  # beside the index finger
+    ACROSS = "across"  # over the closed fingers
+    IN_PALM = "in palm"  # folded into the palm
+    OPPOSED = "opposed"  # facing the fingers, open
+    MEETING = "meeting"  # its tip meets the fingertips
+    UP = "up"  # away from a fist
+    TUCKED = "tucked"  # between or under the closed fingers
+    LOOSE = "loose"
+
+
+# knuckle, middle joint, last joint; degrees of bending
+_BENDING = {
+    Finger.STRAIGHT: (2, 3, 2),
+    Finger.CLOSED: (82, 102, 66),
+    Finger.BENT: (80, 8, 4),
+    Finger.HOOKED: (12, 82, 50),
+    Finger.ROUND: (38, 42, 26),
+    Finger.FLAT_ROUND: (62, 26, 10),
+    Finger.PINCHED: (52, 58, 24),
+    Finger.LOOSE: (22, 28, 14),
+    Finger.DIPPED: (42, 10, 6),
+}
+# radial, palmar, knuckle, tip; degrees
+_THUMB = {
+    Thumb.OUT: (62, 8, -4, -6),
+    Thumb.ALONG: (20, 8, 6, 4),
+    Thumb.ACROSS: (24, 50, 44, 48),
+    Thumb.IN_PALM: (10, 38, 46, 42),
+    Thumb.OPPOSED: (32, 58, 8, 12),
+    Thumb.MEETING: (28, 52, 24, 24),
+    Thumb.UP: (46, 4, -6, -14),
+    Thumb.TUCKED: (16, 34, 26, 22),
+    Thumb.LOOSE: (36, 24, 14, 14),
+}
+# sideways angle of index, middle, ring and little finger, degrees towards the thumb
+_SPREAD = {"": (3, 0, -3, -6), "+": (14, 3, -9, -22), "-": (-1, 0, 1, 1), "x": (-9, 9, 0, 0), "v": (12, -9, -4, -6)}
+
+
+@dataclass(frozen=True, slots=True)
+class Handshape:
+    """A handshape by name; its angles are in degrees."""
+
+    name: str
+    fingers: str  # four letters of Finger: index, middle, ring, little
+    thumb: Thumb
+    spread: str = ""  # "" relaxed, "+" fanned, "-" together, "x" crossed, "v" index from middle
+    weight: float = 1.0  # how common it is in the lexicon
+
+    def angles(self) -> NDArray[np.float64]:
+        """The (20,) joint angles in radians."""
+        rows: list[float] = list(_THUMB[self.thumb])
+        for letter, sideways in zip(self.fingers, _SPREAD[self.spread], strict=True):
+            rows += [sideways, *_BENDING[Finger(letter)]]
+        return np.radians(np.array(rows, dtype=np.float64))
+
+
+_TABLE = (
+    # The unmarked shapes, which every sign language uses most and a base hand nearly always has.
+    Handshape("B", "ssss", Thumb.ALONG, "-", 7),
+    Handshape("5", "ssss", Thumb.OUT, "+", 7),
+    Handshape("S", "cccc", Thumb.ACROSS, "-", 5),
+    Handshape("A", "cccc", Thumb.ALONG, "-", 5),
+    Handshape("1", "sccc", Thumb.ACROSS, "", 8),
+    Handshape("C", "oooo", Thumb.OPPOSED, "-", 3),
+    Handshape("O", "pppp", Thumb.MEETING, "-", 3),
+    # All fingers.
+    Handshape("B-thumb-out", "ssss", Thumb.OUT, "-", 4),
+    Handshape("B-thumb-in", "ssss", Thumb.IN_PALM, "-", 1.5),
+    Handshape("bent-B", "bbbb", Thumb.ALONG, "-", 3),
+    Handshape("bent-B-open", "bbbb", Thumb.OPPOSED, "-", 1.5),
+    Handshape("flat-O", "ffff", Thumb.MEETING, "-", 3),
+    Handshape("4", "ssss", Thumb.IN_PALM, "+", 1.5),
+    Handshape("claw-5", "hhhh", Thumb.OUT, "+", 2.5),
+    Handshape("curved-5", "oooo", Thumb.OUT, "+", 2),
+    Handshape("relaxed", "llll", Thumb.LOOSE, "", 1),
+    Handshape("E", "hhhh", Thumb.IN_PALM, "-", 1),
+    Handshape("dipped-5", "dddd", Thumb.OUT, "+", 1),
+    # Fists with the thumb elsewhere.
+    Handshape("thumb-up", "cccc", Thumb.UP, "-", 3),
+    Handshape("T", "cccc", Thumb.TUCKED, "-", 0.7),
+    Handshape("fist-thumb-out", "cccc", Thumb.OPPOSED, "-", 0.7),
+    # The index finger.
+    Handshape("X", "hccc", Thumb.ACROSS, "", 2),
+    Handshape("L", "sccc", Thumb.OUT, "", 3),
+    Handshape("bent-L", "hccc", Thumb.OUT, "", 1.5),
+    Handshape("D", "sppp", Thumb.MEETING, "", 1),
+    Handshape("G", "bccc", Thumb.OPPOSED, "", 1.5),
+    Handshape("baby-O", "fccc", Thumb.MEETING, "", 1.5),
+    Handshape("bent-1", "bccc", Thumb.ACROSS, "", 1),
+    # Index and middle finger.
+    Handshape("V", "sscc", Thumb.ACROSS, "v", 4),
+    Handshape("U", "sscc", Thumb.ACROSS, "-", 2.5),
+    Handshape("R", "sscc", Thumb.ACROSS, "x", 0.8),
+    Handshape("bent-V", "hhcc", Thumb.ACROSS, "v", 2),
+    Handshape("bent-U", "bbcc", Thumb.ACROSS, "-", 1),
+    Handshape("3", "sscc", Thumb.OUT, "v", 1.5),
+    Handshape("claw-3", "hhcc", Thumb.OUT, "v", 1),
+    Handshape("K", "sdcc", Thumb.OPPOSED, "v", 1),
+    Handshape("H-thumb", "sscc", Thumb.OUT, "-", 1),
+    Handshape("flat-N", "ffcc", Thumb.MEETING, "-", 1),
+    # Three fingers.
+    Handshape("W", "sssc", Thumb.ACROSS, "+", 1.5),
+    Handshape("M", "bbbc", Thumb.TUCKED, "-", 0.7),
+    Handshape("F", "psss", Thumb.MEETING, "+", 3),
+    Handshape("open-F", "dsss", Thumb.OPPOSED, "+", 1),
+    # The other fingers.
+    Handshape("I", "cccs", Thumb.ACROSS, "", 1.5),
+    Handshape("Y", "cccs", Thumb.UP, "+", 2),
+    Handshape("horns", "sccs", Thumb.ACROSS, "", 0.8),
+    Handshape("ILY", "sccs", Thumb.OUT, "", 0.8),
+    Handshape("middle", "cscc", Thumb.ACROSS, "", 0.3),
+    Handshape("8", "spss", Thumb.MEETING, "+", 0.8),
+    Handshape("bent-middle-5", "sdss", Thumb.OUT, "+", 1.2),
+    Handshape("7", "sspc", Thumb.MEETING, "v", 0.4),
+)
+
+HANDSHAPES = MappingProxyType({shape.name: shape for shape in _TABLE})
+BASE_SHAPES = ("B", "5", "S", "A", "1", "C", "O")
+"""What a base hand may be (the unmarked shapes)."""
+
+_MATRIX = np.stack([shape.angles() for shape in _TABLE])
+_ROW = {shape.name: row for row, shape in enumerate(_TABLE)}
+
+
+def joint_angles(name: str) -> NDArray[np.float64]:
+    """Give the (20,) joint angles, in radians, of the handshape called `name`."""
+    if name not in _ROW:
+        raise OptionsError(f"no handshape '{name}'; there are {len(_ROW)}, such as {', '.join(list(_ROW)[:6])}")
+    return np.array(_MATRIX[_ROW[name]])
