@@ -1,0 +1,87 @@
+"""When a frame is shown: seconds since the container's start, by its timestamp, or by counting."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+_RESET = 1.0  # a timestamp that jumps back by more seconds than this starts anew: times go on from there
+_MICROSECOND = Fraction(1, 1_000_000)
+
+
+class TimedFrame(NamedTuple):
+    """A decoded frame, its pixels not yet touched."""
+
+    time: float  # seconds since the container's start
+    duration: float  # seconds that it is shown, as far as the file says
+    picture: Any  # av.VideoFrame
+
+    @property
+    def end(self) -> float:
+        """When the frame stops being shown, if no other follows earlier."""
+        return self.time + self.duration
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What must be known of a file to tell the time of its frames."""
+
+    time_base: Fraction  # seconds of one tick
+    origin: Fraction  # timestamp, in seconds, of the container's start
+    interval: float  # seconds between frames, on average
+    counted: bool = False  # timestamps are missing or wrong: the n-th frame is at n intervals
+    seekable: bool = True  # timestamps after a seek are those of a full reading
+
+    @property
+    def tolerance(self) -> float:
+        """Seconds by which a timestamp may be wrong, being rounded to a tick (1 ms in .webm and .flv)."""
+        return min(float(self.time_base) / 2, 0.0005) + 1e-6
+
+    def ticks(self, time: float) -> int:
+        """The timestamp, rounded down, of a time in seconds."""
+        return int((Fraction(time) + self.origin) // self.time_base)
+
+
+class Clock:
+    """Tells the time of frames in the order in which they are shown; times never go back."""
+
+    def __init__(self, timing: Timing):
+        self._timing = timing
+        self._previous: TimedFrame | None = None
+        self._shift = 0.0  # added to timestamps since they started anew
+
+    def timed(self, picture: Any) -> TimedFrame:
+        """Give a decoded frame its time."""
+        duration = self._duration(picture)
+        self._previous = TimedFrame(self._time(picture), duration, None)
+        return self._previous._replace(picture=picture)
+
+    def _time(self, picture: Any) -> float:
+        following = self._previous.end if self._previous else 0.0
+        if self._timing.counted or picture.pts is None:
+            return following
+        stamp = float(picture.pts * self._timing.time_base - self._timing.origin)
+        if self._previous is None:
+            return stamp
+        if stamp + self._shift < self._previous.time - _RESET:
+            self._shift = following - stamp
+        return max(stamp + self._shift, self._previous.time)
+
+    def _duration(self, picture: Any) -> float:
+        if self._timing.counted or not picture.duration or picture.duration < 0:
+            return self._timing.interval
+        return float(picture.duration * self._timing.time_base)
+
+
+def container_origin(container: Any, stream: Any) -> Fraction:
+    """The timestamp, in seconds, from which a player counts.
+
+    It is the earliest start of all streams, save sound that starts before zero (an encoder's run-in).
+    """
+    start: Fraction | None = None if stream.start_time is None else stream.start_time * stream.time_base
+    if container.start_time is None:
+        return start or Fraction(0)
+    origin: Fraction = container.start_time * _MICROSECOND
+    if origin < 0:
+        return min(Fraction(0), start or Fraction(0))
+    # The container's start is rounded to microseconds; the stream's own is exact.
+    return start if start is not None and abs(start - origin) <= _MICROSECOND else origin

@@ -1,0 +1,144 @@
+"""What a video file is: its size, rate, duration and orientation, known before any of its frames is used."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import av
+
+from signspot.errors import EmptyVideoError
+from signspot.video.clock import Clock, Timing, container_origin
+from signspot.video.containers import decode_packets, open_container
+from signspot.video.orientation import Orientation, orientation_of
+
+_FALLBACK_RATE = Fraction(25)
+_HIGHEST_RATE = 1000  # a rate above is a guess from the tick of the file, not of its frames
+_FIRST_FRAMES = 3  # decoded to see whether the file has timestamps
+_SPARSE_TIMESTAMPS = {"mpeg"}  # most frames get theirs from those before, which a seek leaves out
+_STRETCH = (Fraction(1, 4), Fraction(4))  # pixel aspects beyond are taken for mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class VideoInfo:
+    """What a file says of its video."""
+
+    path: Path
+    width: int  # pixels as shown: upright, with square pixels
+    height: int
+    fps: float  # frames a second, on average
+    duration: float  # seconds; what is really there is known only once it is read
+    frames: int | None  # an estimate where the file does not say
+    rotation: int  # degrees clockwise by which stored frames are turned
+    codec: str
+    has_audio: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """All that reading needs to know of a file."""
+
+    info: VideoInfo
+    timing: Timing
+    orientation: Orientation
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """How much video there is."""
+
+    end: float  # seconds since the container's start
+    frames: int | None
+    rate: Fraction
+
+
+def probe(path: Path) -> Source:
+    """Read what a file says of itself and decode its first frames.
+
+    Raises:
+        EmptyVideoError: no frame can be decoded.
+        VideoError: as `open_container`.
+    """
+    with open_container(path) as (container, stream):
+        first = list(islice(decode_packets(path, container, stream), _FIRST_FRAMES))
+        if not first:
+            raise EmptyVideoError(f"{path} holds no frame that can be decoded. Copy or download it again.")
+        origin = container_origin(container, stream)
+        counted = all(frame.pts is None for frame in first) or _reordered_avi(container, stream)
+        extent = _stated_extent(container, stream, origin) or _scanned_extent(path, origin)
+        seekable = not counted and container.format.name not in _SPARSE_TIMESTAMPS
+        timing = Timing(stream.time_base, origin, float(1 / extent.rate), counted, seekable)
+        orientation = orientation_of(first[0])
+        width, height = orientation.displayed(*_square_pixels(first[0], stream))
+        info = VideoInfo(
+            path=path,
+            width=width,
+            height=height,
+            fps=float(extent.rate),
+            duration=max(extent.end, Clock(timing).timed(first[0]).end),
+            frames=extent.frames,
+            rotation=orientation.degrees,
+            codec=stream.codec_context.name,
+            has_audio=bool(container.streams.audio),
+        )
+    return Source(info, timing, orientation)
+
+
+def _reordered_avi(container: Any, stream: Any) -> bool:
+    """AVI stores no time of showing: where frames are reordered, its timestamps are in the wrong order."""
+    return container.format.name == "avi" and bool(stream.codec_context.has_b_frames)
+
+
+def _square_pixels(frame: Any, stream: Any) -> tuple[int, int]:
+    """Width and height of a stored frame once its pixels are square, as players show it."""
+    aspect = stream.sample_aspect_ratio or Fraction(1)
+    if not _STRETCH[0] <= aspect <= _STRETCH[1]:
+        aspect = Fraction(1)
+    return max(1, round(frame.width * aspect)), int(frame.height)
+
+
+def _stated_extent(container: Any, stream: Any, origin: Fraction) -> _Extent | None:
+    """What the header says; None where it does not say when the video ends."""
+    if stream.duration:
+        start = stream.start_time * stream.time_base if stream.start_time is not None else origin
+        end = float(start - origin + stream.duration * stream.time_base)
+    elif container.duration and container.duration > 0:
+        end = container.duration / 1_000_000
+    else:
+        return None
+    frames = int(stream.frames) or None
+    rate = Fraction(frames / end).limit_denominator(1001) if frames and frames > 1 else _plausible_rate(stream)
+    return _Extent(end, frames or max(1, round(end * rate)), rate)
+
+
+def _scanned_extent(path: Path, origin: Fraction) -> _Extent:
+    """Look at every packet, undecoded, where the header is silent, as in a browser's .webm."""
+    with open_container(path) as (container, stream):
+        packets = (packet for packet in _readable(container.demux(stream)) if packet.size)
+        count, last, base = 0, None, stream.time_base
+        for packet in packets:
+            count += 1
+            if packet.pts is not None:
+                last = max(packet.pts * base - origin, last or Fraction(0))
+        rate = _plausible_rate(stream)
+    if last and count > 1:
+        rate = Fraction((count - 1) / float(last)).limit_denominator(1001) or rate
+        return _Extent(float(last + 1 / rate), count, rate)
+    return _Extent(float(count / rate), count, rate)
+
+
+def _readable(packets: Iterable[Any]) -> Iterator[Any]:
+    try:
+        yield from packets
+    except av.error.FFmpegError:
+        return
+
+
+def _plausible_rate(stream: Any) -> Fraction:
+    for rate in (stream.average_rate, stream.guessed_rate):
+        if rate and 0 < rate < _HIGHEST_RATE and math.isfinite(rate):
+            return Fraction(rate)
+    return _FALLBACK_RATE

@@ -1,0 +1,128 @@
+"""Pixels as the RGB trunk wants them; windows as `Grid` lays them, without copies."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signspot.errors import EmptyVideoError, OptionsError
+from signspot.timeline import Grid
+from signspot.video.clips import clips, squash_and_crop
+
+
+def frames_of(count):
+    return [np.full((3, 2, 2), index, np.float32) for index in range(count)]
+
+
+def sliced(frames, window, stride):
+    """The plain way: all frames in memory, one slice a window."""
+    grid = Grid(fps=25, window=window, stride=stride, frames=len(frames))
+    padded = frames + [frames[-1]] * (window - len(frames))
+    return [(int(s), np.stack(padded[s : s + window], axis=1)) for s in grid.starts]
+
+
+@given(st.integers(1, 150), st.integers(1, 20), st.integers(1, 40))
+def test_clips_equal_plain_slices(count, window, stride):
+    frames = frames_of(count)
+    found = list(clips(iter(frames), window, stride))  # all held at once: no clip is overwritten
+    expected = sliced(frames, window, stride)
+    assert [start for start, _ in found] == [start for start, _ in expected]
+    for (_, clip), (_, plain) in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(clip, plain)
+
+
+def test_clips_stream():
+    asked = []
+    stream = clips((asked.append(k) or frame for k, frame in enumerate(frames_of(40))), window=16, stride=4)
+    assert next(stream)[0] == 0
+    assert asked[-1] == 15
+    assert next(stream)[0] == 4
+    assert asked[-1] == 19
+
+
+def test_neighbours_share_memory_and_cannot_be_written():
+    (_, first), (_, second), *_ = clips(frames_of(20), window=16)
+    assert first.shape == (3, 16, 2, 2)
+    assert first.dtype == np.float32
+    assert np.shares_memory(first, second)
+    with pytest.raises(ValueError, match="read-only"):
+        first[...] = 0
+
+
+def test_a_short_video_repeats_its_last_frame():
+    [(start, clip)] = clips(frames_of(3), window=5)
+    assert start == 0
+    assert clip[0, :, 0, 0].tolist() == [0, 1, 2, 2, 2]
+
+
+def test_no_frame_gives_no_clip():
+    with pytest.raises(EmptyVideoError):
+        list(clips([]))
+
+
+@pytest.mark.parametrize(("window", "stride"), [(0, 1), (16, 0), (-1, 1)])
+def test_impossible_windows(window, stride):
+    with pytest.raises(OptionsError, match="at least 1"):
+        next(clips(frames_of(20), window, stride))
+
+
+def test_frames_of_different_shapes():
+    with pytest.raises(OptionsError, match="frame 1 has shape"):
+        list(clips([np.zeros((3, 2, 2), np.float32), np.zeros((3, 4, 4), np.float32)], window=2))
+
+
+def test_squash_ignores_the_aspect_and_crops_the_centre():
+    image = np.zeros((512, 1024, 3), np.uint8)
+    image[:, 512:] = (255, 0, 51)
+    pixels = squash_and_crop(image)
+    assert pixels.shape == (3, 224, 224)
+    assert pixels.dtype == np.float32
+    assert pixels.flags.c_contiguous
+    np.testing.assert_allclose(pixels[:, 100, 20], [-0.5, -0.5, -0.5])
+    np.testing.assert_allclose(pixels[:, 100, 200], [0.5, -0.5, -0.3], atol=1e-6)
+    assert abs(int((pixels[0, 0] > 0).argmax()) - 112) <= 1  # the middle stays in the middle
+
+
+def test_the_crop_leaves_16_of_256_pixels_on_each_side():
+    image = np.zeros((256, 256, 3), np.uint8)
+    image[16:240, 16:240] = 255
+    assert (squash_and_crop(image) == 0.5).all()
+    assert not (squash_and_crop(image, size=226) == 0.5).all()
+
+
+def test_a_resize_is_bilinear_at_pixel_centres():
+    image = np.array([[0, 100], [100, 200]], np.uint8)[..., None].repeat(3, axis=2)
+    pixels = (squash_and_crop(image, size=4, squash=4)[0] + 0.5) * 255
+    np.testing.assert_allclose(pixels[0], [0, 25, 75, 100], atol=0.51)  # worked by hand: weights 0, 1/4, 3/4, 1
+    np.testing.assert_allclose(pixels[:, 3], [100, 125, 175, 200], atol=0.51)
+
+
+def test_the_signers_box_is_cut_first():
+    image = np.zeros((100, 200, 3), np.uint8)
+    image[20:60, 100:150] = 255
+    assert (squash_and_crop(image, bbox=(0.2, 0.5, 0.6, 0.75)) == 0.5).all()
+    assert squash_and_crop(image, bbox=(-0.3, -0.1, 1.4, 2.0)).min() == -0.5  # beyond the picture is left out
+
+
+@pytest.mark.parametrize("bbox", [(0.5, 0, 0.5, 1), (0, 0.9, 1, 0.1), (1.0, 0, 2.0, 1), (0, 0, float("nan"), 1)])
+def test_impossible_boxes(bbox):
+    with pytest.raises(OptionsError, match="signer's box"):
+        squash_and_crop(np.zeros((10, 10, 3), np.uint8), bbox=bbox)
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.floats(0, 0.999), st.floats(0, 0.999), st.floats(1e-6, 1))
+def test_any_box_of_any_picture_gives_pixels_in_range(height, width, y0, x0, side):
+    image = np.full((height, width, 3), 255, np.uint8)
+    pixels = squash_and_crop(image, size=8, squash=10, bbox=(y0, x0, y0 + side, x0 + side))
+    assert (pixels == 0.5).all()
+
+
+@pytest.mark.parametrize("image", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3), np.float32)])
+def test_what_is_no_picture_is_refused(image):
+    with pytest.raises(OptionsError, match=r"\(H, W, 3\)"):
+        squash_and_crop(image)
+
+
+def test_a_crop_larger_than_the_square_is_refused():
+    with pytest.raises(OptionsError, match="between 1 and 256"):
+        squash_and_crop(np.zeros((4, 4, 3), np.uint8), size=300)

@@ -1,0 +1,198 @@
+"""Every way a file can be wrong: one clear line of our own, nothing of FFmpeg's, nothing on stderr."""
+
+import logging
+import subprocess
+import sys
+import zipfile
+
+import av
+import cv2
+import numpy as np
+import pytest
+
+from signspot.errors import EmptyVideoError, NotAVideoError, VideoError
+from signspot.timeline import Segment
+from signspot.video.reader import open_video
+
+
+def refusal(path, kind=VideoError):
+    with pytest.raises(kind) as caught:
+        open_video(path)
+    message = str(caught.value)
+    assert type(caught.value) is kind
+    assert "\n" not in message
+    assert str(path) in message
+    return message
+
+
+def test_missing_file(tmp_path):
+    assert "no such file" in refusal(tmp_path / "none.mp4")
+
+
+def test_folder(tmp_path):
+    assert "is a folder" in refusal(tmp_path)
+
+
+def test_null_character():
+    with pytest.raises(VideoError, match="Check the path"):
+        open_video("a\0b.mp4")
+
+
+def test_device():
+    assert "not a regular file" in refusal("/dev/zero")
+
+
+def test_empty_file(tmp_path):
+    (tmp_path / "v.mp4").touch()
+    assert "0 bytes" in refusal(tmp_path / "v.mp4", EmptyVideoError)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "v.mp4", "v.mov", "v"])
+def test_text(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("Dear diary, today I signed.\n" * 100)
+    refusal(path, NotAVideoError)
+
+
+def test_random_bytes(tmp_path):
+    path = tmp_path / "v.mp4"
+    path.write_bytes(np.random.default_rng(3).bytes(100_000))
+    refusal(path, NotAVideoError)
+
+
+def test_zip(tmp_path):
+    path = tmp_path / "v.mp4"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "hello " * 1000)
+    refusal(path, NotAVideoError)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".jpg", ".bmp", ".webp"])
+def test_picture(tmp_path, picture, suffix):
+    path = tmp_path / f"v{suffix}"
+    cv2.imwrite(str(path), picture(0))
+    assert "is a picture" in refusal(path, NotAVideoError)
+
+
+def test_playlists_lead_nowhere(tmp_path, make_video):
+    make_video(tmp_path / "v.ts", frames=3)
+    playlist = tmp_path / "list.m3u8"
+    playlist.write_text("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nv.ts\n#EXT-X-ENDLIST\n")
+    refusal(playlist, NotAVideoError)
+    concat = tmp_path / "list.ffconcat"
+    concat.write_text("ffconcat version 1.0\nfile v.ts\n")
+    refusal(concat, NotAVideoError)
+
+
+@pytest.mark.parametrize("name", ["a.m4a", "a.mka", "a.mp4"])
+def test_audio_only(tmp_path, sound, name):
+    path = tmp_path / name
+    with av.open(str(path), "w") as container:
+        sound(container)
+    assert "audio only" in refusal(path, NotAVideoError)
+
+
+def test_music_with_a_cover_is_audio_only(tmp_path, sound, picture):
+    path = tmp_path / "song.m4a"
+    with av.open(str(path), "w", format="mp4") as container:
+        cover = container.add_stream("mjpeg", rate=1)
+        cover.width, cover.height, cover.pix_fmt = 160, 64, "yuvj420p"
+        cover.disposition = av.stream.Disposition.attached_pic
+        sound(container)
+        container.mux(cover.encode(av.VideoFrame.from_ndarray(picture(0), format="rgb24")))
+    assert "audio only" in refusal(path, NotAVideoError)
+
+
+@pytest.mark.parametrize("name", ["v.mp4", "v.mkv", "v.avi"])
+def test_no_frame(tmp_path, name):
+    path = tmp_path / name
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 160, 64, "yuv420p"
+        container.start_encoding()
+    refusal(path, EmptyVideoError)
+
+
+def test_unknown_codec(tmp_path, make_video):
+    path = make_video(tmp_path / "v.mkv", codec="mpeg4", frames=3)
+    data = path.read_bytes()
+    assert b"V_MPEG4/ISO/ASP" in data
+    path.write_bytes(data.replace(b"V_MPEG4/ISO/ASP", b"V_NEVERHEARDOFX"))
+    assert "codec is unknown" in refusal(path)
+
+
+def test_cut_off_before_its_index(tmp_path, make_video):
+    path = make_video(tmp_path / "v.mp4")
+    path.write_bytes(path.read_bytes()[:2000])
+    assert "cut off" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "recipe"),
+    [
+        ("v.mp4", {"container": {"movflags": "+faststart"}}),
+        ("v.mkv", {}),
+        ("v.ts", {}),
+        ("v.avi", {"codec": "mpeg4"}),
+        ("v.webm", {"codec": "libvpx-vp9", "options": {"g": "12", "cpu-used": "8", "deadline": "realtime"}}),
+    ],
+)
+def test_cut_off_in_the_middle(tmp_path, make_video, number, caplog, name, recipe):
+    path = make_video(tmp_path / name, frames=150, **recipe)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+    with caplog.at_level(logging.WARNING, "signspot"), open_video(path) as video:
+        numbers = [number(f.image) for f in video.frames()]
+        announced = video.info.duration
+        seen = numbers[:-4]  # the last ones may be half there
+        assert seen == list(range(len(seen)))
+        assert 40 < len(seen) < 140
+        beyond = video.frames(Segment(5.6, 5.9))
+        with pytest.raises(EmptyVideoError):
+            next(beyond)
+        assert 0 <= len(list(video.resampled(25))) - len(numbers) <= 1
+    if announced > 5:
+        assert any("cut off" in record.getMessage() for record in caplog.records)
+
+
+def test_damaged_through_and_through(tmp_path, make_video):
+    path = make_video(tmp_path / "v.mkv", codec="ffv1", frames=2)
+    data = bytearray(path.read_bytes())
+    data[700:-200] = bytes(len(data) - 900)
+    path.write_bytes(data)
+    with pytest.raises(VideoError):
+        list(open_video(path).frames())
+
+
+def test_unreadable_file_says_so(tmp_path, make_video, monkeypatch):
+    path = make_video(tmp_path / "v.mp4", frames=1)
+
+    def denied(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.open", denied)  # the tests may run as root, who may read all
+    assert "permission denied" in refusal(path)
+
+
+def test_nothing_reaches_stderr(tmp_path, make_video):
+    path = make_video(tmp_path / "v.mp4", frames=150, container={"movflags": "+faststart"})
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    program = (
+        "import logging, sys; logging.getLogger('signspot').addHandler(logging.NullHandler());"
+        "from signspot.video.reader import open_video; v = open_video(sys.argv[1]); print(len(list(v.frames())))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert int(done.stdout) > 20
+
+
+def test_8k_streams_and_scales(tmp_path, make_video, number):
+    path = make_video(
+        tmp_path / "8k.mov", codec="mjpeg", pix_fmt="yuvj420p", size=(7680, 4320), frames=2, options={"q": "20"}
+    )
+    with open_video(path, max_side=960) as video:
+        assert (video.info.width, video.info.height) == (7680, 4320)
+        frames = list(video.frames())
+    assert [f.image.shape for f in frames] == [(540, 960, 3)] * 2
+    assert [number(f.image) for f in frames] == [0, 1]
+    with open_video(path) as video:
+        assert next(video.frames()).image.shape == (4320, 7680, 3)

@@ -1,0 +1,169 @@
+"""What is written plays in browsers, comes back, and is there whole or not at all."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import av
+import numpy as np
+import pytest
+
+from signspot.errors import OptionsError, OutputError
+from signspot.video.reader import open_video
+from signspot.video.writer import VideoWriter, write_video
+
+
+def test_written_frames_come_back(tmp_path, picture, number):
+    path = write_video(tmp_path / "new" / "v.mp4", (picture(k) for k in range(30)), fps=30000 / 1001)
+    with open_video(path) as video:
+        frames = list(video.frames())
+        assert video.info.fps == pytest.approx(30000 / 1001)
+    assert [number(f.image) for f in frames] == list(range(30))
+    assert [f.time for f in frames] == pytest.approx([k * 1001 / 30000 for k in range(30)])
+
+
+def test_browsers_can_play_it(tmp_path, picture):
+    path = write_video(tmp_path / "v.mp4", [picture(1)] * 3, fps=25)
+    with av.open(str(path)) as container:
+        context = container.streams.video[0].codec_context
+        assert (context.name, context.pix_fmt) == ("h264", "yuv420p")
+        assert context.profile in {"High", "Main", "Constrained Baseline"}
+        assert (context.colorspace, context.color_range) == (1, 1)
+    data = path.read_bytes()
+    assert 0 < data.index(b"moov") < data.index(b"mdat")  # the index goes first
+
+
+def test_colours_survive(tmp_path):
+    colours = [(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255), (200, 150, 120), (0, 0, 0)]
+    images = [np.full((64, 64, 3), colour, np.uint8) for colour in colours]
+    with open_video(write_video(tmp_path / "v.mp4", images, fps=25)) as video:
+        for frame, colour in zip(video.frames(), colours, strict=True):
+            np.testing.assert_allclose(frame.image.mean(axis=(0, 1)), colour, atol=6)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 1), (161, 64), (160, 65), (33, 17)])
+def test_odd_sides_get_one_more(tmp_path, width, height):
+    image = np.full((height, width, 3), 77, np.uint8)
+    with open_video(write_video(tmp_path / "v.mp4", [image], fps=25)) as video:
+        shape = next(video.frames()).image.shape
+    assert shape == (height + height % 2, width + width % 2, 3)
+
+
+def test_a_size_scales_pictures(tmp_path, picture, number):
+    with VideoWriter(tmp_path / "v.mp4", 25, size=(321, 128)) as writer:
+        writer.add(picture(5))
+        writer.add(picture(6, 400, 300))
+    with open_video(tmp_path / "v.mp4") as video:
+        frames = list(video.frames())
+    assert [f.image.shape for f in frames] == [(128, 322, 3)] * 2
+    assert [number(f.image) for f in frames] == [5, 6]
+
+
+def test_views_and_strides_are_fine(tmp_path, picture, number):
+    with open_video(write_video(tmp_path / "v.mp4", [picture(9)[:, ::-1][:, ::-1]], fps=25)) as video:
+        assert number(next(video.frames()).image) == 9
+
+
+def test_an_error_leaves_what_was_there(tmp_path, picture):
+    path = tmp_path / "v.mp4"
+    path.write_bytes(b"precious")
+    with pytest.raises(KeyboardInterrupt), VideoWriter(path, 25) as writer:
+        writer.add(picture(0))
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"precious"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_ctrl_c_leaves_nothing(tmp_path):
+    program = (
+        "import sys, itertools, numpy as np; from signspot.video.writer import write_video\n"
+        "def pictures():\n"
+        "    for k in itertools.count():\n"
+        "        if k == 100: print('running', flush=True)\n"
+        "        yield np.full((64, 64, 3), k % 255, np.uint8)\n"
+        "write_video(sys.argv[1], pictures(), 25)"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "v.mp4")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "running\n"
+        assert list(tmp_path.iterdir())  # it is being written beside
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+    assert process.returncode != 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_picture_is_no_video(tmp_path):
+    with pytest.raises(OutputError, match="not one picture"):
+        write_video(tmp_path / "v.mp4", [], fps=25)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_told(tmp_path, picture):
+    limit = 20_000
+    program = (
+        "import resource, signal, sys, numpy as np; from signspot.video.writer import write_video\n"
+        "from signspot.errors import OutputError\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
+        "rng = np.random.default_rng(0)\n"
+        "try: write_video(sys.argv[1], (rng.integers(0, 255, (256, 256, 3), np.uint8) for _ in range(60)), 25)\n"
+        "except OutputError as error: print(error)"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "v.mp4")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"cannot write {tmp_path / 'v.mp4'}:")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["v.webm", "v.avi", "v"])
+def test_other_kinds_of_file_are_refused(tmp_path, name):
+    with pytest.raises(OptionsError, match=r"name it \.mp4"):
+        VideoWriter(tmp_path / name, 25)
+
+
+@pytest.mark.parametrize("fps", [0, -5, float("nan"), float("inf")])
+def test_impossible_rates_are_refused(tmp_path, fps):
+    with pytest.raises(OptionsError, match="frames a second"):
+        VideoWriter(tmp_path / "v.mp4", fps)
+
+
+@pytest.mark.parametrize(
+    "image", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3), np.float32), np.zeros((0, 4, 3), np.uint8)]
+)
+def test_what_is_no_picture_is_refused(tmp_path, image):
+    with pytest.raises(OptionsError, match=r"\(H, W, 3\)"), VideoWriter(tmp_path / "v.mp4", 25) as writer:
+        writer.add(image)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_changing_sizes_are_refused(tmp_path, picture):
+    with pytest.raises(OptionsError, match="picture 1 has"), VideoWriter(tmp_path / "v.mp4", 25) as writer:
+        writer.add(picture(0))
+        writer.add(picture(1, 200, 100))
+
+
+def test_pictures_are_added_inside_the_block(tmp_path, picture):
+    with pytest.raises(OutputError, match="inside the 'with' block"):
+        VideoWriter(tmp_path / "v.mp4", 25).add(picture(0))
+
+
+def test_a_folder_or_a_file_in_the_way_is_told(tmp_path, picture):
+    (tmp_path / "v.mp4").mkdir()
+    with pytest.raises(OutputError, match="it is a folder"):
+        write_video(tmp_path / "v.mp4", [picture(0)], 25)
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="not a folder"):
+        write_video(tmp_path / "file" / "v.mp4", [picture(0)], 25)
+
+
+def test_a_folder_that_may_not_be_written_to(tmp_path, picture):
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    tmp_path.chmod(0o555)
+    with pytest.raises(OutputError, match="permission denied"):
+        write_video(tmp_path / "v.mp4", [picture(0)], 25)
