@@ -46,10 +46,19 @@ def write(spottings: Iterable[Spotting], path: str | os.PathLike[str]) -> None:
         MissingExtraError: the format needs a package that is not installed.
     """
     target = Path(path)
-    kind = _format_of(target)
+    check_suffix(target).write(to_rows(spottings), target)
+
+
+def check_suffix(path: str | os.PathLike[str]) -> Format:
+    """Give the format in which `path` will be written; ask before long work, so that none is lost.
+
+    Raises:
+        OutputError: the suffix is unknown.
+    """
+    kind = _format_of(Path(path))
     if kind is None:
-        raise OutputError(f"cannot write {target}: {_unknown_suffix(target)}")
-    kind.write(to_rows(spottings), target)
+        raise OutputError(f"cannot write {path}: {_unknown_suffix(Path(path))}")
+    return kind
 
 
 def read_spottings(path: str | os.PathLike[str]) -> list[Spotting]:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import FormatError, MissingExtraError, OutputError
-from signspot.export.formats import format_names, read_spottings, write
+from signspot.export.formats import check_suffix, format_names, read_spottings, write
 from signspot.records import LabelSource, Spotting
 
 SUFFIXES = list(format_names())
@@ -152,6 +152,9 @@ def test_an_unknown_suffix_lists_the_known(tmp_path: Path) -> None:
         write([APPLE], tmp_path / "x.doc")
     with pytest.raises(FormatError, match=known):
         read_spottings(tmp_path / "x.doc")
+    with pytest.raises(OutputError, match=known):
+        check_suffix("x.doc")
+    assert check_suffix("x.eaf").name == "ELAN"
     with pytest.raises(OutputError, match=r"'.json' alone does not say which format"):
         write([APPLE], tmp_path / "x.json")
 
