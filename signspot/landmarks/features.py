@@ -180,9 +180,7 @@ def _fill_gaps(points: Features) -> Features:
     filled = points.copy()
     seen = np.isfinite(points[..., 0])
     before, after = _neighbours(seen)
-    frame, joint = np.nonzero(
-        ~seen & (before >= 0) & (after < len(points)) & (after - before <= GAP_FRAMES + 1)
-    )
+    frame, joint = np.nonzero(~seen & (before >= 0) & (after < len(points)) & (after - before <= GAP_FRAMES + 1))
     start, end = before[frame, joint], after[frame, joint]
     share = ((frame - start) / (end - start)).astype(np.float32)[:, None]
     here, there = points[start, joint], points[end, joint]

@@ -1,7 +1,7 @@
 """Landmarks on disk: `.pose` files, as sign-language researchers exchange them, read and written in chunks.
 
 Coordinates are pixels (x times width, y times height) and z stays in image widths, as pose-format's own
-MediaPipe writer has it; the confidence is a body point's visibility, 1 for other points, and 0 for what is not
+MediaPipe writer has it; the confidence is a body point's visibility, 1 for other points, 0 for what is not
 seen. The format has no place for an unknown image size: it is written as 1 x 1, and read back as unknown. Nor
 has it one for the time of the first frame: times start at 0.
 """
@@ -183,9 +183,7 @@ def _map(path: Path) -> _Content:
     except OSError as error:
         raise FormatError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, TypeError, IndexError, OverflowError, struct.error) as error:
-        raise FormatError(
-            f"{path} is no .pose file, or it is damaged. Make it again from its video."
-        ) from error
+        raise FormatError(f"{path} is no .pose file, or it is damaged. Make it again from its video.") from error
 
 
 def _header(path: Path, raw: Any) -> tuple[Any, int]:
@@ -218,9 +216,7 @@ def _content(path: Path, raw: Any, header: Any, offset: int) -> _Content:
         logger.warning("%s shows %d people; the first one is read", path, people)
     split = offset + frames * people * points * axes * 4
     values = raw[offset:split].view("<f4").reshape(frames, people, points, axes)[:, 0]
-    confidence = (
-        raw[split : split + frames * people * points * 4].view("<f4").reshape(frames, people, points)[:, 0]
-    )
+    confidence = raw[split : split + frames * people * points * 4].view("<f4").reshape(frames, people, points)[:, 0]
     size = (header.dimensions.width, header.dimensions.height)
     return _Content(values, confidence, fps, size if min(size) > 1 else None, columns, face_points)
 
@@ -245,6 +241,4 @@ def _columns(path: Path, components: Sequence[Any]) -> tuple[dict[str, list[int]
         pose_layout.LEFT_HAND: pose_layout.HAND_NAMES,
         pose_layout.RIGHT_HAND: pose_layout.HAND_NAMES,
     }
-    return {
-        part: [places.get(part, {}).get(name, -1) for name in names] for part, names in wanted.items()
-    }, face_points
+    return {part: [places.get(part, {}).get(name, -1) for name in names] for part, names in wanted.items()}, face_points

@@ -67,18 +67,14 @@ def holistic_header(size: tuple[int, int], face_points: Sequence[int]) -> Any:
 
     components = [
         _component(BODY, BODY_NAMES, _limbs(_BODY_CHAINS, range(33)), (255, 0, 0)),
-        _component(
-            FACE, [str(point) for point in face_points], _limbs(_LIP_CHAINS, face_points), (128, 0, 0)
-        ),
+        _component(FACE, [str(point) for point in face_points], _limbs(_LIP_CHAINS, face_points), (128, 0, 0)),
         _component(LEFT_HAND, HAND_NAMES, _limbs(_HAND_CHAINS, range(21)), (0, 128, 0)),
         _component(RIGHT_HAND, HAND_NAMES, _limbs(_HAND_CHAINS, range(21)), (0, 0, 192)),
     ]
     return PoseHeader(VERSION, PoseHeaderDimensions(*size, 0), components)
 
 
-def _component(
-    name: str, points: Sequence[str], limbs: list[tuple[int, int]], colour: tuple[int, int, int]
-) -> Any:
+def _component(name: str, points: Sequence[str], limbs: list[tuple[int, int]], colour: tuple[int, int, int]) -> Any:
     from pose_format.pose_header import PoseHeaderComponent
 
     return PoseHeaderComponent(name, list(points), limbs, [colour], "XYZC")

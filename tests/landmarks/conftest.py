@@ -11,9 +11,7 @@ import pytest
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 
 
-def signing(
-    frames: int, seed: int = 0, *, fps: float = 25.0, dropped: float = 0.0, size=(640, 360)
-) -> Landmarks:
+def signing(frames: int, seed: int = 0, *, fps: float = 25.0, dropped: float = 0.0, size=(640, 360)) -> Landmarks:
     rng = np.random.default_rng(seed)
     seconds = np.arange(frames) / fps
 

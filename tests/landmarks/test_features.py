@@ -74,9 +74,7 @@ def test_aspect_does_not_matter(make_signing):
     parts = [part.copy() for part in square._parts()]
     for part in parts:
         part[..., [0, 2]] /= 2  # the same picture on a canvas twice as wide
-    np.testing.assert_allclose(
-        features(Landmarks(*parts, square.times, (800, 400))), features(square), atol=2e-5
-    )
+    np.testing.assert_allclose(features(Landmarks(*parts, square.times, (800, 400))), features(square), atol=2e-5)
 
 
 @pytest.mark.parametrize(("gap", "is_filled"), [(1, True), (5, True), (6, False)])

@@ -30,9 +30,7 @@ def test_mirror_maps_are_their_own_inverse():
 
 def test_arrays_become_float32(make_signing):
     landmarks = make_signing(3)
-    assert {part.dtype for part in (landmarks.body, landmarks.left_hand, landmarks.face)} == {
-        np.dtype("float32")
-    }
+    assert {part.dtype for part in (landmarks.body, landmarks.left_hand, landmarks.face)} == {np.dtype("float32")}
     assert len(landmarks) == 3
     assert "3 frames" in repr(landmarks)
 
@@ -108,9 +106,7 @@ def test_mirroring_swaps_hands_and_turns_x(make_signing):
 
 def test_a_face_point_without_counterpart_is_lost_in_the_mirror(make_signing):
     whole = make_signing(2)
-    part = Landmarks(
-        whole.body, whole.left_hand, whole.right_hand, whole.face[:, :2], whole.times, None, (61, 0)
-    )
+    part = Landmarks(whole.body, whole.left_hand, whole.right_hand, whole.face[:, :2], whole.times, None, (61, 0))
     mirrored = part.mirrored()
     assert np.isnan(mirrored.face[:, 0]).all()
     assert np.isfinite(mirrored.face[:, 1]).all()

@@ -81,9 +81,7 @@ def component(name: str, points: list[str], form: str = "XYZC") -> PoseHeaderCom
     return PoseHeaderComponent(name, points, [], [(0, 0, 0)], form)
 
 
-def foreign(
-    path: Path, components, *, frames: int = 4, people: int = 1, fps: float = 30.0, seed: int = 1
-) -> Pose:
+def foreign(path: Path, components, *, frames: int = 4, people: int = 1, fps: float = 30.0, seed: int = 1) -> Pose:
     """Write a file as other people's tools do, with the library."""
     rng = np.random.default_rng(seed)
     header = PoseHeader(0.2, PoseHeaderDimensions(200, 100, 0), components)
@@ -161,9 +159,7 @@ def test_files_of_another_estimator_get_a_clear_error(tmp_path):
         open_landmarks(path)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"\0", b"not a pose file at all" * 20, b"\0" * 500, b"\xcd\xcc\x4c\x3e"]
-)
+@pytest.mark.parametrize("content", [b"", b"\0", b"not a pose file at all" * 20, b"\0" * 500, b"\xcd\xcc\x4c\x3e"])
 def test_what_is_no_pose_file_gets_one_line(tmp_path, content):
     path = tmp_path / "a.pose"
     path.write_bytes(content)

@@ -1,0 +1,148 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from signspot.errors import NoPersonError, NotAVideoError, OptionsError, SignspotError
+from signspot.landmarks.check import check_signing
+from signspot.landmarks.estimate import estimate_landmarks, estimate_many, stream_landmarks
+from signspot.landmarks.landmarks import Landmarks, concatenate
+from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.timeline import Segment
+from signspot.video.reader import open_video
+from signspot.video.writer import write_video
+
+
+@pytest.fixture(scope="module")
+def noise(tmp_path_factory) -> Path:
+    """Half a second of nobody."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 255, (12, 96, 128, 3), dtype=np.uint8)
+    return write_video(tmp_path_factory.mktemp("noise") / "noise.mp4", images, 25)
+
+
+def test_nobody_is_seen_in_noise(noise):
+    reports: list[tuple[int, int | None]] = []
+    landmarks = estimate_landmarks(noise, lambda done, total: reports.append((done, total)))
+    assert len(landmarks) == 12
+    assert landmarks.size == (128, 96)
+    np.testing.assert_allclose(landmarks.times, np.arange(12) / 25)
+    assert np.isnan(landmarks.body).all()
+    assert reports == [(8, 12), (12, 12), (12, 12)]
+    with pytest.raises(NoPersonError):
+        check_signing(landmarks, noise.name)
+
+
+def test_a_segment_at_another_rate_streams_in_chunks(noise):
+    with open_video(noise) as video:
+        chunks = list(stream_landmarks(video, 50, Segment(0.1, 0.3), chunk=4))
+    assert [len(chunk) for chunk in chunks] == [4, 4, 2]
+    np.testing.assert_allclose(concatenate(chunks).times, 0.1 + np.arange(10) / 50)
+
+
+def test_stderr_stays_empty(noise):
+    code = f"import signspot.landmarks.estimate as e; print(len(e.estimate_landmarks({str(noise)!r})))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (run.stdout, run.stderr) == ("12\n", "")
+
+
+def test_what_is_no_video_is_an_error(tmp_path):
+    (tmp_path / "a.mp4").write_text("words")
+    with pytest.raises(NotAVideoError):
+        estimate_landmarks(tmp_path / "a.mp4")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_many_videos_and_a_bad_one(noise, tmp_path, workers):
+    (tmp_path / "bad.mp4").write_text("words")
+    reports = []
+    paths = [noise, tmp_path / "bad.mp4", str(noise)]
+    results = list(estimate_many(paths, workers, lambda done, total: reports.append((done, total)), fps=10))
+    assert sorted(path.name for path, _ in results) == ["bad.mp4", "noise.mp4", "noise.mp4"]
+    for path, result in results:
+        assert isinstance(result, SignspotError if path.name == "bad.mp4" else Landmarks)
+        assert isinstance(result, SignspotError) or len(result) == 5
+    assert reports == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_workers_must_be_some(noise):
+    with pytest.raises(OptionsError, match="at least 1; got 0"):
+        list(estimate_many([noise], 0))
+    assert list(estimate_many([])) == []
+
+
+@pytest.fixture
+def cached(noise, tmp_path, make_signing) -> tuple[Path, Landmarks]:
+    """A cache in which the landmarks of the noise are, visibly, others than an estimate would give."""
+    folder = tmp_path / "cache"
+    estimate_landmarks(noise, cache=folder)
+    (entry,) = folder.rglob("*.pose")
+    planted = make_signing(12, size=(128, 96))
+    write_landmarks(planted, entry)
+    return entry, planted
+
+
+def test_the_cache_is_used_by_content_not_by_name(noise, tmp_path, cached):
+    entry, planted = cached
+    copy = tmp_path / "another name.mp4"
+    copy.write_bytes(noise.read_bytes())
+    assert estimate_landmarks(copy, cache=entry.parents[1]).equals(planted, tolerance=1e-6)
+    assert np.isnan(estimate_landmarks(copy).body).all()
+
+
+def test_other_settings_are_another_entry(noise, cached):
+    entry, _ = cached
+    part = estimate_landmarks(noise, fps=20, segment=Segment(0.2, 0.4), cache=entry.parents[1])
+    again = estimate_landmarks(noise, fps=20, segment=Segment(0.2, 0.4), cache=entry.parents[1])
+    assert len(list(entry.parents[1].rglob("*.pose"))) == 2
+    assert again.times[0] == part.times[0] == 0.2
+    assert again.equals(part, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("damage", [b"", b"rubbish", None])
+def test_a_damaged_entry_is_made_again(noise, cached, damage, caplog):
+    entry, _ = cached
+    entry.write_bytes(entry.read_bytes()[:-100] if damage is None else damage)
+    assert np.isnan(estimate_landmarks(noise, cache=entry.parents[1]).body).all()
+    assert "made again" in caplog.text
+    assert np.isnan(open_landmarks(entry).body).all()
+
+
+def test_landmarks_may_be_kept_beside_the_video(noise, tmp_path):
+    copy = tmp_path / "news.mp4"
+    copy.write_bytes(noise.read_bytes())
+    estimate_landmarks(copy, cache="beside")
+    (entry,) = tmp_path.glob("news.mp4.*.pose")
+    assert len(open_landmarks(entry)) == 12
+    assert copy.read_bytes() == noise.read_bytes()
+
+
+def test_a_cache_that_cannot_be_written_does_not_stop_the_work(noise, tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    assert len(estimate_landmarks(noise, cache=tmp_path / "file" / "cache")) == 12
+    assert "not kept" in caplog.text
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_a_drawn_signer_is_found_where_he_was_drawn(lsa64, tmp_path):
+    """Real movement, drawn and estimated again; stderr stays empty with a person in view, too."""
+    from signspot.world.appearance import make_appearance
+    from signspot.world.render import render
+
+    drawn = lsa64(3)[155][1].resampled(25)[30:55]
+    video = write_video(tmp_path / "drawn.mp4", render(drawn, make_appearance(4), (480, 360)), 25)
+    code = (
+        "from signspot.landmarks.estimate import *; from signspot.landmarks.pose_file import write_landmarks;"
+        f"write_landmarks(estimate_landmarks({str(video)!r}), {str(tmp_path / 'seen.pose')!r})"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stderr == ""
+    seen = open_landmarks(tmp_path / "seen.pose")
+    check_signing(seen, "drawn")
+    both = np.isfinite(seen.right_hand[:, 0, 0]) & np.isfinite(drawn.right_hand[:, 0, 0])
+    assert both.mean() > 0.8
+    assert np.median(np.abs(seen.body[:, [0, 11, 12, 15, 16], :2] - drawn.body[:, [0, 11, 12, 15, 16], :2])) < 0.03
+    assert np.median(np.abs(seen.right_hand[both, :, :2] - drawn.right_hand[both, :, :2])) < 0.03
