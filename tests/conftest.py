@@ -1,7 +1,6 @@
 """What all rooms' tests share: a private cache, one torch thread, the place of real data."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,8 @@ def private_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 
 
 @pytest.fixture(scope="session", autouse=True)
-def one_thread() -> Iterator[None]:
+def one_thread() -> None:
     """Two test processes on two cores: one thread each."""
     import torch
 
     torch.set_num_threads(1)
-    yield

@@ -86,15 +86,11 @@ class TestEveryFile:
             return  # main.py lists the verbs and asks for the version
         for module in imports_of(path):
             target = ROOT.joinpath(*module.split(".")[1:])
-            assert not target.is_dir(), (
-                f"{path.relative_to(ROOT)} imports the package {module}, not a module in it"
-            )
+            assert not target.is_dir(), f"{path.relative_to(ROOT)} imports the package {module}, not a module in it"
 
     def test_it_says_its_place_in_one_sentence(self, path: Path) -> None:
         doc = ast.get_docstring(tree_of(path)) or ""
-        assert doc.split("\n\n")[0].rstrip().endswith((".", ":")), (
-            f"{path.relative_to(ROOT)} opens with no sentence"
-        )
+        assert doc.split("\n\n")[0].rstrip().endswith((".", ":")), f"{path.relative_to(ROOT)} opens with no sentence"
 
     def test_it_is_no_drawer(self, path: Path) -> None:
         assert path.stem not in {"utils", "helpers", "common", "misc"}
@@ -124,9 +120,7 @@ class TestEveryFile:
         allowed = {ROOT / "dictionary" / "restricted_pickle.py", ROOT / "models" / "weights_file.py"}
         if path in allowed:
             return
-        names = {
-            alias.name for n in ast.walk(tree_of(path)) if isinstance(n, ast.Import) for alias in n.names
-        }
+        names = {alias.name for n in ast.walk(tree_of(path)) if isinstance(n, ast.Import) for alias in n.names}
         names |= {n.module for n in ast.walk(tree_of(path)) if isinstance(n, ast.ImportFrom) and n.module}
         assert not names & {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal"}
 
@@ -158,7 +152,9 @@ def test_public_names_are_complete_and_sorted() -> None:
 
 def test_importing_is_quick() -> None:
     """Neither torch nor mediapipe is loaded before it is needed."""
-    code = "import sys, signspot, signspot.cli.main; print([m for m in ('torch', 'mediapipe', 'cv2') if m in sys.modules])"
+    code = (
+        "import sys, signspot, signspot.cli.main; print([m for m in ('torch', 'mediapipe', 'cv2') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -8,9 +8,7 @@ from signspot import errors
 
 
 def test_the_drawn_tree_is_the_real_one() -> None:
-    classes = [
-        c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, errors.SignspotError)
-    ]
+    classes = [c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, errors.SignspotError)]
     drawn = errors.__doc__ or ""
     for each in classes:
         assert f"{each.__name__} " in drawn + " ", f"{each.__name__} is not drawn"

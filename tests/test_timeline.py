@@ -38,9 +38,7 @@ def test_the_only_window_of_a_short_video_ends_with_the_video() -> None:
     assert Grid(25.0, 16, 1, 5).segment(0) == Segment(0.0, 0.2)
 
 
-@pytest.mark.parametrize(
-    "values", [(0, 16, 1, 9), (25, 0, 1, 9), (25, 16, 0, 9), (25, 16, 1, 0), (math.nan, 16, 1, 9)]
-)
+@pytest.mark.parametrize("values", [(0, 16, 1, 9), (25, 0, 1, 9), (25, 16, 0, 9), (25, 16, 1, 0), (math.nan, 16, 1, 9)])
 def test_an_impossible_grid_is_refused(values: tuple[float, int, int, int]) -> None:
     with pytest.raises(OptionsError):
         Grid(*values)
@@ -71,5 +69,5 @@ def test_a_track_has_one_finite_embedding_a_window() -> None:
         Track(np.zeros((4, 4), np.float16), grid, "abc")
     poisoned = np.zeros((5, 4), np.float32)
     poisoned[2, 1] = np.nan
-    with pytest.raises(TrackError, match="1 of 5 embeddings of 'news.mp4'"):
+    with pytest.raises(TrackError, match=r"1 of 5 embeddings of 'news\.mp4'"):
         Track(poisoned, grid, "abc", "news.mp4")

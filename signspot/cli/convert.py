@@ -9,9 +9,7 @@ from signspot.cli.console import say
 
 
 def convert(
-    source: Annotated[
-        Path, typer.Argument(help="Spottings: .jsonl .csv .parquet .vtt .eaf .via.json .bobsl.json")
-    ],
+    source: Annotated[Path, typer.Argument(help="Spottings: .jsonl .csv .parquet .vtt .eaf .via.json .bobsl.json")],
     target: Annotated[Path, typer.Argument(help="The same, or another format, by its suffix.")],
 ) -> None:
     """Convert spottings between formats.

@@ -10,13 +10,9 @@ from signspot.cli.console import bar, say
 
 def embed(
     video: Annotated[Path, typer.Argument(help="A video or a .pose file.")],
-    out: Annotated[
-        Path | None, typer.Option(help="The track. [default: the video's name + .safetensors]")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The track. [default: the video's name + .safetensors]")] = None,
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
-    encoder: Annotated[
-        str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")
-    ] = None,
+    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
     cache: Annotated[bool, typer.Option(help="Remember the track in the cache folder, too.")] = True,
 ) -> None:
     """Make the track of a video: its embeddings, which `signspot spot` takes in place of the video.
@@ -32,6 +28,4 @@ def embed(
         track = spotter.embed(video, stride, progress)
     write_track(track, target)
     duration = track.grid.frames / track.grid.fps
-    say(
-        f"{target}: {len(track)} windows of {duration:.1f} s, encoder {spotter.encoder.name} ({track.encoder})"
-    )
+    say(f"{target}: {len(track)} windows of {duration:.1f} s, encoder {spotter.encoder.name} ({track.encoder})")

@@ -9,9 +9,7 @@ from signspot.cli.console import print_table, say
 
 
 def models(
-    name: Annotated[
-        str | None, typer.Argument(help="A shipped encoder's name, or a file. None: list all.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help="A shipped encoder's name, or a file. None: list all.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the shipped encoders, or show the card of one.
@@ -22,17 +20,9 @@ def models(
 
     encoders = [load_encoder(each) for each in ([name] if name else shipped())]
     if as_json:
-        say(
-            json.dumps(
-                [{"name": e.name, "hash": e.hash, **e.card} for e in encoders], indent=1, ensure_ascii=False
-            )
-        )
+        say(json.dumps([{"name": e.name, "hash": e.hash, **e.card} for e in encoders], indent=1, ensure_ascii=False))
     elif name:
-        say(
-            json.dumps(
-                {"name": name, "hash": encoders[0].hash, **encoders[0].card}, indent=1, ensure_ascii=False
-            )
-        )
+        say(json.dumps({"name": name, "hash": encoders[0].hash, **encoders[0].card}, indent=1, ensure_ascii=False))
     else:
         print_table(
             ("name", "sees", "frames", "fps", "dimension", "threshold", "licence", "hash"),

@@ -8,44 +8,25 @@ import typer
 from signspot.cli.console import bar, note, print_spottings
 
 if TYPE_CHECKING:
-    from signspot.spotting.exemplars import Gallery
-    from signspot.spotting.options import SpotOptions
-    from signspot.spotting.spotter import Spotter
+    from signspot.pictures.curves import View
+    from signspot.spotting.spotter import What
 
 
 def spot(
-    video: Annotated[
-        Path, typer.Argument(help="A video, a .pose file, or a track made by `signspot embed`.")
-    ],
-    signs: Annotated[
-        Path, typer.Argument(help="A dictionary: a folder of example videos, or one example video.")
-    ],
-    words: Annotated[
-        list[str] | None, typer.Argument(help="Words to look for; all when none is named.")
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")
-    ] = None,
+    video: Annotated[Path, typer.Argument(help="A video, a .pose file, or a track made by `signspot embed`.")],
+    signs: Annotated[Path, typer.Argument(help="A dictionary: a folder of example videos, or one example video.")],
+    words: Annotated[list[str] | None, typer.Argument(help="Words to look for; all when none is named.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
-    refine: Annotated[
-        bool, typer.Option("--refine", help="With --stride: look closely where it may be.")
-    ] = False,
+    refine: Annotated[bool, typer.Option("--refine", help="With --stride: look closely where it may be.")] = False,
     gap: Annotated[float, typer.Option(help="Seconds between two spottings of one word, at least.")] = 0.4,
     top: Annotated[int | None, typer.Option(help="At most so many spottings of a word, the best.")] = None,
-    mirror: Annotated[
-        bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")
-    ] = True,
+    mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
     seed: Annotated[int, typer.Option(help="Of the clips drawn from exemplars.")] = 0,
-    encoder: Annotated[
-        str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")
-    ] = None,
-    out: Annotated[
-        list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv .jsonl …; may repeat.")
-    ] = None,
+    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    out: Annotated[list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv .jsonl …; repeatable.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw score over time (.png, .svg, .pdf).")] = None,
-    film: Annotated[
-        Path | None, typer.Option("--video", help="Film the input beside the moving curve.")
-    ] = None,
+    film: Annotated[Path | None, typer.Option("--video", help="Film the input beside the moving curve.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained, playable report.")] = None,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     cache: Annotated[bool, typer.Option(help="Remember tracks and exemplars in the cache folder.")] = True,
@@ -55,28 +36,29 @@ def spot(
     Example: signspot spot news.mp4 my-signs/ apple --out news.eaf --plot news.png
     """
     from signspot.export.formats import check_suffix, write
+    from signspot.pictures.views import view_of
     from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
     for path in out or []:
         check_suffix(path)
-    options = SpotOptions(
-        threshold=threshold, stride=stride, refine=refine, gap=gap, top=top, mirror=mirror, seed=seed
-    )
+    options = SpotOptions(threshold=threshold, stride=stride, refine=refine, gap=gap, top=top, mirror=mirror, seed=seed)
     spotter = load(encoder, cache=cache)
+    what = exemplars_of(signs, words or [])
     with bar("exemplars") as progress:
-        gallery = spotter.gallery(_exemplars(signs, words or []), options, progress)
+        gallery = spotter.gallery(what, options, progress)
     with bar("video", "frames") as progress:
-        spottings = spotter.spot(video, gallery, options, progress)
+        track = spotter.track(video, options, progress)
+    spottings = spotter.spot(track if not refine else video, gallery, options)
     print_spottings(spottings, as_json=json_lines)
     for path in out or []:
         write(spottings, path)
         note(f"wrote {path}")
     if plot or film or html:
-        draw(spotter, video, gallery, options, plot=plot, film=film, html=html)
+        draw(view_of(spotter, video, gallery, spottings, options), plot=plot, film=film, html=html)
 
 
-def _exemplars(signs: Path, words: list[str]) -> "object":
+def exemplars_of(signs: Path, words: list[str]) -> "What":
     """The dictionary's words, or the one video as an exemplar of its own name."""
     from signspot.dictionary.opening import open_dictionary
     from signspot.records import Exemplar
@@ -87,3 +69,23 @@ def _exemplars(signs: Path, words: list[str]) -> "object":
     for problem in dictionary.problems:
         note(f"left out {problem.path}: {problem.message}")
     return dictionary.select(words) if words else dictionary
+
+
+def draw(view: "View", *, plot: Path | None, film: Path | None, html: Path | None) -> None:
+    """Make the pictures that were asked for."""
+    if plot:
+        from signspot.pictures.plot import plot as draw_plot
+
+        draw_plot(view, plot)
+        note(f"wrote {plot}")
+    if film:
+        from signspot.pictures.film import film as draw_film
+
+        with bar("film", "frames") as progress:
+            draw_film(view, film, progress)
+        note(f"wrote {film}")
+    if html:
+        from signspot.pictures.report import report
+
+        report(view, html)
+        note(f"wrote {html}")

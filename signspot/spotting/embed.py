@@ -15,7 +15,7 @@ from signspot.landmarks.estimate import stream_landmarks
 from signspot.landmarks.features import FeatureStream, features, mirror_features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
-from signspot.landmarks.trim import SigningCheck
+from signspot.landmarks.check import SigningCheck
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.timeline import Grid, Segment, Track
@@ -65,9 +65,7 @@ def _embed_landmarks(encoder: Encoder, source: Source, stride: int, report: Prog
     """Embed landmarks that exist already."""
     contract = encoder.contract
     if contract.kind != "landmarks":
-        raise OptionsError(
-            f"the encoder '{encoder.name}' sees pixels, not landmarks. Give it the video itself."
-        )
+        raise OptionsError(f"the encoder '{encoder.name}' sees pixels, not landmarks. Give it the video itself.")
     path = None if isinstance(source, Landmarks) else Path(source)
     landmarks = source if isinstance(source, Landmarks) else open_landmarks(source)
     name = path.name if path else "landmarks"
@@ -91,7 +89,7 @@ def _embed_filmed(encoder: Encoder, video: Video, stride: int, report: Progress)
     total = max(1, round(video.info.duration * fps)) if video.info.duration else None
     check, stream, dense = (
         SigningCheck(video.info.path.name),
-        FeatureStream(fps),
+        FeatureStream(),
         DenseWindows(encoder, stride),
     )
     done = 0

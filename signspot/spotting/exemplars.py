@@ -13,6 +13,7 @@ from signspot.errors import DictionaryError, EncoderMismatchError, FormatError, 
 from signspot.files import content_digest, text_digest
 from signspot.landmarks.check import check_signing
 from signspot.landmarks.estimate import estimate_landmarks
+from signspot.landmarks.interpolate import at_positions
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.trim import sign_segment
@@ -74,9 +75,7 @@ class ExemplarEmbedder:
         progress(len(wanted), len(wanted))
         if not kept:
             names = ", ".join(sorted({exemplar.word for exemplar in wanted})[:5]) or "none given"
-            raise DictionaryError(
-                f"no exemplar can be used ({len(wanted)} tried; words: {names}). See the log above."
-            )
+            raise DictionaryError(f"no exemplar can be used ({len(wanted)} tried; words: {names}). See the log above.")
         stacked = np.stack(rows, axis=1)  # (1 or 2, V, D)
         return Gallery(tuple(kept), stacked.reshape(-1, stacked.shape[-1]))
 
@@ -139,13 +138,9 @@ class ExemplarEmbedder:
         check_signing(landmarks, name)
         segment = segment or sign_segment(landmarks)
         seen = segment_features(self.encoder, landmarks, segment)
-        versions = (
-            [seen, segment_features(self.encoder, landmarks, segment, mirror=True)] if mirror else [seen]
-        )
+        versions = [seen, segment_features(self.encoder, landmarks, segment, mirror=True)] if mirror else [seen]
         positions = clip_positions(len(seen), self.encoder.contract.frames, self.seed)
-        return np.stack(
-            [embed_averaged(self.encoder, _between_frames(version, positions)) for version in versions]
-        )
+        return np.stack([embed_averaged(self.encoder, at_positions(version, positions)) for version in versions])
 
     def _from_pixels(
         self, path: Path, segment: Segment | None, bbox: tuple[float, float, float, float] | None
@@ -155,9 +150,7 @@ class ExemplarEmbedder:
             segment = self._motion(path)
         with open_video(path) as video:
             size = contract.image_size or 224
-            frames = [
-                squash_and_crop(f.image, size, bbox=bbox) for f in video.resampled(contract.fps, segment)
-            ]
+            frames = [squash_and_crop(f.image, size, bbox=bbox) for f in video.resampled(contract.fps, segment)]
         positions = clip_positions(len(frames), contract.frames, self.seed).round().astype(int)
         clips = np.stack([np.stack([frames[index] for index in clip], axis=1) for clip in positions])
         return embed_averaged(self.encoder, clips)[None]
@@ -180,11 +173,3 @@ class ExemplarEmbedder:
         how = json.dumps([segment and [segment.start, segment.end], bbox, mirror, self.seed])
         key = f"{content_digest(path)}-{text_digest(how)}"
         return self.cache / "exemplars" / self.encoder.hash / f"{key}.safetensors"
-
-
-def _between_frames(seen: NDArray[np.float32], positions: NDArray[np.float64]) -> NDArray[np.float32]:
-    """(T, J, C) features at (n, F) positions → (n, F, J, C), linear between frames."""
-    below = np.floor(positions).astype(int)
-    above = np.minimum(below + 1, len(seen) - 1)
-    share = (positions - below).astype(np.float32)[..., None, None]
-    return seen[below] * (1 - share) + seen[above] * share

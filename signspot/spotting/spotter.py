@@ -69,9 +69,7 @@ class Spotter:
                 logger.warning("the cache cannot be used: %s", error)
         return track
 
-    def embed_exemplar(
-        self, source: Source | Exemplar, *, mirror: bool = False, seed: int = 0
-    ) -> NDArray[np.float32]:
+    def embed_exemplar(self, source: Source | Exemplar, *, mirror: bool = False, seed: int = 0) -> NDArray[np.float32]:
         """(D,) unit-norm embedding of one isolated sign, averaged over clips of it (Sec. 3.3)."""
         embedder = ExemplarEmbedder(self.encoder, self.cache, seed)
         if mirror and self.encoder.contract.kind != "landmarks":
@@ -80,9 +78,7 @@ class Spotter:
             return embedder.embed(source, mirror=mirror)[-1]
         return embedder.embed_source(source, mirror=mirror)[-1]
 
-    def gallery(
-        self, what: What, options: SpotOptions = SpotOptions(), progress: Progress = silent
-    ) -> Gallery:
+    def gallery(self, what: What, options: SpotOptions = SpotOptions(), progress: Progress = silent) -> Gallery:
         """Embed exemplars, words of a dictionary, or a dictionary."""
         embedder = ExemplarEmbedder(self.encoder, self.cache, options.seed)
         return embedder.gallery(exemplars_of(what), mirror=options.mirror, progress=progress)
@@ -119,14 +115,11 @@ class Spotter:
     ) -> tuple[Track, Windows]:
         """The track of a source, and its windows: refined around candidates where the options say so."""
         needs_refining = options.refine and options.stride > 1 and self.encoder.contract.kind == "rgb"
-        dense_is_free = options.refine and self.encoder.contract.kind == "landmarks"
-        track = self._track(source, 1 if dense_is_free else options.stride, progress)
+        track = self.track(source, options, progress)
         if not needs_refining or track.grid.stride == 1:
             return track, Windows.of(track)
         if not isinstance(source, str | PathLike) or Path(source).suffix == SUFFIX:
-            raise OptionsError(
-                "refine needs the video itself, not a track. Give the video, or a track with stride 1."
-            )
+            raise OptionsError("refine needs the video itself, not a track. Give the video, or a track with stride 1.")
         coarse = Windows.of(track)
         candidates: set[int] = set()
         for _, scores, _ in best_scores(coarse, gallery):
@@ -150,11 +143,15 @@ class Spotter:
             top=options.top,
         )
 
-    def _track(self, source: Source | Track, stride: int, progress: Progress | None) -> Track:
+    def track(
+        self, source: Source | Track, options: SpotOptions = SpotOptions(), progress: Progress | None = None
+    ) -> Track:
+        """The track of a source: embedded, read from a track's path, or the track itself if this encoder made it."""
         if isinstance(source, str | PathLike) and Path(source).suffix == SUFFIX:
             source = read_track(source)
         if not isinstance(source, Track):
-            return self.embed(source, stride, progress)
+            dense_is_free = options.refine and self.encoder.contract.kind == "landmarks"
+            return self.embed(source, 1 if dense_is_free else options.stride, progress)
         if source.encoder != self.encoder.hash:
             raise EncoderMismatchError(
                 f"the track of '{source.video}' was made by the encoder {source.encoder}, not by "
@@ -179,9 +176,7 @@ def exemplars_of(what: What) -> list[Exemplar]:
     return found
 
 
-def best_scores(
-    windows: Windows, gallery: Gallery
-) -> Iterator[tuple[str, NDArray[np.float32], NDArray[np.int64]]]:
+def best_scores(windows: Windows, gallery: Gallery) -> Iterator[tuple[str, NDArray[np.float32], NDArray[np.int64]]]:
     """For each word: (T,) the best score over its exemplars, and (T,) which row of the gallery gave it."""
     rows_of: dict[str, list[int]] = {}
     for row in range(len(gallery.embeddings)):

@@ -43,9 +43,7 @@ def read_track(path: str | PathLike[str]) -> Track:
         grid = Grid(**json.loads(header["grid"]))
         return Track(arrays["embeddings"], grid, header["encoder"], header["video"], header["source"])
     except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(
-            f"the track {name} is damaged ({error}). Make it again with: signspot embed"
-        ) from error
+        raise FormatError(f"the track {name} is damaged ({error}). Make it again with: signspot embed") from error
 
 
 def write_arrays(
@@ -73,7 +71,5 @@ def read_arrays(path: Path, kind: str) -> tuple[dict[str, NDArray[Any]], dict[st
     except (SafetensorError, OSError, ValueError, TypeError) as error:
         raise FormatError(f"cannot read {path}: it is damaged or no safetensors file ({error})") from error
     if header.get("kind") != kind:
-        raise FormatError(
-            f"{path} is not a {kind.rsplit(' ', 1)[0]} but a {header.get('kind', 'foreign file')}"
-        )
+        raise FormatError(f"{path} is not a {kind.rsplit(' ', 1)[0]} but a {header.get('kind', 'foreign file')}")
     return arrays, header

@@ -175,9 +175,7 @@ def test_released_bags_equal_slow_loops(seed: int, temperature: float) -> None:
 @pytest.mark.parametrize("temperature", [0.07, 1.0])
 def test_paper_bags_equal_slow_loops(seed: int, temperature: float) -> None:
     batch = random_batch(seed)
-    assert watch_read_lookup(batch, temperature).item() == pytest.approx(
-        slow_paper(batch, temperature), rel=1e-9
-    )
+    assert watch_read_lookup(batch, temperature).item() == pytest.approx(slow_paper(batch, temperature), rel=1e-9)
 
 
 def shuffled(batch: Batch, seed: int) -> Batch:

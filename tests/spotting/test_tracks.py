@@ -23,7 +23,12 @@ def test_write_read_equal(track: Track, tmp_path: Path, precision: str) -> None:
     again = read_track(tmp_path / "t.safetensors")
     assert (again.embeddings == track.embeddings).all()
     assert again.embeddings.dtype == precision
-    assert (again.grid, again.encoder, again.video, again.source) == (track.grid, "0123", "näws.mp4", "digest")
+    assert (again.grid, again.encoder, again.video, again.source) == (
+        track.grid,
+        "0123",
+        "näws.mp4",
+        "digest",
+    )
 
 
 def test_a_window_costs_two_bytes_a_value(track: Track, tmp_path: Path) -> None:

@@ -196,3 +196,41 @@ def test_8k_streams_and_scales(tmp_path, make_video, number):
     assert [number(f.image) for f in frames] == [0, 1]
     with open_video(path) as video:
         assert next(video.frames()).image.shape == (4320, 7680, 3)
+
+
+def test_a_stream_that_turns_up_late_does_no_harm(tmp_path, make_video, number):
+    path = make_video(tmp_path / "v.ts", frames=400)
+    data = bytearray(path.read_bytes())
+    packets = range(0, len(data), 188)
+    starts = [p for p in packets if data[p + 1] & 0x5F == 0x41 and data[p + 2] == 0]  # of frames, in stream 0x100
+    assert len(starts) == 400
+    for start in starts[-20:-10]:
+        data[start + 2] = 1  # stream 0x101, of which nobody was told
+    path.write_bytes(data)
+    with open_video(path) as video:
+        numbers = [number(f.image) for f in video.frames()]
+    assert numbers[:375] == list(range(375))
+    assert numbers[-1] == 399
+
+
+def test_whatever_the_damage_only_our_own_errors_come_out(any_video, tmp_path):
+    rng = np.random.default_rng(5)
+    whole = np.frombuffer(any_video.read_bytes(), np.uint8)
+    path = tmp_path / any_video.name
+    read, messages = 0, []
+    for damage in range(12):
+        data = whole.copy()
+        if damage % 3 == 0:
+            data = data[: rng.integers(1, len(data))]
+        else:
+            places = rng.integers(0, len(data) if damage % 3 == 1 else min(1000, len(data)), 10)
+            data[places] = rng.integers(0, 256, 10)
+        path.write_bytes(data.tobytes())
+        try:
+            with open_video(path) as video:
+                read += sum(1 for _ in video.frames()) > 0
+                read += sum(1 for _ in video.resampled(25, Segment(0.3, 0.9))) > 0
+        except VideoError as error:
+            messages.append(str(error))
+    assert read
+    assert not any("\n" in message for message in messages)

@@ -219,3 +219,4 @@ def test_a_gap_in_the_data_is_told_and_the_rest_is_read(tmp_path, make_video, ca
         numbers = [number(f.image) for f in video.frames()]
     assert numbers[:80] == list(range(80))
     assert numbers[-1] == 199
+    assert "is damaged" in caplog.text

@@ -1,0 +1,1 @@
+"""Learning: from performances of signs to encoders."""

@@ -1,0 +1,74 @@
+"""What a camera, a body and an estimator do to features: one draw for each performance, some for each frame."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.landmarks.features import FACE, LEFT_HAND, RIGHT_HAND
+
+Clips = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Augmentation:
+    """How strongly performances are changed; 0 everywhere changes nothing."""
+
+    tilt: float = 0.08  # radians in the picture
+    turn: float = 0.25  # radians about the vertical
+    aspect: float = 0.06  # log of width against height
+    scale: float = 0.08  # log of the size
+    shift: float = 0.06  # shoulder widths
+    hand_size: float = 0.08  # log of the hands' size
+    depth: float = 0.3  # log of how much depth there is
+    no_depth: float = 0.1  # share of performances whose depth is lost
+    jitter: float = 0.012  # shoulder widths, of every point and frame
+    finger_jitter: float = 0.012  # the same again, of the hands
+    dropped: float = 0.35  # share of performances in which a hand goes missing for a while
+    faceless: float = 0.1  # share of performances without a face
+
+
+def augment(clips: Clips, random: np.random.Generator, how: Augmentation) -> Clips:
+    """Change (N, F, J, C) clips; each of the N in its own way."""
+    count, frames = clips.shape[:2]
+    changed = clips.copy()
+    points, seen = changed[..., :3], changed[..., 3:]
+    _resize_hands(points, np.exp(random.normal(0, how.hand_size, (count, 1, 1, 1))).astype(np.float32))
+    depth = np.exp(random.normal(0, how.depth, count)) * (random.random(count) >= how.no_depth)
+    points[..., 2] *= depth[:, None, None].astype(np.float32)
+    points[:] = np.einsum("nfjc,ndc->nfjd", points, _bases(count, random, how))
+    points[..., :2] += random.normal(0, how.shift, (count, 1, 1, 2)).astype(np.float32)
+    points += random.normal(0, how.jitter, points.shape).astype(np.float32)
+    for hand in (LEFT_HAND, RIGHT_HAND):
+        points[:, :, hand] += random.normal(0, how.finger_jitter, points[:, :, hand].shape).astype(np.float32)
+        _drop(seen, hand, random, how.dropped / 2, frames)
+    seen[random.random(count) < how.faceless, :, FACE] = 0
+    points *= seen
+    return changed
+
+
+def _bases(count: int, random: np.random.Generator, how: Augmentation) -> NDArray[np.float32]:
+    """(N, 3, 3) what a point is multiplied with: turned, tilted, stretched."""
+    tilt, turn = random.normal(0, how.tilt, count), random.normal(0, how.turn, count)
+    size, aspect = np.exp(random.normal(0, how.scale, count)), np.exp(random.normal(0, how.aspect, count))
+    zero, one = np.zeros(count), np.ones(count)
+    about_y = np.stack([np.cos(turn), zero, np.sin(turn), zero, one, zero, -np.sin(turn), zero, np.cos(turn)], axis=1)
+    in_plane = np.stack([np.cos(tilt), -np.sin(tilt), zero, np.sin(tilt), np.cos(tilt), zero, zero, zero, one], axis=1)
+    stretch = np.stack([size * aspect, size, size], axis=1)[:, :, None]
+    bases: NDArray[np.float32] = (stretch * (in_plane.reshape(-1, 3, 3) @ about_y.reshape(-1, 3, 3))).astype(np.float32)
+    return bases
+
+
+def _resize_hands(points: Clips, factor: NDArray[np.float32]) -> None:
+    """Grow or shrink hands about their wrists, in place."""
+    for hand in (LEFT_HAND, RIGHT_HAND):
+        wrist = points[:, :, hand.start : hand.start + 1].copy()
+        points[:, :, hand] = wrist + (points[:, :, hand] - wrist) * factor
+
+
+def _drop(seen: Clips, hand: slice, random: np.random.Generator, share: float, frames: int) -> None:
+    """Lose a hand for a run of frames in some clips, in place."""
+    for index in np.flatnonzero(random.random(len(seen)) < share):
+        length = int(random.integers(1, max(2, frames // 2)))
+        start = int(random.integers(0, frames - length + 1))
+        seen[index, start : start + length, hand] = 0

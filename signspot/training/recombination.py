@@ -1,0 +1,131 @@
+"""New signs from real ones: the hands of one, the path of another; every signer performs them with real noise.
+
+With few words an encoder learns the words, not signing. A recipe (whose hands, whose path, reversed, shifted, joined …)
+is a new sign, and each signer's own clips of its ingredients make that signer's performance of it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, mirror_features
+from signspot.landmarks.interpolate import at_positions
+from signspot.training.performances import Features, Performance
+
+ELBOWS, WRISTS = (3, 4), (5, 6)  # left, right, among the joints of features
+HANDS = (LEFT_HAND, RIGHT_HAND)
+
+Clips = dict[int, dict[int, list[Features]]]  # signer → word → trimmed repetitions
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a new sign is made of two real words."""
+
+    hands: int  # the word whose hand shapes it has
+    path: int  # the word whose path it has
+    reverse: bool
+    mirror: bool
+    joined: bool  # the one after the other, not the one along the other
+    shift: tuple[float, float]  # of the hands, in shoulder widths
+    size: float  # of the path
+
+
+class Recombinations:
+    """Draws new signs made of the words of a real corpus."""
+
+    def __init__(self, clips: Clips):
+        self.clips = clips
+        self.words = sorted(set.intersection(*(set(words) for words in clips.values())))
+
+    def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
+        """As `PerformanceSource.draw`."""
+        return [self._perform(self._invent(random), random, times) for _ in range(signs)]
+
+    def _invent(self, random: np.random.Generator) -> Recipe:
+        hands, path = random.choice(self.words, 2)
+        shift = random.normal(0, 0.25, 2) if random.random() < 0.7 else np.zeros(2)
+        return Recipe(
+            int(hands),
+            int(path),
+            reverse=bool(random.random() < 0.4),
+            mirror=bool(random.random() < 0.5),
+            joined=bool(random.random() < 0.15),
+            shift=(float(shift[0]), float(shift[1])),
+            size=float(np.exp(random.normal(0, 0.25))),
+        )
+
+    def _perform(self, recipe: Recipe, random: np.random.Generator, times: int) -> list[Performance]:
+        signers = random.permutation(sorted(self.clips))
+        signers = np.resize(signers, times)
+        return [Performance(int(signer), self._one(recipe, random, int(signer))) for signer in signers]
+
+    def _one(self, recipe: Recipe, random: np.random.Generator, signer: int) -> Features:
+        hands, path = (_pick(self.clips[signer][word], random) for word in (recipe.hands, recipe.path))
+        made = np.concatenate([hands[::2], path[::2]]) if recipe.joined else transplant(hands, path)
+        made = move(made, recipe.shift, recipe.size)
+        if recipe.reverse:
+            made = made[::-1]
+        return mirror_features(made) if recipe.mirror else made
+
+
+class RealWords:
+    """Draws the real words as they are, mirrored half of the time."""
+
+    def __init__(self, clips: Clips):
+        self.clips = clips
+        self.words = sorted(set.intersection(*(set(words) for words in clips.values())))
+
+    def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
+        """As `PerformanceSource.draw`; different words as long as there are enough."""
+        drawn = []
+        for word in np.resize(random.permutation(self.words), signs):
+            signers = np.resize(random.permutation(sorted(self.clips)), times)
+            mirror = random.random() < 0.5
+            taken = [(int(s), _pick(self.clips[int(s)][int(word)], random)) for s in signers]
+            drawn.append([Performance(s, mirror_features(clip) if mirror else clip) for s, clip in taken])
+        return drawn
+
+
+def transplant(donor: Features, path: Features) -> Features:
+    """Put the hand shapes of `donor` on the wrists of `path`. (T, J, C) of any two lengths → that of `path`."""
+    shapes = at_positions(donor, np.linspace(0, len(donor) - 1, len(path)))
+    made = path.copy()
+    for side, hand in enumerate(HANDS):
+        other = HANDS[1 - side]
+        one_handed = shapes[:, hand, 3].mean() < 0.3
+        source = mirror_features(shapes)[:, hand] if one_handed and shapes[:, other, 3].mean() > 0.3 else shapes[:, hand]
+        place = np.where(path[:, hand.start, None, 3:] > 0.5, path[:, hand.start, None], path[:, WRISTS[side], None])
+        made[:, hand, :2] = source[..., :2] - source[:, :1, :2] + place[..., :2]
+        made[:, hand, 2] = source[..., 2]
+        made[:, hand, 3] = (source[..., 3] > 0.5) & (place[..., 3] > 0.5) & (path[:, hand.start, None, 3] > 0.5)
+        made[:, hand][made[:, hand, 3] == 0] = 0
+    return made
+
+
+def move(features: Features, shift: tuple[float, float], size: float) -> Features:
+    """Shift the hands (elbows half as far), and scale their paths about their means."""
+    moved = features.copy()
+    for side, hand in enumerate(HANDS):
+        wrist = features[:, WRISTS[side]]
+        if wrist[:, 3].sum() == 0:
+            continue
+        mean = wrist[wrist[:, 3] > 0.5, :2].mean(axis=0) if (wrist[:, 3] > 0.5).any() else wrist[:, :2].mean(axis=0)
+        step = (wrist[:, :2] - mean) * (size - 1) + np.asarray(shift, np.float32)
+        for joints, share in ((hand, 1.0), (slice(WRISTS[side], WRISTS[side] + 1), 1.0)):
+            moved[:, joints, :2] += share * step[:, None] * features[:, joints, 3:]
+        moved[:, ELBOWS[side], :2] += 0.5 * step * features[:, ELBOWS[side], 3:]
+    return moved
+
+
+def _pick(clips: list[Features], random: np.random.Generator) -> Features:
+    return clips[int(random.integers(len(clips)))]
+
+
+def collect(clips: Iterable[tuple[int, int, Features]]) -> Clips:
+    """Sort (signer, word, features) by signer and word."""
+    found: Clips = {}
+    for signer, word, features in clips:
+        found.setdefault(signer, {}).setdefault(word, []).append(features)
+    return found

@@ -1,0 +1,122 @@
+"""Batches for a trunk that must know signing, not words: every sign as two exemplars and as one continuous use."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from signspot.landmarks.interpolate import at_positions
+from signspot.training.augment import Augmentation, augment
+from signspot.training.performances import Features, Performance, PerformanceSource
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """How signs become clips."""
+
+    signs: int = 96  # different signs in a batch
+    window: int = 16  # frames in a clip
+    clips: int = 3  # of one exemplar
+    narrowest: float = 0.6  # the share of a sign that a clip of an exemplar spans, at least
+    shortest: int = 7  # frames of a sign in continuous signing
+    longest: int = 20
+    off_centre: int = 3  # frames by which a window may miss the middle of its sign
+    transition: tuple[int, int] = (2, 6)  # frames between two signs
+
+
+class SigningBatches(Dataset[tuple[Tensor, Tensor, Tensor]]):
+    """Batch number i is made from the seed and i alone, so any number of workers gives the same training.
+
+    A batch is (K, 2, n, F, J, C) clips of two exemplars, (K, F, J, C) the sign in continuous signing, and
+    (K, F, J, C) a window beside it, which shows mostly something else.
+    """
+
+    def __init__(
+        self,
+        source: PerformanceSource,
+        steps: int,
+        seed: int,
+        options: BatchOptions = BatchOptions(),
+        augmentation: Augmentation = Augmentation(),
+    ):
+        self.source, self.steps, self.seed = source, steps, seed
+        self.options, self.augmentation = options, augmentation
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __getitem__(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Make batch number `step`."""
+        random = np.random.default_rng([self.seed, step])
+        options, k = self.options, self.options.signs
+        drawn = self.source.draw(random, k, 3)
+        exemplars = np.stack([[self._exemplar(sign[i].features, random) for i in (0, 1)] for sign in drawn])
+        flat = exemplars.reshape(2 * k, options.clips * options.window, *exemplars.shape[-2:])
+        exemplars = augment(flat, random, self.augmentation).reshape(exemplars.shape)
+        neighbours = random.permutation(k)
+        pairs = [
+            self._continuous(sign[2], drawn[neighbours[i]][1], drawn[neighbours[i - 1]][1], random)
+            for i, sign in enumerate(drawn)
+        ]
+        both = np.stack([np.concatenate(pair) for pair in pairs])  # (K, 2 F, J, C): changed alike
+        both = augment(both, random, self.augmentation)
+        window = options.window
+        return torch.from_numpy(exemplars), torch.from_numpy(both[:, :window]), torch.from_numpy(both[:, window:])
+
+    def _exemplar(self, sign: Features, random: np.random.Generator) -> Features:
+        """(n, F, J, C) clips of an isolated sign."""
+        options, length = self.options, len(sign)
+        span = random.uniform(options.narrowest, 1.0, options.clips) * (length - 1)
+        start = random.uniform(0, 1, options.clips) * (length - 1 - span)
+        return at_positions(sign, start[:, None] + span[:, None] * np.linspace(0, 1, options.window))
+
+    def _continuous(
+        self, sign: Performance, before: Performance, after: Performance, random: np.random.Generator
+    ) -> tuple[Features, Features]:
+        """The window on a sign in continuous signing, and a window beside it."""
+        options = self.options
+        stream, middle = sign.features, 0
+        if sign.within is None:
+            stream, middle = self._joined(sign.features, before.features, after.features, random)
+        else:
+            middle = sum(sign.within) // 2
+        start = middle - options.window // 2 + int(random.integers(-options.off_centre, options.off_centre + 1))
+        aside = start + int(random.choice([-1, 1])) * int(random.integers(options.window // 2 + 1, options.window + 1))
+        frames = np.arange(options.window)
+        return at_positions(stream, start + frames), at_positions(stream, aside + frames)
+
+    def _joined(
+        self, sign: Features, before: Features, after: Features, random: np.random.Generator
+    ) -> tuple[Features, int]:
+        """An isolated sign played fast between two others, and where its middle is."""
+        options = self.options
+        length = int(random.integers(options.shortest, options.longest + 1))
+        first, last = (_played(part, int(random.integers(8, 18)), random) for part in (before, after))
+        stream = np.concatenate([first, _played(sign, length, random), last])
+        gaps = random.integers(options.transition[0], options.transition[1] + 1, 2)
+        stream = _with_transitions(stream, (len(first), len(first) + length), gaps)
+        return stream, len(first) + int(gaps[0]) - 1 + length // 2
+
+
+def _played(sign: Features, length: int, random: np.random.Generator) -> Features:
+    """A sign at another speed that is not quite even, its ends cut a little as in fluent signing."""
+    cut = random.uniform(0, 0.12, 2) * (len(sign) - 1)
+    even = np.linspace(0, 1, length)
+    warped = even + random.normal(0, 0.05) * np.sin(np.pi * even)
+    return at_positions(sign, cut[0] + warped * (len(sign) - 1 - cut.sum()))
+
+
+def _with_transitions(stream: Features, joints: tuple[int, int], gaps: NDArray[np.int64]) -> Features:
+    """Stretch the steps between neighbouring signs over some frames of smooth movement."""
+    places = [np.arange(joints[0] - 1), np.arange(joints[0], joints[1] - 1), np.arange(joints[1], len(stream))]
+    steps = [joint - 1 + _smooth(np.linspace(0, 1, int(gap) + 1)[:-1]) for joint, gap in zip(joints, gaps, strict=True)]
+    return at_positions(stream, np.concatenate([places[0], steps[0], places[1], steps[1], places[2]]))
+
+
+def _smooth(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Minimum jerk from 0 to 1."""
+    eased: NDArray[np.float64] = share**3 * (10 - 15 * share + 6 * share**2)
+    return eased

@@ -1,0 +1,95 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signspot.dictionary.contents import Contents, normalise_word, unique_ids
+from signspot.dictionary.dictionary import Dictionary
+from signspot.errors import DictionaryError, UnknownWordError
+from signspot.records import Exemplar
+
+
+def dictionary(*words: str) -> Dictionary:
+    return Dictionary(Exemplar(word, f"{word}-{n}") for n, word in enumerate(words))
+
+
+class TestLookingUp:
+    def test_words_stay_as_written_and_in_order(self) -> None:
+        found = dictionary("ice-cream", "Apple", "ice-cream", "2")
+        assert list(found) == ["ice-cream", "Apple", "2"]
+        assert len(found) == 3
+        assert [e.id for e in found["ice-cream"]] == ["ice-cream-0", "ice-cream-2"]
+
+    @pytest.mark.parametrize("text", ["ice cream", "ICE_CREAM", " Ice-Cream ", "ice  cream?"])
+    def test_case_and_separators_do_not_matter_where_the_exact_word_is_missing(self, text: str) -> None:
+        assert [e.word for e in dictionary("ice-cream", "ice")[text]] == ["ice-cream"]
+
+    def test_the_exact_word_goes_first(self) -> None:
+        found = dictionary("Polish", "polish")
+        assert [e.word for e in found["polish"]] == ["polish"]
+        assert [e.word for e in found["Polish"]] == ["Polish"]
+        assert [e.word for e in found["POLISH"]] == ["Polish", "polish"]
+
+    def test_the_normalised_text_finds_a_word(self) -> None:
+        found = Dictionary(Contents((Exemplar("1", "a"),), normalised={"1": "one"}))
+        assert [e.id for e in found["One"]] == ["a"]
+        assert "one" in found
+        assert "two" not in found
+
+    def test_an_unknown_word_suggests_the_nearest(self) -> None:
+        with pytest.raises(UnknownWordError, match=r"no word 'aple' .* Did you mean 'apple'"):
+            dictionary("apple", "tree")["aple"]
+
+    def test_get_and_in_need_no_error(self) -> None:
+        found = dictionary("apple")
+        assert found.get("pear") is None
+        assert found.get("pear", []) == []
+        assert found.get("Apple") == found["apple"]
+        assert 3 not in found
+
+    def test_what_is_returned_is_a_copy(self) -> None:
+        found = dictionary("apple")
+        found["apple"].clear()
+        assert len(found["apple"]) == 1
+
+    @given(st.text(min_size=1).filter(str.strip))
+    def test_normalising_twice_changes_nothing(self, word: str) -> None:
+        once = normalise_word(word)
+        assert once
+        assert normalise_word(once) == once
+
+
+class TestParts:
+    def test_select_keeps_only_these_words(self) -> None:
+        found = dictionary("a", "b", "c", "a").select(["A", "c"])
+        assert list(found) == ["a", "c"]
+        assert len(found.exemplars) == 3
+        with pytest.raises(UnknownWordError):
+            found.select(["b"])
+
+    def test_synonyms_come_from_the_source(self) -> None:
+        exemplars = (Exemplar("happy", "1"), Exemplar("content", "2"), Exemplar("sad", "3"))
+        found = Dictionary(Contents(exemplars, synonyms={"happy": ("content", "happy")}))
+        assert found.synonyms("Happy") == ("content",)
+        assert found.synonyms("sad") == ()
+        with pytest.raises(UnknownWordError):
+            found.synonyms("glad")
+
+    def test_ids_are_unique(self) -> None:
+        with pytest.raises(DictionaryError, match="'x' is used twice"):
+            Dictionary([Exemplar("a", "x"), Exemplar("b", "x")])
+
+    def test_it_says_what_it_is(self) -> None:
+        assert repr(dictionary("a", "b", "b")) == "Dictionary(2 words, 3 exemplars, 0 problems)"
+        assert Dictionary([], Path("there")).path == Path("there")
+
+
+class TestIds:
+    def test_the_suffix_goes_where_it_can(self) -> None:
+        assert unique_ids(["a.mp4", "b.mp4", "b.webm", "c"]) == ["a", "b.mp4", "b.webm", "c"]
+
+    @given(st.lists(st.sampled_from(["a", "a.mp4", "a.webm", "a#2", "b/a.mp4", "b/a"])))
+    def test_they_are_unique_whatever_the_names(self, names: list[str]) -> None:
+        ids = unique_ids(names)
+        assert len(set(ids)) == len(names) == len(ids)

@@ -1,0 +1,287 @@
+import json
+import time
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signspot.dictionary.download import Download, Downloader, DownloadOptions, page_problem
+from signspot.dictionary.video_check import video_problem
+from signspot.errors import DownloadError, OutputError
+
+
+def downloader(clock: Any, **changes: Any) -> Downloader:
+    return Downloader(DownloadOptions(sleep=clock.sleep, clock=clock, **({"timeout": 2.0} | changes)))
+
+
+@pytest.fixture
+def fetch(server: Any, clock: Any, tmp_path: Path) -> Any:
+    def fetch(path: str = "/a.mp4", size: int | None = None, sha256: str = "", **changes: Any) -> str:
+        address = path if "://" in path or ":" in path else server.address + path
+        return downloader(clock, **changes).fetch(
+            Download(address, "a.mp4", size, sha256), tmp_path / "a.mp4", video_problem
+        )
+
+    return fetch
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+class TestWhole:
+    def test_at_once(self, fetch: Any, server: Any, tmp_path: Path) -> None:
+        assert fetch(size=len(server.content), sha256=server.sha256.upper()) == server.sha256
+        assert (tmp_path / "a.mp4").read_bytes() == server.content
+        assert files(tmp_path) == {"a.mp4"}
+        (path, headers), *more = server.requests
+        assert not more
+        assert (path, headers["Accept-Encoding"]) == ("/a.mp4", "identity")
+        assert headers["User-Agent"].startswith("signspot")
+
+    def test_without_a_length(self, fetch: Any, server: Any) -> None:
+        server.chunked = True
+        assert fetch() == server.sha256
+
+    def test_through_redirects(self, fetch: Any, server: Any) -> None:
+        server.redirects = {"/a.mp4": "/b.mp4", "/b.mp4": server.address + "/c.mp4"}
+        assert fetch() == server.sha256
+
+    def test_addresses_with_spaces_and_accents(self, fetch: Any, server: Any) -> None:
+        fetch("/café au lait.mp4?x=1&y=a%20b")
+        assert server.requests[0][0] == "/caf%C3%A9%20au%20lait.mp4?x=1&y=a%20b"
+
+
+class TestGoingOn:
+    @pytest.mark.parametrize("chunked", [False, True])
+    def test_dropped_connections(self, fetch: Any, server: Any, clock: Any, chunked: bool) -> None:
+        server.drops, server.chunked = [1000, 2000, 0], chunked
+        assert fetch() == server.sha256
+        assert server.ranges == [None, "bytes=1000-", "bytes=3000-", "bytes=3000-"]
+        assert server.requests[1][1]["If-Range"] == '"one"'
+        assert clock.slept == [1.0, 2.0, 4.0]  # the delay of 1 s towards the host is in them
+
+    def test_progress_forgives_failures(self, fetch: Any, server: Any) -> None:
+        server.content += b"\0\1\x86\xa0free" + bytes(100_000 - 8)
+        server.drops = [70_000] * 3
+        assert fetch(retries=0) == server.sha256
+
+    def test_in_a_later_run(self, fetch: Any, server: Any, tmp_path: Path) -> None:
+        server.drops = [5000]
+        with pytest.raises(DownloadError, match=r"gave up on .*/a\.mp4: .*5,000 of .*Run it again"):
+            fetch(retries=0)
+        assert files(tmp_path) == {"a.mp4.part", "a.mp4.part.json"}
+        assert fetch() == server.sha256
+        assert server.ranges == [None, "bytes=5000-"]
+        assert files(tmp_path) == {"a.mp4"}
+
+    def test_a_server_that_knows_no_ranges(self, fetch: Any, server: Any) -> None:
+        server.takes_ranges, server.drops = False, [4000]
+        assert fetch() == server.sha256
+
+    def test_a_file_that_changed_meanwhile(self, fetch: Any, server: Any, video: bytes) -> None:
+        server.content, server.drops = b"\0" * 4 + b"ftyp" + bytes(9000), [4000]
+        with pytest.raises(DownloadError):
+            fetch(retries=0)
+        server.content, server.etag = video, '"two"'
+        assert fetch() == server.sha256
+
+    def test_a_file_that_changed_without_a_word(self, fetch: Any, server: Any, video: bytes) -> None:
+        """Same length, no validator: only the checks see that the halves do not fit; it is fetched once more."""
+        server.content, server.etag, server.drops = b"\0" * len(video), "", [4000]
+        with pytest.raises(DownloadError):
+            fetch(retries=0)
+        server.content = video
+        assert fetch() == server.sha256
+        assert server.ranges == [None, "bytes=4000-", None]
+
+    def test_by_date_where_there_is_no_tag(self, fetch: Any, server: Any) -> None:
+        server.etag, server.last_modified, server.drops = 'W/"weak"', "Mon, 01 Jan 2024 00:00:00 GMT", [4000]
+        assert fetch() == server.sha256
+        assert server.requests[1][1]["If-Range"] == server.last_modified
+
+    def test_what_is_left_of_another_file_is_not_used(self, fetch: Any, server: Any, tmp_path: Path) -> None:
+        (tmp_path / "a.mp4.part").write_bytes(b"x" * 100)
+        (tmp_path / "a.mp4.part.json").write_text(json.dumps({"address": "http://elsewhere/"}))
+        assert fetch() == server.sha256
+        assert server.ranges == [None]
+
+    def test_all_was_there_already(self, fetch: Any, server: Any, tmp_path: Path) -> None:
+        (tmp_path / "a.mp4.part").write_bytes(server.content)
+        (tmp_path / "a.mp4.part.json").write_text(json.dumps({"address": server.address + "/a.mp4"}))
+        assert fetch() == server.sha256  # the server answers 416
+        assert server.ranges == [f"bytes={len(server.content)}-"]
+
+    def test_more_was_there_than_exists(self, fetch: Any, server: Any, tmp_path: Path) -> None:
+        (tmp_path / "a.mp4.part").write_bytes(server.content + b"more")
+        (tmp_path / "a.mp4.part.json").write_text(json.dumps({"address": server.address + "/a.mp4"}))
+        assert fetch() == server.sha256
+
+
+class TestLies:
+    def test_a_length_too_great(self, fetch: Any, server: Any, tmp_path: Path) -> None:
+        """All that there is has come: the server itself says so when it is asked for the rest."""
+        server.announce = len(server.content) + 5000
+        assert fetch() == server.sha256
+
+    def test_a_length_too_great_without_ranges(self, fetch: Any, server: Any, tmp_path: Path) -> None:
+        server.announce, server.takes_ranges = len(server.content) + 5000, False
+        with pytest.raises(DownloadError, match="gave up .* the connection ended after"):
+            fetch(retries=2)
+        assert not (tmp_path / "a.mp4").exists()
+        assert len(server.requests) == 3
+
+    @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+    def test_a_length_too_small(self, fetch: Any, server: Any, tmp_path: Path, share: float) -> None:
+        server.announce = int(len(server.content) * share)
+        with pytest.raises(DownloadError, match="is refused: it is (cut off|no video)"):
+            fetch()
+        assert files(tmp_path) == set()
+
+    @pytest.mark.parametrize(
+        "page", [b"<!DOCTYPE html><html>gone</html>", b"\n <HTML>", b"\xef\xbb\xbf<?xml ?>", b'{"error": 1}']
+    )
+    def test_a_page_for_a_video(self, fetch: Any, server: Any, tmp_path: Path, page: bytes) -> None:
+        server.content = page
+        with pytest.raises(DownloadError, match="refused: the server sent (a web page|text), not a video"):
+            fetch()
+        assert len(server.requests) == 1
+        assert files(tmp_path) == set()
+
+    def test_something_else_for_a_video(self, fetch: Any, server: Any, tmp_path: Path) -> None:
+        server.content = bytes(range(256)) * 50
+        with pytest.raises(DownloadError, match="no video that can be read"):
+            fetch()
+        assert files(tmp_path) == set()
+
+    def test_nothing(self, fetch: Any, server: Any, tmp_path: Path) -> None:
+        server.content = b""
+        with pytest.raises(DownloadError, match="the file is empty"):
+            fetch()
+
+    def test_another_file_than_expected(self, fetch: Any, server: Any, tmp_path: Path) -> None:
+        with pytest.raises(DownloadError, match="SHA-256 is .* where 0000"):
+            fetch(sha256="0" * 64)
+        with pytest.raises(DownloadError, match=r"bytes where 17 were expected"):
+            fetch(size=17)
+        server.chunked = True
+        with pytest.raises(DownloadError, match=r"bytes came where 17 were expected"):
+            fetch(size=17)
+        assert files(tmp_path) == set()
+
+    @pytest.mark.parametrize("chunked", [False, True])
+    def test_too_much(self, fetch: Any, server: Any, tmp_path: Path, chunked: bool) -> None:
+        server.chunked = chunked
+        with pytest.raises(DownloadError, match="limit"):
+            fetch(max_bytes=1000)
+        assert not (tmp_path / "a.mp4").exists()
+
+
+class TestAnswers:
+    @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 501])
+    def test_no_is_no(self, fetch: Any, server: Any, status: int) -> None:
+        server.statuses = [(status, {})]
+        with pytest.raises(DownloadError, match=f"the server answered {status}"):
+            fetch()
+        assert len(server.requests) == 1
+
+    @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+    def test_later_is_later(self, fetch: Any, server: Any, clock: Any, status: int) -> None:
+        server.statuses = [(status, {}), (status, {"Retry-After": "7"})]
+        assert fetch() == server.sha256
+        assert clock.slept == [1.0, 7.0]
+
+    def test_a_date_to_come_back(self, fetch: Any, server: Any, clock: Any) -> None:
+        server.statuses = [(503, {"Retry-After": formatdate(time.time() + 60, usegmt=True)})]
+        fetch()
+        assert 55 < clock.slept[0] <= 60
+
+    def test_too_much_later(self, fetch: Any, server: Any, clock: Any) -> None:
+        server.statuses = [(503, {"Retry-After": "9999"})]
+        with pytest.raises(DownloadError, match="asks to wait 9999 s"):
+            fetch()
+        assert clock.slept == []
+
+    def test_it_gives_up(self, fetch: Any, server: Any, clock: Any) -> None:
+        server.statuses = [(503, {})] * 10
+        with pytest.raises(DownloadError, match="gave up"):
+            fetch(retries=3, longest_wait=3.0)
+        assert len(server.requests) == 4
+        assert clock.slept == [1.0, 2.0, 3.0]
+
+    def test_in_a_circle(self, fetch: Any, server: Any) -> None:
+        server.redirects = {"/a.mp4": "/b.mp4", "/b.mp4": "/a.mp4"}
+        with pytest.raises(DownloadError, match="redirected too often"):
+            fetch()
+        assert len(server.requests) <= 6
+
+    def test_too_many_redirects(self, fetch: Any, server: Any) -> None:
+        server.redirects = {f"/{n}": f"/{n + 1}" for n in range(20)}
+        with pytest.raises(DownloadError, match="redirected too often"):
+            fetch("/0")
+        assert len(server.requests) <= 6
+
+    @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1:1/x", "data:,x"])
+    def test_to_something_that_is_no_web_address(self, fetch: Any, server: Any, target: str, tmp_path: Path) -> None:
+        server.redirects = {"/a.mp4": target}
+        with pytest.raises(DownloadError):
+            fetch(retries=0)
+        assert not (tmp_path / "a.mp4").exists()
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://x/y", "data:,x", "a.mp4", "", "http://", "http://[x", "http://x:99999999/"]
+)
+def test_only_web_addresses(url: str, tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match="only http and https"):
+        Downloader().fetch(Download(url, "a"), tmp_path / "a")
+
+
+def test_nobody_there(clock: Any, tmp_path: Path, server: Any) -> None:
+    """After three files that cannot be had the host is left alone."""
+    one = downloader(clock, retries=1)
+    for _ in range(3):
+        with pytest.raises(DownloadError, match="no connection"):
+            one.fetch(Download("http://127.0.0.1:9/x.mp4", "x"), tmp_path / "x")
+    waited = len(clock.slept)
+    with pytest.raises(DownloadError, match=r"127\.0\.0\.1:9 did not answer several times"):
+        one.fetch(Download("http://127.0.0.1:9/y.mp4", "y"), tmp_path / "y")
+    assert len(clock.slept) == waited
+    assert one.fetch(Download(server.address + "/a.mp4", "a"), tmp_path / "a") == server.sha256
+
+
+def test_a_pause_between_two_requests_to_one_host(clock: Any, server: Any, tmp_path: Path) -> None:
+    one = downloader(clock, delay=2.5)
+    for name in "abc":
+        one.fetch(Download(f"{server.address}/{name}", name), tmp_path / name)
+    assert clock.slept == [2.5, 2.5]
+    clock.now += 100
+    one.fetch(Download(f"{server.address}/d", "d"), tmp_path / "d")
+    assert clock.slept == [2.5, 2.5]
+
+
+def test_a_place_that_cannot_be_written(clock: Any, server: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="not a folder"):
+        downloader(clock).fetch(Download(server.address + "/a", "a"), tmp_path / "file" / "a.mp4")
+
+
+@pytest.mark.parametrize("cut", [0.3, 0.6, 0.95])
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov"])
+def test_a_video_that_is_cut_off(tmp_path: Path, video: bytes, suffix: str, cut: float) -> None:
+    import numpy as np
+
+    from signspot.video.writer import write_video
+
+    path = tmp_path / f"a{suffix}"
+    rng = np.random.default_rng(0)
+    write_video(path, (rng.integers(0, 255, (64, 96, 3), dtype=np.uint8) for _ in range(100)), 25.0)
+    assert video_problem(path) is None
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * cut)])
+    assert video_problem(path) is not None
+
+
+def test_a_video_is_no_page(video: bytes) -> None:
+    assert page_problem(video) is None
+    assert page_problem(b"") is None

@@ -1,0 +1,94 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signspot.dictionary.dictionary import save_dictionary
+from signspot.dictionary.opening import open_dictionary
+from signspot.errors import DictionaryError
+
+
+def test_a_folder_of_videos_and_poses(put: Any) -> None:
+    found = open_dictionary(put("apple.mp4", "apple_2.pose", "tree/1.mp4"))
+    assert {word: len(exemplars) for word, exemplars in found.items()} == {"apple": 2, "tree": 1}
+    assert found.problems == ()
+
+
+def test_unreadable_files_are_reported_and_the_rest_is_kept(put: Any, video: bytes) -> None:
+    folder = put("apple.mp4", "tree.pose")
+    put("empty.mp4", content=b"")
+    put("text.mp4", content=b"<html>no</html>")
+    put("cut.mp4", content=video[:20])
+    put("words.pose", content=b"no pose at all")
+    put("short.pose", content=b"ab")
+    (folder / "gone.mp4").symlink_to(folder / "nowhere")
+    found = open_dictionary(folder)
+    assert list(found) == ["apple", "tree"]
+    problems = {problem.path.name: problem.message for problem in found.problems}
+    assert problems.keys() == {"empty.mp4", "text.mp4", "cut.mp4", "words.pose", "short.pose", "gone.mp4"}
+    assert problems["empty.mp4"] == "the file is empty"
+    assert problems["gone.mp4"] == "no such file"
+    assert "not a video" in problems["text.mp4"]
+    assert "not a .pose file" in problems["words.pose"]
+
+
+def test_sound_only(put: Any, tmp_path: Path) -> None:
+    import av
+    import numpy as np
+
+    folder = put("apple.mp4")
+    with av.open(str(folder / "sound.mp4"), "w") as container:
+        stream = container.add_stream("aac", rate=16000)
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), format="fltp", layout="mono")
+        frame.rate = 16000
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    found = open_dictionary(folder)
+    assert [problem.message for problem in found.problems] == ["no picture in it (sound only?)"]
+
+
+def test_nothing_readable_is_an_error_that_names_the_first(put: Any) -> None:
+    folder = put("a.mp4", "b.mp4", content=b"no")
+    with pytest.raises(DictionaryError, match=r"nothing in .* The first of 2: .*a\.mp4: not a video"):
+        open_dictionary(folder)
+
+
+def test_a_table_in_a_folder_goes_before_names(put: Any) -> None:
+    folder = put("1.mp4", "2.mp4")
+    put("list.csv", content=b"file;word;licence\n1.mp4;apple;CC0\n9.mp4;pear;\n")
+    found = open_dictionary(folder)
+    assert [(e.word, e.licence) for e in found.exemplars] == [("apple", "CC0")]
+    assert [problem.message for problem in found.problems] == ["no such file"]
+    assert open_dictionary(folder / "list.csv").exemplars == found.exemplars
+
+
+def test_a_saved_folder_opens_equal(put: Any) -> None:
+    folder = put("apple/1.mp4", "tree.pose")
+    before = open_dictionary(folder)
+    assert save_dictionary(before, folder) == folder / "dictionary.json"
+    put("later.mp4")  # not in the file, so not in the dictionary
+    for path in (folder, folder / "dictionary.json"):
+        after = open_dictionary(path)
+        assert after.exemplars == before.exemplars
+        assert after.path == folder
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing", "there is no such file or folder"),
+        ("missing.csv", "there is no such file or folder"),
+        ("empty", "no video or .pose file in"),
+        ("apple.mp4", "is one video, not a dictionary"),
+        ("notes.txt", "is no dictionary. Give a folder"),
+        ("other.json", "is not valid JSON"),
+        ("other.pkl", "no readable pickle"),
+        ("table", "line 1: no column 'file'"),
+    ],
+)
+def test_what_is_no_dictionary(put: Any, name: str, message: str) -> None:
+    folder = put("notes.txt", "other.json", "other.pkl", "table/x.csv", content=b"hello")
+    put("apple.mp4")
+    (folder / "empty").mkdir()
+    with pytest.raises(DictionaryError, match=message):
+        open_dictionary(folder / name)
