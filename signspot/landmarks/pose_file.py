@@ -23,8 +23,16 @@ from numpy.typing import NDArray
 
 from signspot.errors import FormatError, LandmarksError
 from signspot.files import write_beside
-from signspot.landmarks import pose_layout
 from signspot.landmarks.landmarks import DEFAULT_FPS, FACE_POINTS, Landmarks, Points, concatenate
+from signspot.landmarks.pose_layout import (
+    BODY,
+    BODY_NAMES,
+    FACE,
+    HAND_NAMES,
+    LEFT_HAND,
+    RIGHT_HAND,
+    holistic_header,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +96,7 @@ class PoseWriter:
         form = (chunk.size, chunk.face_points)
         if self._form is None:
             self._form = form
-            pose_layout.holistic_header(chunk.size or _UNKNOWN, chunk.face_points).write(self._file)
+            holistic_header(chunk.size or _UNKNOWN, chunk.face_points).write(self._file)
             self._count_at = self._file.tell()
             self._file.write(_BODY_HEADS[0.2].pack(self.fps, 0, 1))
         if form != self._form:
@@ -141,14 +149,14 @@ class _Content:
 
     def landmarks(self, start: int, end: int) -> Landmarks:
         """Give the frames from `start` to `end`."""
-        body = self._points(pose_layout.BODY, start, end)
-        visibility = self._pick(self.confidence[start:end], pose_layout.BODY)
+        body = self._points(BODY, start, end)
+        visibility = self._pick(self.confidence[start:end], BODY)
         visibility[np.isnan(body[..., 0])] = np.nan
         return Landmarks(
             body=np.concatenate([body, visibility[..., None]], axis=-1),
-            left_hand=self._points(pose_layout.LEFT_HAND, start, end),
-            right_hand=self._points(pose_layout.RIGHT_HAND, start, end),
-            face=self._points(pose_layout.FACE, start, end),
+            left_hand=self._points(LEFT_HAND, start, end),
+            right_hand=self._points(RIGHT_HAND, start, end),
+            face=self._points(FACE, start, end),
             times=np.arange(start, start + len(body)) / self.fps,
             size=self.size,
             face_points=self.face_points,
@@ -228,17 +236,17 @@ def _columns(path: Path, components: Sequence[Any]) -> tuple[dict[str, list[int]
     for component in components:
         places[component.name] = {name: start + index for index, name in enumerate(component.points)}
         start += len(component.points)
-    if pose_layout.BODY not in places:
+    if BODY not in places:
         raise FormatError(
             f"{path} holds no MediaPipe Holistic landmarks but {', '.join(places) or 'nothing'}. "
             "Estimate the landmarks from the video: signspot landmarks video.mp4"
         )
-    face = places.get(pose_layout.FACE, {})
+    face = places.get(FACE, {})
     face_points = tuple(point for point in FACE_POINTS if str(point) in face)
     wanted: dict[str, Sequence[str]] = {
-        pose_layout.BODY: pose_layout.BODY_NAMES,
-        pose_layout.FACE: [str(point) for point in face_points],
-        pose_layout.LEFT_HAND: pose_layout.HAND_NAMES,
-        pose_layout.RIGHT_HAND: pose_layout.HAND_NAMES,
+        BODY: BODY_NAMES,
+        FACE: [str(point) for point in face_points],
+        LEFT_HAND: HAND_NAMES,
+        RIGHT_HAND: HAND_NAMES,
     }
     return {part: [places.get(part, {}).get(name, -1) for name in names] for part, names in wanted.items()}, face_points
