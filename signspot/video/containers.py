@@ -58,16 +58,19 @@ def open_container(path: Path) -> Iterator[tuple[Any, Any]]:
 
 
 def decode_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]:
-    """Decode frame after frame in the order of showing; what is damaged is left out, with one warning."""
+    """Decode frame after frame in the order of showing; what is damaged is passed over, with one warning."""
     damaged = 0
     for packet in _undamaged_packets(path, container, stream):
+        damaged += packet.is_corrupt
         try:
             yield from packet.decode()
+        except av.error.EOFError:  # it was told already that nothing follows
+            break
         except av.error.FFmpegError as error:
             damaged += 1
             _log.debug("%s: a packet cannot be decoded: %s", path, error)
     if damaged:
-        _log.warning("%s is damaged: %d of its packets cannot be decoded and are left out.", path, damaged)
+        _log.warning("%s is damaged in %d places: frames there are missing or wrong.", path, damaged)
 
 
 def _undamaged_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]:
@@ -75,6 +78,8 @@ def _undamaged_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]
         yield from container.demux(stream)
     except av.error.FFmpegError as error:
         _log.warning("%s is damaged or cut off: reading stops early (%s).", path, _reason(error))
+        yield _flush_packet(stream)
+    except IndexError:  # PyAV, at the end of a file in which a stream turned up late
         yield _flush_packet(stream)
 
 

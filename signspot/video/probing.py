@@ -1,6 +1,5 @@
 """What a video file is: its size, rate, duration and orientation, known before any of its frames is used."""
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -110,7 +109,8 @@ def _stated_extent(container: Any, stream: Any, origin: Fraction) -> _Extent | N
     else:
         return None
     frames = int(stream.frames) or None
-    rate = Fraction(frames / end).limit_denominator(1001) if frames and frames > 1 else _plausible_rate(stream)
+    rate = _measured_rate(frames, end) if frames and frames > 1 else None
+    rate = rate or _stated_rate(stream)
     return _Extent(end, frames or max(1, round(end * rate)), rate)
 
 
@@ -123,9 +123,9 @@ def _scanned_extent(path: Path, origin: Fraction) -> _Extent:
             count += 1
             if packet.pts is not None:
                 last = max(packet.pts * base - origin, last or Fraction(0))
-        rate = _plausible_rate(stream)
+        rate = _stated_rate(stream)
     if last and count > 1:
-        rate = Fraction((count - 1) / float(last)).limit_denominator(1001) or rate
+        rate = _measured_rate(count - 1, float(last)) or rate
         return _Extent(float(last + 1 / rate), count, rate)
     return _Extent(float(count / rate), count, rate)
 
@@ -133,12 +133,17 @@ def _scanned_extent(path: Path, origin: Fraction) -> _Extent:
 def _readable(packets: Iterable[Any]) -> Iterator[Any]:
     try:
         yield from packets
-    except av.error.FFmpegError:
+    except (av.error.FFmpegError, IndexError):  # as when they are decoded: what can be read counts
         return
 
 
-def _plausible_rate(stream: Any) -> Fraction:
+def _measured_rate(frames: int, seconds: float) -> Fraction | None:
+    rate = Fraction(frames / seconds).limit_denominator(1001) if seconds > 0 else None
+    return rate if rate and rate < _HIGHEST_RATE else None
+
+
+def _stated_rate(stream: Any) -> Fraction:
     for rate in (stream.average_rate, stream.guessed_rate):
-        if rate and 0 < rate < _HIGHEST_RATE and math.isfinite(rate):
+        if rate and 0 < rate < _HIGHEST_RATE:
             return Fraction(rate)
     return _FALLBACK_RATE

@@ -52,7 +52,7 @@ class VideoWriter:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             beside = stack.enter_context(write_beside(self.path))
-            self._container = _open_output(beside)
+            self._container = _open_output(beside, self.path)
             stack.callback(self._abandon)
             self._cleanup = stack.pop_all()
         return self
@@ -145,11 +145,11 @@ def write_video(path: str | os.PathLike[str], frames: Iterable[Image], fps: floa
     return writer.path
 
 
-def _open_output(path: Path) -> Any:
+def _open_output(path: Path, target: Path) -> Any:
     try:
         return av.open(os.path.abspath(path), mode="w", container_options=_container_options(path))  # noqa: PTH100
     except av.error.FFmpegError as error:
-        raise _as_output_error(path, error) from error
+        raise _as_output_error(target, error) from error
 
 
 def _container_options(path: Path) -> dict[str, str]:
