@@ -131,7 +131,8 @@ class Handler(BaseHTTPRequestHandler):
         if not self.plan.chunked:
             self.wfile.write(sent)
             return
-        self.wfile.write(f"{len(sent):x}\r\n".encode() + sent + b"\r\n")
+        if sent:
+            self.wfile.write(f"{len(sent):x}\r\n".encode() + sent + b"\r\n")
         if end is None:
             self.wfile.write(b"0\r\n\r\n")
 

@@ -127,15 +127,15 @@ class TestLies:
 
     def test_a_length_too_great_without_ranges(self, fetch: Any, server: Any, tmp_path: Path) -> None:
         server.announce, server.takes_ranges = len(server.content) + 5000, False
-        with pytest.raises(DownloadError, match="gave up .* the connection ended after"):
+        with pytest.raises(DownloadError, match=r"gave up .* the connection ended after"):
             fetch(retries=2)
         assert not (tmp_path / "a.mp4").exists()
-        assert len(server.requests) == 3
+        assert len(server.requests) == 1 + 3  # the first brought something
 
     @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
     def test_a_length_too_small(self, fetch: Any, server: Any, tmp_path: Path, share: float) -> None:
         server.announce = int(len(server.content) * share)
-        with pytest.raises(DownloadError, match="is refused: it is (cut off|no video)"):
+        with pytest.raises(DownloadError, match=r"is refused: it is (cut off|no video)"):
             fetch()
         assert files(tmp_path) == set()
 
@@ -144,7 +144,7 @@ class TestLies:
     )
     def test_a_page_for_a_video(self, fetch: Any, server: Any, tmp_path: Path, page: bytes) -> None:
         server.content = page
-        with pytest.raises(DownloadError, match="refused: the server sent (a web page|text), not a video"):
+        with pytest.raises(DownloadError, match=r"refused: the server sent (a web page|text), not a video"):
             fetch()
         assert len(server.requests) == 1
         assert files(tmp_path) == set()
@@ -161,7 +161,7 @@ class TestLies:
             fetch()
 
     def test_another_file_than_expected(self, fetch: Any, server: Any, tmp_path: Path) -> None:
-        with pytest.raises(DownloadError, match="SHA-256 is .* where 0000"):
+        with pytest.raises(DownloadError, match=r"SHA-256 is .* where 0000"):
             fetch(sha256="0" * 64)
         with pytest.raises(DownloadError, match=r"bytes where 17 were expected"):
             fetch(size=17)
@@ -265,21 +265,6 @@ def test_a_place_that_cannot_be_written(clock: Any, server: Any, tmp_path: Path)
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="not a folder"):
         downloader(clock).fetch(Download(server.address + "/a", "a"), tmp_path / "file" / "a.mp4")
-
-
-@pytest.mark.parametrize("cut", [0.3, 0.6, 0.95])
-@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov"])
-def test_a_video_that_is_cut_off(tmp_path: Path, video: bytes, suffix: str, cut: float) -> None:
-    import numpy as np
-
-    from signspot.video.writer import write_video
-
-    path = tmp_path / f"a{suffix}"
-    rng = np.random.default_rng(0)
-    write_video(path, (rng.integers(0, 255, (64, 96, 3), dtype=np.uint8) for _ in range(100)), 25.0)
-    assert video_problem(path) is None
-    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * cut)])
-    assert video_problem(path) is not None
 
 
 def test_a_video_is_no_page(video: bytes) -> None:

@@ -1,0 +1,125 @@
+"""Builds a dictionary folder from any source: media copied, `dictionary.json` beside them."""
+
+import logging
+import os
+import re
+import shutil
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from signspot.dictionary.dictionary import Dictionary, save_dictionary
+from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
+from signspot.dictionary.opening import open_dictionary
+from signspot.errors import OutputError
+from signspot.files import write_beside
+from signspot.progress import Progress, silent
+from signspot.records import Exemplar
+
+_UNFINISHED = ".unfinished-dictionary"  # marks a folder that a build was interrupted in
+_LONGEST_NAME = 80
+logger = logging.getLogger(__name__)
+
+
+def build_dictionary(
+    source: str | os.PathLike[str] | Dictionary, folder: str | os.PathLike[str], progress: Progress = silent
+) -> Dictionary:
+    """Copy a dictionary into a folder of its own. The source stays as it is.
+
+    Interrupted, it goes on where it stopped when called again: files that are there are not copied anew.
+
+    Args:
+        source: anything `open_dictionary` opens, or a dictionary.
+        folder: where to; it must not exist, be empty, or hold this very dictionary, whole or in part.
+        progress: told how many exemplars are copied.
+
+    Returns:
+        The new dictionary, with the problems of the source.
+
+    Raises:
+        OutputError: the folder holds something else, or cannot be written.
+        DictionaryError: the source cannot be opened.
+    """
+    origin = source if isinstance(source, Dictionary) else open_dictionary(source)
+    target = Path(folder)
+    if origin.path is not None and target.exists() and target.resolve() == origin.path.resolve():
+        raise OutputError(f"cannot build a dictionary in {target}: it is the source itself. Choose another folder")
+    refuse_other_content(target, origin)
+    marker = target / _UNFINISHED
+    with write_beside(marker) as beside:
+        beside.write_bytes(b"")
+    copies = []
+    for done, (exemplar, name) in enumerate(zip(origin.exemplars, media_names(origin.exemplars), strict=True)):
+        progress(done, len(origin.exemplars))
+        copies.append(
+            exemplar if exemplar.path is None else replace(exemplar, path=_copy(exemplar.path, target / name))
+        )
+    built = Dictionary(replace(origin.contents, exemplars=tuple(copies)), target)
+    save_dictionary(built, target)
+    marker.unlink(missing_ok=True)
+    progress(len(copies), len(copies))
+    return built
+
+
+def media_names(exemplars: Iterable[Exemplar]) -> list[str]:
+    """Where each exemplar's file goes: `media/<word>/<name>`, unique on every file system."""
+    names: list[str] = []
+    taken: set[str] = set()
+    for exemplar in exemplars:
+        path = Path(exemplar.path or exemplar.id)
+        stem, suffix = file_name(path.stem), path.suffix.lower()
+        name, turn = f"media/{file_name(exemplar.word)}/{stem}{suffix}", 1
+        while name.casefold() in taken:
+            turn += 1
+            name = f"media/{file_name(exemplar.word)}/{stem}-{turn}{suffix}"
+        taken.add(name.casefold())
+        names.append(name)
+    return names
+
+
+def file_name(text: str) -> str:
+    """A name that every file system takes: no separator, control character, leading dot or great length."""
+    plain = unicodedata.normalize("NFC", text)
+    plain = "".join(
+        "_" if character in '/\\:*?"<>|' or not character.isprintable() else character for character in plain
+    )
+    plain = plain.strip().lstrip(".").rstrip(". ")
+    while len(plain.encode()) > _LONGEST_NAME:
+        plain = plain[:-1]
+    reserved = re.fullmatch(r"(?i)con|prn|aux|nul|com\d|lpt\d", plain.partition(".")[0])
+    return f"_{plain}" if reserved or not plain else plain
+
+
+def _copy(source: Path, target: Path) -> Path:
+    if not _is_copy(source, target):
+        with write_beside(target) as beside:
+            shutil.copy2(source, beside)
+        logger.debug("copied %s to %s", source, target)
+    return target
+
+
+def _is_copy(source: Path, target: Path) -> bool:
+    """Whether the target has the size and the time of the source, as a copy made before has."""
+    if not target.is_file():
+        return False
+    one, other = source.stat(), target.stat()
+    return one.st_size == other.st_size and abs(one.st_mtime - other.st_mtime) < 2
+
+
+def refuse_other_content(target: Path, origin: Dictionary) -> None:
+    """Make sure that a folder can take a dictionary: it is new, empty, or holds this one, whole or in part.
+
+    Raises:
+        OutputError: it holds something else.
+    """
+    if target.exists() and not target.is_dir():
+        raise OutputError(f"cannot build a dictionary at {target}: it is a file. Name a folder")
+    if not target.exists() or (target / _UNFINISHED).exists() or not any(target.iterdir()):
+        return
+    there = (
+        {e.id for e in read_json(target / DICTIONARY_FILE).exemplars} if (target / DICTIONARY_FILE).exists() else None
+    )
+    if there is None or not there <= {exemplar.id for exemplar in origin.exemplars}:
+        what = "other files" if there is None else "another dictionary"
+        raise OutputError(f"{target} holds {what}, which would be mixed up. Choose a new folder")

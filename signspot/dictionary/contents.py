@@ -1,0 +1,68 @@
+"""What every dictionary reader returns: exemplars, what was wrong, and what is known of the words."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from signspot.errors import DictionaryError
+from signspot.records import Exemplar
+
+VIDEO_SUFFIXES = frozenset(
+    {".mp4", ".m4v", ".mov", ".webm", ".mkv", ".avi", ".mpg", ".mpeg"}
+    | {".wmv", ".flv", ".ogv", ".3gp", ".ts", ".mts", ".asf"}
+)
+MEDIA_SUFFIXES = VIDEO_SUFFIXES | {".pose"}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One file (or one line of a table) that was left out, and why."""
+
+    path: Path
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All that a dictionary holds."""
+
+    exemplars: tuple[Exemplar, ...]
+    problems: tuple[Problem, ...] = ()
+    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # word → words with the same sign
+    normalised: Mapping[str, str] = field(default_factory=dict)  # word → its text with numbers spelled out
+    links: Mapping[str, str] = field(default_factory=dict)  # exemplar id → address of its video
+
+    def __post_init__(self) -> None:
+        twice = [name for name, count in Counter(e.id for e in self.exemplars).items() if count > 1]
+        if twice:
+            raise DictionaryError(f"exemplar id '{twice[0]}' is used twice in one dictionary; ids must be unique")
+
+
+def normalise_word(word: str) -> str:
+    """The form in which words are compared: no case, and hyphen, underscore and space are one."""
+    text = unicodedata.normalize("NFKC", word).casefold().replace("’", "'")
+    return " ".join(re.sub(r"[-_?!\s]+", " ", text).split()) or text
+
+
+def unique_ids(names: Iterable[str]) -> list[str]:
+    """Make ids of file names: without their suffix where that stays unique, with it or a count where not."""
+    wanted = list(names)
+    short = [name[: -len(suffix)] if (suffix := Path(name).suffix) else name for name in wanted]
+    count = Counter(short)
+    ids: list[str] = []
+    taken: set[str] = set()
+    for name, stem in zip(wanted, short, strict=True):
+        base = chosen = stem if count[stem] == 1 else name
+        turn = 1
+        while chosen in taken:
+            turn += 1
+            chosen = f"{base}#{turn}"
+        taken.add(chosen)
+        ids.append(chosen)
+    return ids

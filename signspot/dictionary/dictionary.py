@@ -1,0 +1,117 @@
+"""A dictionary: the words to look for, each with its exemplars."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar, overload
+
+from signspot.dictionary.contents import Contents, Problem, normalise_word
+from signspot.dictionary.json_file import write_json
+from signspot.errors import UnknownWordError
+from signspot.records import Exemplar
+
+_T = TypeVar("_T")
+
+
+class Dictionary(Mapping[str, list[Exemplar]]):
+    """Words, as written, and their exemplars.
+
+    A word is looked up exactly as given first; where that fails, without regard to case, hyphens,
+    underscores and spaces, and by its normalised text ('1' is also 'one') where the source knows one.
+    """
+
+    def __init__(self, contents: Contents | Iterable[Exemplar], path: Path | None = None):
+        self.contents = contents if isinstance(contents, Contents) else Contents(tuple(contents))
+        self.path = path
+        self._exemplars: dict[str, list[Exemplar]] = {}
+        for exemplar in self.contents.exemplars:
+            self._exemplars.setdefault(exemplar.word, []).append(exemplar)
+        self._spellings: dict[str, list[str]] = {}
+        for word in self._exemplars:
+            for text in {normalise_word(word), normalise_word(self.contents.normalised.get(word, word))}:
+                self._spellings.setdefault(text, []).append(word)
+
+    def __getitem__(self, word: str) -> list[Exemplar]:
+        return [exemplar for spelling in self.resolve(word) for exemplar in self._exemplars[spelling]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._exemplars)
+
+    def __len__(self) -> int:
+        return len(self._exemplars)
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and bool(self._meant(word))
+
+    def __repr__(self) -> str:
+        count = len(self.contents.exemplars)
+        return f"Dictionary({len(self):,} words, {count:,} exemplars, {len(self.problems):,} problems)"
+
+    @overload
+    def get(self, word: str, /) -> list[Exemplar] | None: ...
+    @overload
+    def get(self, word: str, /, default: list[Exemplar] | _T) -> list[Exemplar] | _T: ...
+    def get(self, word: str, /, default: object = None) -> object:
+        """The exemplars of a word, or `default`; fast for unknown words, which need no suggestion here."""
+        meant = self._meant(word)
+        return [exemplar for one in meant for exemplar in self._exemplars[one]] if meant else default
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be read and was left out."""
+        return self.contents.problems
+
+    @property
+    def exemplars(self) -> tuple[Exemplar, ...]:
+        """All exemplars of all words."""
+        return self.contents.exemplars
+
+    def resolve(self, word: str) -> tuple[str, ...]:
+        """The words of this dictionary that `word` means, as written there; mostly one.
+
+        Raises:
+            UnknownWordError: there is none.
+        """
+        meant = self._meant(word)
+        if not meant:
+            raise UnknownWordError(word, self._exemplars)
+        return meant
+
+    def synonyms(self, word: str) -> tuple[str, ...]:
+        """Other words whose sign is the same or similar, as far as the source of the dictionary says so."""
+        meant = self.resolve(word)
+        found = dict.fromkeys(other for one in meant for other in self.contents.synonyms.get(one, ()))
+        return tuple(other for other in found if other not in meant)
+
+    def select(self, words: Iterable[str]) -> "Dictionary":
+        """The dictionary with only these words.
+
+        Raises:
+            UnknownWordError: one of them is not in it.
+        """
+        chosen = {spelling for word in words for spelling in self.resolve(word)}
+        kept = tuple(exemplar for exemplar in self.exemplars if exemplar.word in chosen)
+        return Dictionary(replace(self.contents, exemplars=kept), self.path)
+
+    def with_exemplars(self, exemplars: Iterable[Exemplar]) -> "Dictionary":
+        """The dictionary with other exemplars, all else kept."""
+        return Dictionary(replace(self.contents, exemplars=tuple(exemplars)), self.path)
+
+    def _meant(self, word: str) -> tuple[str, ...]:
+        if word in self._exemplars:
+            return (word,)
+        return tuple(self._spellings.get(normalise_word(word), ()))
+
+
+def save_dictionary(dictionary: Dictionary, folder: str | os.PathLike[str]) -> Path:
+    """Write `dictionary.json` for media that lie in `folder` already; see `build` to copy them there.
+
+    Returns:
+        The path of `dictionary.json`.
+
+    Raises:
+        DictionaryError: an exemplar's file is not in the folder.
+        OutputError: the folder cannot be written.
+    """
+    return write_json(dictionary.contents, Path(folder))

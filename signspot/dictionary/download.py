@@ -1,0 +1,250 @@
+"""Fetches one file over HTTP: politely, going on where it stopped, and trusting nothing that the server says.
+
+What has come so far lies in `<name>.part`; only a file that is whole and passes its checks gets its name.
+"""
+
+import contextlib
+import email.utils
+import hashlib
+import http.client
+import ssl
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from signspot.dictionary.part_file import PartFile, TryAgainError, number
+from signspot.errors import DownloadError, OutputError
+from signspot.files import explain_write_failure
+
+_CHUNK = 1 << 16
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})  # answers after which it is worth trying again
+_SAFE = "%/:=&?~#+!$,;'@()*[]"  # characters of an address that stay as they are
+_SILENT_AFTER = 3  # a host on which so many downloads in a row failed is not asked again
+Check = Callable[[Path], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadOptions:
+    """How to behave towards servers."""
+
+    delay: float = 1.0  # seconds between two requests to one host
+    retries: int = 5  # tries that bring nothing new before giving up
+    backoff: float = 1.0  # seconds before the second try; doubled from try to try
+    longest_wait: float = 120.0  # seconds; a server that asks for more is left for later
+    timeout: float = 30.0  # seconds without an answer
+    max_bytes: int = 500_000_000  # of one file
+    agent: str = "signspot (sign dictionary; fetches each video once)"
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file to fetch."""
+
+    url: str
+    name: str  # of the file; `/` between folders
+    size: int | None = None  # bytes, where they are known
+    sha256: str = ""  # where it is known
+
+
+class _FewRedirects(urllib.request.HTTPRedirectHandler):
+    max_redirections = 5
+    max_repeats = 2
+
+
+class Downloader:
+    """Fetches files one after the other and remembers when it asked which host."""
+
+    def __init__(self, options: DownloadOptions | None = None):
+        self.options = options or DownloadOptions()
+        self._ready: dict[str, float] = {}
+        self._silent: Counter[str] = Counter()
+        self._opener = urllib.request.OpenerDirector()  # http and https only: no file:, ftp: or data:
+        for handler in (
+            urllib.request.ProxyHandler(),
+            urllib.request.HTTPHandler(),
+            urllib.request.HTTPSHandler(),
+            urllib.request.UnknownHandler(),
+            urllib.request.HTTPErrorProcessor(),
+            urllib.request.HTTPDefaultErrorHandler(),
+            _FewRedirects(),
+        ):
+            self._opener.add_handler(handler)
+
+    def fetch(self, download: Download, target: Path, check: Check | None = None) -> str:
+        """Fetch a file to `target`, going on with what an earlier call has left.
+
+        Args:
+            download: what to fetch; its name is not used here.
+            target: where to.
+            check: says what is wrong with the content, or None.
+
+        Returns:
+            The SHA-256 of the file.
+
+        Raises:
+            DownloadError: it cannot be had, or is not what it should be.
+            OutputError: it cannot be written.
+        """
+        address = _address(download.url)
+        host = urllib.parse.urlsplit(address).netloc
+        if self._silent[host] >= _SILENT_AFTER:
+            raise DownloadError(f"{host} did not answer several times: {address} is left for a later run")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part = PartFile(target, address)
+            resumed = part.size > 0
+            self._receive(address, host, download, part)
+            wrong, digest = _inspect(part.path, download, check)
+            if wrong and resumed:  # perhaps the file has changed between the two halves: once more, whole
+                part.discard()
+                self._receive(address, host, download, part)
+                wrong, digest = _inspect(part.path, download, check)
+            if wrong:
+                part.discard()
+                raise DownloadError(f"{address} is refused: {wrong}")
+            part.finish()
+        except OSError as error:
+            raise OutputError(explain_write_failure(target, error)) from error
+        return digest
+
+    def _receive(self, address: str, host: str, download: Download, part: PartFile) -> None:
+        """Try until all is there."""
+        fruitless, most = 0, part.size
+        while True:
+            try:
+                self._try_once(address, host, download, part)
+                self._silent[host] = 0
+                return
+            except TryAgainError as error:
+                fruitless = 0 if part.size > most + _CHUNK else fruitless + 1
+                most = max(most, part.size)
+                if fruitless > self.options.retries or error.after > self.options.longest_wait:
+                    self._silent[host] += 1
+                    raise DownloadError(f"gave up on {address}: {error}. Run it again later to go on") from error
+                self.options.sleep(max(error.after, self._backoff(fruitless)))
+
+    def _backoff(self, fruitless: int) -> float:
+        return min(self.options.longest_wait, self.options.backoff * 2.0 ** max(0, fruitless - 1))
+
+    def _try_once(self, address: str, host: str, download: Download, part: PartFile) -> None:
+        self.options.sleep(max(0.0, self._ready.get(host, 0.0) - self.options.clock()))
+        headers = {"User-Agent": self.options.agent, "Accept-Encoding": "identity", "Accept": "video/*,*/*;q=0.5"}
+        request = urllib.request.Request(address, headers=headers | part.range_headers())
+        try:
+            with self._opener.open(request, timeout=self.options.timeout) as response:
+                self._store(address, response, download, part)
+        except urllib.error.HTTPError as error:
+            with error:
+                _judge_status(address, error, part)
+        except urllib.error.URLError as error:
+            if isinstance(error.reason, ssl.SSLCertVerificationError | str):
+                raise DownloadError(f"cannot fetch {address}: {error.reason}") from error
+            raise TryAgainError(f"no connection ({error.reason})") from error
+        except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
+            raise TryAgainError(f"the connection broke ({type(error).__name__})") from error
+        finally:
+            self._ready[host] = self.options.clock() + self.options.delay
+
+    def _store(self, address: str, response: Any, download: Download, part: PartFile) -> None:
+        total = part.begin(response)
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            raise DownloadError(f"{address} comes compressed, which was not asked for")
+        if download.size is not None and total is not None and total != download.size:
+            raise DownloadError(f"{address} has {total:,} bytes where {download.size:,} were expected")
+        if (total or 0) > self.options.max_bytes:
+            raise DownloadError(f"{address} has {total:,} bytes; the limit is {self.options.max_bytes:,}")
+        with part.path.open("ab") as file:
+            self._copy(address, response, file, part)
+        if total is not None and part.size < total:
+            raise TryAgainError(f"the connection ended after {part.size:,} of {total:,} bytes")
+        if total is not None and part.size > total:
+            part.discard()
+            raise TryAgainError(f"more than the announced {total:,} bytes came")
+
+    def _copy(self, address: str, response: Any, file: IO[bytes], part: PartFile) -> None:
+        received = part.size
+        while chunk := _read(response, file):
+            if received == 0 and (wrong := page_problem(chunk)):
+                part.discard()
+                raise DownloadError(f"{address} is refused: {wrong}")
+            received += len(chunk)
+            if received > self.options.max_bytes:
+                part.discard()
+                raise DownloadError(f"{address} has more than {self.options.max_bytes:,} bytes, the limit")
+            file.write(chunk)
+
+
+def _read(response: Any, file: IO[bytes]) -> bytes:
+    """The next bytes; those that came before the connection broke are kept."""
+    try:
+        data: bytes = response.read(_CHUNK)
+    except (http.client.HTTPException, OSError) as error:
+        file.write(error.partial if isinstance(error, http.client.IncompleteRead) else b"")
+        raise TryAgainError(f"the connection broke ({type(error).__name__})") from error
+    return data
+
+
+def page_problem(head: bytes) -> str | None:
+    """Whether the first bytes are those of a web page, or other text, and not of a video."""
+    start = head[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if start.startswith((b"<!doctype", b"<html", b"<head", b"<?xml", b"<body", b"<script", b"<!--")):
+        return "the server sent a web page, not a video"
+    return "the server sent text, not a video" if start.startswith((b"{", b"[")) else None
+
+
+def _inspect(path: Path, download: Download, check: Check | None) -> tuple[str | None, str]:
+    """What is wrong with a file that came, if anything, and its SHA-256."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    size = path.stat().st_size
+    if download.size is not None and size != download.size:
+        return f"{size:,} bytes came where {download.size:,} were expected", digest
+    if download.sha256 and digest != download.sha256.lower():
+        return f"its SHA-256 is {digest[:12]}… where {download.sha256[:12].lower()}… was expected", digest
+    return (check(path) if check else None), digest
+
+
+def _address(url: str) -> str:
+    address = urllib.parse.quote(url.strip(), safe=_SAFE)
+    try:
+        parts = urllib.parse.urlsplit(address)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 0) >= 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise DownloadError(f"cannot fetch '{url}': only http and https addresses are fetched")
+    return address
+
+
+def _judge_status(address: str, error: urllib.error.HTTPError, part: PartFile) -> None:
+    """Tell apart answers that end the download, answers that may pass, and "you have all of it"."""
+    if error.code == 416:
+        whole = number(error.headers.get("Content-Range", "").rpartition("/")[2])
+        if whole is not None and whole == part.size:
+            return
+        part.discard()
+        raise TryAgainError("the server does not have the rest of it") from error
+    if error.code in _PASSING:
+        after = _retry_after(error.headers.get("Retry-After", ""))
+        asked = f", and asks to wait {after:.0f} s" if after else ""
+        raise TryAgainError(f"the server answered {error.code} {error.reason}{asked}", after) from error
+    if 300 <= error.code < 400:
+        raise DownloadError(f"cannot fetch {address}: redirected too often, or to something not fetched") from error
+    raise DownloadError(f"cannot fetch {address}: the server answered {error.code} {error.reason}") from error
+
+
+def _retry_after(text: str) -> float:
+    """Seconds to wait: given as a number or as a date."""
+    if text.strip().isdigit():
+        return float(text)
+    with contextlib.suppress(TypeError, ValueError):
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+    return 0.0

@@ -1,0 +1,150 @@
+"""Fetches the videos of a dictionary that only has their addresses: each once, and only what is missing."""
+
+import logging
+import urllib.parse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from signspot.dictionary.build import file_name, media_names, refuse_other_content
+from signspot.dictionary.contents import VIDEO_SUFFIXES, Problem
+from signspot.dictionary.dictionary import Dictionary, save_dictionary
+from signspot.dictionary.download import Download, Downloader, DownloadOptions
+from signspot.dictionary.json_file import inside
+from signspot.dictionary.manifest import Fetched, add_to_manifest, read_manifest
+from signspot.dictionary.video_check import video_problem
+from signspot.errors import DictionaryError, DownloadError
+from signspot.progress import Progress, silent
+from signspot.records import Exemplar
+
+_PLAYER_PAGES = {"youtube.com": "YouTube", "youtu.be": "YouTube", "vimeo.com": "Vimeo"}
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchReport:
+    """What a run of fetching came to."""
+
+    fetched: tuple[Path, ...] = ()  # new files
+    kept: tuple[Path, ...] = ()  # files that an earlier run has fetched
+    problems: tuple[Problem, ...] = ()  # files that could not be had, with the reason
+
+
+def fetch(
+    downloads: Sequence[Download],
+    folder: Path,
+    options: DownloadOptions | None = None,
+    progress: Progress = silent,
+) -> FetchReport:
+    """Fetch videos into a folder, one after the other. Run again, it fetches only what is missing.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    downloader = Downloader(options)
+    known = read_manifest(folder)
+    fetched: list[Path] = []
+    kept: list[Path] = []
+    problems: list[Problem] = []
+    for done, download in enumerate(downloads):
+        progress(done, len(downloads))
+        name = safe_path(download.name)
+        try:
+            target = inside(folder, name)
+            if _is_there(target, known.get(name), download):
+                kept.append(target)
+                continue
+            _refuse_player_page(download.url, target)
+            digest = downloader.fetch(download, target, video_problem)
+        except (DownloadError, DictionaryError) as error:
+            problems.append(Problem(folder / name, str(error)))
+            logger.info("not fetched: %s", error)
+            continue
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        add_to_manifest(folder, Fetched(name, download.url, target.stat().st_size, digest, when))
+        fetched.append(target)
+    progress(len(downloads), len(downloads))
+    return FetchReport(tuple(fetched), tuple(kept), tuple(problems))
+
+
+def fetch_dictionary(
+    dictionary: Dictionary,
+    folder: Path,
+    options: DownloadOptions | None = None,
+    progress: Progress = silent,
+) -> tuple[Dictionary, FetchReport]:
+    """Fetch the videos that a dictionary has addresses for but no files, and write it into `folder`.
+
+    Args:
+        dictionary: with `links`, such as one imported from `bsldict_v1.pkl`. Exemplars that have a file must have
+            it in `folder`.
+        folder: the dictionary's folder, or a new one.
+        options: how to behave towards servers.
+        progress: told how many videos are done.
+
+    Returns:
+        The dictionary with the files that are there now, and what could not be had.
+
+    Raises:
+        DictionaryError: there is nothing to fetch from.
+        OutputError: the folder cannot be written.
+    """
+    if not dictionary.contents.links:
+        raise DictionaryError("this dictionary has no addresses to fetch videos from")
+    refuse_other_content(folder, dictionary)
+    save_dictionary(dictionary, folder)  # before any work: it fails where a file lies elsewhere
+    downloads = downloads_of(dictionary)
+    report = fetch(list(downloads.values()), folder, options, progress)
+    there = {path: path for path in (*report.fetched, *report.kept)}
+    targets = {name: folder / safe_path(download.name) for name, download in downloads.items()}
+    filled = [
+        replace(exemplar, path=there.get(targets[exemplar.id])) if exemplar.id in targets else exemplar
+        for exemplar in dictionary.exemplars
+    ]
+    complete = Dictionary(replace(dictionary.contents, exemplars=tuple(filled)), folder)
+    save_dictionary(complete, folder)
+    return complete, report
+
+
+def downloads_of(dictionary: Dictionary) -> dict[str, Download]:
+    """What there is to fetch: by exemplar id, for exemplars that have an address and no file."""
+    links = dictionary.contents.links
+    wanted = [e for e in dictionary.exemplars if e.path is None and e.id in links]
+    names = media_names(_with_suffix(e, links[e.id]) for e in wanted)
+    return {e.id: Download(links[e.id], name) for e, name in zip(wanted, names, strict=True)}
+
+
+def safe_path(name: str) -> str:
+    """A relative path that stays in its folder, whatever the name says."""
+    parts = name.replace("\\", "/").split("/")
+    return "/".join(file_name(part) for part in parts if part.strip(". "))[-400:] or "file"
+
+
+def _with_suffix(exemplar: Exemplar, url: str) -> Exemplar:
+    suffix = Path(urllib.parse.urlsplit(url).path).suffix.lower()
+    return replace(exemplar, path=Path(exemplar.id + (suffix if suffix in VIDEO_SUFFIXES else ".mp4")))
+
+
+def _is_there(target: Path, entry: Fetched | None, download: Download) -> bool:
+    """Whether this very file was fetched before and still has its size, or was put there by somebody.
+
+    Raises:
+        DownloadError: a file that is not ours lies there, and is no video.
+    """
+    if not target.is_file():
+        return False
+    if entry is not None:
+        same = not download.sha256 or download.sha256.lower() == entry.sha256
+        return same and target.stat().st_size == entry.bytes
+    if wrong := video_problem(target):
+        raise DownloadError(f"a file that was not fetched lies at {target}: {wrong}. Move it away")
+    return True
+
+
+def _refuse_player_page(url: str, target: Path) -> None:
+    """Pages with a player are no files; what they show may not be copied by a program, and is not."""
+    host = (urllib.parse.urlsplit(url).hostname or "").lower()
+    for site, name in _PLAYER_PAGES.items():
+        if host == site or host.endswith("." + site):
+            raise DownloadError(f"{url} is a {name} page, not a file: not fetched. Save it yourself as {target}")

@@ -1,0 +1,229 @@
+"""Reads and writes `dictionary.json`, the file that makes a folder of media a dictionary.
+
+    {"format": "signspot-dictionary", "version": 1, "embeddings": "embeddings-….safetensors",
+     "words": {"apple": {"normalised": "apple", "synonyms": ["fruit"], "exemplars": [
+         {"id": "apple/1", "file": "media/apple/1.mp4", "signer": "", "source": "", "licence": "",
+          "variant": "", "bbox": [0, 0.1, 1, 0.9], "segment": [0.4, 1.6], "url": "",
+          "embedding": ["<encoder>", 0]}]}}}
+
+Only `words`, `exemplars` and `file` (or an `id` and an `embedding` or `url`) are needed. Files are named
+relative to the folder and never lead out of it, so that a dictionary can be moved, and one from a stranger
+cannot point at other files.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, NoReturn
+
+from signspot.dictionary.contents import Contents
+from signspot.dictionary.embedding_file import Place, read_embeddings, row_of, write_embeddings
+from signspot.errors import DictionaryError
+from signspot.files import write_beside
+from signspot.records import Exemplar
+from signspot.timeline import Embeddings, Segment
+
+DICTIONARY_FILE = "dictionary.json"
+FORMAT = "signspot-dictionary"
+VERSION = 1
+_TEXTS = ("signer", "source", "licence", "variant")
+Box = tuple[float, float, float, float]
+
+
+def read_json(path: Path) -> Contents:
+    """Read a `dictionary.json`; the media are not opened.
+
+    Raises:
+        DictionaryError: it is none, it is of a later version, or a file leads out of its folder.
+    """
+    data = _parse(path)
+    words = data.get("words")
+    if not isinstance(words, dict):
+        raise DictionaryError(f"{path} is no dictionary: it has no 'words'")
+    tables: Mapping[str, Embeddings] = {}
+    if data.get("embeddings"):
+        tables = read_embeddings(inside(path.parent, _text(data, "embeddings", str(path))))
+    exemplars: list[Exemplar] = []
+    synonyms: dict[str, tuple[str, ...]] = {}
+    normalised: dict[str, str] = {}
+    links: dict[str, str] = {}
+    for word, entry in words.items():
+        where = f"{path}, word '{word}'"
+        for number, item in enumerate(_list(entry, "exemplars", where), start=1):
+            at = f"{where}, exemplar {number}"
+            exemplar = _exemplar(path.parent, word, item, at, tables)
+            exemplars.append(exemplar)
+            if url := _text(item, "url", at):
+                links[exemplar.id] = url
+        if others := _list(entry, "synonyms", where):
+            synonyms[word] = tuple(str(other) for other in others)
+        if text := _text(entry, "normalised", where):
+            normalised[word] = text
+    return Contents(tuple(exemplars), (), synonyms, normalised, links)
+
+
+def write_json(contents: Contents, folder: Path) -> Path:
+    """Write `dictionary.json` and the embeddings, atomically.
+
+    Raises:
+        DictionaryError: an exemplar's file is not in the folder.
+        OutputError: the folder cannot be written.
+    """
+    relative = {e.id: _relative(folder, e) for e in contents.exemplars if e.path is not None}
+    embeddings, places = write_embeddings(contents.exemplars, folder)
+    words: dict[str, dict[str, Any]] = {}
+    for exemplar in contents.exemplars:
+        entry = words.setdefault(exemplar.word, _word_entry(contents, exemplar.word))
+        link = contents.links.get(exemplar.id, "")
+        entry["exemplars"].append(_item(exemplar, relative.get(exemplar.id), link, places.get(exemplar.id)))
+    data: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    if embeddings:
+        data["embeddings"] = embeddings
+    data["words"] = words
+    with write_beside(folder / DICTIONARY_FILE) as beside:
+        beside.write_text(json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    for old in folder.glob("embeddings-*.safetensors"):
+        if old.name != embeddings:
+            old.unlink()
+    return folder / DICTIONARY_FILE
+
+
+def inside(folder: Path, name: str) -> Path:
+    """The path of a file named in a dictionary.
+
+    Raises:
+        DictionaryError: it leads out of the folder, by itself or through a link.
+    """
+    parts = PureWindowsPath(name)  # knows drives and both slashes
+    absolute = parts.is_absolute() or bool(parts.drive or parts.root) or PurePosixPath(name).is_absolute()
+    if absolute or ".." in parts.parts or "\0" in name or not name.strip():
+        raise DictionaryError(f"file '{name}' in {folder} is refused: it must lie in the dictionary's own folder")
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise DictionaryError(f"file '{name}' in {folder} is refused: it is a link that leads out of the folder")
+    return path
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_no_constant)
+    except OSError as error:
+        raise DictionaryError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise DictionaryError(f"{path} is not valid JSON: {error}") from error
+    if not isinstance(data, dict) or data.get("format", FORMAT) != FORMAT:
+        raise DictionaryError(f"{path} is no signspot dictionary")
+    version = data.get("version", VERSION)
+    if not isinstance(version, int) or version > VERSION:
+        raise DictionaryError(f"{path} has version {version}; this signspot reads up to {VERSION}. Update signspot")
+    return data
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")
+
+
+def _exemplar(folder: Path, word: str, item: Any, at: str, tables: Mapping[str, Embeddings]) -> Exemplar:
+    name = _text(item, "file", at)
+    stem = name.rpartition(".")[0] or name
+    encoder, embedding = _embedding(item, at, tables)
+    exemplar_id = _text(item, "id", at) or stem
+    if not exemplar_id:
+        raise DictionaryError(f"{at}: neither a 'file' nor an 'id'")
+    return Exemplar(
+        word=word,
+        id=exemplar_id,
+        path=inside(folder, name) if name else None,
+        bbox=_bbox(item, at),
+        segment=_segment(item, at),
+        embedding=embedding,
+        encoder=encoder,
+        **{key: _text(item, key, at) for key in _TEXTS},
+    )
+
+
+def _embedding(item: Any, at: str, tables: Mapping[str, Embeddings]) -> tuple[str, Embeddings | None]:
+    match item.get("embedding"):
+        case None:
+            return "", None
+        case [str(encoder), int(row)]:
+            return encoder, row_of(tables, encoder, row)
+        case other:
+            raise DictionaryError(f"{at}: 'embedding' must be [encoder, row]; got {other!r}")
+
+
+def _text(entry: Any, key: str, at: str) -> str:
+    if not isinstance(entry, dict):
+        raise DictionaryError(f"{at}: must be an object; got {entry!r:.60}")
+    value = entry.get(key)
+    if value is not None and not isinstance(value, str):
+        raise DictionaryError(f"{at}: '{key}' must be text; got {value!r:.60}")
+    return value or ""
+
+
+def _list(entry: Any, key: str, at: str) -> list[Any]:
+    value = entry.get(key, []) if isinstance(entry, dict) else None
+    if not isinstance(value, list):
+        raise DictionaryError(f"{at}: '{key}' must be a list")
+    return value
+
+
+def _numbers(item: Any, key: str, count: int, at: str) -> list[float] | None:
+    value = item.get(key)
+    if value is None:
+        return None
+    good = isinstance(value, list) and len(value) == count
+    if not good or any(isinstance(x, bool) or not isinstance(x, int | float) or not math.isfinite(x) for x in value):
+        raise DictionaryError(f"{at}: '{key}' must be {count} numbers; got {value!r:.60}")
+    return [float(x) for x in value]
+
+
+def _bbox(item: Any, at: str) -> Box | None:
+    value = _numbers(item, "bbox", 4, at)
+    if value is None:
+        return None
+    y0, x0, y1, x1 = value
+    if not (0 <= y0 < y1 <= 1 and 0 <= x0 < x1 <= 1):
+        raise DictionaryError(f"{at}: 'bbox' must be y0, x0, y1, x1 between 0 and 1; got {value}")
+    return y0, x0, y1, x1
+
+
+def _segment(item: Any, at: str) -> Segment | None:
+    value = _numbers(item, "segment", 2, at)
+    if value is None:
+        return None
+    if not 0 <= value[0] < value[1]:
+        raise DictionaryError(f"{at}: 'segment' must be start and end in seconds, start first; got {value}")
+    return Segment(value[0], value[1])
+
+
+def _word_entry(contents: Contents, word: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {}
+    if text := contents.normalised.get(word):
+        entry["normalised"] = text
+    if others := contents.synonyms.get(word):
+        entry["synonyms"] = list(others)
+    return entry | {"exemplars": []}
+
+
+def _item(exemplar: Exemplar, file: str | None, link: str, place: Place | None) -> dict[str, Any]:
+    item: dict[str, Any] = {"id": exemplar.id, "file": file}
+    item |= {key: getattr(exemplar, key) for key in _TEXTS}
+    item["bbox"] = [float(x) for x in exemplar.bbox] if exemplar.bbox else None
+    item["segment"] = [exemplar.segment.start, exemplar.segment.end] if exemplar.segment else None
+    item["url"] = link
+    item["embedding"] = list(place) if place else None
+    return {key: value for key, value in item.items() if value not in (None, "")}
+
+
+def _relative(folder: Path, exemplar: Exemplar) -> str:
+    path = Path(str(exemplar.path))
+    try:
+        name = path.relative_to(folder) if path.is_relative_to(folder) else path.resolve().relative_to(folder.resolve())
+    except ValueError as error:
+        raise DictionaryError(
+            f"{path} does not lie in {folder}. Copy it there with: signspot dictionary build"
+        ) from error
+    inside(folder, name.as_posix())
+    return name.as_posix()

@@ -1,0 +1,173 @@
+"""Reads a dictionary from a table: a CSV with one line an exemplar, as a spreadsheet saves it.
+
+Columns, in any order and case: `file` and `word` are needed; `signer`, `source`, `licence`, `variant`, and
+`start` and `end` (seconds of the sign in the file) may be there. Separated by commas, semicolons or tabs. A
+file is named relative to the table's folder, or absolutely.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from signspot.dictionary.contents import Contents, Problem, unique_ids
+from signspot.errors import DictionaryError, OptionsError
+from signspot.records import Exemplar
+from signspot.timeline import Segment
+
+TABLE_SUFFIXES = frozenset({".csv", ".tsv"})
+_NEEDED = ("file", "word")
+_NAMES = {
+    "file": ("file", "path", "video", "filename", "file_name"),
+    "word": ("word", "gloss", "sign"),
+    "signer": ("signer", "signer_id"),
+    "source": ("source",),
+    "licence": ("licence", "license"),
+    "variant": ("variant",),
+    "start": ("start",),
+    "end": ("end",),
+}
+Row = Mapping[str, str]
+
+
+def table_in(folder: Path) -> Path | None:
+    """The table that describes a folder: `dictionary.csv`, the only one with the needed columns, or the only file.
+
+    Raises:
+        DictionaryError: several tables could be meant.
+    """
+    tables = sorted(file for file in folder.iterdir() if file.suffix.lower() in TABLE_SUFFIXES and file.is_file())
+    named = [file for file in tables if file.stem.lower() == "dictionary"]
+    fitting = named or [file for file in tables if not _missing_columns(_header(_text(file)))]
+    if len(fitting) > 1:
+        names = ", ".join(file.name for file in fitting)
+        raise DictionaryError(
+            f"{folder} holds several tables ({names}). Give the one you mean, or name it dictionary.csv"
+        )
+    if not fitting and tables and all(file in tables for file in folder.iterdir()):
+        return tables[0]  # nothing else is there: reading it will tell what it lacks
+    return fitting[0] if fitting else None
+
+
+def read_table(path: Path) -> Contents:
+    """Read a table. Lines that cannot be used become problems, named by their line number.
+
+    Raises:
+        DictionaryError: a needed column is missing, or the file is no table.
+    """
+    text = _text(path)
+    found = _header(text)
+    missing = _missing_columns(found)
+    if missing:
+        columns = ", ".join(found) or "none"
+        raise DictionaryError(
+            f"{path}, line 1: no column {' and no column '.join(missing)}; found: {columns}. "
+            f"The first line must name the columns: file, word, and if you like signer, source, licence"
+        )
+    rows: list[tuple[int, Row]] = []
+    problems: list[Problem] = []
+    for line, row, message in _rows(path, text):
+        if message:
+            problems.append(Problem(path, f"line {line}: {message}"))
+        else:
+            rows.append((line, row))
+    if not rows:
+        first = f": {problems[0].message}" if problems else ""
+        raise DictionaryError(f"{path} has no line with a file and a word{first}")
+    ids = unique_ids(Path(row["file"]).as_posix() for _, row in rows)
+    exemplars = tuple(_exemplar(path.parent, row, name) for (_, row), name in zip(rows, ids, strict=True))
+    return Contents(exemplars, tuple(problems))
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DictionaryError(f"cannot read {path}: {error.strerror or error}") from error
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", errors="replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", errors="replace")  # what spreadsheets write on Windows
+
+
+def _delimiter(text: str) -> str:
+    first = text.lstrip("\r\n").partition("\n")[0]
+    return max(",;\t", key=first.count)
+
+
+def _header(text: str) -> list[str]:
+    lines = csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=_delimiter(text))
+    return [_column(name) for name in next(lines, [])]
+
+
+def _column(name: str) -> str:
+    """Our name of a column, or the name as it is where we do not know it."""
+    plain = name.strip().lower().replace(" ", "_")
+    return next((ours for ours, names in _NAMES.items() if plain in names), plain)
+
+
+def _missing_columns(found: list[str]) -> list[str]:
+    return [f"'{name}'" for name in _NEEDED if name not in found]
+
+
+def _rows(path: Path, text: str) -> Iterator[tuple[int, Row, str]]:
+    """Of every line: its number, its cells by column, and what is wrong with them ("" if nothing is)."""
+    skipped = len(text) - len(text.lstrip("\r\n"))
+    offset = text[:skipped].count("\n")
+    header = _header(text)
+    reader = csv.reader(io.StringIO(text[skipped:], newline=""), delimiter=_delimiter(text))
+    line = 1
+    try:
+        for number, cells in enumerate(reader):
+            first, line = line, reader.line_num + 1
+            if number and any(cell.strip() for cell in cells):
+                row = {name: cell.strip() for name, cell in zip(header, cells, strict=False)}
+                yield first + offset, row, _row_problem(row, cells, header)
+    except csv.Error as error:
+        raise DictionaryError(f"{path}, line {reader.line_num + offset}: {error}") from error
+
+
+def _row_problem(row: Row, cells: list[str], header: list[str]) -> str:
+    if any(cell.strip() for cell in cells[len(header) :]):
+        return f"{len(cells)} cells for {len(header)} columns. Quote cells that hold a separator"
+    empty = [name for name in _NEEDED if not row.get(name)]
+    if empty:
+        return f"no {' and no '.join(empty)}"
+    if "\0" in row["file"]:
+        return "the file's name holds a zero byte"
+    try:
+        _segment(row)
+    except (ValueError, OptionsError):
+        got = f"'{row.get('start', '')}' and '{row.get('end', '')}'"
+        return f"start and end must be seconds, start first; got {got}"
+    return ""
+
+
+def _segment(row: Row) -> Segment | None:
+    if not (row.get("start") or row.get("end")):
+        return None
+    start, end = (float(row[name].replace(",", ".")) if row.get(name) else math.nan for name in ("start", "end"))
+    if not (0 <= start < end < math.inf):
+        raise ValueError
+    return Segment(start, end)
+
+
+def _file(folder: Path, name: str) -> Path:
+    """The file that a cell names; a table made on Windows may write it with backslashes."""
+    return folder / (name if (folder / name).exists() else name.replace("\\", "/"))
+
+
+def _exemplar(folder: Path, row: Row, name: str) -> Exemplar:
+    return Exemplar(
+        word=" ".join(row["word"].split()),
+        id=name,
+        path=_file(folder, row["file"]),
+        signer=row.get("signer", ""),
+        source=row.get("source", ""),
+        licence=row.get("licence", ""),
+        variant=row.get("variant", ""),
+        segment=_segment(row),
+    )
