@@ -11,6 +11,7 @@ import av
 from av.error import FFmpegError
 
 from signspot.dictionary.contents import Contents, Problem
+from signspot.dictionary.structure import shows_pictures
 from signspot.errors import DictionaryError
 from signspot.records import Exemplar
 
@@ -66,6 +67,8 @@ def _header_problems(paths: Sequence[Path | None]) -> list[str | None]:
 
 
 def _video_problem(path: Path) -> str | None:
+    if shows_pictures(path):
+        return None  # a hundred times as fast as opening it, for dictionaries of thousands
     with av.open(str(path), metadata_errors="ignore") as container:
         if not container.streams.video:
             return "no picture in it (sound only?)"

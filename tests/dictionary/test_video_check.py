@@ -4,6 +4,8 @@ import av
 import numpy as np
 import pytest
 
+from signspot.dictionary.probe import header_problem
+from signspot.dictionary.structure import shows_pictures
 from signspot.dictionary.video_check import video_problem
 
 CODECS = {
@@ -41,6 +43,8 @@ def test_whole_videos(tmp_path: Path, videos: dict[str, bytes], suffix: str) -> 
     path = tmp_path / f"a{suffix}"
     path.write_bytes(videos[suffix])
     assert video_problem(path) is None
+    assert header_problem(path) is None
+    assert shows_pictures(path) == (suffix not in (".ts", ".flv"))
     path.rename(tmp_path / "a.mp4")  # the content counts, not the name
     assert video_problem(tmp_path / "a.mp4") is None
 
@@ -51,6 +55,7 @@ def test_videos_that_are_cut_off(tmp_path: Path, videos: dict[str, bytes], suffi
     path = tmp_path / f"a{suffix}"
     path.write_bytes(videos[suffix][: int(len(videos[suffix]) * share)])
     assert video_problem(path)
+    assert not shows_pictures(path)
 
 
 @pytest.mark.parametrize(
@@ -65,3 +70,22 @@ def test_videos_that_are_cut_off(tmp_path: Path, videos: dict[str, bytes], suffi
 def test_what_is_none(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "a.mp4").write_bytes(content)
     assert video_problem(tmp_path / "a.mp4") == message
+
+
+def test_a_header_alone_shows_no_pictures(tmp_path: Path, videos: dict[str, bytes]) -> None:
+    """Boxes that are whole, but hold nothing; sizes that lie."""
+    path = tmp_path / "a.mp4"
+    for content in (
+        b"\0\0\0\x10ftypisom\0\0\0\0",
+        b"\0\0\0\x08ftyp\0\0\0\x0cmoovvide",
+        b"\0\0\0\x08ftyp\0\0\0\x08mdat\0\0\0\x08moov",
+        b"\0\0\0\x04ftyp" * 9,
+        b"\0\0\0\x01ftyp" + b"\xff" * 30,
+        b"\x1a\x45\xdf\xa3",
+        b"\x1a\x45\xdf\xa3\x00V_",
+        b"RIFF",
+        b"ftyp",
+    ):
+        path.write_bytes(content)
+        assert not shows_pictures(path)
+        assert header_problem(path)
