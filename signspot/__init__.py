@@ -10,6 +10,7 @@
 Names are loaded when they are first used, so that `import signspot` and `signspot --help` are quick.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from signspot.timeline import Grid, Segment, Track
 
 __version__ = "0.1.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # the library speaks only where somebody listens
 
 _HOME = {
     "Dictionary": "signspot.dictionary.dictionary",

@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,7 +24,7 @@ def write_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
         OutputError: the folder is not writable, the disk is full, or `path` is a folder.
     """
     target = Path(path)
-    beside = target.with_name(f".{target.stem[:80]}.{os.getpid()}.part{target.suffix}")
+    beside = target.with_name(f".{target.stem[:80]}.{os.getpid()}-{threading.get_ident()}.part{target.suffix}")
     try:
         if target.is_dir():
             raise OutputError(f"cannot write {target}: it is a folder. Name a file in it.")

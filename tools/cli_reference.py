@@ -1,25 +1,25 @@
 """Write docs/reference/cli.md from the command line itself; with --check, fail when it is stale."""
 
+import os
 import sys
 from pathlib import Path
+from typing import Any
 
-import click
-import typer.main
+os.environ["COLUMNS"] = "100"  # the help wraps at the terminal's width
 
-from signspot.cli.main import app
+import typer.main  # noqa: E402
+
+from signspot.cli.main import app  # noqa: E402
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
 
 
-def document(command: click.Command, name: str) -> list[str]:
+def document(command: Any, name: str) -> list[str]:
     """Sections of a command and, below it, of its verbs."""
-    context = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)
-    lines = [f"## `{name}`", "", "```text", command.get_help(context), "```", ""]
-    if isinstance(command, click.Group):
-        for verb in command.list_commands(context):
-            child = command.get_command(context, verb)
-            if child is not None:
-                lines += document(child, f"{name} {verb}")
+    context = command.make_context(name, [], resilient_parsing=True)
+    lines = [f"## `{name}`", "", "```text", command.get_help(context).rstrip(), "```", ""]
+    for verb in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        lines += document(command.get_command(context, verb), f"{name} {verb}")
     return lines
 
 

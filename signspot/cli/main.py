@@ -5,7 +5,6 @@ import os
 import sys
 from typing import Annotated, NoReturn
 
-import click
 import typer
 
 from signspot import __version__
@@ -61,10 +60,11 @@ def run() -> NoReturn:
             raise
         typer.echo(f"signspot: {error}", err=True)
         code = 1
-    except click.ClickException as error:
-        error.show()
+    except typer.TyperException as error:  # misuse: an unknown option, a missing argument, no verb at all
+        text = error.format_message()
+        typer.echo(text if "\n" in text else f"signspot: {text} See: signspot --help", err=True)
         code = error.exit_code
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         typer.echo("signspot: stopped; nothing half-written was left behind", err=True)
         code = 130
     except BrokenPipeError:  # `signspot … | head`

@@ -24,7 +24,9 @@ def spot(
     mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
     seed: Annotated[int, typer.Option(help="Of the clips drawn from exemplars.")] = 0,
     encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
-    out: Annotated[list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv .jsonl …; repeatable.")] = None,
+    out: Annotated[
+        list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv .jsonl …; repeatable.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw score over time (.png, .svg, .pdf).")] = None,
     film: Annotated[Path | None, typer.Option("--video", help="Film the input beside the moving curve.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained, playable report.")] = None,

@@ -57,6 +57,12 @@ def estimate_landmarks(
     return landmarks
 
 
+def known_landmarks(video: Path, cache: Cache, fps: float = DEFAULT_FPS) -> Landmarks | None:
+    """What an earlier `estimate_landmarks` of a whole video left in a cache; None if nothing."""
+    entry = CacheEntry.of(video, cache, estimator_version(), fps, None) if video.is_file() else None
+    return entry.read() if entry else None
+
+
 def stream_landmarks(
     video: Video, fps: float = DEFAULT_FPS, segment: Segment | None = None, chunk: int = _CHUNK
 ) -> Iterator[Landmarks]:

@@ -1,6 +1,7 @@
 """From a source to a track: decode once, embed every window, in bounded memory but for the track itself."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,11 @@ from numpy.typing import NDArray
 
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.files import content_digest
-from signspot.landmarks.estimate import stream_landmarks
+from signspot.landmarks.check import SigningCheck
+from signspot.landmarks.estimate import MAX_SIDE, known_landmarks, stream_landmarks
 from signspot.landmarks.features import FeatureStream, features, mirror_features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
-from signspot.landmarks.check import SigningCheck
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.timeline import Grid, Segment, Track
@@ -34,7 +35,13 @@ def is_pose_file(source: object) -> bool:
     return isinstance(source, str | PathLike) and Path(source).suffix == ".pose"
 
 
-def embed(encoder: Encoder, source: Source, stride: int = 1, progress: Progress | None = None) -> Track:
+def embed(
+    encoder: Encoder,
+    source: Source,
+    stride: int = 1,
+    progress: Progress | None = None,
+    cache: Path | None = None,
+) -> Track:
     """Embed every window of a source.
 
     Args:
@@ -42,6 +49,7 @@ def embed(encoder: Encoder, source: Source, stride: int = 1, progress: Progress 
         source: the path of a video or of a `.pose` file, or landmarks.
         stride: frames between two windows, at the encoder's frame rate.
         progress: called with frames done and, where known, frames in all.
+        cache: a folder of landmarks estimated before; those of this video are used if they are there.
 
     Returns:
         A track of (T, D) float16 embeddings.
@@ -52,7 +60,10 @@ def embed(encoder: Encoder, source: Source, stride: int = 1, progress: Progress 
     if isinstance(source, Landmarks) or is_pose_file(source):
         return _embed_landmarks(encoder, source, stride, report)
     path = Path(source)
-    with open_video(path) as video:
+    known = known_landmarks(path, cache, encoder.contract.fps) if encoder.contract.kind == "landmarks" else None
+    if known is not None:
+        return replace(_embed_landmarks(encoder, known, stride, report), video=path.name, source=content_digest(path))
+    with open_video(path, max_side=MAX_SIDE) as video:
         if encoder.contract.kind == "rgb":
             embeddings, frames = _embed_pixels(encoder, video, stride, report)
         else:

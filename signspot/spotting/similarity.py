@@ -35,7 +35,8 @@ def cosine(embeddings: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]
         bad = np.flatnonzero(~np.isfinite(exemplars).all(axis=1)).tolist()
         raise TrackError(f"exemplar embeddings {bad[:5]} hold NaN or infinite values. Embed them again.")
     product = embeddings.astype(np.float32, copy=False) @ exemplars.astype(np.float32, copy=False).T
-    return np.clip(product, -1.0, 1.0)
+    clipped: NDArray[np.float32] = np.clip(product, -1.0, 1.0)
+    return clipped
 
 
 def to_score(cosine: FloatArray) -> FloatArray:

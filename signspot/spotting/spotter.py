@@ -61,7 +61,7 @@ class Spotter:
                 return read_track(entry)
             except SignspotError as error:
                 logger.info("made a cached track again: %s", error)
-        track = embed(self.encoder, source, stride, progress)
+        track = embed(self.encoder, source, stride, progress, self.cache / "landmarks" if self.cache else None)
         if entry is not None:
             try:
                 write_track(track, entry)
@@ -75,8 +75,10 @@ class Spotter:
         if mirror and self.encoder.contract.kind != "landmarks":
             raise OptionsError(f"the encoder '{self.encoder.name}' cannot mirror; only landmark encoders can")
         if isinstance(source, Exemplar):
-            return embedder.embed(source, mirror=mirror)[-1]
-        return embedder.embed_source(source, mirror=mirror)[-1]
+            embedding: NDArray[np.float32] = embedder.embed(source, mirror=mirror)[-1]
+        else:
+            embedding = embedder.embed_source(source, mirror=mirror)[-1]
+        return embedding
 
     def gallery(self, what: What, options: SpotOptions = SpotOptions(), progress: Progress = silent) -> Gallery:
         """Embed exemplars, words of a dictionary, or a dictionary."""

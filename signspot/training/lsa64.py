@@ -1,4 +1,4 @@
-"""Real signing for training and measuring: landmarks of LSA64 (Ronchetti et al. 2016), as `.npz` files of one signer each."""
+"""Real signing for training and measuring: landmarks of LSA64 (Ronchetti et al. 2016), a `.npz` file a signer."""
 
 from dataclasses import dataclass
 from os import PathLike

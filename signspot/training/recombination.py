@@ -95,7 +95,9 @@ def transplant(donor: Features, path: Features) -> Features:
     for side, hand in enumerate(HANDS):
         other = HANDS[1 - side]
         one_handed = shapes[:, hand, 3].mean() < 0.3
-        source = mirror_features(shapes)[:, hand] if one_handed and shapes[:, other, 3].mean() > 0.3 else shapes[:, hand]
+        source = (
+            mirror_features(shapes)[:, hand] if one_handed and shapes[:, other, 3].mean() > 0.3 else shapes[:, hand]
+        )
         place = np.where(path[:, hand.start, None, 3:] > 0.5, path[:, hand.start, None], path[:, WRISTS[side], None])
         made[:, hand, :2] = source[..., :2] - source[:, :1, :2] + place[..., :2]
         made[:, hand, 2] = source[..., 2]

@@ -117,7 +117,7 @@ class SemiSynthetic:
         return (first + (last - first) * share[:, None, None]).astype(np.float32)
 
     def _path(self, sign: Invention, length: int, random: np.random.Generator) -> NDArray[np.float64]:
-        """(length, 2) the wrist's path: through all points and back as often as the sign repeats, with a signer's noise."""
+        """(length, 2) the wrist's path: through all points, and back as the sign repeats, with a signer's noise."""
         points = sign.points + random.normal(0, 0.05, sign.points.shape)
         centre = points.mean(axis=0)
         points = centre + (points - centre) * np.exp(random.normal(0, 0.15)) + random.normal(0, 0.07, 2)
@@ -152,7 +152,9 @@ class SemiSynthetic:
         made[:, ELBOWS[side], 3] = 1
 
 
-def cluster(points: NDArray[np.float32], count: int, random: np.random.Generator, rounds: int = 12) -> NDArray[np.int64]:
+def cluster(
+    points: NDArray[np.float32], count: int, random: np.random.Generator, rounds: int = 12
+) -> NDArray[np.int64]:
     """K-means: (N, D) points → (N,) labels in [0, count); no cluster is left empty."""
     centres = points[random.choice(len(points), count, replace=False)]
     for _ in range(rounds):
@@ -161,12 +163,12 @@ def cluster(points: NDArray[np.float32], count: int, random: np.random.Generator
         np.add.at(sums, labels, points)
         sizes = np.bincount(labels, minlength=count)
         empty = sizes == 0
-        centres = sums / np.maximum(sizes, 1)[:, None]
+        centres = (sums / np.maximum(sizes, 1)[:, None]).astype(np.float32)
         centres[empty] = points[random.choice(len(points), int(empty.sum()), replace=False)]
-    labels = ((centres**2).sum(axis=1) - 2 * points @ centres.T).argmin(axis=1)
-    for lost in np.flatnonzero(np.bincount(labels, minlength=count) == 0):
-        labels[random.integers(len(points))] = lost
-    return labels.astype(np.int64)
+    found: NDArray[np.int64] = ((centres**2).sum(axis=1) - 2 * points @ centres.T).argmin(axis=1).astype(np.int64)
+    for lost in np.flatnonzero(np.bincount(found, minlength=count) == 0):
+        found[random.integers(len(points))] = lost
+    return found
 
 
 def _hand_frames(clips: Clips) -> tuple[Features, NDArray[np.int64]]:

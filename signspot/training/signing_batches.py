@@ -85,7 +85,7 @@ class SigningBatches(Dataset[tuple[Tensor, Tensor, Tensor]]):
             middle = sum(sign.within) // 2
         start = middle - options.window // 2 + int(random.integers(-options.off_centre, options.off_centre + 1))
         aside = start + int(random.choice([-1, 1])) * int(random.integers(options.window // 2 + 1, options.window + 1))
-        frames = np.arange(options.window)
+        frames = np.arange(options.window, dtype=np.float64)
         return at_positions(stream, start + frames), at_positions(stream, aside + frames)
 
     def _joined(

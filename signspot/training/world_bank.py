@@ -78,9 +78,9 @@ def open_world_bank(
     frames, rows, partners = (folder / f"{name}-{part}.npy" for part in ("frames", "rows", "partners"))
     if not partners.is_file():
         made = _make(options, workers, progress)
-        for path, array in zip((frames, rows, partners), made, strict=True):
+        for path, array in ((frames, made[0]), (rows, made[1]), (partners, made[2])):
             with write_beside(path) as beside:
-                np.save(beside, array)
+                np.save(beside, np.asarray(array))
     return WorldBank(np.load(frames, mmap_mode="r"), np.load(rows), np.load(partners))
 
 

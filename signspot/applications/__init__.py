@@ -1,0 +1,1 @@
+"""What people do with spotting: whole jobs, from files to answers."""

@@ -1,0 +1,26 @@
+"""`signspot demo`: the main job, on material that it makes itself."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signspot.cli.console import bar, note, print_spottings, say
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for all that is made.")] = Path("signspot-demo"),
+    workers: Annotated[int, typer.Option(help="Processes that film and estimate.")] = 2,
+) -> None:
+    """Film a few signs, then find them: a table, a plot, a report, an ELAN file.
+
+    Example: signspot demo --out demo/
+    """
+    from signspot.applications.demo import run_demo
+
+    made = run_demo(out, bar, workers)
+    print_spottings(made.spottings, as_json=False)
+    signed, found, wrong = len(made.truth), made.found, made.false_alarms
+    say(f"\n{found} of {signed} signs found, {wrong} false alarms.")
+    for path in made.files:
+        note(f"wrote {path}")

@@ -1,0 +1,120 @@
+"""`signspot dictionary`: build, look at, import and fetch dictionaries."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from signspot.cli.console import bar, note, print_table, say
+
+if TYPE_CHECKING:
+    from signspot.dictionary.dictionary import Dictionary
+
+app = typer.Typer(help="Build, look at, import and fetch dictionaries.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("build")
+def build(
+    source: Annotated[Path, typer.Argument(help="A folder of example videos or .pose files, or a table (.csv).")],
+    out: Annotated[Path, typer.Argument(help="The new dictionary's folder.")],
+    embed: Annotated[bool, typer.Option(help="Embed the exemplars now, so that the first search is quick.")] = True,
+    signers: Annotated[bool, typer.Option("--signers", help="Tell signers apart by their faces (extra).")] = False,
+    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+) -> None:
+    """Build a dictionary of its own from example videos: word/*.mp4, or word.mp4, word_2.mp4, or a CSV table.
+
+    Example: signspot dictionary build my-signs/ dictionary/
+    """
+    from signspot.dictionary.build import build_dictionary
+    from signspot.spotting.spotter import load
+
+    with bar("exemplars") as progress:
+        dictionary = build_dictionary(source, out, progress)
+    if signers:
+        from signspot.dictionary.dictionary import save_dictionary
+        from signspot.dictionary.signers import identify_signers
+
+        with bar("faces") as progress:
+            dictionary = identify_signers(dictionary, progress=progress)
+        save_dictionary(dictionary, out)
+    _report(dictionary)
+    if embed:
+        with bar("embedding") as progress:
+            gallery = load(encoder).gallery(dictionary, progress=progress)
+        note(f"embedded {len(gallery.exemplars)} of {len(dictionary.exemplars)} exemplars")
+
+
+@app.command("info")
+def info(
+    path: Annotated[Path, typer.Argument(help="A dictionary.")],
+    words: Annotated[list[str] | None, typer.Argument(help="Words to show the exemplars of.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what a dictionary holds: its words, or the exemplars of some.
+
+    Example: signspot dictionary info my-signs/ apple
+    """
+    from signspot.dictionary.opening import open_dictionary
+
+    dictionary = open_dictionary(path)
+    chosen = dictionary.select(words) if words else dictionary
+    if as_json:
+        say(json.dumps({word: [e.id for e in exemplars] for word, exemplars in chosen.items()}, ensure_ascii=False))
+        return
+    if words:
+        rows = ((e.word, e.id, e.signer, e.source, e.licence, str(e.path or "")) for e in chosen.exemplars)
+        print_table(("word", "exemplar", "signer", "source", "licence", "file"), rows)
+    else:
+        print_table(("word", "exemplars"), ((word, str(len(exemplars))) for word, exemplars in chosen.items()))
+    _report(dictionary)
+
+
+@app.command("import-bsldict")
+def import_bsldict(
+    pickle: Annotated[Path, typer.Argument(help="The public bsldict_v1.pkl.")],
+    out: Annotated[Path, typer.Argument(help="The new dictionary's folder.")],
+) -> None:
+    """Import the public dictionary of British Sign Language; nothing that the pickle says is run.
+
+    Example: signspot dictionary import-bsldict bsldict_v1.pkl bsldict/
+    """
+    from signspot.dictionary.build import build_dictionary
+
+    with bar("exemplars") as progress:
+        dictionary = build_dictionary(pickle, out, progress)
+    _report(dictionary)
+    missing = sum(exemplar.path is None for exemplar in dictionary.exemplars)
+    if missing:
+        note(f"{missing} exemplars have no video yet. Fetch them with: signspot dictionary fetch {out}")
+
+
+@app.command("fetch")
+def fetch(
+    path: Annotated[Path, typer.Argument(help="A dictionary's folder, made by import-bsldict.")],
+    delay: Annotated[float, typer.Option(help="Seconds between two requests to one host.")] = 1.0,
+) -> None:
+    """Fetch the videos of a dictionary, politely; run it again to go on where it stopped.
+
+    Example: signspot dictionary fetch bsldict/
+    """
+    from signspot.dictionary.download import DownloadOptions
+    from signspot.dictionary.fetch import fetch_dictionary
+    from signspot.dictionary.opening import open_dictionary
+
+    with bar("videos") as progress:
+        _, report = fetch_dictionary(open_dictionary(path), path, DownloadOptions(delay=delay), progress)
+    for problem in report.problems:
+        note(f"not fetched {problem.path}: {problem.message}")
+    say(f"{len(report.fetched)} fetched, {len(report.kept)} there before, {len(report.problems)} not to be had")
+    if report.problems:
+        raise typer.Exit(1)
+
+
+def _report(dictionary: "Dictionary") -> None:
+    """Problems on stderr, the sum on stdout."""
+    for problem in dictionary.problems:
+        note(f"left out {problem.path}: {problem.message}")
+    signers = {exemplar.signer for exemplar in dictionary.exemplars if exemplar.signer}
+    known = f", {len(signers)} signers" if signers else ""
+    say(f"{len(dictionary)} words, {len(dictionary.exemplars)} exemplars{known}")

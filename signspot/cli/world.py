@@ -1,0 +1,51 @@
+"""`signspot world`: make a corpus of the signing world, and look at it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signspot.cli.console import bar, say
+
+app = typer.Typer(help="A seeded, fully known world of signing.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("make")
+def make(
+    out: Annotated[Path, typer.Argument(help="A new folder, or one that an earlier run has begun.")],
+    words: Annotated[int, typer.Option(help="Words of the dictionary.")] = 1064,
+    hours: Annotated[float, typer.Option(help="Hours of continuous signing.")] = 2.0,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same corpus.")] = 7,
+    render: Annotated[bool, typer.Option("--render", help="Film it, too: .mp4 beside the landmarks.")] = False,
+    workers: Annotated[int, typer.Option(help="Processes that work at once.")] = 1,
+) -> None:
+    """Make a corpus: a dictionary, continuous videos, subtitles, mouthing labels, exact truth and splits.
+
+    Example: signspot world make world/ --words 1064 --hours 2 --seed 7 --workers 2
+    """
+    from signspot.world.corpus import make_corpus
+    from signspot.world.options import CorpusOptions
+
+    options = CorpusOptions(words=words, hours=hours, seed=seed, render=render)
+    with bar("corpus", "parts") as progress:
+        corpus = make_corpus(options, out, progress, workers=workers)
+    say(f"{out}: {len(corpus.videos)} videos, {len(corpus.dictionary())} words, {len(corpus.labels())} mouthing labels")
+
+
+@app.command("show")
+def show(
+    word: Annotated[str, typer.Argument(help="A word of the world.")],
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("world-show"),
+    words: Annotated[int, typer.Option(help="Words of the world.")] = 1064,
+    seed: Annotated[int, typer.Option(help="Seed of the world.")] = 7,
+) -> None:
+    """Show a word's signs: a contact sheet, a short film, and a page of sentences with glosses and subtitles.
+
+    Example: signspot world show apple --out apple/
+    """
+    from signspot.world.options import CorpusOptions
+    from signspot.world.show import show_word
+
+    with bar("pictures") as progress:
+        for path in show_word(CorpusOptions(words=words, seed=seed), word, out, progress):
+            say(str(path))

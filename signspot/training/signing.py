@@ -1,0 +1,189 @@
+"""Teaches a landmark trunk signing, by contrast: performances of one sign attract, all others repel.
+
+The loop can be stopped at any step and goes on to the very same weights: batch i follows from the seed and i, and
+the state (weights, their mean, the optimiser) is saved beside the result.
+"""
+
+import csv
+import logging
+import math
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from signspot.errors import CheckpointError, OptionsError, SignspotError
+from signspot.files import cache_folder, write_beside
+from signspot.losses.supervised_contrastive import supervised_contrastive
+from signspot.models.encoder import Encoder, SignEncoder, make_encoder
+from signspot.models.registry import build
+from signspot.progress import Progress, silent
+from signspot.training.config import Optimiser, Shares, SigningConfig
+from signspot.training.lsa64 import SEEN_WORDS, TRAIN_SIGNERS, read_lsa64
+from signspot.training.performances import MixedSource, PerformanceSource
+from signspot.training.recombination import RealWords, Recombinations, collect
+from signspot.training.semi_synthetic import HandPool, SemiSynthetic
+from signspot.training.signing_batches import SigningBatches
+from signspot.training.world_bank import open_world_bank
+
+logger = logging.getLogger(__name__)
+
+SAVE_EVERY = 100  # steps
+
+SigningBatch = tuple[Tensor, Tensor, Tensor]
+
+
+def train_signing(
+    config: SigningConfig,
+    folder: str | PathLike[str],
+    progress: Progress = silent,
+    *,
+    workers: int = 1,
+    check: Callable[[int, SignEncoder], None] | None = None,
+) -> Encoder:
+    """Train a landmark encoder.
+
+    Args:
+        config: all that the training follows from.
+        folder: where its state and its curve are kept; a training that was stopped there goes on.
+        progress: told the steps done.
+        workers: processes that make batches.
+        check: called with the step and the averaged module each time the state is saved.
+    """
+    home = Path(folder)
+    torch.manual_seed(config.seed)
+    module, average = build("landmark", **config.model), build("landmark", **config.model)
+    average.load_state_dict(module.state_dict())
+    how = config.optimiser
+    optimiser = torch.optim.AdamW(module.parameters(), how.rate, weight_decay=how.weight_decay)
+    step = _resume(home, module, average, optimiser)
+    batches = SigningBatches(open_source(config), how.steps, config.seed, config.batch, config.augmentation)
+    loader = DataLoader(
+        batches,
+        batch_size=None,
+        sampler=range(step, how.steps),
+        num_workers=workers,
+        prefetch_factor=4 if workers else None,
+    )
+    module.train()
+    curve: list[tuple[int, float]] = []
+    for batch in loader:
+        torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
+        for group in optimiser.param_groups:
+            group["lr"] = how.rate * _schedule(step, how)
+        loss = contrast(module, batch, how.temperature)
+        _guard(loss, batch, home, step)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(module.parameters(), how.clip)
+        optimiser.step()
+        _follow(average, module, min(how.average, (1 + step) / (10 + step)))
+        step += 1
+        curve.append((step, loss.item()))
+        progress(step, how.steps)
+        if step % SAVE_EVERY == 0 or step == how.steps:
+            _save(home, module, average, optimiser, step, curve)
+            curve = []
+            if check is not None:
+                check(step, average.eval())
+    card = {"config": config.as_dict(), "licence": config.licence, "data": config.data}
+    return make_encoder(config.name, average.eval(), card=card)
+
+
+def contrast(module: SignEncoder, batch: SigningBatch, temperature: float) -> Tensor:
+    """The loss of one batch: (K, 2, n, F, J, C) exemplars, (K, F, J, C) continuous, (K, F, J, C) beside."""
+    exemplars, continuous, beside = batch
+    signs, takes, clips = exemplars.shape[:3]
+    features = module.trunk(torch.cat([exemplars.flatten(0, 2), continuous, beside]))
+    isolated = features[: signs * takes * clips].view(signs, takes, clips, -1).mean(dim=2)
+    rest = features[signs * takes * clips :]
+    embedded = module.mlp(torch.cat([isolated[:, 0], isolated[:, 1], rest]))
+    known = torch.arange(signs)
+    labels = torch.cat([known, known, known, torch.full((signs,), -1)])
+    return supervised_contrastive(embedded, labels, temperature)
+
+
+def open_source(config: SigningConfig) -> PerformanceSource:
+    """Open all that batches are drawn from."""
+    shares: Shares = config.shares
+    sources: list[PerformanceSource] = []
+    weights: list[float] = []
+    if shares.world:
+        sources.append(open_world_bank(cache_folder() / "training", config.bank))
+        weights.append(shares.world)
+    real = shares.semi_synthetic + shares.recombined + shares.real
+    if real:
+        if not config.lsa64:
+            raise OptionsError("shares of real material need its folder: set lsa64, or set these shares to 0")
+        found = read_lsa64(config.lsa64, TRAIN_SIGNERS)
+        clips = collect((c.signer, c.word, c.sign()) for c in found if c.word in SEEN_WORDS)
+        random = np.random.default_rng(config.seed)
+        makers: list[tuple[float, Callable[[], PerformanceSource]]] = [
+            (shares.semi_synthetic, lambda: SemiSynthetic(clips, HandPool(clips, random))),
+            (shares.recombined, lambda: Recombinations(clips)),
+            (shares.real, lambda: RealWords(clips)),
+        ]
+        sources += [make() for share, make in makers if share]
+        weights += [share for share, _ in makers if share]
+    if not sources:
+        raise OptionsError("all shares are 0: there is nothing to learn from")
+    return MixedSource(sources, weights)
+
+
+def _schedule(step: int, how: Optimiser) -> float:
+    """The learning rate as a share of the highest one."""
+    if step < how.warm_up:
+        return (step + 1) / how.warm_up
+    done = (step - how.warm_up) / max(1, how.steps - how.warm_up)
+    return 0.01 + 0.99 * (1 + math.cos(math.pi * done)) / 2
+
+
+@torch.no_grad()
+def _follow(average: SignEncoder, module: SignEncoder, decay: float) -> None:
+    """Move the running mean of weights a little."""
+    for mean, now in zip(average.state_dict().values(), module.state_dict().values(), strict=True):
+        if mean.is_floating_point():
+            mean.lerp_(now, 1 - decay)
+        else:
+            mean.copy_(now)
+
+
+def _guard(loss: Tensor, batch: SigningBatch, home: Path, step: int) -> None:
+    """Stop at a loss that is no number, with the batch saved for inspection."""
+    if torch.isfinite(loss):
+        return
+    with write_beside(home / f"bad-batch-{step}.npz") as beside:
+        np.savez(beside, exemplars=batch[0].numpy(), continuous=batch[1].numpy(), beside=batch[2].numpy())
+    raise SignspotError(f"the loss at step {step} is {loss.item()}; its batch is saved in {home}/bad-batch-{step}.npz")
+
+
+def _save(
+    home: Path, module: SignEncoder, average: SignEncoder, optimiser: Any, step: int, curve: list[tuple[int, float]]
+) -> None:
+    state = {"step": step, "module": module.state_dict(), "average": average.state_dict()}
+    with write_beside(home / "state.pt") as beside:
+        torch.save({**state, "optimiser": optimiser.state_dict()}, beside)
+    with (home / "curve.csv").open("a", newline="") as file:
+        csv.writer(file).writerows((number, f"{loss:.5f}") for number, loss in curve)
+
+
+def _resume(home: Path, module: SignEncoder, average: SignEncoder, optimiser: Any) -> int:
+    """Load a saved state; give the step to go on from."""
+    path = home / "state.pt"
+    if not path.is_file():
+        home.mkdir(parents=True, exist_ok=True)
+        return 0
+    try:
+        state = torch.load(path, weights_only=True)
+        module.load_state_dict(state["module"])
+        average.load_state_dict(state["average"])
+        optimiser.load_state_dict(state["optimiser"])
+    except (RuntimeError, KeyError, OSError) as error:
+        raise CheckpointError(f"cannot go on from {path}: {error}. Remove it to start anew.") from error
+    logger.info("going on from step %d", state["step"])
+    return int(state["step"])

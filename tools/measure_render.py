@@ -1,0 +1,131 @@
+"""How well MediaPipe sees rendered signers: detection shares, fingertip error and time, by appearance.
+
+    python tools/measure_render.py --sizes 256 480 --appearances 10
+
+Each appearance signs a few signs of the world, co-articulated, before the camera of some signer; the pictures go
+through H.264, as in a corpus. A hand counts where all its points are in the picture and less than a third of it
+lies behind the other hand. Errors and offsets are in shoulder widths; offsets say where MediaPipe puts a joint compared with ours (x right, y down).
+"""
+
+import argparse
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.landmarks.holistic import Tracker, join_sights
+from signspot.landmarks.landmarks import Landmarks
+from signspot.video.reader import open_video
+from signspot.world.appearance import SKIN_TONES, Appearance, make_appearance
+from signspot.world.camera import project
+from signspot.world.lexicon import LexiconOptions, make_lexicon
+from signspot.world.motion import continuous
+from signspot.world.render import render_video
+from signspot.world.signers import Signer, make_signers
+
+TIPS = [4, 8, 12, 16, 20]
+JOINTS = {0: "nose", 11: "l shoulder", 12: "r shoulder", 13: "l elbow", 14: "r elbow", 15: "l wrist", 16: "r wrist"}
+
+
+def perform(signer: Signer, seed: int, signs: int, size: tuple[int, int]) -> Landmarks:
+    """Some co-articulated signs of one signer, exactly known."""
+    lexicon = make_lexicon(LexiconOptions(words=300, seed=11))
+    rng = np.random.default_rng(seed)
+    words = [str(word) for word in rng.choice(list(lexicon), signs, replace=False)]
+    motion, _ = continuous([lexicon[word].variants[0] for word in words], signer, rng, mouthings=words)
+    return project(motion, signer.camera, size)
+
+
+def see(exact: Landmarks, appearance: Appearance, size: tuple[int, int], blur: float) -> tuple[Landmarks, float]:
+    """What MediaPipe finds in the rendered video, and the CPU milliseconds of rendering a frame."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "signer.mp4"
+        start = time.process_time()
+        render_video(exact, appearance, path, size, exact.fps, blur=blur)
+        spent = (time.process_time() - start) / len(exact) * 1000
+        with open_video(path) as video, Tracker() as tracker:
+            frames = list(video.frames())
+            sights = [tracker.see(frame.image) for frame in frames]
+    return join_sights(sights, [frame.time for frame in frames], size), spent
+
+
+def within(points: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """(T,) whether all points (T, N, 3) lie in the picture."""
+    return np.asarray(((points[..., :2] > 0) & (points[..., :2] < 1)).all((1, 2)))
+
+
+def hidden(exact: Landmarks, name: str) -> NDArray[np.bool_]:
+    """(T,) whether a third of a hand or more lies behind the other hand."""
+    side, other = (0, 1) if name == "left_hand" else (1, 0)
+    hands = (exact.left_hand, exact.right_hand)
+    behind = exact.body[:, 15 + side, 2] > exact.body[:, 15 + other, 2]
+    hulls = [cv2.convexHull(points[:, :2].astype(np.float32)) for points in hands[other]]
+    covered = [
+        np.mean([cv2.pointPolygonTest(hull, point[:2].tolist(), False) >= 0 for point in points])
+        for hull, points in zip(hulls, hands[side], strict=True)
+    ]
+    return behind & (np.array(covered) >= 1 / 3)
+
+
+def found(points: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """(T,) whether points (T, N, C) were found."""
+    return np.isfinite(points[:, 0, 0])
+
+
+def compare(exact: Landmarks, seen: Landmarks) -> dict[str, object]:
+    """Shares, fingertip error and joint offsets of one video."""
+    scale = np.array(exact.size, np.float32)
+    across = (exact.body[:, 11, :2] - exact.body[:, 12, :2]) * scale
+    unit = float(np.median(np.linalg.norm(across, axis=1)))
+    result: dict[str, object] = {"pose": found(seen.body).mean(), "face": found(seen.face).mean()}
+    errors = []
+    for name in ("left_hand", "right_hand"):
+        truth, guess = getattr(exact, name), getattr(seen, name)
+        visible = within(truth) & ~hidden(exact, name)
+        result[name] = found(guess)[visible].mean() if visible.any() else np.nan
+        both = visible & found(guess)
+        errors.append(np.linalg.norm((guess - truth)[both][:, TIPS, :2] * scale, axis=-1).ravel() / unit)
+    result["tips"] = np.concatenate(errors).mean()
+    moved = (seen.body[:, list(JOINTS), :2] - exact.body[:, list(JOINTS), :2]) * scale / unit
+    inside = (exact.body[:, list(JOINTS), :2] < 1).all(-1) & (exact.body[:, list(JOINTS), :2] > 0).all(-1)
+    result["offsets"] = np.where(inside[..., None], moved, np.nan)
+    return result
+
+
+def main() -> None:
+    """Print one line an appearance and the means over all."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[256, 480])
+    parser.add_argument("--appearances", type=int, default=len(SKIN_TONES))
+    parser.add_argument("--first", type=int, default=0, help="seed of the first appearance")
+    parser.add_argument("--signs", type=int, default=6)
+    parser.add_argument("--blur", type=float, default=0.25)
+    options = parser.parse_args()
+    signers = make_signers(options.appearances, options.first, "test")
+    for side in options.sizes:
+        size = (side, side)
+        print(f"{side} px\nskin hair       sleeves  frames  pose  face  left right  tips  ms/frame")
+        rows, offsets = [], []
+        for index, signer in enumerate(signers):
+            appearance = make_appearance(options.first + index, skin=index % len(SKIN_TONES))
+            exact = perform(signer, options.first + index, options.signs, size)
+            seen, spent = see(exact, appearance, size, options.blur)
+            row = compare(exact, seen)
+            offsets.append(row.pop("offsets"))
+            numbers = [float(str(value)) for value in row.values()]
+            rows.append([*numbers, spent])
+            shares = " ".join(f"{number:5.2f}" for number in numbers[:4])
+            who = f"{index % len(SKIN_TONES):4d} {appearance.hair:10s} {appearance.sleeves:7s}"
+            print(f"{who} {len(exact):7d} {shares} {numbers[4]:5.3f} {spent:9.1f}", flush=True)
+        means = np.nanmean(rows, axis=0)
+        shares = " ".join(f"{number:5.2f}" for number in means[:4])
+        print(f"mean                           {shares} {means[4]:5.3f} {means[5]:9.1f}")
+        mean = np.nanmean(np.concatenate(offsets), axis=0)
+        print("offsets: " + ", ".join(f"{n} {x:+.3f} {y:+.3f}" for n, (x, y) in zip(JOINTS.values(), mean)))
+
+
+if __name__ == "__main__":
+    main()
