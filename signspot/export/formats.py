@@ -5,8 +5,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import signspot.export.bobsl as bobsl
+import signspot.export.csv_table as csv_table
+import signspot.export.elan as elan
+import signspot.export.elan_reader as elan_reader
+import signspot.export.json_lines as json_lines
+import signspot.export.parquet as parquet
+import signspot.export.via3 as via3
+import signspot.export.webvtt as webvtt
 from signspot.errors import FormatError, OutputError
-from signspot.export import bobsl, csv_table, elan, elan_reader, json_lines, parquet, via3, webvtt
 from signspot.export.contents import parse_json, read_text
 from signspot.export.rows import Row, from_row, to_rows
 from signspot.records import Spotting

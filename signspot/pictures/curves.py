@@ -1,0 +1,138 @@
+"""What is drawn: the score of each exemplar over time, the spottings, and the video they belong to."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.errors import OptionsError
+from signspot.export.visible import one_line
+from signspot.records import Spotting
+from signspot.timeline import Segment
+
+# Okabe and Ito's colours, which people with any colour vision tell apart; yellow is left out, being faint on white.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
+_LONGEST_LABEL = 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """The score of one exemplar over time."""
+
+    word: str
+    exemplar: str  # id
+    times: NDArray[np.floating[Any]]  # (T,) seconds
+    scores: NDArray[np.floating[Any]]  # (T,) in [0, 1]
+    thumbnail: NDArray[np.uint8] | None = None  # (H, W, 3) RGB
+
+    def __post_init__(self) -> None:
+        if self.times.ndim != 1 or self.times.shape != self.scores.shape:
+            raise OptionsError(
+                f"a curve needs one score a time; '{self.exemplar}' has times {self.times.shape} and scores "
+                f"{self.scores.shape}"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """All that a picture of one video shows."""
+
+    video: Path | None  # None where there is nothing to play, as for a .pose file
+    title: str
+    duration: float  # seconds
+    curves: tuple[Curve, ...]
+    spottings: tuple[Spotting, ...]
+    threshold: float  # the score from which on a peak is a spotting
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """One word: the curves of its exemplars and its spottings."""
+
+    word: str
+    curves: tuple[Curve, ...]
+    spottings: tuple[Spotting, ...]
+
+    def colour(self, exemplar: str) -> str:
+        """The colour of an exemplar: the same in plot, film and report."""
+        ids = [curve.exemplar for curve in self.curves]
+        return COLOURS[(ids.index(exemplar) if exemplar in ids else 0) % len(COLOURS)]
+
+
+def panels(view: View, most: int | None = None, span: Segment | None = None) -> tuple[list[Panel], int]:
+    """Group what is drawn by word: words with spottings first.
+
+    Args:
+        view: what to draw.
+        most: how many panels there may be; all, if None.
+        span: only spottings that overlap it count, and are kept.
+
+    Returns:
+        The panels, and the number of words that are left out.
+    """
+    spottings = [spotting for spotting in view.spottings if span is None or _touches(spotting, span)]
+    found = {spotting.word for spotting in spottings}
+    words = list(dict.fromkeys(curve.word for curve in view.curves))
+    words += [word for word in dict.fromkeys(spotting.word for spotting in view.spottings) if word not in words]
+    words.sort(key=lambda word: word not in found)
+    shown = [
+        Panel(
+            word,
+            tuple(curve for curve in view.curves if curve.word == word),
+            tuple(spotting for spotting in spottings if spotting.word == word),
+        )
+        for word in words[:most]
+    ]
+    return shown, len(words) - len(shown)
+
+
+def _touches(spotting: Spotting, span: Segment) -> bool:
+    return spotting.start < span.end and spotting.end > span.start
+
+
+def lowest_score(curves: Iterable[Curve], threshold: float) -> float:
+    """Where a score axis starts: a round value below all scores and the threshold."""
+    least = min([threshold, *(float(curve.scores.min()) for curve in curves if curve.scores.size)])
+    return max(0.0, float(np.floor(least * 10 - 0.5) / 10))
+
+
+def thinned(curve: Curve, most: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Times and scores with at most about `most` points, every peak and trough kept: (t,), (t,)."""
+    times, scores = curve.times.astype(np.float64), curve.scores.astype(np.float64)
+    if len(times) <= most:
+        return times, scores
+    bins = np.array_split(np.arange(len(times)), max(1, most // 2))
+    kept = {int(indices[pick]) for indices in bins for pick in (scores[indices].argmax(), scores[indices].argmin())}
+    chosen = sorted(kept | {0, len(times) - 1})
+    return times[chosen], scores[chosen]
+
+
+def label(text: str) -> str:
+    """A word or an id on one line, cut where it is long."""
+    line = one_line(text)
+    return line if len(line) <= _LONGEST_LABEL else line[: _LONGEST_LABEL - 1] + "…"
+
+
+def clock(seconds: float, digits: int = 0) -> str:
+    """Seconds as people read them on a player: 1:05.28, or 1:02:03."""
+    whole = round(max(0.0, seconds) * 10**digits)
+    minutes, rest = divmod(whole, 60 * 10**digits)
+    hours, minutes = divmod(minutes, 60)
+    part = f"{rest / 10**digits:0{3 + digits if digits else 2}.{digits}f}"
+    return f"{hours}:{minutes:02d}:{part}" if hours else f"{minutes}:{part}"
+
+
+def plural(count: int, thing: str) -> str:
+    """1 word, 2 words."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def summary(view: View) -> str:
+    """What was found, in a few words."""
+    if not view.spottings:
+        return "nothing spotted"
+    words = len({spotting.word for spotting in view.spottings})
+    return f"{plural(len(view.spottings), 'spotting')} of {plural(words, 'word')}"

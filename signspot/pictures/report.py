@@ -1,0 +1,156 @@
+"""A result as one web page: the video, its curves and a table, playable from disk without any other file."""
+
+import hashlib
+import os
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import cv2
+import numpy as np
+
+from signspot.errors import OutputError
+from signspot.export.contents import dump_json
+from signspot.export.visible import one_line
+from signspot.files import write_beside
+from signspot.pictures.curves import COLOURS, Curve, Panel, View, clock, lowest_score, panels, summary, thinned
+from signspot.pictures.embedding import data_address
+from signspot.progress import Progress
+from signspot.records import Spotting
+
+_SUFFIXES = (".html", ".htm")
+_MOST_POINTS = 3000  # a curve
+_THUMBNAIL_HEIGHT = 124
+
+
+def report(view: View, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
+    """Write one self-contained page; `progress` tells of the copy of a video that browsers do not play.
+
+    Words and names are text and never markup, and the page's own policy lets no other script run.
+
+    Raises:
+        OutputError: the suffix is not .html, or the file cannot be written.
+        VideoError: the video cannot be read.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in _SUFFIXES:
+        raise OutputError(f"cannot write a report to {target}: name it .html")
+    address = data_address(view.video, progress) if view.video else None
+    page = _page(view, address)
+    with write_beside(target) as beside:
+        beside.write_text(page, encoding="utf-8", newline="\n")
+
+
+def _page(view: View, address: str | None) -> str:
+    style, script = _part("page.css"), _part("page.js")
+    shown, _ = panels(view)
+    spottings = sorted(view.spottings, key=lambda spotting: spotting.time)
+    return Template(_part("page.html")).substitute(
+        policy=_policy(style, script),
+        style=style,
+        script=script,
+        title=_text(view.title or "signspot"),
+        summary=summary(view),
+        threshold=f"{view.threshold:.2f}",
+        duration=clock(view.duration),
+        video=_video(view, address),
+        rows="\n".join(_row(index, spotting) for index, spotting in enumerate(spottings)),
+        nothing="" if spottings else '<p class="nothing">Nothing reached the threshold.</p>',
+        panels="\n".join(_panel(number, panel) for number, panel in enumerate(shown)),
+        data=dump_json(_data(view, shown, spottings)).replace("<", "\\u003c"),
+    )
+
+
+def _part(name: str) -> str:
+    return (files("signspot.pictures") / "page" / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Allow this page's own style and script by their hashes, pictures and video inside it, and nothing else."""
+
+    def digest(text: str) -> str:
+        return f"'sha256-{b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+
+    own = f"style-src {digest(style)}; script-src {digest(script)}"
+    return f"default-src 'none'; img-src data:; media-src data:; {own}; base-uri 'none'; form-action 'none'"
+
+
+def _text(text: str) -> str:
+    return escape(one_line(text))
+
+
+def _video(view: View, address: str | None) -> str:
+    if address is not None:
+        return f'<video controls playsinline preload="auto" src="{address}"></video>'
+    reason = "The video is too long to be put into a page." if view.video else "There is no video behind this."
+    return f'<p class="no-video">{reason}</p>'
+
+
+def _row(index: int, spotting: Spotting) -> str:
+    time = f'<button aria-label="Play at {clock(spotting.time, 2)}">{clock(spotting.time, 2)}</button>'
+    mirrored = " (mirrored)" if spotting.mirrored else ""
+    cells = (time, _text(spotting.word), f"{spotting.score:.2f}", _text(spotting.exemplar) + mirrored)
+    return f'<tr data-index="{index}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _panel(number: int, panel: Panel) -> str:
+    exemplars = "".join(f"<li>{_exemplar(number, place, curve)}</li>" for place, curve in enumerate(panel.curves))
+    return (
+        f'<div class="panel"><div><h3>{_text(panel.word)}</h3><ul class="exemplars">{exemplars}</ul></div>'
+        f'<div class="scroll" id="panel-{number}"></div></div>'
+    )
+
+
+def _exemplar(panel: int, place: int, curve: Curve) -> str:
+    mark = "<i></i>" if curve.thumbnail is None else f'<img alt="" src="{_thumbnail(curve.thumbnail)}">'
+    colour = f"c{place % len(COLOURS)}"
+    name = f"<span>{_text(curve.exemplar)}</span>"
+    return f'<button class="{colour}" data-curve="{panel} {place}" aria-pressed="true">{mark}{name}</button>'
+
+
+def _thumbnail(image: Any) -> str:
+    scale = _THUMBNAIL_HEIGHT / image.shape[0]
+    size = (max(1, round(image.shape[1] * scale)), _THUMBNAIL_HEIGHT)
+    small = cv2.resize(np.asarray(image), size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
+    _, content = cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 85])
+    return f"data:image/jpeg;base64,{b64encode(content.tobytes()).decode('ascii')}"
+
+
+def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> dict[str, Any]:
+    """What the page's script draws."""
+    numbers = {panel.word: number for number, panel in enumerate(shown)}
+    return {
+        "duration": view.duration,
+        "threshold": view.threshold,
+        "low": lowest_score(view.curves, view.threshold),
+        "panels": [
+            {"word": one_line(panel.word), "curves": [_curve(curve, place) for place, curve in enumerate(panel.curves)]}
+            for panel in shown
+        ],
+        "spottings": [
+            {
+                "word": one_line(spotting.word),
+                "time": spotting.time,
+                "start": spotting.start,
+                "end": spotting.end,
+                "score": spotting.score,
+                "panel": numbers[spotting.word],
+                "colour": COLOURS.index(shown[numbers[spotting.word]].colour(spotting.exemplar)),
+            }
+            for spotting in spottings
+        ],
+    }
+
+
+def _curve(curve: Curve, place: int) -> dict[str, Any]:
+    times, scores = thinned(curve, _MOST_POINTS)
+    return {
+        "times": [round(float(time), 3) for time in times],
+        "scores": [round(float(score), 4) for score in scores],
+        "colour": place % len(COLOURS),
+        "best": round(float(scores.max(initial=0.0)), 4),
+    }
