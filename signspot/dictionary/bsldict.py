@@ -96,9 +96,8 @@ class _Columns:
         found = plain(value)
         if isinstance(found, Mapping):
             found = self._by_key(found)
-        if isinstance(found, np.ndarray):
-            found = list(found) if found.ndim else None
-        if not isinstance(found, list | tuple):
+        found = _as_list(found)
+        if found is None:
             raise DictionaryError(f"{self.path}: column 'videos.{column}' is missing or is no list")
         if count is not None and len(found) != count:
             raise DictionaryError(
@@ -206,9 +205,10 @@ def _texts(value: Any) -> Iterable[str]:
 
 
 def _normalised(path: Path, data: Mapping[Any, Any]) -> dict[str, str]:
-    words, texts = plain(data.get("words")), plain(data.get("words_normalised"))
+    texts = plain(data.get("words_normalised"))
     if isinstance(texts, Mapping):
         return {str(word): str(text) for word, text in texts.items()}
+    words, texts = _as_list(plain(data.get("words"))), _as_list(texts)
     if words is None or texts is None:
         return {}
     if len(words) != len(texts):
@@ -217,6 +217,13 @@ def _normalised(path: Path, data: Mapping[Any, Any]) -> dict[str, str]:
             f"The file is damaged: get it again"
         )
     return {str(word): str(text) for word, text in zip(words, texts, strict=True)}
+
+
+def _as_list(value: Any) -> list[Any] | None:
+    """The values of a column; None where it is none."""
+    if isinstance(value, np.ndarray):
+        return list(value) if value.ndim else None
+    return list(value) if isinstance(value, list | tuple) else None
 
 
 def _videos_present(folders: Iterable[Path]) -> dict[str, Path]:

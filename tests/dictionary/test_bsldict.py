@@ -176,3 +176,10 @@ def test_names_never_lead_elsewhere(tmp_path: Path) -> None:
 def test_other_pickles(tmp_path: Path, data: Any) -> None:
     with pytest.raises(DictionaryError, match="has no 'videos'"):
         open_dictionary(save(tmp_path, data))
+
+
+@pytest.mark.parametrize("value", [3, "text", None, np.array(3), [b"x"] * 4])
+@pytest.mark.parametrize("key", ["words", "words_normalised"])
+def test_words_of_another_kind_do_no_harm(tmp_path: Path, key: str, value: Any) -> None:
+    found = open_dictionary(save(tmp_path, layout() | {key: value}))
+    assert list(found) == ["apple", "ice-cream", "1"]

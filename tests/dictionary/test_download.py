@@ -1,4 +1,5 @@
 import json
+import resource
 import time
 from email.utils import formatdate
 from pathlib import Path
@@ -270,3 +271,16 @@ def test_a_place_that_cannot_be_written(clock: Any, server: Any, tmp_path: Path)
 def test_a_video_is_no_page(video: bytes) -> None:
     assert page_problem(video) is None
     assert page_problem(b"") is None
+
+
+def test_a_full_disk(clock: Any, server: Any, tmp_path: Path) -> None:
+    """A limit on the size of files stands for the full disk: writing fails in the same way."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(OutputError, match="cannot write"):
+            downloader(clock).fetch(Download(server.address + "/a", "a"), tmp_path / "a.mp4")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not (tmp_path / "a.mp4").exists()
+    assert downloader(clock).fetch(Download(server.address + "/a", "a"), tmp_path / "a.mp4") == server.sha256
