@@ -37,6 +37,7 @@ $(VENV)/.core: pyproject.toml constraints.txt tools/system-packages
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.core
+	tools/system-packages $(PYTHON) test
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $@
 

@@ -116,9 +116,7 @@ class Track:
             )
         if not np.isfinite(self.embeddings).all():
             bad = int((~np.isfinite(self.embeddings).all(axis=1)).sum())
-            raise TrackError(
-                f"{bad} of {len(self.embeddings)} embeddings of '{self.video}' are NaN or infinite"
-            )
+            raise TrackError(f"{bad} of {len(self.embeddings)} embeddings of '{self.video}' are NaN or infinite")
 
     def __len__(self) -> int:
         return len(self.embeddings)

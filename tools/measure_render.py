@@ -4,11 +4,13 @@
 
 Each appearance signs a few signs of the world, co-articulated, before the camera of some signer; the pictures go
 through H.264, as in a corpus. A hand counts where all its points are in the picture and less than a third of it
-lies behind the other hand. Errors and offsets are in shoulder widths; offsets say where MediaPipe puts a joint compared with ours (x right, y down).
+lies behind the other hand. Errors and offsets are in shoulder widths; offsets say where MediaPipe puts a joint
+compared with ours (x right, y down). With --near every signer fills the frame, seen from the front.
 """
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,11 +23,13 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.video.reader import open_video
 from signspot.world.appearance import SKIN_TONES, Appearance, make_appearance
 from signspot.world.camera import project
+from signspot.world.framing import Camera
 from signspot.world.lexicon import LexiconOptions, make_lexicon
 from signspot.world.motion import continuous
 from signspot.world.render import render_video
 from signspot.world.signers import Signer, make_signers
 
+NEAR = Camera(distance=2.0, height=0.85, aim=(0.0, 0.0))
 TIPS = [4, 8, 12, 16, 20]
 JOINTS = {0: "nose", 11: "l shoulder", 12: "r shoulder", 13: "l elbow", 14: "r elbow", 15: "l wrist", 16: "r wrist"}
 
@@ -103,8 +107,11 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="seed of the first appearance")
     parser.add_argument("--signs", type=int, default=6)
     parser.add_argument("--blur", type=float, default=0.25)
+    parser.add_argument("--near", action="store_true", help="every signer fills the frame, seen from the front")
     options = parser.parse_args()
     signers = make_signers(options.appearances, options.first, "test")
+    if options.near:
+        signers = tuple(replace(signer, camera=NEAR) for signer in signers)
     for side in options.sizes:
         size = (side, side)
         print(f"{side} px\nskin hair       sleeves  frames  pose  face  left right  tips  ms/frame")
@@ -124,7 +131,9 @@ def main() -> None:
         shares = " ".join(f"{number:5.2f}" for number in means[:4])
         print(f"mean                           {shares} {means[4]:5.3f} {means[5]:9.1f}")
         mean = np.nanmean(np.concatenate(offsets), axis=0)
-        print("offsets: " + ", ".join(f"{n} {x:+.3f} {y:+.3f}" for n, (x, y) in zip(JOINTS.values(), mean)))
+        print(
+            "offsets: " + ", ".join(f"{n} {x:+.3f} {y:+.3f}" for n, (x, y) in zip(JOINTS.values(), mean, strict=True))
+        )
 
 
 if __name__ == "__main__":

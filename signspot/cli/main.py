@@ -11,6 +11,8 @@ from signspot import __version__
 from signspot.cli import convert, demo, dictionary, embed, landmarks, models, spot, world
 from signspot.errors import SignspotError
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="signspot",
     help="Find signs in signing video. Try: signspot demo",
@@ -55,6 +57,8 @@ def run() -> NoReturn:
     """The entry point of the `signspot` command."""
     try:
         code = app(standalone_mode=False)
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt  # typer has swallowed it
     except SignspotError as error:
         if os.environ.get("SIGNSPOT_DEBUG"):
             raise
@@ -66,7 +70,7 @@ def run() -> NoReturn:
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("signspot: stopped; nothing half-written was left behind", err=True)
-        code = 130
+        code = _INTERRUPTED
     except BrokenPipeError:  # `signspot … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0

@@ -44,6 +44,7 @@ def spot(
 
     for path in out or []:
         check_suffix(path)
+    check_pictures(plot=plot, film=film, html=html)
     options = SpotOptions(threshold=threshold, stride=stride, refine=refine, gap=gap, top=top, mirror=mirror, seed=seed)
     spotter = load(encoder, cache=cache)
     what = exemplars_of(signs, words or [])
@@ -73,6 +74,16 @@ def exemplars_of(signs: Path, words: list[str]) -> "What":
     return dictionary.select(words) if words else dictionary
 
 
+def check_pictures(*, plot: Path | None, film: Path | None, html: Path | None) -> None:
+    """Refuse names that no picture can have, before long work."""
+    from signspot.pictures.suffixes import Picture, check_picture
+
+    wanted: list[tuple[Picture, Path | None]] = [("plot", plot), ("film", film), ("report", html)]
+    for picture, path in wanted:
+        if path:
+            check_picture(picture, path)
+
+
 def draw(view: "View", *, plot: Path | None, film: Path | None, html: Path | None) -> None:
     """Make the pictures that were asked for."""
     if plot:
@@ -89,5 +100,6 @@ def draw(view: "View", *, plot: Path | None, film: Path | None, html: Path | Non
     if html:
         from signspot.pictures.report import report
 
-        report(view, html)
+        with bar("report", "frames") as progress:
+            report(view, html, progress)
         note(f"wrote {html}")

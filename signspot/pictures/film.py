@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 
 import cv2
 import numpy as np
@@ -12,6 +11,7 @@ from signspot.errors import OptionsError
 from signspot.pictures.curves import View, clock
 from signspot.pictures.lettering import text_picture
 from signspot.pictures.pages import WIDTH, Image, draw_page, fit, page_spans
+from signspot.pictures.suffixes import check_picture
 from signspot.progress import Progress, silent
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter
@@ -30,14 +30,13 @@ def film(view: View, path: str | os.PathLike[str], progress: Progress | None = N
     The video is read and written frame by frame; curves are drawn once a stretch of about twenty seconds.
 
     Raises:
-        OptionsError: the view has no video, or `path` is not the name of a video.
+        OptionsError: the view has no video.
         VideoError: the video cannot be read.
-        OutputError: the film cannot be written.
+        OutputError: the suffix is not .mp4, or the film cannot be written.
     """
     if view.video is None:
         raise OptionsError(f"cannot film '{view.title}': there is no video behind it. Use --plot or --html.")
-    if Path(path).suffix.lower() != ".mp4":
-        raise OptionsError(f"cannot film to {path}: name it .mp4")
+    check_picture("film", path)
     report = progress or silent
     with open_video(view.video, max_side=WIDTH) as video, VideoWriter(path, FPS) as writer:
         total = max(1, round(video.info.duration * FPS))

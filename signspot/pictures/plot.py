@@ -2,22 +2,20 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from signspot.errors import OutputError
 from signspot.files import write_beside
 from signspot.pictures.curves import Curve, Panel, View, panels, plural, summary
 from signspot.pictures.drawing import THRESHOLD_COLOUR, draw_panel
 from signspot.pictures.lettering import lettering
+from signspot.pictures.suffixes import check_picture
 from signspot.timeline import Segment
 
 MOST_PANELS = 8
-_SUFFIXES = (".png", ".svg", ".pdf")
 _DOTS_PER_INCH = 100
 _WIDTH = 1200  # pixels, as are all lengths here
 _LEFT, _SIDE, _HEAD, _FOOT = 64, 250, 52, 46
@@ -32,9 +30,7 @@ def plot(view: View, path: str | os.PathLike[str]) -> None:
     Raises:
         OutputError: the suffix is another, or the file cannot be written.
     """
-    target = Path(path)
-    if target.suffix.lower() not in _SUFFIXES:
-        raise OutputError(f"cannot draw {target}: unknown kind '{target.suffix}'. Known: {', '.join(_SUFFIXES)}.")
+    target = check_picture("plot", path)
     figure = draw(view)
     kind = target.suffix.lower().removeprefix(".")
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}

@@ -6,23 +6,21 @@ from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 from typing import Any
 
 import cv2
 import numpy as np
 
-from signspot.errors import OutputError
 from signspot.export.contents import dump_json
 from signspot.export.visible import one_line
 from signspot.files import write_beside
 from signspot.pictures.curves import COLOURS, Curve, Panel, View, clock, lowest_score, panels, summary, thinned
 from signspot.pictures.embedding import data_address
+from signspot.pictures.suffixes import check_picture
 from signspot.progress import Progress
 from signspot.records import Spotting
 
-_SUFFIXES = (".html", ".htm")
 _MOST_POINTS = 3000  # a curve
 _THUMBNAIL_HEIGHT = 124
 
@@ -36,9 +34,7 @@ def report(view: View, path: str | os.PathLike[str], progress: Progress | None =
         OutputError: the suffix is not .html, or the file cannot be written.
         VideoError: the video cannot be read.
     """
-    target = Path(path)
-    if target.suffix.lower() not in _SUFFIXES:
-        raise OutputError(f"cannot write a report to {target}: name it .html")
+    target = check_picture("report", path)
     address = data_address(view.video, progress) if view.video else None
     page = _page(view, address)
     with write_beside(target) as beside:

@@ -149,7 +149,7 @@ def embed_averaged(encoder: Encoder, batch: FloatArray) -> NDArray[np.float32]:
     """(N, …) clips of one exemplar → (D,): averaged before the embedding MLP, as in Sec. 3.3."""
     with torch.inference_mode():
         trunk = encoder.module.trunk(torch.from_numpy(np.ascontiguousarray(batch)))
-        result: NDArray[np.float32] = encoder.module.mlp(trunk.mean(dim=0, keepdim=True))[0].numpy()
+        result: NDArray[np.float32] = encoder.module.mlp(trunk.mean(dim=0, keepdim=True), "dictionary")[0].numpy()
     return result
 
 

@@ -182,7 +182,8 @@ def _draw_hair_colour(rng: np.random.Generator, hair: Hair, skin: Colour, clothe
     if hair == "headscarf":
         scarves = tuple(colour for colour in _far_from(skin, CLOTHES_COLOURS, 45.0) if colour != clothes)
         return _pick(rng, scarves)
-    return _pick(rng, _far_from(skin, HAIR_COLOURS, 18.0))
+    natural = HAIR_COLOURS if skin in SKIN_TONES[:6] else HAIR_COLOURS[:2] + HAIR_COLOURS[-2:-1]
+    return _pick(rng, _far_from(skin, natural, 12.0))
 
 
 def _draw_sleeves(rng: np.random.Generator) -> Sleeves:

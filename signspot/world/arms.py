@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from signspot.world.rotations import Array, normalised
+from signspot.world.rotations import Array, frame, normalised
 
 _WRIST_LIMIT = np.radians(72.0)
 _TWIST_LIMIT = np.radians(105.0)
 _REACH = 0.985  # of a fully straight arm
+_OUTWARDS, _BACKWARDS = 1.15, 0.60  # where an elbow hangs, against 1 down
 _FOLD = 0.30  # of a straight arm: the wrist comes no nearer to the shoulder
 
 
@@ -43,7 +44,7 @@ def elbow_of(shoulder: Array, wrist: Array, fingers: Array, arm: ArmBuild) -> Ar
     """Place the elbow of a right arm.
 
     Of all elbows that the bones allow, the one is taken that hangs low, a little outwards, and leaves the wrist
-    least bent.
+    little bent. An elbow turns about the line from shoulder to wrist more slowly than a hand.
 
     Args:
         shoulder: (T, 3).
@@ -59,12 +60,20 @@ def elbow_of(shoulder: Array, wrist: Array, fingers: Array, arm: ArmBuild) -> Ar
     axis = way / length[..., None]
     along = (arm.upper**2 - arm.fore**2 + length**2) / (2 * length)
     aside = np.sqrt(np.maximum(arm.upper**2 - along**2, 1e-8))
-    straight = normalised(wrist - arm.fore * fingers - shoulder)  # where a straight wrist would want the elbow
+    straight = (wrist - arm.fore * fingers - shoulder) / arm.upper  # where a straight wrist would want the elbow
     raised = np.clip(-way[..., 1:2] / (arm.upper + arm.fore), 0, 1)  # elbows go out as hands go up
-    out = 0.45 + arm.elbow_out + 0.5 * raised
-    hang = np.concatenate([-out, np.ones_like(out), np.full_like(out, 0.12)], axis=-1)
-    side = _across(normalised(hang) + 0.55 * straight, axis)
+    out = _OUTWARDS + arm.elbow_out + 0.5 * raised
+    hang = np.concatenate([-out, np.ones_like(out), np.full_like(out, _BACKWARDS)], axis=-1)
+    side = _across(smoothed(hang + 0.45 * straight, 4), axis)
     return np.asarray(shoulder + along[..., None] * axis + aside[..., None] * side)
+
+
+def smoothed(track: Array, times: int) -> Array:
+    """Smooth a track (T, ...) over time with weights 1/4, 1/2, 1/4, so many times."""
+    for _ in range(times if len(track) > 2 else 0):
+        ends = np.concatenate([track[:1], track, track[-1:]])
+        track = 0.25 * ends[:-2] + 0.5 * ends[1:-1] + 0.25 * ends[2:]
+    return track
 
 
 def _turn(vectors: Array, axis: Array, angle: Array) -> Array:
@@ -76,18 +85,26 @@ def _turn(vectors: Array, axis: Array, angle: Array) -> Array:
     return np.swapaxes(turned, 1, 2)
 
 
+def _limited(angle: Array, limit: float, turning: float) -> Array:
+    """Hold angles within ±limit; beyond `turning` let them fall back to 0 at ±pi, so that nothing ever jumps."""
+    size = np.abs(angle)
+    back = limit * np.clip((np.pi - size) / (np.pi - turning), 0, 1)
+    return np.asarray(np.sign(angle) * np.minimum(np.minimum(size, limit), back))
+
+
 def possible_hand(elbow: Array, wrist: Array, shoulder: Array, hand: Array) -> Array:
     """Turn hand frames (T, 3, 3) back to what wrist and forearm of a right arm can do."""
     fore = normalised(wrist - elbow)
     fingers = hand[..., 1]
     bend = np.arccos(np.clip(_dot(fore, fingers), -1, 1))
     axis = normalised(np.cross(fingers, fore) + 1e-9)
-    hand = _turn(hand, axis, np.maximum(bend - _WRIST_LIMIT, 0.0))
+    hand = _turn(hand, axis, bend - _limited(bend, _WRIST_LIMIT, 2.2))
     # Twist: the thumb's direction about the forearm, measured from the upper arm's side of the elbow.
-    upper = shoulder - elbow
-    neutral = _across(upper, fore)
-    clear = np.clip(np.sqrt(_dot(np.cross(normalised(upper), fore), np.cross(normalised(upper), fore))) * 3, 0, 1)
-    thumb = _across(hand[..., 0], fore)
+    upper = normalised(shoulder - elbow)
+    bent = np.cross(upper, fore)
+    clear = np.clip(np.sqrt(_dot(bent, bent)) * 2.5, 0, 1)  # a straight arm has no such side
+    neutral, thumb = _across(upper, fore), _across(hand[..., 0], fore)
     twist = np.arctan2(_dot(np.cross(neutral, thumb), fore), _dot(neutral, thumb))
-    excess = twist - np.clip(twist, -_TWIST_LIMIT, _TWIST_LIMIT)
-    return _turn(hand, fore, -excess * clear)
+    hand = _turn(hand, fore, (_limited(twist, _TWIST_LIMIT, 2.3) - twist) * clear)
+    steady = smoothed(hand, 1)
+    return frame(steady[..., 1], steady[..., 2])

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from signspot.world.arms import ArmBuild, elbow_of, possible_hand, reachable
+from signspot.world.arms import ArmBuild, elbow_of, possible_hand, reachable, smoothed
 from signspot.world.face import EARS, NECK_PIVOT, Expression, face_points
 from signspot.world.gestures import ANGLES, MIRROR, OFFSET, POSITION, TURN
 from signspot.world.hands import hand_joints
 from signspot.world.rotations import Array, matrix
 from signspot.world.signers import Handedness, Proportions, Signer
 
+_SHOULDER_GIVES = np.array([0.03, 0.05, 0.05])  # share of a hand's way that its shoulder goes
 _HEAD_CENTRE = np.array([0.0, -0.198, -0.005])  # from between the shoulders
 
 
@@ -33,15 +34,14 @@ class Points:
 
 
 def _clear_of_body(points: Array, build: Proportions) -> Array:
-    """How far (T,) points (T, 3) must come forward to be before chest and face."""
-    x, y, z = points[:, 0], points[:, 1], points[:, 2]
-    across = np.clip(1 - (x / (0.62 * build.shoulders)) ** 2, 0, 1)
-    chest = np.where((y > -0.02) & (y < build.torso), -0.115 * np.sqrt(across), 1.0)
-    centre = _HEAD_CENTRE * build.head
-    round_ = 1 - ((x / 0.078) ** 2 + ((y - centre[1] + 0.0) / 0.118) ** 2) / build.head**2
-    face = np.where(round_ > 0, -0.105 * build.head * np.sqrt(np.clip(round_, 0, 1)), 1.0)
-    surface = np.minimum(np.where(across > 0, chest, 1.0), face)
-    return np.maximum(0.0, z - surface) * (surface < 0.5)
+    """How far (T, ...) points (T, ..., 3) must come forward to be before chest, neck and face."""
+    x, y, z = points[..., 0], points[..., 1], points[..., 2]
+    across = np.sqrt(np.clip(1 - (x / (0.66 * build.shoulders)) ** 2, 0, 1))
+    chest = np.interp(y, [-0.10, 0.05, build.torso, build.torso + 0.1], [0.0, 0.115, 0.115, 0.10]) * across
+    centre = _HEAD_CENTRE[1] * build.head - build.neck
+    round_ = 1 - ((x / 0.078) ** 2 + ((y - centre) / 0.118) ** 2) / build.head**2
+    face = 0.108 * build.head * np.sqrt(np.clip(round_, 0, 1))
+    return np.asarray(np.clip(z + np.maximum(chest, face), 0, 0.12) * (np.maximum(chest, face) > 0))
 
 
 def arm_points(states: Array, signer: Signer) -> tuple[Array, Array]:
@@ -53,22 +53,20 @@ def arm_points(states: Array, signer: Signer) -> tuple[Array, Array]:
     rest = np.array([-build.shoulders / 2, 0.0, 0.0])
     contact, offset = states[:, POSITION], states[:, OFFSET]
     shoulder = np.broadcast_to(rest, contact.shape).copy()
-    lifted = np.clip(0.10 - contact[:, 1], 0, 0.45)
-    shoulder[:, 1] -= 0.07 * lifted  # the shoulder goes along with a raised hand
-    shoulder[:, 2] -= 0.04 * lifted
+    raised = contact - [rest[0], 0.35, -0.20]
+    shoulder += _SHOULDER_GIVES * raised  # the shoulder goes along with the hand
     for _ in range(2):
         wrist = contact - np.einsum("tij,tj->ti", frames, offset)
-        wrist[:, 2] -= _clear_of_body(wrist, build) + 0.0
+        wrist[:, 2] -= smoothed(_clear_of_body(wrist, build), 2)
         wrist = reachable(shoulder, wrist, arm)
         elbow = elbow_of(shoulder, wrist, frames[..., 1], arm)
         frames = possible_hand(elbow, wrist, shoulder, frames)
-    world = np.einsum("tij,tkj->tki", frames, hand) + wrist[:, None]
-    deepest = np.max([_clear_of_body(world[:, k], build) for k in (8, 12, 16, 9)], axis=0)
-    shift = np.minimum(deepest, 0.06)[:, None] * np.array([0.0, 0.0, -1.0])
-    wrist = reachable(shoulder, wrist + shift, arm)
+    turned = np.einsum("tij,tkj->tki", frames, hand)
+    deepest = _clear_of_body(turned[:, [4, 8, 9, 12, 16, 20]] + wrist[:, None], build).max(axis=1)
+    wrist[:, 2] -= smoothed(deepest, 2)
+    wrist = reachable(shoulder, wrist, arm)
     elbow = elbow_of(shoulder, wrist, frames[..., 1], arm)
-    world = np.einsum("tij,tkj->tki", frames, hand) + wrist[:, None]
-    return np.stack([shoulder, elbow, wrist], axis=1), world
+    return np.stack([shoulder, elbow, wrist], axis=1), turned + wrist[:, None]
 
 
 def _turns(angles: Array) -> Array:

@@ -35,7 +35,7 @@ def project(motion: Motion, camera: Camera, size: tuple[int, int] = (640, 480)) 
 
     Returns:
         Exact landmarks: every point is there, visibility 1. z is in image widths, negative towards the camera: of
-        the body from between the hips, of a hand from its wrist, of the face from the head's centre.
+        the body from between the hips, of a hand from its wrist, of the face from its mean.
     """
     width, height = size
     if width < 1 or height < 1:
@@ -52,7 +52,7 @@ def project(motion: Motion, camera: Camera, size: tuple[int, int] = (640, 480)) 
     bounds = np.cumsum([part.shape[1] for part in parts])[:-1]
     body, left, right, face = np.split(out, bounds, axis=1)
     hips = seen[:, 23:25, 2].mean(axis=1)
-    head = seen[:, 7:9, 2].mean(axis=1)
+    head = seen[:, bounds[2] :, 2].mean(axis=1)
     for part, origin in ((body, hips), (left, seen[:, 33, 2]), (right, seen[:, 54, 2]), (face, head)):
         part[..., 2] = (part[..., 2] - origin[:, None] * focal[0]) / np.maximum(origin, _NEAREST)[:, None]
     sure = np.concatenate([body, np.ones((*body.shape[:2], 1))], axis=-1)

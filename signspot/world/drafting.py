@@ -74,9 +74,7 @@ class Draft:
         if self.wanted is not None and self.wanted.kind in kinds:
             word, self.wanted = self.wanted, None
             return word
-        first, second = (
-            (self._listed, self._others) if self.rng.random() < 0.85 else (self._others, self._listed)
-        )
+        first, second = (self._listed, self._others) if self.rng.random() < 0.85 else (self._others, self._listed)
         drawn = first.draw(self.rng, kinds) or second.draw(self.rng, kinds)
         assert drawn is not None, f"no English word of the classes {kinds}"
         return drawn
@@ -118,15 +116,11 @@ def noun_phrase(draft: Draft, place: float, *kinds: str) -> tuple[list[Token], b
     style = draft.rng.random()
     if style < 0.55:
         head = [*adjective, word_token(noun, place)]
-        determiner = draft.one_of(
-            "a", "a", "the", "the", "the", "my", "this", "your", "his", "her", "our", "another"
-        )
+        determiner = draft.one_of("a", "a", "the", "the", "the", "my", "this", "your", "his", "her", "our", "another")
         return plain(article(head[0].text) if determiner == "a" else determiner) + head, False
     head = [*adjective, word_token(noun, place, plural(noun))]
     if style < 0.85:
-        return plain(
-            *draft.one_of("the", "the", "some", "these", "my", "many", "their", "").split()
-        ) + head, True
+        return plain(*draft.one_of("the", "the", "some", "these", "my", "many", "their", "").split()) + head, True
     count = number(draft, place + 0.2)
     if count.words == ("one",):
         return [count, *adjective, word_token(noun, place)], False
@@ -175,9 +169,7 @@ def verb_phrase(draft: Draft, verb: EnglishWord, person: int) -> list[Token]:
 
 def _negated(draft: Draft, verb: EnglishWord, person: int, tense: str) -> list[Token]:
     does = "doesn't" if person == 3 else "don't"
-    auxiliary = {"past": "didn't", "perfect": "didn't", "future": draft.one_of("won't", "can't")}.get(
-        tense, does
-    )
+    auxiliary = {"past": "didn't", "perfect": "didn't", "future": draft.one_of("won't", "can't")}.get(tense, does)
     return [draft.fixed("not", auxiliary, NEGATION), word_token(verb, ACTION)]
 
 

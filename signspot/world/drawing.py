@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from signspot.world.comfort import ease, turned
 from signspot.world.handshapes import BASE_SHAPES, HANDSHAPES
 from signspot.world.phonology import (
     VECTORS,
@@ -21,7 +22,7 @@ from signspot.world.phonology import (
     Symmetry,
 )
 from signspot.world.places import PLACES, Place, Region
-from signspot.world.rotations import frame
+from signspot.world.rotations import Array, frame
 
 D = Direction
 Choice = TypeVar("Choice")
@@ -129,19 +130,14 @@ def pick(rng: np.random.Generator, choices: Weighted[Choice]) -> Choice:
     return choices[-1][0]
 
 
-def turned(orientation: Orientation) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """The (3, 3) frame of a strong hand that is held so: columns thumb side, fingers, palm."""
-    return frame(np.array(VECTORS[orientation.fingers], float), np.array(VECTORS[orientation.palm], float))
-
-
-def contact_side(orientation: Orientation, outward: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Contact:
+def contact_side(orientation: Orientation, outward: Array) -> Contact:
     """The part of a hand that faces a surface whose outward direction is given, (3,)."""
     hand = turned(orientation)
     scores = {side: float(-(hand @ np.array(axis, float)) @ outward) + bias for side, (axis, bias) in _SIDES.items()}
     return max(scores, key=lambda side: scores[side])
 
 
-def place_outward(place: Place, base: Orientation) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def place_outward(place: Place, base: Orientation) -> Array:
     """The outward direction of a place, (3,), in space: on the weak hand it turns with that hand."""
     if place.region is not Region.WEAK:
         return place.outward
@@ -176,10 +172,11 @@ def _fits(place: Place, hands: Hands) -> bool:
 
 
 def _draw_orientation(rng: np.random.Generator, place: Place, base: Orientation) -> tuple[Orientation, Contact]:
+    usual = _BY_REGION.get(place.region, _IN_SPACE)
+    orientation = pick(rng, [(o, weight * ease(place.name, o)) for o, weight in usual])
     if place.region is Region.SPACE:
-        return pick(rng, _IN_SPACE), Contact.PALM
+        return orientation, Contact.PALM
     outward = place_outward(place, base)
-    orientation = pick(rng, _BY_REGION.get(place.region, _IN_SPACE))
     return orientation, contact_side(orientation, outward)
 
 
@@ -194,7 +191,10 @@ def draw_path(rng: np.random.Generator) -> Path:
 def draw_detail(rng: np.random.Generator, sign: Sign) -> Detail:
     """Draw the continuous values of a sign."""
     on_head = PLACES[sign.place].region in (Region.HEAD, Region.WEAK)
-    size = (0.075 if on_head else 0.14) * float(np.exp(rng.normal(0, 0.3)))
+    middle, most = (0.105, 0.18) if on_head else (0.20, 0.32)
+    size = min(middle * float(np.exp(rng.normal(0, 0.3))), most)
+    if sign.path.kind is PathKind.CIRCLE:
+        size *= 0.7
     lean, tilt = rng.normal(0, 0.18, 3), rng.normal(0, 0.16, 3)
     shift = rng.normal(0, 0.012 if on_head else 0.022, 3)
     return Detail(

@@ -80,9 +80,7 @@ def _compounds(count: int) -> tuple[EnglishWord, ...]:
     second = [word for word in listed if word.kind in _HEADS and " " not in word.word]
     pairs = len(first) * len(second)
     if count > pairs // 2:
-        raise OptionsError(
-            f"at most {len(listed) + pairs // 2:,} words can be made; {len(listed) + count:,} wanted"
-        )
+        raise OptionsError(f"at most {len(listed) + pairs // 2:,} words can be made; {len(listed) + count:,} wanted")
     step = next(n for n in range(round(pairs * 0.382), pairs) if math.gcd(n, pairs) == 1)
     made: list[EnglishWord] = []
     position = 0
@@ -128,20 +126,12 @@ def present(verb: EnglishWord) -> str:
 
 def past(verb: EnglishWord) -> str:
     """'go' → 'went', 'stop' → 'stopped', 'give up' → 'gave up'."""
-    return (
-        verb.forms[0]
-        if verb.forms
-        else _first(verb.shown, lambda base: _irregular(base, 0) or _with_ed(base))
-    )
+    return verb.forms[0] if verb.forms else _first(verb.shown, lambda base: _irregular(base, 0) or _with_ed(base))
 
 
 def participle(verb: EnglishWord) -> str:
     """'go' → 'gone', 'stop' → 'stopped'."""
-    return (
-        verb.forms[-1]
-        if verb.forms
-        else _first(verb.shown, lambda base: _irregular(base, -1) or _with_ed(base))
-    )
+    return verb.forms[-1] if verb.forms else _first(verb.shown, lambda base: _irregular(base, -1) or _with_ed(base))
 
 
 def gerund(verb: EnglishWord) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from signspot.world.drawing import place_outward, turned
+from signspot.world.comfort import turned
+from signspot.world.drawing import place_outward
 from signspot.world.fingerspelling import LETTERS
 from signspot.world.hands import HandBuild, hand_joints
 from signspot.world.handshapes import joint_angles
@@ -16,7 +17,7 @@ from signspot.world.phonology import Symmetry as Sym
 from signspot.world.places import PLACES, Region
 from signspot.world.rotations import Array, about, frame, normalised, product, quaternion, rotate
 from signspot.world.seeds import named_rng
-from signspot.world.signers import Signer
+from signspot.world.signers import MEAN, Signer
 
 POSITION, TURN, OFFSET, ANGLES = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 30)
 """A hand's state, 30 numbers: the place of its contact point, its turn (a quaternion), where the contact point is
@@ -24,7 +25,7 @@ in the hand's own frame, and its joint angles."""
 STATE = 30
 MIRROR = np.array([-1.0, 1.0, 1.0])
 _FLESH = 0.011  # metres from a joint to the skin
-_MEAN_REACH = 0.53  # metres of the arm that places are written for
+_MEAN_REACH = MEAN.upper_arm + MEAN.forearm
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Gesture:
     bulge: float
     local: Local
     repetition: int
+    on_skin: bool  # the place is on a body, not in space
     phase: float = 0.0  # 0.5: half a cycle behind, for alternating hands
 
 
@@ -155,6 +157,7 @@ def _gesture(sign: Sign, place: Array, away: Array, signer: Signer, off: Deviati
         bulge=detail.bulge,
         local=sign.local,
         repetition=sign.repetition,
+        on_skin=PLACES[sign.place].region is not Region.SPACE,
     )
 
 
@@ -166,7 +169,7 @@ def _scaled(point: Array, region: Region, signer: Signer) -> Array:
     if region is Region.SPACE:
         reach = (build.upper_arm + build.forearm) / _MEAN_REACH * signer.manner.space
         return np.asarray(point * reach)
-    return np.asarray(point * [build.shoulders / 0.35, build.torso / 0.48, 1.0])
+    return np.asarray(point * [build.shoulders / MEAN.shoulders, build.torso / MEAN.torso, 1.0])
 
 
 _BASE_PLACE = np.array([-0.02, 0.155, -0.27])  # of the weak hand, mirrored
@@ -233,7 +236,7 @@ def rest_state(signer: Signer, rng: np.random.Generator) -> Array:
     build = signer.proportions
     state = np.empty(STATE)
     reach = (build.upper_arm + build.forearm) / _MEAN_REACH
-    side = [build.shoulders / 0.35, reach, reach]
+    side = [build.shoulders / MEAN.shoulders, reach, reach]
     state[POSITION] = np.array(at) * side + rng.normal(0, 0.012, 3)
     state[TURN] = quaternion(turned(orientation))
     state[ANGLES] = _bend_limits(joint_angles("relaxed") + rng.normal(0, 0.08, 20))

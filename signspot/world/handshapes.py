@@ -56,13 +56,13 @@ _BENDING = {
 }
 # radial, palmar, knuckle, tip; degrees
 _THUMB = {
-    Thumb.OUT: (62, 8, -4, -6),
+    Thumb.OUT: (50, 10, -2, -4),
     Thumb.ALONG: (20, 8, 6, 4),
     Thumb.ACROSS: (24, 50, 44, 48),
     Thumb.IN_PALM: (10, 38, 46, 42),
     Thumb.OPPOSED: (32, 58, 8, 12),
     Thumb.MEETING: (28, 52, 24, 24),
-    Thumb.UP: (46, 4, -6, -14),
+    Thumb.UP: (38, 6, -6, -12),
     Thumb.TUCKED: (16, 34, 26, 22),
     Thumb.LOOSE: (36, 24, 14, 14),
 }

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from signspot.errors import OptionsError, UnknownWordError
+from signspot.world.comfort import ease
 from signspot.world.drawing import draw_detail, draw_path, draw_sign, pick
 from signspot.world.fingerspelling import spellable
 from signspot.world.handshapes import HANDSHAPES
-from signspot.world.phonology import Direction, Local, Orientation, Sign
+from signspot.world.phonology import VECTORS, Direction, Local, Orientation, Sign
 from signspot.world.places import PLACES
 from signspot.world.seeds import named_rng
 
@@ -116,7 +117,7 @@ def change_one(sign: Sign, rng: np.random.Generator) -> Sign:
         allowed = [(p.name, 1.0) for p in PLACES.values() if p.region is region]
         return replace(sign, place=pick(rng, allowed))
     if what == "orientation":
-        return replace(sign, orientation=_other_orientation(sign.orientation, rng))
+        return replace(sign, orientation=_other_orientation(sign.place, sign.orientation, rng))
     if what == "path":
         return replace(sign, path=draw_path(rng))
     if what == "local":
@@ -125,9 +126,12 @@ def change_one(sign: Sign, rng: np.random.Generator) -> Sign:
     return replace(sign, repetition=1 if sign.repetition > 1 else 3)
 
 
-def _other_orientation(old: Orientation, rng: np.random.Generator) -> Orientation:
-    palms = [d for d in Direction if d is not old.palm and d is not old.fingers]
-    return Orientation(palms[int(rng.integers(len(palms)))], old.fingers)
+def _other_orientation(place: str, old: Orientation, rng: np.random.Generator) -> Orientation:
+    others = [
+        Orientation(palm, fingers) for palm in Direction for fingers in (old.fingers, Direction.UP, Direction.FORTH)
+    ]
+    square = [o for o in others if o != old and abs(np.dot(VECTORS[o.palm], VECTORS[o.fingers])) < 0.1]
+    return pick(rng, [(o, ease(place, o)) for o in square])
 
 
 def invented_words(count: int, seed: int) -> list[str]:

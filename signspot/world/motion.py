@@ -15,7 +15,7 @@ from signspot.world.expression import draw_expression, draw_sway
 from signspot.world.gestures import ANGLES, POSITION, STATE, TURN, Gesture, Token, make_token, rest_state
 from signspot.world.knobs import Knobs
 from signspot.world.phonology import Sign
-from signspot.world.rotations import Array, slerp
+from signspot.world.rotations import Array, frame, matrix, quaternion, slerp
 from signspot.world.signers import Signer
 from signspot.world.strokes import minimum_jerk, stroke_states
 from signspot.world.timing import Span, draw_speed, draw_stroke, way_seconds
@@ -94,10 +94,20 @@ def _over(start: Array, end: Array, share: Array) -> Array:
     smooth, early = minimum_jerk(share), minimum_jerk(share * 1.25)
     out = start + smooth[:, None] * (end - start)
     out[:, ANGLES] = start[:, ANGLES] + early[:, None] * (end[:, ANGLES] - start[:, ANGLES])
-    out[:, TURN] = slerp(start[:, TURN], end[:, TURN], minimum_jerk(share * 1.1))
+    out[:, TURN] = _turning(start[:, TURN], end[:, TURN], minimum_jerk(share * 1.1))
     distance = np.linalg.norm(end[:, POSITION] - start[:, POSITION], axis=1)
     out[:, 2] -= 0.10 * distance * np.sin(np.pi * smooth)  # a way leads a little before the body
     return out
+
+
+def _turning(start: Array, end: Array, share: Array) -> Array:
+    """Turns (n, 4) from `start` to `end`; far turns go by way of a hand that points forth, as forearms do."""
+    before, after = matrix(start), matrix(end)
+    forth, down = np.array([0.1, -0.2, -0.9]), np.array([0.3, 0.5, 0.0])
+    via = quaternion(frame(before[..., 1] + after[..., 1] + 0.9 * forth, before[..., 2] + after[..., 2] + 0.7 * down))
+    far = np.clip((np.arccos(np.clip(np.abs((start * end).sum(axis=-1)), 0, 1)) - 0.6) / 0.5, 0, 1)
+    bowed = slerp(slerp(start, via, share), slerp(via, end, share), share)
+    return slerp(slerp(start, end, share), bowed, far)
 
 
 def _first_state(gesture: Gesture) -> Array:
@@ -151,11 +161,11 @@ def isolated(
     strength = (knobs or Knobs()).precision
     token = make_token(sign, signer, rng, strength)
     rests = rest_state(signer, rng), rest_state(signer, rng)
-    pace = 0.85 * signer.tempo * float(np.exp(rng.normal(0, 0.1)))
+    pace = 0.95 * signer.tempo * float(np.exp(rng.normal(0, 0.1)))
     span = draw_stroke(token, pace, 1.0, signer, rng)
     lead, tail = rng.uniform(0.2, 0.6, 2).tolist()
-    there = way_seconds(rests[0], _first_state(token.strong), 0.95 * pace)
-    back = way_seconds(_last_state(token.strong), rests[0], 0.9 * pace)
+    there = way_seconds(rests[0], _first_state(token.strong), 0.85 * pace)
+    back = way_seconds(_last_state(token.strong), rests[0], 0.8 * pace)
     start = lead + there
     end = start + span.end
     total = end + back + tail

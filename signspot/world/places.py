@@ -45,7 +45,7 @@ class Place:
 
 
 _TABLE = (
-    Place("crown", Region.HEAD, (0.0, -0.315, -0.03), (0, -1, -0.2), 0.4),
+    Place("crown", Region.HEAD, (-0.02, -0.300, -0.06), (0, -1, -0.5), 0.4),
     Place("forehead", Region.HEAD, (-0.01, -0.265, -0.100), (0, -0.2, -1), 1.5),
     Place("temple", Region.HEAD, (-0.066, -0.235, -0.060), (-0.8, 0, -0.6), 1.5),
     Place("eye", Region.HEAD, (-0.036, -0.218, -0.098), (-0.2, 0, -1), 1),
@@ -64,23 +64,23 @@ _TABLE = (
     Place("weak chest", Region.BODY, (0.090, 0.090, -0.105), (0, 0, -1), 1),
     Place("stomach", Region.BODY, (0.0, 0.270, -0.125), (0, 0, -1), 0.8),
     Place("strong waist", Region.BODY, (-0.130, 0.340, -0.080), (-0.6, 0, -0.8), 0.3),
-    Place("weak upper arm", Region.ARM, (0.215, 0.130, -0.045), (0.6, 0, -0.8), 0.8),
-    Place("weak elbow", Region.ARM, (0.225, 0.255, -0.020), (0.5, 0.2, -0.8), 0.3),
+    Place("weak upper arm", Region.ARM, (0.195, 0.130, -0.055), (0.25, 0, -1), 0.8),
+    Place("weak elbow", Region.ARM, (0.205, 0.240, -0.040), (0.2, 0.2, -1), 0.3),
     Place("weak palm", Region.WEAK, (-0.005, 0.065, 0.016), (0, 0, 1), 3),
     Place("weak back", Region.WEAK, (-0.005, 0.065, -0.016), (0, 0, -1), 1.5),
     Place("weak fingertips", Region.WEAK, (0.000, 0.175, 0.0), (0, 1, 0), 0.7),
     Place("weak thumb side", Region.WEAK, (0.040, 0.070, 0.0), (1, 0, 0), 1.2),
     Place("weak wrist", Region.WEAK, (0.0, -0.020, -0.022), (0, 0, -1), 0.6),
     Place("weak forearm", Region.WEAK, (0.0, -0.120, -0.030), (0, 0, -1), 0.8),
-    Place("high space", Region.SPACE, (-0.110, -0.120, -0.270), weight=1.2),
-    Place("high centre", Region.SPACE, (0.0, -0.060, -0.290), weight=0.8),
-    Place("strong space", Region.SPACE, (-0.240, 0.080, -0.260), weight=2),
+    Place("high space", Region.SPACE, (-0.110, -0.120, -0.295), weight=1.2),
+    Place("high centre", Region.SPACE, (0.0, -0.060, -0.315), weight=0.8),
+    Place("strong space", Region.SPACE, (-0.240, 0.080, -0.290), weight=2),
     Place("strong high", Region.SPACE, (-0.260, -0.080, -0.220), weight=1),
-    Place("middle space", Region.SPACE, (-0.060, 0.120, -0.310), weight=5),
-    Place("weak space", Region.SPACE, (0.120, 0.110, -0.280), weight=0.8),
-    Place("low space", Region.SPACE, (-0.080, 0.270, -0.300), weight=1.8),
+    Place("middle space", Region.SPACE, (-0.060, 0.120, -0.335), weight=5),
+    Place("weak space", Region.SPACE, (0.120, 0.110, -0.305), weight=0.8),
+    Place("low space", Region.SPACE, (-0.080, 0.270, -0.320), weight=1.8),
     Place("low strong", Region.SPACE, (-0.220, 0.280, -0.230), weight=0.8),
-    Place("far space", Region.SPACE, (-0.090, 0.050, -0.420), weight=0.8),
+    Place("far space", Region.SPACE, (-0.090, 0.050, -0.430), weight=0.8),
 )
 
 PLACES = MappingProxyType({place.name: place for place in _TABLE})

@@ -26,7 +26,7 @@ from signspot.world.render_figure import Build, measure_build, pose_figure
 from signspot.world.render_head import draw_head
 from signspot.world.render_paint import Paint, mix_paint
 
-_MOST_MOMENTS = 5  # pictures averaged for the blur of movement in one frame
+_MOST_MOMENTS = 8  # pictures averaged for the blur of movement in one frame
 _NOISE = 2.2  # of the sensor, in grey levels
 _SHADOW = 0.38  # how dark the shadow of arms and hands on the body is
 
@@ -138,7 +138,7 @@ def _open_moments(landmarks: Landmarks, index: int, size: tuple[int, int], blur:
     hands = [landmarks.left_hand, landmarks.right_hand]
     moved = np.concatenate([hand[after, :, :2] - hand[index, :, :2] for hand in hands]) * np.array(size, np.float32)
     farthest = np.nanmax(np.abs(moved), initial=0.0)
-    count = int(np.clip(np.ceil(farthest * blur / 1.5), 1, _MOST_MOMENTS))
+    count = int(np.clip(np.ceil(farthest * blur / 1.8), 1, _MOST_MOMENTS))
     return [index + (moment + 0.5) / count * blur for moment in range(count)]
 
 

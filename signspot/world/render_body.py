@@ -6,15 +6,15 @@ import numpy as np
 from signspot.world.appearance import Appearance
 from signspot.world.render_canvas import Canvas, Floats, point
 from signspot.world.render_figure import ELBOWS, HIPS, KNEES, SHOULDERS, WRISTS, Figure
-from signspot.world.render_hands import draw_hand
+from signspot.world.render_hands import draw_hand, palm_length
 from signspot.world.render_paint import Paint
 
 # Half the trunk's width at heights below the line of the shoulders, both in shoulder widths.
-_HEIGHTS = np.array([-0.36, -0.28, -0.22, -0.17, -0.12, -0.06, 0.02, 0.12, 0.35, 0.80, 1.30, 1.60, 4.0], np.float32)
-_WIDTHS = np.array([0.13, 0.17, 0.235, 0.33, 0.425, 0.50, 0.55, 0.53, 0.475, 0.43, 0.45, 0.50, 0.50], np.float32)
+_HEIGHTS = np.array([-0.31, -0.23, -0.17, -0.12, -0.07, -0.01, 0.07, 0.17, 0.40, 0.85, 1.30, 1.60, 4.0], np.float32)
+_WIDTHS = np.array([0.05, 0.12, 0.21, 0.315, 0.41, 0.475, 0.51, 0.50, 0.465, 0.43, 0.45, 0.50, 0.50], np.float32)
 _THICKNESS = 0.17  # how far the chest bulges towards the camera
 _NECK = 0.15  # radius of the neck
-_ARM = ((0.155, 0.118), (0.112, 0.078))  # radii of the upper arm and of the forearm
+_ARM = ((0.135, 0.116), (0.112, 0.078))  # radii of the upper arm and of the forearm
 
 
 def draw_trunk(canvas: Canvas, figure: Figure, paint: Paint) -> None:
@@ -22,10 +22,11 @@ def draw_trunk(canvas: Canvas, figure: Figure, paint: Paint) -> None:
     if not np.isfinite(figure.body[list(SHOULDERS)]).all():
         return
     unit, girth = figure.build.shoulders, figure.build.girth
+    behind = point(0, 0.12 * unit, 0.45 * unit)
     for hip, knee in zip(HIPS, KNEES, strict=True):
         if np.isfinite(figure.body[[hip, knee]]).all():
             radii = (0.27 * unit * girth, 0.2 * unit * girth)
-            canvas.capsule(figure.body[hip], figure.body[knee], radii, paint.trousers)
+            canvas.capsule(figure.body[hip] + behind, figure.body[knee] + behind, radii, paint.trousers)
     middle = figure.body[list(SHOULDERS)].mean(0)
     chin = _chin(figure, middle)
     base = middle + point(0, -0.12 * unit, 0.3 * unit)
@@ -72,12 +73,16 @@ def _draw_torso(canvas: Canvas, figure: Figure, paint: Paint) -> None:
     seen = (np.abs(beside) < 1) & (v > _HEIGHTS[0]) & (depth < canvas.depth[patch])
     np.copyto(canvas.depth[patch], depth, where=seen)
     slope = np.clip((0.1 - v) * 2.2, 0, 0.75)  # the tops of the shoulders face the lamp
-    bright = canvas.shade(0.8 * beside * np.abs(beside), -slope, front * (1 - 0.3 * slope))
+    bend = 0.7 * beside * np.abs(beside) * np.clip(0.3 + 2 * v, 0.3, 1)  # less at the top, where the arms join
+    round_off = np.sqrt(np.maximum(1 - bend * bend, 0))
+    bright = canvas.shade(bend, -slope, round_off * (1 - 0.3 * slope))
     bright = bright + _folds(paint.folds, patch, middle, unit)
-    neckline = -0.06 - 3.2 * u * u
+    neckline = -0.02 - 3.2 * u * u
     plain = canvas.shade(0.8 * beside * np.abs(beside), 0 * front - 0.15, front)  # shaded as the neck is
     canvas.put(patch, seen & (v <= neckline), plain * np.clip(1.35 + 1.5 * v, 0.9, 1), paint.skin)
+    belt = max(1.15, float((hips - middle)[:2] @ down) / unit - 0.05) if np.isfinite(hips).all() else 9.0
     canvas.put(patch, seen & (v > neckline), bright - 0.1 * (v < neckline + 0.025), paint.cloth)
+    canvas.put(patch, seen & (v > belt), bright, paint.trousers)
 
 
 def _folds(folds: Floats, patch: tuple[slice, slice], middle: Floats, unit: float) -> Floats:
@@ -97,7 +102,7 @@ def draw_arms(canvas: Canvas, figure: Figure, appearance: Appearance, paint: Pai
         _draw_arm(canvas, figure, side, appearance, paint)
         hand = figure.hands[side]
         if hand is not None:
-            draw_hand(canvas, hand, side, figure.build.palm, paint)
+            draw_hand(canvas, hand, side, paint)
 
 
 def _draw_arm(canvas: Canvas, figure: Figure, side: int, appearance: Appearance, paint: Paint) -> None:
@@ -105,16 +110,18 @@ def _draw_arm(canvas: Canvas, figure: Figure, side: int, appearance: Appearance,
     shoulder, elbow = figure.body[SHOULDERS[side]], figure.body[ELBOWS[side]]
     wrist = figure.body[WRISTS[side]]
     hand = figure.hands[side]
+    thick = 0.075 * figure.build.shoulders
     if hand is not None:
-        wrist = hand[0]
+        wrist, thick = hand[0], 0.145 * palm_length(hand)
     if not (np.isfinite(shoulder).all() and np.isfinite(elbow).all()):
         return
     unit = figure.build.shoulders * figure.build.girth
     upper, fore = np.array(_ARM, np.float32) * unit
-    fore[1] = max(0.145 * figure.build.palm, 0.075 * figure.build.shoulders)
+    fore[1] = thick
     cut_upper, cut_fore = {"long": (1.0, 0.86), "elbow": (1.0, 0.12), "short": (0.62, 0.0)}[appearance.sleeves]
-    behind = shoulder + point(0, 0, 0.14 * unit)  # so that the trunk meets the arm smoothly
-    _sleeved(canvas, behind, elbow, upper, cut_upper, paint)
+    middle = figure.body[list(SHOULDERS)].mean(0)
+    socket = shoulder + (middle - shoulder) * np.float32(0.08) + point(0, 0.035 * unit, 0.1 * unit)
+    _sleeved(canvas, socket, elbow, upper, cut_upper, paint)
     if np.isfinite(wrist).all():
         _sleeved(canvas, elbow, wrist, fore, cut_fore, paint)
 

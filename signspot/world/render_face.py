@@ -74,7 +74,9 @@ class FaceTexture:
         relief += 0.012 * mottle / mottle.std()
         cheek = np.clip((y - 0.60 - 0.25 * np.exp(-(((x - 0.5) / 0.24) ** 2))) * 14, 0, 1)
         moustache = np.exp(-(((x - 0.5) / 0.16) ** 4) - ((y - 0.69) / 0.03) ** 2)
-        self._texture = np.dstack([relief, np.clip(cheek + moustache, 0, 1)]).astype(np.float32)
+        self._texture = np.dstack(
+            [relief, np.clip(cheek * np.exp(-(((x - 0.5) / 0.44) ** 6)) + moustache, 0, 1)]
+        ).astype(np.float32)
 
     def warp(self, figure: Figure, patch: tuple[slice, slice]) -> tuple[Floats, Floats]:
         """Relief and beard (h, w) over a patch; flat where there is no face."""

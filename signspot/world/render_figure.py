@@ -20,7 +20,6 @@ class Build:
     """Lengths of a signer in working pixels, the same in every frame."""
 
     shoulders: float  # from shoulder to shoulder
-    palm: float  # from the wrist to the knuckle of the middle finger
     girth: float = 1.0  # of trunk and arms, 1 is average
 
 
@@ -50,9 +49,7 @@ def measure_build(landmarks: Landmarks, size: tuple[int, int], girth: float) -> 
     shoulders = _median_length(body[:, 11] - body[:, 12])
     if shoulders is None:
         raise LandmarksError("cannot draw a signer without shoulders: body points 11 and 12 are never seen")
-    hands = np.concatenate([landmarks.left_hand, landmarks.right_hand]) * scale
-    palm = _median_length(hands[:, 9] - hands[:, 0])
-    return Build(shoulders, palm if palm is not None else 0.27 * shoulders, girth)
+    return Build(shoulders, girth)
 
 
 def pose_figure(landmarks: Landmarks, moment: float, size: tuple[int, int], build: Build) -> Figure:

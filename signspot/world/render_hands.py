@@ -19,8 +19,14 @@ _WRIST, _KNUCKLE = 0.15, 0.125  # radii in palm lengths of the rods within the p
 _EDGE_ON = 0.25  # below this share of its normal towards the camera the palm shows its edge only
 
 
-def draw_hand(canvas: Canvas, hand: Floats, side: int, palm: float, paint: Paint) -> None:
-    """Draw one hand (21, 3); `palm` is its length from wrist to middle knuckle in working pixels."""
+def palm_length(hand: Floats) -> float:
+    """From the wrist to the middle knuckle, by all four knuckles; nearer to a camera a hand is larger."""
+    return 1.02 * float(np.linalg.norm(hand[[5, 9, 13, 17]] - hand[0], axis=1).mean())
+
+
+def draw_hand(canvas: Canvas, hand: Floats, side: int, paint: Paint) -> None:
+    """Draw one hand (21, 3)."""
+    palm = palm_length(hand)
     normal = np.cross(hand[5] - hand[0], hand[17] - hand[0])
     inner = (normal[2] > 0) == (side == LEFT)
     material = paint.palm if inner else paint.skin

@@ -87,7 +87,7 @@ def _make_folds(rng: np.random.Generator) -> Floats:
 
 
 def make_material(
-    colour: Colour, tint: Floats, *, dark: float = 0.26, gloss: float = 0.06, warm: float = 0.0
+    colour: Colour, tint: Floats, *, dark: float = 0.26, gloss: float = 0.04, warm: float = 0.0
 ) -> Material:
     """The colours of a surface from shadow to light.
 
@@ -101,7 +101,7 @@ def make_material(
     level = np.linspace(0, 1, 256, dtype=np.float32)[:, None]
     base = np.asarray(colour, np.float32) * tint
     red = 1 + warm * (1 - level) * np.array([0.25, -0.1, -0.2], np.float32)
-    lit = base * (dark + (1.08 - dark) * level) * red
+    lit = base * (dark + (1.03 - dark) * level) * red
     white = gloss * 255 * np.clip((level - 0.8) / 0.2, 0, 1) ** 2
     opaque = np.full((256, 1), 255, np.uint8)
     colours = np.hstack([np.asarray(np.clip(lit + white, 0, 255), np.uint8), opaque])

@@ -114,9 +114,7 @@ class Interpreter:
     def rate(self, word: str) -> float:
         """How often a written word is signed: a property of the word, the same all over the corpus."""
         if word not in self._rates:
-            base = (
-                _CONTEXT_RATE if word in _CONTEXT_WORDS else _SIGN_RATES.get(self._kinds.get(word, ""), 0.85)
-            )
+            base = _CONTEXT_RATE if word in _CONTEXT_WORDS else _SIGN_RATES.get(self._kinds.get(word, ""), 0.85)
             base = 0.4 if word in GESTURES else base
             spread = named_rng(self._seed, "sign rate", word).uniform(-0.15, 0.15)
             self._rates[word] = float(np.clip(base + spread, 0.05, 0.98))

@@ -38,14 +38,18 @@ class Rest(StrEnum):
 class Proportions:
     """Lengths of the body, in metres."""
 
-    shoulders: float = 0.35  # from one shoulder joint to the other
-    upper_arm: float = 0.28
-    forearm: float = 0.25
-    torso: float = 0.48  # shoulders to hips
-    hips: float = 0.22  # from one hip joint to the other
+    shoulders: float = 0.335  # from one shoulder joint to the other
+    upper_arm: float = 0.29
+    forearm: float = 0.255
+    torso: float = 0.475  # shoulders to hips
+    hips: float = 0.215  # from one hip joint to the other
     neck: float = 0.0  # how much longer than the mean
     head: float = 1.0  # size against the mean
     hand: HandBuild = field(default_factory=HandBuild)
+
+
+MEAN = Proportions()
+"""The mean adult, for whom places are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +109,11 @@ def _draw_proportions(rng: np.random.Generator) -> Proportions:
     size = float(np.clip(rng.normal(1.0, 0.06), 0.86, 1.15))
     own = np.exp(rng.normal(0, 0.045, 9)).tolist()
     return Proportions(
-        shoulders=0.35 * size * own[0],
-        upper_arm=0.28 * size * own[1],
-        forearm=0.25 * size * own[2],
-        torso=0.48 * size * own[3],
-        hips=0.22 * size * own[4],
+        shoulders=MEAN.shoulders * size * own[0],
+        upper_arm=MEAN.upper_arm * size * own[1],
+        forearm=MEAN.forearm * size * own[2],
+        torso=MEAN.torso * size * own[3],
+        hips=MEAN.hips * size * own[4],
         neck=float(rng.normal(0, 0.012)),
         head=size**0.5 * own[5],
         hand=HandBuild(size=size * own[6], fingers=own[7], breadth=own[8]),

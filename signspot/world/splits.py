@@ -32,9 +32,7 @@ class Splits:
     words: WordSplit
 
 
-def split_words(
-    words: Sequence[str], same_sign: Mapping[str, frozenset[str]], rng: np.random.Generator
-) -> WordSplit:
+def split_words(words: Sequence[str], same_sign: Mapping[str, frozenset[str]], rng: np.random.Generator) -> WordSplit:
     """Choose the test words, spread evenly over common and rare ones; synonyms stay on one side.
 
     Args:
@@ -49,9 +47,7 @@ def split_words(
         group = same_sign.get(word, frozenset([word])) & listed
         if word not in test and len(test) + len(group) <= count:
             test |= group
-    return WordSplit(
-        tuple(words), tuple(w for w in words if w not in test), tuple(w for w in words if w in test)
-    )
+    return WordSplit(tuple(words), tuple(w for w in words if w not in test), tuple(w for w in words if w in test))
 
 
 def _spread(words: Sequence[str], count: int, rng: np.random.Generator) -> list[str]:

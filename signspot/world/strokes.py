@@ -39,9 +39,17 @@ def _circle(gesture: Gesture, share: Array) -> Array:
     angle = 2 * np.pi * (gesture.repetition * steady + gesture.phase)
     second = np.cross(gesture.heading, gesture.aside)
     radius = gesture.size / 2
-    return np.asarray(
-        gesture.place + radius * (np.cos(angle)[:, None] * gesture.aside + np.sin(angle)[:, None] * second)
-    )
+    into = radius * (1 - abs(float(gesture.heading @ gesture.outward))) if gesture.on_skin else 0.0
+    middle = gesture.place + into * gesture.outward
+    return np.asarray(middle + radius * (np.cos(angle)[:, None] * gesture.aside + np.sin(angle)[:, None] * second))
+
+
+def _centre(gesture: Gesture) -> float:
+    """The share of the path that lies before the place: paths never lead into the body."""
+    if gesture.path.kind in (PathKind.TO_BODY, PathKind.FROM_BODY):
+        return 1.0 if gesture.path.kind is PathKind.TO_BODY else 0.0
+    away = float(gesture.heading @ gesture.outward)
+    return 0.5 - 0.5 * float(np.clip(2.5 * away, -1, 1)) if gesture.on_skin else 0.5
 
 
 def _positions(gesture: Gesture, share: Array) -> tuple[Array, Array]:
@@ -54,7 +62,7 @@ def _positions(gesture: Gesture, share: Array) -> tuple[Array, Array]:
         return np.broadcast_to(gesture.place, (len(share), 3)), progress
     if kind is PathKind.CIRCLE:
         return _circle(gesture, share), progress
-    centre = {PathKind.TO_BODY: 1.0, PathKind.FROM_BODY: 0.0}.get(kind, 0.5)
+    centre = _centre(gesture)
     way = (progress - centre)[:, None] * gesture.heading * gesture.size
     if kind is PathKind.ARC:
         way = way + (gesture.bulge * gesture.size * 4 * progress * (1 - progress))[:, None] * gesture.aside

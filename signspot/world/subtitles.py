@@ -68,9 +68,7 @@ def _halves(cue: CueText) -> list[CueText]:
     middle = cue.first + (cue.last - cue.first) * cut / len(cue.text)
     before = tuple(m for m in cue.mentions if m.end <= cut)
     after = tuple(
-        CueMention(m.start - cut - 1, m.end - cut - 1, m.sentence, m.mention)
-        for m in cue.mentions
-        if m.start > cut
+        CueMention(m.start - cut - 1, m.end - cut - 1, m.sentence, m.mention) for m in cue.mentions if m.start > cut
     )
     return [
         CueText(cue.text[:cut], before, cue.first, middle),

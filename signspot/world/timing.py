@@ -10,8 +10,8 @@ from signspot.world.phonology import Local, PathKind
 from signspot.world.rotations import Array
 from signspot.world.signers import Signer
 
-_STROKE = {PathKind.NONE: 0.34, PathKind.CIRCLE: 0.52, PathKind.ARC: 0.50, PathKind.ZIGZAG: 0.72}
-_AGAIN = {PathKind.CIRCLE: 0.44}
+_STROKE = {PathKind.NONE: 0.42, PathKind.CIRCLE: 0.60, PathKind.ARC: 0.58, PathKind.ZIGZAG: 0.80}
+_AGAIN = {PathKind.CIRCLE: 0.50}
 SPEED_RANGE = (1.5, 3.0)  # of continuous signing against the dictionary's
 
 
@@ -31,7 +31,7 @@ def movement_seconds(token: Token) -> float:
     if sign.letters:
         return 0.26 * len(sign.letters)
     kind, again = sign.path.kind, token.strong.repetition - 1
-    seconds = _STROKE.get(kind, 0.42) + again * _AGAIN.get(kind, 0.40)
+    seconds = _STROKE.get(kind, 0.50) + again * _AGAIN.get(kind, 0.45)
     if kind is PathKind.NONE and sign.local is not Local.NONE:
         seconds += 0.22
     return seconds * sign.detail.weight
@@ -46,7 +46,7 @@ def holds_seconds(token: Token) -> tuple[float, float]:
 def draw_speed(signer: Signer, rng: np.random.Generator, knobs: Knobs) -> float:
     """Speed of one sign in continuous signing against the dictionary's."""
     low, high = SPEED_RANGE
-    speed = float(np.clip(2.1 * signer.tempo * np.exp(rng.normal(0, 0.14)), low, high))
+    speed = float(np.clip(1.95 * signer.tempo * np.exp(rng.normal(0, 0.14)), low, high))
     return float(speed**knobs.speed)
 
 

@@ -1,0 +1,189 @@
+"""Encoders from and to files: ours (safetensors and a JSON card), and the public checkpoints. Never by pickle."""
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from signspot.errors import CheckpointError, OptionsError
+from signspot.files import write_beside
+from signspot.models.encoder import Encoder, SignEncoder, content_hash, make_encoder
+from signspot.models.public_weights import recognise, without_wrappers
+from signspot.models.registry import build
+from signspot.models.weight_files import read_header, read_weights
+
+DEFAULT = "landmark"
+
+_SHIPPED = Path(__file__).parent / "weights"
+_HEADER = "signspot"  # under which a copy of the card stands in the safetensors header
+_FOR_PEOPLE = ("licence", "data", "metrics", "command")
+
+logger = logging.getLogger(__name__)
+
+
+def shipped() -> list[str]:
+    """The names of the encoders that come with the package."""
+    return sorted(path.stem for path in _SHIPPED.glob("*.safetensors"))
+
+
+def load_encoder(name_or_path: str | PathLike[str] | None = None) -> Encoder:
+    """Load an encoder, ready to embed on the CPU.
+
+    Args:
+        name_or_path: a name out of `shipped()`, one of our `.safetensors` files, or a public checkpoint (I3D with
+            its MLP, or I3D alone: then the trunk's 1024 features at unit norm are the embedding). None: the
+            default.
+
+    Raises:
+        UnsafeFileError: the file asks to run code. Nothing is run.
+        CheckpointError: there is no such file, it is damaged, or it does not fit the network; the message lists
+            what is missing, unexpected or of another shape.
+    """
+    path = _find(name_or_path)
+    card = _read_card(path)
+    return _load_ours(path, card) if card is not None else _load_public(path)
+
+
+def save_encoder(encoder: Encoder, path: str | PathLike[str], *, half: bool = False) -> Encoder:
+    """Write weights to a `.safetensors` file and a card beside it, with the suffix `.json`.
+
+    Args:
+        encoder: what to write; of its card, licence, data, metrics and command are kept.
+        path: where to.
+        half: store weights in 16 bits.
+
+    Returns:
+        The encoder that the file now holds: in 16 bits its weights are rounded, so its hash is another.
+    """
+    target = Path(path)
+    if target.suffix != ".safetensors":
+        raise OptionsError(f"weights are written as .safetensors; got '{target.name}'")
+    state = {name: _stored(name, value, half=half) for name, value in encoder.module.state_dict().items()}
+    module = _build_quietly(encoder.module.architecture, encoder.module.options)
+    _fill(module, state, target.name)
+    card = _make_card(encoder, content_hash(module, encoder.contract))
+    with write_beside(target) as beside:
+        save_file(state, beside, metadata={_HEADER: json.dumps(card, sort_keys=True)})
+    with write_beside(target.with_suffix(".json")) as beside:
+        beside.write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return Encoder(encoder.name, encoder.contract, module.eval(), card["hash"], card)
+
+
+def _find(name_or_path: str | PathLike[str] | None) -> Path:
+    """The file that a name or a path stands for."""
+    names = shipped()
+    if name_or_path is None and DEFAULT not in names:
+        raise CheckpointError(
+            f"this copy of signspot comes without weights (models/weights/{DEFAULT}.safetensors is missing). "
+            "Install a release, or give the path of a weights file."
+        )
+    name = DEFAULT if name_or_path is None else name_or_path
+    if name in names:
+        return _SHIPPED / f"{name}.safetensors"
+    path = Path(name)
+    if not path.is_file():
+        problem = "it is a folder" if path.is_dir() else "there is no such file"
+        known = f"Shipped: {', '.join(names)}" if names else "No weights are shipped"
+        raise CheckpointError(f"no weights at '{path}': {problem}. {known}.")
+    return path
+
+
+def _read_card(path: Path) -> dict[str, Any] | None:
+    """The card of one of our files: the one beside it, else the copy in its header; None for other files."""
+    if path.suffix != ".safetensors":
+        return None
+    header = read_header(path).get(_HEADER)
+    beside = path.with_suffix(".json")
+    try:
+        text = beside.read_text(encoding="utf-8") if header and beside.is_file() else header
+        card = json.loads(text) if text else None
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"the card of {path.name} cannot be read ({error})") from error
+    if card is not None and not isinstance(card, dict):
+        raise CheckpointError(f"the card of {path.name} is no JSON object")
+    return card
+
+
+def _make_card(encoder: Encoder, digest: str) -> dict[str, Any]:
+    contract = asdict(encoder.contract)
+    return {
+        "name": encoder.name,
+        "architecture": encoder.module.architecture,
+        "options": encoder.module.options,
+        "threshold": contract.pop("threshold"),
+        "contract": contract,
+        "hash": digest,
+        **{key: encoder.card.get(key, "") for key in _FOR_PEOPLE},
+    }
+
+
+def _load_ours(path: Path, card: dict[str, Any]) -> Encoder:
+    try:
+        module = _build_quietly(card["architecture"], card["options"])
+        fps, threshold = float(card["contract"]["fps"]), float(card["threshold"])
+        said = {**card["contract"], "threshold": threshold}
+    except (KeyError, TypeError, ValueError) as error:  # an OptionsError is a ValueError
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise CheckpointError(f"the card of {path.name} cannot be used: {reason}") from error
+    _fill(module, read_weights(path), path.name)
+    encoder = make_encoder(str(card.get("name", path.stem)), module, fps=fps, threshold=threshold, card=card)
+    if asdict(encoder.contract) != said or encoder.hash != card.get("hash"):
+        raise CheckpointError(f"the card of {path.name} describes other weights. Fetch both files again, together.")
+    return encoder
+
+
+def _load_public(path: Path) -> Encoder:
+    state = without_wrappers(read_weights(path))
+    options, names = recognise(state, path.name)
+    module = _build_quietly("i3d", options)
+    _fill(module, {names[name]: value for name, value in state.items()}, path.name)
+    logger.info("%s: I3D with %s", path.name, "its MLP" if options.get("mlp", True) else "no MLP: 1024 features")
+    card = {"architecture": "i3d", "options": module.options, "source": path.name}
+    return make_encoder(path.name.split(".")[0], module, card=card)
+
+
+def _build_quietly(architecture: str, options: Mapping[str, Any]) -> SignEncoder:
+    """Build a network without moving the caller's random numbers."""
+    with torch.random.fork_rng(devices=[]):
+        return build(architecture, **options)
+
+
+def _stored(name: str, value: Tensor, *, half: bool) -> Tensor:
+    kept = value.detach().cpu().contiguous()
+    if not (half and kept.is_floating_point()):
+        return kept.clone()
+    rounded = kept.half()
+    if not rounded.isfinite().all():
+        raise OptionsError(f"the weights '{name}' do not fit into 16 bits. Save with half=False.")
+    return rounded
+
+
+def _fill(module: SignEncoder, state: Mapping[str, Tensor], source: str) -> None:
+    """Put weights into a network, or list all that does not fit."""
+    wanted = module.state_dict()
+    missing = [key for key in wanted if key not in state and not key.endswith("num_batches_tracked")]
+    unexpected = [key for key in state if key not in wanted]
+    other = [
+        f"{key} {tuple(state[key].shape)} instead of {tuple(wanted[key].shape)}"
+        for key in wanted
+        if key in state and state[key].shape != wanted[key].shape
+    ]
+    found = {"missing": missing, "unexpected": unexpected, "of another shape": other}
+    problems = [f"{len(keys)} {what} ({_first_few(keys)})" for what, keys in found.items() if keys]
+    if problems:
+        raise CheckpointError(f"{source} does not fit the network '{module.architecture}': {'; '.join(problems)}")
+    broken = [key for key, value in state.items() if value.is_floating_point() and not value.isfinite().all()]
+    if broken:
+        raise CheckpointError(f"{source} holds NaN or infinite weights in {len(broken)} tensors ({_first_few(broken)})")
+    module.load_state_dict(dict(state), strict=False)
+
+
+def _first_few(keys: list[str]) -> str:
+    return ", ".join(keys[:4]) + (" ..." if len(keys) > 4 else "")

@@ -1,0 +1,181 @@
+"""The landmark trunk: signing as moving points, for the CPU; a whole video passes through once.
+
+There is no temporal padding anywhere, so the receptive field is exactly one clip, and the dense pass over a
+video gives at every place what the clip at that place gives by itself.
+"""
+
+from dataclasses import dataclass
+from itertools import count
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from signspot.errors import OptionsError
+from signspot.models import landmark_geometry as geometry
+from signspot.models.batch_norm import make_domain_specific
+
+Norm = Literal["layer", "batch"]
+
+
+@dataclass(frozen=True)
+class LandmarkOptions:
+    """How a landmark trunk is built."""
+
+    frames: int = 16  # frames in a clip: the exact receptive field
+    features: int = 1024  # width of the output
+    hand_width: int = 128  # of the encoder that both hands share
+    part_width: int = 64  # of the encoders of body and face
+    width: int = 256  # of the temporal blocks
+    last_width: int = 384  # between the last temporal convolution and the output
+    dropout: float = 0.1  # in training
+    norm: Norm = "layer"  # "batch" to study batch norm across domains
+    domain_norm: bool = False  # one set of batch norms a domain (Appendix C.1)
+
+    def __post_init__(self) -> None:
+        if self.frames < 4:
+            raise OptionsError(f"a landmark clip needs at least 4 frames; got {self.frames}")
+        if self.norm not in ("layer", "batch"):
+            raise OptionsError(f"no norm '{self.norm}'. There are: layer, batch")
+
+
+def plan_dilations(frames: int) -> tuple[int, ...]:
+    """Dilations of the temporal blocks: they take up to half of the clip, the last convolution takes the rest.
+
+    A block of kernel 3 and dilation d shortens a clip by 2 d frames. With 1, 1, 2, 4, ... no frame between
+    two taps is ever left out.
+    """
+    chosen: list[int] = []
+    for step in count():
+        dilation = 2 ** max(0, step - 1)
+        if 4 * (sum(chosen) + dilation) > frames:
+            return tuple(chosen)
+        chosen.append(dilation)
+    raise AssertionError("count() never ends")
+
+
+class ChannelNorm(nn.Module):
+    """Normalises the last axis: by its own mean and variance, or by the batch's."""
+
+    def __init__(self, width: int, norm: Norm) -> None:
+        super().__init__()
+        self.norm: nn.Module = nn.LayerNorm(width) if norm == "layer" else nn.BatchNorm1d(width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., C) to the same shape."""
+        rows: Tensor = self.norm(x.reshape(-1, x.shape[-1]))
+        return rows.reshape(x.shape)
+
+
+class PartEncoder(nn.Module):
+    """Two layers on the description of one part of the signer, a frame at a time."""
+
+    def __init__(self, inputs: int, width: int, norm: Norm) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(inputs, width), ChannelNorm(width, norm), nn.GELU(), nn.Linear(width, width), nn.GELU()
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., inputs) to (..., width)."""
+        encoded: Tensor = self.layers(x)
+        return encoded
+
+
+class FrameEncoder(nn.Module):
+    """All parts of the signer in one frame: hands (by shared weights, the left one mirrored), body, face."""
+
+    def __init__(self, options: LandmarkOptions) -> None:
+        super().__init__()
+        self.hand = PartEncoder(geometry.HAND, options.hand_width, options.norm)
+        self.body = PartEncoder(geometry.BODY, options.part_width, options.norm)
+        self.face = PartEncoder(geometry.FACE_FEATURES, options.part_width, options.norm)
+        parts = 2 * options.hand_width + 2 * options.part_width
+        self.join = nn.Sequential(nn.Linear(parts, options.width), ChannelNorm(options.width, options.norm), nn.GELU())
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, 69, 4) landmark features to (B, T, width)."""
+        hands = self.hand(geometry.hands(x)).flatten(-2)
+        joined: Tensor = self.join(torch.cat([hands, self.body(geometry.body(x)), self.face(geometry.face(x))], dim=-1))
+        return joined
+
+
+class ValidConv(nn.Module):
+    """A convolution over time without padding, as one matrix product over the shifted copies of its input."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, dilation: int = 1) -> None:
+        super().__init__()
+        self.kernel, self.dilation = kernel, dilation
+        self.linear = nn.Linear(inputs * kernel, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, C) to (B, T - dilation * (kernel - 1), outputs)."""
+        length = x.shape[1] - self.dilation * (self.kernel - 1)
+        taps = [x[:, tap * self.dilation : tap * self.dilation + length] for tap in range(self.kernel)]
+        mixed: Tensor = self.linear(torch.cat(taps, dim=-1))
+        return mixed
+
+
+class TemporalBlock(nn.Module):
+    """A residual block of kernel 3; the skip is cropped to the middle instead of padding the branch."""
+
+    def __init__(self, options: LandmarkOptions, dilation: int) -> None:
+        super().__init__()
+        self.dilation = dilation
+        self.branch = nn.Sequential(
+            ChannelNorm(options.width, options.norm),
+            ValidConv(options.width, options.width, 3, dilation),
+            nn.GELU(),
+            nn.Dropout(options.dropout),
+            nn.Linear(options.width, options.width),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, width) to (B, T - 2 * dilation, width)."""
+        change: Tensor = self.branch(x)
+        return x[:, self.dilation : -self.dilation] + change
+
+
+class LandmarkTrunk(nn.Module):
+    """Landmark features to 1024 features a clip.
+
+    The last convolution spans what is left of the clip, so the order of the frames is kept to the end.
+    """
+
+    kind: Literal["landmarks"] = "landmarks"
+    joints = geometry.JOINTS
+    channels = geometry.CHANNELS
+
+    def __init__(self, options: LandmarkOptions | None = None) -> None:
+        super().__init__()
+        chosen = options or LandmarkOptions()
+        dilations = plan_dilations(chosen.frames)
+        self.frames = chosen.frames
+        self.dimension = chosen.features
+        self.frame = FrameEncoder(chosen)
+        self.blocks = nn.Sequential(*(TemporalBlock(chosen, dilation) for dilation in dilations))
+        self.last = nn.Sequential(
+            ChannelNorm(chosen.width, chosen.norm),
+            ValidConv(chosen.width, chosen.last_width, chosen.frames - 2 * sum(dilations)),
+            nn.GELU(),
+            nn.Dropout(chosen.dropout),
+            nn.Linear(chosen.last_width, chosen.features),
+        )
+        if chosen.domain_norm:
+            make_domain_specific(self)
+
+    def forward(self, clips: Tensor) -> Tensor:
+        """(B, F, J, C) landmark features of clips to (B, 1024)."""
+        if clips.ndim == 4 and clips.shape[1] != self.frames:
+            raise OptionsError(f"a clip must have {self.frames} frames; got {clips.shape[1]}")
+        return self.dense(clips)[:, 0]
+
+    def dense(self, x: Tensor) -> Tensor:
+        """(B, T, J, C) landmark features of whole videos to (B, T - F + 1, 1024), one row a window."""
+        if x.ndim != 4 or x.shape[2:] != (self.joints, self.channels) or x.shape[1] < self.frames:
+            raise OptionsError(
+                f"landmark features must be (B, T, {self.joints}, {self.channels}) with T at least "
+                f"{self.frames}; got {tuple(x.shape)}"
+            )
+        features: Tensor = self.last(self.blocks(self.frame(x)))
+        return features

@@ -1,0 +1,59 @@
+"""The public checkpoints, by their own key names: I3D with its embedding MLP, or I3D alone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from signspot.errors import CheckpointError
+
+_FIRST_LAYER = "Conv3d_1a_7x7.conv3d.weight"
+
+
+def without_wrappers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Drop the `module.` that parallel training puts into key names."""
+    return {".".join(part for part in name.split(".") if part != "module"): value for name, value in state.items()}
+
+
+def recognise(state: Mapping[str, Tensor], source: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """See which public network a state dict (without wrappers) belongs to.
+
+    Args:
+        state: tensors by their names in the file.
+        source: the file's name, for the message.
+
+    Returns:
+        The options with which `registry.build("i3d")` makes it, and our key name for each of the file's.
+
+    Raises:
+        CheckpointError: it is no network that we know.
+    """
+    if f"i3d.{_FIRST_LAYER}" in state:
+        names = {name: _replace_prefix(name, "i3d.", "trunk.") for name in state}
+        return _options(state, "i3d."), names
+    if _FIRST_LAYER in state:
+        return _options(state, ""), {name: f"trunk.{name}" for name in state}
+    if "res.0.weight" in state or "mlp.res.0.weight" in state:
+        raise CheckpointError(f"{source} holds only the embedding MLP. Give the combined file (keys i3d.*, mlp.*).")
+    raise CheckpointError(
+        f"{source} holds no network that we know: neither I3D (keys {_FIRST_LAYER} ...) nor I3D with MLP "
+        f"(i3d.*, mlp.*), but {', '.join(sorted(state)[:3])} ... ({len(state)} keys)"
+    )
+
+
+def _replace_prefix(name: str, old: str, new: str) -> str:
+    return new + name.removeprefix(old) if name.startswith(old) else name
+
+
+def _options(state: Mapping[str, Tensor], prefix: str) -> dict[str, Any]:
+    options: dict[str, Any] = {"classes": _outputs(state, f"{prefix}logits.conv3d.weight")}
+    if not any(name.startswith("mlp.") for name in state):
+        return {**options, "mlp": False}
+    hidden, dimension = _outputs(state, "mlp.adaptor.0.weight"), _outputs(state, "mlp.adaptor.2.weight")
+    widths = {"hidden": hidden or 512, "dimension": dimension or 256}
+    return {**options, **widths, "mlp_classes": _outputs(state, "mlp.logits.weight")}
+
+
+def _outputs(state: Mapping[str, Tensor], name: str) -> int | None:
+    """How many outputs a layer has; None if the file has no such layer."""
+    return len(state[name]) if name in state and state[name].ndim else None

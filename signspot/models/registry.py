@@ -1,0 +1,64 @@
+"""The architectures by name: what a weights card names, this builds."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
+from typing import Any
+
+from signspot.errors import OptionsError
+from signspot.models.encoder import SignEncoder, Trunk
+from signspot.models.i3d import I3D, I3DOptions
+from signspot.models.landmark_trunk import LandmarkOptions, LandmarkTrunk
+from signspot.models.mlp import MlpOptions, build_mlp
+from signspot.models.s3d import S3D, S3DOptions
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A trunk and the options that it takes."""
+
+    trunk: Callable[[Any], Trunk]
+    options: type[I3DOptions] | type[S3DOptions] | type[LandmarkOptions]
+
+
+ARCHITECTURES: Mapping[str, Architecture] = {
+    "i3d": Architecture(I3D, I3DOptions),
+    "landmark": Architecture(LandmarkTrunk, LandmarkOptions),
+    "s3d": Architecture(S3D, S3DOptions),
+}
+
+
+def names() -> list[str]:
+    """The names of all architectures."""
+    return sorted(ARCHITECTURES)
+
+
+def build(architecture: str, **options: Any) -> SignEncoder:
+    """Build a network with random weights.
+
+    Args:
+        architecture: one of `names()`.
+        **options: fields of the trunk's options (`I3DOptions`, `S3DOptions`, `LandmarkOptions`) and of `MlpOptions`.
+
+    Raises:
+        OptionsError: there is no such architecture or option.
+    """
+    chosen = ARCHITECTURES.get(architecture)
+    if chosen is None:
+        raise OptionsError(f"no architecture '{architecture}'. There are: {', '.join(names())}")
+    trunk_names = {field.name for field in fields(chosen.options)}
+    mlp_names = {field.name for field in fields(MlpOptions)}
+    for name in options:
+        _check_option(architecture, name, trunk_names | mlp_names)
+    trunk_options = chosen.options(**{name: value for name, value in options.items() if name in trunk_names})
+    mlp_options = MlpOptions(**{name: value for name, value in options.items() if name in mlp_names})
+    trunk = chosen.trunk(trunk_options)
+    mlp = build_mlp(trunk.dimension, mlp_options)
+    return SignEncoder(trunk, mlp, architecture, {**asdict(trunk_options), **asdict(mlp_options)})
+
+
+def _check_option(architecture: str, name: str, known: set[str]) -> None:
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(sorted(known))}"
+        raise OptionsError(f"the architecture '{architecture}' has no option '{name}'.{hint}")

@@ -1,0 +1,1 @@
+"""From subtitle files to words: read, cleaned, normalised, lemmatised and matched with a dictionary."""

@@ -1,0 +1,127 @@
+"""The first step from a subtitle file to words: its bytes, whatever their encoding, become text."""
+
+import codecs
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from signspot.errors import FormatError, OptionsError
+
+LARGEST = 64 << 20  # bytes; the subtitles of a day of television take less than one of these megabytes
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is its beginning
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_XML_ENCODING = re.compile(rb"""\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})["']""")
+_SAMPLE = 4096  # bytes that tell UTF-16 without a mark
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Text with plain line ends, and how it was encoded."""
+
+    text: str
+    encoding: str
+    damaged: int = 0  # places where bytes were no text; each became U+FFFD
+
+
+def read_text(path: Path, encoding: str | None = None) -> Decoded:
+    """Read a text file of any usual encoding.
+
+    Args:
+        path: the file.
+        encoding: what it is encoded in; None: found out from its byte order mark, its XML declaration and its bytes.
+
+    Raises:
+        FormatError: there is no such file, it cannot be read, or it is not text.
+        OptionsError: Python knows no such encoding.
+    """
+    content = _bytes_of(path)
+    decoded = decode(content, encoding)
+    if "\0" in decoded.text:
+        raise FormatError(f"{path} is not text ({decoded.text.count(chr(0)):,} zero bytes). Name a subtitle file.")
+    return decoded
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise FormatError(
+                f"{path} has {path.stat().st_size:,} bytes, too many for subtitles. Name a subtitle file."
+            )
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise FormatError(f"cannot read {path}: no such file. Check the name.") from None
+    except IsADirectoryError:
+        raise FormatError(f"cannot read {path}: it is a folder. Name a file in it.") from None
+    except (OSError, ValueError) as error:
+        raise FormatError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def decode(content: bytes, encoding: str | None = None) -> Decoded:
+    """Decode bytes as `encoding`, or as what they look like: UTF-8, UTF-16, UTF-32, else Windows-1252.
+
+    Raises:
+        OptionsError: Python knows no such encoding.
+    """
+    if encoding is not None:
+        text, name = _as_asked(content, encoding), encoding
+    else:
+        text, name = _as_it_looks(content)
+    plain = text.replace("\ufeff", "").replace("\r\n", "\n").replace("\r", "\n")
+    return Decoded(plain, name, plain.count("\ufffd"))
+
+
+def _as_asked(content: bytes, encoding: str) -> str:
+    try:
+        text = content.decode(encoding, errors="replace")
+    except LookupError:
+        raise OptionsError(f"no encoding '{encoding}'. Name one such as utf-8, cp1252 or cp1251.") from None
+    return text
+
+
+def _as_it_looks(content: bytes) -> tuple[str, str]:
+    for mark, name in _MARKS:
+        if content.startswith(mark):
+            return content[len(mark) :].decode(name, errors="replace"), name
+    if wide := _wide_encoding(content):
+        return content.decode(wide, errors="replace"), wide
+    try:
+        return content.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        return _not_quite_utf8(content)
+
+
+def _wide_encoding(content: bytes) -> str | None:
+    """UTF-16 without a mark: Latin text has a zero in every second byte."""
+    sample = content[:_SAMPLE]
+    pairs = len(sample) // 2
+    if pairs < 2:
+        return None
+    even, odd = sample[0 : 2 * pairs : 2].count(0), sample[1 : 2 * pairs : 2].count(0)
+    if odd > 0.4 * pairs and even < 0.1 * pairs:
+        return "utf-16-le"
+    return "utf-16-be" if even > 0.4 * pairs and odd < 0.1 * pairs else None
+
+
+def _not_quite_utf8(content: bytes) -> tuple[str, str]:
+    """A declared encoding; UTF-8 with a few damaged bytes; else Windows-1252, as old subtitles are."""
+    declared = _XML_ENCODING.match(content)
+    if declared:
+        try:
+            return content.decode(declared[1].decode("ascii")), declared[1].decode("ascii").lower()
+        except (LookupError, UnicodeDecodeError):
+            pass
+    text = content.decode("utf-8", errors="replace")
+    damaged = text.count("\ufffd")
+    wide = sum(character > "\x7f" for character in text) - damaged
+    if wide > 4 * damaged:
+        return text, "utf-8"
+    return content.decode("cp1252", errors="replace") if _is_cp1252(content) else content.decode("latin-1"), "cp1252"
+
+
+def _is_cp1252(content: bytes) -> bool:
+    return not set(content) & {0x81, 0x8D, 0x8F, 0x90, 0x9D}

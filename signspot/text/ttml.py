@@ -1,0 +1,125 @@
+"""TTML (.ttml, .dfxp, EBU-TT, IMSC): the reader; times nest, and spans may have their own."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from signspot.errors import FormatError
+from signspot.text.cues import Cue, CueSheet
+from signspot.text.ttml_time import Rates, read_rates
+from signspot.text.xml_tree import Element, parse_xml
+
+_SPACE = re.compile(r"\s+")
+_UNSPOKEN = {"head", "metadata", "set", "animate", "image"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """When an element is shown."""
+
+    start: float
+    end: float  # infinite where nothing ends it
+    timed: bool = False  # it, or an element around it, gives times
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A piece of text that is shown at one time."""
+
+    line: int
+    span: _Span
+    text: str
+
+
+def read(text: str, where: str) -> CueSheet:
+    """Read cues: one a paragraph, or one for each stretch of it with times of its own.
+
+    Args:
+        text: of the file.
+        where: the file's name, for messages.
+
+    Raises:
+        FormatError: it is not well-formed, declares a document type, is not TTML, or declares impossible rates.
+    """
+    if not text.strip():
+        return CueSheet()
+    root = parse_xml(re.sub(r"^\s+", "", text), where)
+    if root.name != "tt":
+        raise FormatError(f"{where}, line {root.line}: a TTML document starts with <tt>; this one with <{root.name}>.")
+    sheet = CueSheet()
+    _read_block(sheet, root, _Span(0.0, math.inf), read_rates(root, where))
+    return sheet
+
+
+def _read_block(sheet: CueSheet, element: Element, around: _Span, rates: Rates) -> None:
+    if element.name in _UNSPOKEN:
+        return
+    if element.name == "p":
+        _read_paragraph(sheet, element, around, rates)
+        return
+    if (span := _span_of(sheet, element, around, rates)) is None:
+        return
+    if element.attributes.get("timeContainer") == "seq":
+        sheet.report(element.line, f"<{element.name}> shows its parts in sequence, which is not supported; left out")
+        return
+    for child in element.children:
+        _read_block(sheet, child, span, rates)
+
+
+def _span_of(sheet: CueSheet, element: Element, around: _Span, rates: Rates) -> _Span | None:
+    """When an element is shown, given when the one around it is; None, and a problem, if that cannot be read."""
+    times: dict[str, float] = {}
+    for name in ("begin", "end", "dur"):
+        if name in element.attributes:
+            seconds = rates.seconds(element.attributes[name])
+            if seconds is None:
+                value = element.attributes[name][:40]
+                sheet.report(
+                    element.line, f"{name}={value!r} is no time such as 00:00:01.000, 00:00:01:12 or 10s; left out"
+                )
+                return None
+            times[name] = seconds
+    if not times:
+        return around
+    start = around.start + times.get("begin", 0.0)
+    ends = [around.end]
+    ends += [around.start + times["end"]] if "end" in times else []
+    ends += [start + times["dur"]] if "dur" in times else []
+    own = min(ends[1:], default=around.end)
+    return _Span(start, own if own < start else min(ends), timed=True)
+
+
+def _read_paragraph(sheet: CueSheet, paragraph: Element, around: _Span, rates: Rates) -> None:
+    for span, runs in groupby(_runs(sheet, paragraph, around, rates), key=lambda run: run.span):
+        group = list(runs)
+        lines = "".join(run.text for run in group).split("\n")
+        text = "\n".join(line for line in (_SPACE.sub(" ", line).strip() for line in lines) if line)
+        if not text:
+            continue
+        if not span.timed or math.isinf(span.end):
+            missing = "end" if span.timed else "times"
+            sheet.report(group[0].line, f"a paragraph without {missing}: {text[:40]!r}; left out")
+        else:
+            sheet.add(Cue(group[0].line, _to_microseconds(span.start), _to_microseconds(span.end), text))
+
+
+def _runs(sheet: CueSheet, element: Element, around: _Span, rates: Rates) -> Iterator[_Run]:
+    """The text of a paragraph or span in order; a line break of the document is a space, <br/> a line break."""
+    if element.name in _UNSPOKEN or element.attributes.get("ruby") in ("text", "textContainer", "delimiter"):
+        return
+    if (span := _span_of(sheet, element, around, rates)) is None:
+        return
+    for part in element.content:
+        if isinstance(part, str):
+            yield _Run(element.line, span, part.replace("\n", " "))
+        elif part.name == "br":
+            yield _Run(element.line, span, "\n")
+        else:
+            yield from _runs(sheet, part, span, rates)
+
+
+def _to_microseconds(seconds: float) -> float:
+    """Frames and ticks do not divide seconds evenly; nobody needs more than this."""
+    return round(seconds, 6)

@@ -1,0 +1,118 @@
+"""`signspot spot` and its neighbours, on real files."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from signspot.export.formats import read_spottings
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+def test_spot_prints_a_table_and_writes_what_was_asked_for(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    code, out, err = signspot(
+        "spot", corner / "footage.pose", corner / "signs", "apple", "--encoder", corner / "encoder.safetensors",
+        "--threshold", "0.5", "--out", tmp_path / "a.eaf", "--out", tmp_path / "a.csv", "--plot", tmp_path / "a.png",
+    )  # fmt: skip
+    assert code == 0, err
+    header, first, *_ = out.splitlines()
+    assert header.split()[:2] == ["time", "s"]
+    assert "apple" in first
+    assert "friend" not in out
+    written = read_spottings(tmp_path / "a.csv")
+    assert len(written) == len(out.splitlines()) - 1
+    assert read_spottings(tmp_path / "a.eaf") == written
+    assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
+    assert f"wrote {tmp_path / 'a.eaf'}" in err
+
+
+def test_json_lines_are_for_machines(signspot: Call, corner: Path) -> None:
+    arguments = (
+        "spot",
+        corner / "footage.pose",
+        corner / "signs",
+        "--encoder",
+        corner / "encoder.safetensors",
+        "--json",
+    )
+    _, out, _ = signspot(*arguments, "--threshold", "0", "--top", "1")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert {row["word"] for row in rows} == {"apple", "friend", "name"}
+    assert all(0 <= row["score"] <= 1 for row in rows)
+
+
+def test_a_track_takes_the_place_of_the_video(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    encoder = ("--encoder", corner / "encoder.safetensors")
+    code, out, _ = signspot("embed", corner / "footage.pose", "--out", tmp_path / "t.safetensors", *encoder)
+    assert code == 0
+    assert "windows of" in out
+    arguments = (corner / "signs", *encoder, "--json", "--threshold", "0.5")
+    by_track = signspot("spot", tmp_path / "t.safetensors", *arguments)
+    assert by_track[1] == signspot("spot", corner / "footage.pose", *arguments)[1]
+
+
+def test_one_example_is_a_dictionary_of_one(signspot: Call, corner: Path) -> None:
+    example = corner / "signs" / "friend.pose"
+    arguments = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
+    _, out, _ = signspot("spot", corner / "footage.pose", example, *arguments)
+    assert json.loads(out)["word"] == "friend"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("footage.pose", "signs", "aple"), "no word 'aple' in this dictionary (3 words). Did you mean 'apple'?"),
+        (("nowhere.mp4", "signs"), "nowhere.mp4"),
+        (("footage.pose", "nowhere"), "nowhere"),
+        (("footage.pose", "signs", "--threshold", "7"), "threshold is a score in [0, 1]; got 7.0"),
+        (("footage.pose", "signs", "--out", "a.docx"), "a.docx"),
+        (("footage.pose", "signs", "--plot", "a.bmp"), "unknown kind '.bmp'"),
+        (("footage.pose", "signs", "--video", "a.mp4", "--threshold", "0.5"), "there is no video behind it"),
+    ],
+)
+def test_a_mistake_is_one_line_on_stderr(
+    signspot: Call, corner: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(corner)
+    code, _, err = signspot("spot", *arguments, "--encoder", "encoder.safetensors")
+    assert code == 1
+    assert message in err
+    assert "Traceback" not in err
+    assert len([line for line in err.splitlines() if line.startswith("signspot: ")]) == 1
+
+
+def test_misuse_ends_with_2(signspot: Call) -> None:
+    assert signspot("spot")[0] == 2
+    assert signspot("spot", "a", "b", "--no-such-option")[0] == 2
+    assert signspot("no-such-verb")[0] == 2
+    assert signspot()[0] == 2
+
+
+def test_help_and_version(signspot: Call) -> None:
+    code, out, _ = signspot("spot", "--help")
+    assert code == 0
+    assert "Example: signspot spot" in out
+    assert signspot("--version")[1].startswith("signspot ")
+
+
+def test_nothing_found_is_said(signspot: Call, corner: Path) -> None:
+    arguments = ("spot", corner / "footage.pose", corner / "signs", "--encoder", corner / "encoder.safetensors")
+    code, out, err = signspot(*arguments, "--threshold", "1")
+    assert (code, out) == (0, "")
+    assert "nothing found above the threshold" in err
+
+
+def test_ctrl_c_leaves_nothing_behind(
+    signspot: Call, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("signspot.spotting.tracks.save_file", interrupt)
+    encoder = ("--encoder", corner / "encoder.safetensors", "--no-cache")
+    code, _, err = signspot("embed", corner / "footage.pose", "--out", tmp_path / "t.safetensors", *encoder)
+    assert code == 130
+    assert "stopped" in err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,146 @@
+"""One suite that every trunk passes, and what an encoder says of itself."""
+
+import copy
+import dataclasses
+
+import pytest
+import torch
+
+from signspot.errors import OptionsError
+from signspot.models.encoder import Contract, content_hash, make_encoder
+
+RGB, POINTS = (3, 16, 64, 64), (16, 69, 4)
+SUITE = {
+    "i3d": ("i3d", {}, RGB),
+    "i3d-trunk-only": ("i3d", {"mlp": False}, RGB),
+    "i3d-domains": ("i3d", {"domain_norm": True, "domain_specific": True}, RGB),
+    "s3d": ("s3d", {}, RGB),
+    "s3d-gated": ("s3d", {"gating": True, "classes": 5}, RGB),
+    "landmark": ("landmark", {}, POINTS),
+    "landmark-batch-norm": ("landmark", {"norm": "batch", "domain_norm": True}, POINTS),
+    "landmark-64": ("landmark", {"dimension": 64, "hidden": 128, "domain_specific": True}, POINTS),
+}
+
+
+@pytest.fixture(scope="module", params=SUITE)
+def case(request, seeded):
+    architecture, options, shape = SUITE[request.param]
+    network = seeded(architecture, **options)
+    source = torch.Generator().manual_seed(1)
+    for layer in network.modules():  # so that activations do not vanish in a deep random network
+        if isinstance(layer, torch.nn.Conv3d):
+            torch.nn.init.kaiming_normal_(layer.weight, generator=source)
+    return make_encoder(request.param, network), torch.rand(2, *shape, generator=source)
+
+
+def test_clips_become_embeddings_of_unit_norm(case):
+    encoder, clips = case
+    with torch.inference_mode():
+        embeddings = encoder.module(clips)
+    assert embeddings.shape == (2, encoder.contract.dimension)
+    torch.testing.assert_close(embeddings.norm(dim=1), torch.ones(2))
+    assert not torch.allclose(embeddings[0], embeddings[1], atol=1e-6)
+
+
+def test_the_trunk_gives_1024_features_and_the_mlp_takes_them(case):
+    encoder, clips = case
+    with torch.inference_mode():
+        features = encoder.module.trunk(clips)
+        assert features.shape == (2, 1024)
+        torch.testing.assert_close(encoder.module.mlp(features), encoder.module(clips))
+
+
+def test_learning_reaches_the_first_layer(case):
+    encoder, clips = case
+    network = copy.deepcopy(encoder.module).train()
+    embeddings = network(clips)
+    (embeddings[0] @ embeddings[1]).backward()
+    grads = [p.grad for p in network.trunk.parameters() if p.grad is not None]
+    assert grads
+    assert all(grad.isfinite().all() for grad in grads)
+    assert grads[0].abs().sum() > 0
+
+
+def test_contract_says_what_goes_in(case):
+    encoder, clips = case
+    contract = encoder.contract
+    if contract.kind == "rgb":
+        assert (contract.image_size, contract.joints, contract.channels) == (224, None, None)
+        assert clips.shape[2] == contract.frames
+    else:
+        assert contract.image_size is None
+        assert clips.shape[1:] == (contract.frames, contract.joints, contract.channels)
+
+
+def test_domains_part_only_where_layers_are_specific(case):
+    encoder, clips = case
+    with torch.inference_mode():
+        same = torch.allclose(encoder.module(clips), encoder.module(clips, "dictionary"))
+    assert same is not encoder.module.options["domain_specific"]
+    with pytest.raises(OptionsError, match="no domain"):
+        encoder.module(clips, "nowhere")
+
+
+def test_dense_pass_is_for_landmarks(case):
+    encoder, clips = case
+    if encoder.contract.kind == "rgb":
+        with pytest.raises(OptionsError, match="sees pixels"):
+            encoder.module.dense(clips)
+    else:
+        video = torch.cat([clips[:1], clips[1:]], dim=1)
+        with torch.inference_mode():
+            dense = encoder.module.dense(video)
+            assert dense.shape == (1, 17, encoder.contract.dimension)
+            torch.testing.assert_close(dense[:, 16], encoder.module(clips[1:]), atol=1e-5, rtol=1e-5)
+
+
+@pytest.fixture
+def small(seeded):
+    return seeded("landmark", width=16, hand_width=8, part_width=8, last_width=16, features=32, hidden=16, dimension=8)
+
+
+def test_hash_is_16_hex_digits_and_the_same_every_time(small):
+    first, second = make_encoder("a", small), make_encoder("b", small)
+    assert first.hash == second.hash
+    assert len(first.hash) == 16
+    assert set(first.hash) <= set("0123456789abcdef")
+
+
+def test_hash_is_known_so_that_tracks_stay_valid_across_releases(small):
+    with torch.no_grad():
+        for index, parameter in enumerate(small.parameters()):
+            parameter.fill_(index / 8)
+    assert make_encoder("a", small).hash == "HASH"
+
+
+@pytest.mark.parametrize("name", ["trunk.frame.hand.layers.0.weight", "mlp.adaptor.2.bias"])
+def test_hash_changes_with_any_weight(small, name):
+    before = make_encoder("a", small).hash
+    with torch.no_grad():
+        small.get_parameter(name).view(-1)[0] += 1e-3
+    assert make_encoder("a", small).hash != before
+
+
+def test_hash_changes_with_the_contract_but_not_with_the_threshold(small):
+    contract = small.contract()
+    base = content_hash(small, contract)
+    assert content_hash(small, dataclasses.replace(contract, fps=50.0)) != base
+    assert content_hash(small, dataclasses.replace(contract, threshold=0.9)) == base
+
+
+def test_hash_ignores_how_many_batches_were_seen(seeded):
+    network = seeded("landmark", norm="batch", width=16, last_width=16)
+    before = make_encoder("a", network).hash
+    for layer in network.modules():
+        if isinstance(layer, torch.nn.BatchNorm1d):
+            layer.num_batches_tracked += 1
+    assert make_encoder("a", network).hash == before
+    network.trunk.last[0].norm.running_mean += 1
+    assert make_encoder("a", network).hash != before
+
+
+def test_making_an_encoder_sets_evaluation_and_keeps_what_it_is_told(small):
+    encoder = make_encoder("mine", small.train(), fps=30, threshold=0.6, card={"licence": "CC0"})
+    assert not encoder.module.training
+    assert encoder.contract == Contract("landmarks", 16, 30, 8, joints=69, channels=4, threshold=0.6)
+    assert encoder.card["licence"] == "CC0"

@@ -1,0 +1,104 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from signspot.landmarks import features
+from signspot.models import landmark_geometry as geometry
+
+
+def right_hand(seed=0):
+    points = torch.randn(21, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * 0.3
+    return torch.cat([points, torch.ones(21, 1)], dim=-1)
+
+
+def test_layout_is_that_of_the_landmark_features():
+    assert (geometry.JOINTS, geometry.CHANNELS) == (features.JOINTS, features.CHANNELS)
+    assert geometry.LEFT_HAND == features.LEFT_HAND
+    assert geometry.RIGHT_HAND == features.RIGHT_HAND
+    assert geometry.FACE == features.FACE
+    assert features.BODY_JOINTS[geometry.LEFT_WRIST] == 15
+    assert features.BODY_JOINTS[geometry.RIGHT_WRIST] == 16
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 999),
+    shift=st.tuples(*[st.floats(-2, 2)] * 3),
+    scale=st.floats(0.5, 3.0),
+)
+def test_handshape_is_the_same_at_every_place_and_size(seed, shift, scale):
+    hand = right_hand(seed)
+    moved = hand.clone()
+    moved[:, :3] = hand[:, :3] * scale + torch.tensor(shift, dtype=torch.float64)
+    torch.testing.assert_close(geometry.hand_shape(moved), geometry.hand_shape(hand), atol=1e-4, rtol=1e-4)
+
+
+def test_bends_tell_a_straight_finger_from_a_bent_one():
+    hand = torch.zeros(21, 4)
+    hand[:, 3] = 1
+    for finger in range(5):
+        for joint in range(4):
+            hand[1 + 4 * finger + joint, :2] = torch.tensor([float(joint + 1), finger * 0.01])
+    hand[8, :2] = hand[7, :2] + torch.tensor([0.0, 1.0])  # the index tip at a right angle
+    bends = geometry.hand_shape(hand)[63 + 60 : 63 + 60 + 15].reshape(5, 3)
+    assert bends[4].tolist() == pytest.approx([1.0] * 3, abs=1e-3)
+    assert bends[1, 2].item() == pytest.approx(math.cos(math.pi / 2), abs=1e-2)
+
+
+def test_a_mirrored_signer_changes_hands(landmark_features):
+    x = landmark_features(1, 5, dtype=torch.float64)
+    mirrored = torch.from_numpy(features.mirror_features(x.numpy().copy()))
+    torch.testing.assert_close(geometry.hands(mirrored), geometry.hands(x).flip(-2))
+
+
+def test_palm_turns_with_the_hand():
+    hand = right_hand()
+    turned = hand.clone()
+    turned[:, 0], turned[:, 1] = -hand[:, 1], hand[:, 0]  # a quarter turn in the image
+    anchors = torch.zeros(5, 4, dtype=torch.float64)
+    before = geometry.hand_place(hand, anchors)[21:30].reshape(3, 3)
+    after = geometry.hand_place(turned, anchors)[21:30].reshape(3, 3)
+    torch.testing.assert_close(after, torch.stack([-before[:, 1], before[:, 0], before[:, 2]], dim=-1))
+
+
+def test_an_unseen_hand_says_nothing(landmark_features):
+    x = landmark_features(1, 4)
+    x[:, :, geometry.LEFT_HAND] = 0
+    described = geometry.hands(x)
+    assert described[:, :, 0].abs().sum() == 0
+    assert described[:, :, 1].abs().sum() > 0
+
+
+def test_places_relate_only_points_that_are_seen():
+    seen, unseen = torch.tensor([1.0, 2.0, 3.0, 1.0]), torch.zeros(4)
+    assert geometry.offset(seen, torch.tensor([0.5, 1.0, 1.0, 1.0])).tolist() == [0.5, 1.0, 2.0]
+    assert geometry.offset(seen, unseen).tolist() == [0.0, 0.0, 0.0]
+    mean = geometry.mean_point(torch.stack([seen, unseen, torch.tensor([3.0, 2.0, 1.0, 1.0])]))
+    assert mean.tolist() == [2.0, 2.0, 2.0, 1.0]
+
+
+def test_an_open_mouth_is_told_from_a_closed_one(landmark_features):
+    closed = landmark_features(1, 1)
+    closed[..., 3] = 1
+    opened = closed.clone()
+    opened[..., geometry.LIPS, 1] *= 2
+    assert not torch.allclose(geometry.face(closed), geometry.face(opened))
+
+
+@pytest.mark.parametrize("describe", [geometry.hands, geometry.body, geometry.face])
+def test_nobody_in_view_gives_finite_values_and_gradients(describe):
+    x = torch.zeros(2, 69, 4, requires_grad=True)
+    described = describe(x)
+    described.sum().backward()
+    assert described.isfinite().all()
+    assert x.grad.isfinite().all()
+
+
+def test_widths_are_as_announced(landmark_features):
+    x = landmark_features(2, 3)
+    assert geometry.hands(x).shape == (2, 3, 2, geometry.HAND)
+    assert geometry.body(x).shape == (2, 3, geometry.BODY)
+    assert geometry.face(x).shape == (2, 3, geometry.FACE_FEATURES)

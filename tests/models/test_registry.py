@@ -1,0 +1,32 @@
+import pytest
+
+from signspot.errors import OptionsError
+from signspot.models.registry import build, names
+
+
+def test_names_are_sorted():
+    assert names() == ["i3d", "landmark", "s3d"]
+
+
+@pytest.mark.parametrize("architecture", ["i3d", "landmark", "s3d"])
+def test_a_network_can_be_built_again_from_its_options(architecture):
+    first = build(architecture, dimension=128, frames=8)
+    second = build(first.architecture, **first.options)
+    assert {k: v.shape for k, v in first.state_dict().items()} == {k: v.shape for k, v in second.state_dict().items()}
+    assert first.contract() == second.contract()
+    assert (first.contract().dimension, first.contract().frames) == (128, 8)
+
+
+def test_an_unknown_architecture_names_the_known_ones():
+    with pytest.raises(OptionsError, match="no architecture 'resnet'. There are: i3d, landmark, s3d"):
+        build("resnet")
+
+
+def test_an_unknown_option_suggests_the_nearest():
+    with pytest.raises(OptionsError, match=r"'landmark' has no option 'widht'. Did you mean 'width'\?"):
+        build("landmark", widht=3)
+
+
+def test_gating_is_no_option_of_i3d():
+    with pytest.raises(OptionsError, match="no option 'gating'"):
+        build("i3d", gating=True)

@@ -1,0 +1,196 @@
+"""The whole road: spottings of the world, mirrored, cached, refined, and every user mistake."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from signspot.errors import DictionaryError, EncoderMismatchError, OptionsError, TrackError
+from signspot.landmarks.pose_file import write_landmarks
+from signspot.models.encoder import Encoder
+from signspot.records import Exemplar
+from signspot.spotting.exemplars import ExemplarEmbedder, Gallery
+from signspot.spotting.options import SpotOptions
+from signspot.spotting.refine import Windows
+from signspot.spotting.spotter import Spotter, best_scores, exemplars_of
+from signspot.spotting.tracks import write_track
+from signspot.timeline import Grid, Segment, Track
+
+
+def exemplar(word: str, embedding: np.ndarray, encoder: Encoder, number: int = 1, **more: Any) -> Exemplar:
+    unit = (embedding / np.linalg.norm(embedding)).astype(np.float32)
+    return Exemplar(word, f"{word}_{number}", embedding=unit, encoder=encoder.hash, **more)
+
+
+def random_track(encoder: Encoder, frames: int = 200) -> Track:
+    embeddings = np.random.default_rng(0).normal(size=(frames - 15, 256)).astype(np.float32)
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+    return Track(embeddings, Grid(25.0, 16, 1, frames), encoder.hash, "news.mp4", "d")
+
+
+def test_what_was_planted_is_found(encoder: Encoder) -> None:
+    """Exemplars equal to windows 40 and 150 of a track are found there, with score 1, and nowhere else."""
+    track, spotter = random_track(encoder), Spotter(encoder)
+    apple = exemplar("apple", track.embeddings[40], encoder, variant="b")
+    pear = [exemplar("pear", track.embeddings[150], encoder), exemplar("pear", -track.embeddings[40], encoder, 2)]
+    found = spotter.spot(track, [apple, *pear], SpotOptions(threshold=0.9))
+    assert [(s.word, s.time, s.exemplar, s.variant) for s in found] == [
+        ("apple", (40 + 8) / 25, "apple_1", "b"),
+        ("pear", (150 + 8) / 25, "pear_1", ""),
+    ]
+    assert found[0].score == pytest.approx(1, abs=1e-5)
+    assert found[0].video == "news.mp4"
+    assert found[0].start < found[0].time < found[0].end
+
+
+def test_all_uses_are_reported_and_top_keeps_the_best(encoder: Encoder) -> None:
+    track, spotter = random_track(encoder), Spotter(encoder)
+    twice = track.embeddings.copy()
+    mixed = twice[100] + 0.4 * twice[60]
+    twice[100] = mixed / np.linalg.norm(mixed)
+    twice[20] = twice[60]
+    planted = replace(track, embeddings=twice)
+    word = exemplar("apple", twice[60], encoder)
+    assert len(spotter.spot(planted, word, SpotOptions(threshold=0.65))) == 3
+    best = spotter.spot(planted, word, SpotOptions(threshold=0.65, top=2))
+    assert [round(s.time * 25) - 8 for s in best] == [20, 60]
+
+
+def test_mirrored_exemplars_find_left_handed_signing_and_say_so(encoder: Encoder, stretch: Any) -> None:
+    footage = stretch.exemplars["apple"]
+    left = footage.mirrored()
+    spotter = Spotter(encoder)
+    embedder = ExemplarEmbedder(encoder)
+    plain, mirrored = embedder.embed_source(footage, mirror=True)
+    of_left = embedder.embed_source(left)[0]
+    assert of_left @ mirrored == pytest.approx(1, abs=1e-3)
+    assert of_left @ plain < of_left @ mirrored
+    track = Track(of_left[None], Grid(25.0, 16, 1, 16), encoder.hash, "left.mp4")
+    pair = Gallery((Exemplar("apple", "a"),), np.stack([plain, mirrored]))
+    (hit,) = spotter.spot(track, pair, SpotOptions(threshold=0.9))
+    assert hit.mirrored
+
+
+def test_words_of_a_dictionary_and_a_dictionary(encoder: Encoder, stretch: Any, tmp_path: Path) -> None:
+    for word, landmarks in stretch.exemplars.items():
+        write_landmarks(landmarks, tmp_path / f"{word}.pose")
+    dictionary = {word: [Exemplar(word, word, tmp_path / f"{word}.pose")] for word in stretch.exemplars}
+    spotter = Spotter(encoder)
+    every = spotter.spot(stretch.footage, dictionary, SpotOptions(threshold=0.0))
+    assert {s.word for s in every} == set(dictionary)
+    one = spotter.spot(stretch.footage, dictionary["apple"], SpotOptions(threshold=0.0))
+    assert one == [s for s in every if s.word == "apple"]
+    assert [s.time for s in every] == sorted(s.time for s in every)
+
+
+def test_the_same_seed_gives_the_same_spottings(encoder: Encoder, stretch: Any) -> None:
+    spotter = Spotter(encoder)
+    embed = [spotter.embed_exemplar(stretch.exemplars["name"], seed=seed) for seed in (1, 1, 2)]
+    assert (embed[0] == embed[1]).all()
+    assert (embed[0] != embed[2]).any()
+    assert np.linalg.norm(embed[0]) == pytest.approx(1, abs=1e-5)
+
+
+def test_tracks_and_exemplars_are_remembered_by_content(encoder: Encoder, stretch: Any, tmp_path: Path) -> None:
+    source, cache = tmp_path / "s.pose", tmp_path / "cache"
+    write_landmarks(stretch.footage, source)
+    spotter = Spotter(encoder, cache)
+    first = spotter.embed(source)
+    (entry,) = (cache / "tracks" / encoder.hash).iterdir()
+    source.rename(tmp_path / "renamed.pose")
+    calls: list[int] = []
+    again = spotter.embed(tmp_path / "renamed.pose", progress=lambda done, total: calls.append(done))
+    assert calls == []
+    assert (again.embeddings == first.embeddings).all()
+    entry.write_bytes(b"damaged")
+    assert (spotter.embed(tmp_path / "renamed.pose").embeddings == first.embeddings).all()
+    one = spotter.embed_exemplar(tmp_path / "renamed.pose")
+    (kept,) = (cache / "exemplars" / encoder.hash).iterdir()
+    kept.write_bytes(b"damaged")
+    assert (spotter.embed_exemplar(tmp_path / "renamed.pose") == one).all()
+
+
+def test_a_track_of_another_encoder_is_refused(encoder: Encoder, tmp_path: Path) -> None:
+    foreign = replace(random_track(encoder), encoder="feedbeef")
+    word = exemplar("apple", np.ones(256), encoder)
+    with pytest.raises(EncoderMismatchError, match="made by the encoder feedbeef, not by 'small'"):
+        Spotter(encoder).spot(foreign, word)
+    write_track(foreign, tmp_path / "t.safetensors")
+    with pytest.raises(EncoderMismatchError, match="signspot embed"):
+        Spotter(encoder).spot(tmp_path / "t.safetensors", word)
+    with pytest.raises(TrackError, match="no track at"):
+        Spotter(encoder).spot(tmp_path / "none.safetensors", word)
+
+
+def test_an_embedding_of_another_encoder_without_a_video_is_refused(encoder: Encoder) -> None:
+    stranger = replace(exemplar("apple", np.ones(256), encoder), encoder="public-i3d_mlp")
+    with pytest.raises(EncoderMismatchError, match="signspot dictionary fetch"):
+        Spotter(encoder).spot(random_track(encoder), stranger)
+
+
+def test_unreadable_exemplars_are_left_out_and_named(
+    encoder: Encoder, stretch: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_landmarks(stretch.exemplars["apple"], tmp_path / "good.pose")
+    (tmp_path / "bad.pose").write_bytes(b"nonsense")
+    both = [Exemplar("apple", "bad", tmp_path / "bad.pose"), Exemplar("apple", "good", tmp_path / "good.pose")]
+    gallery = Spotter(encoder).gallery(both)
+    assert [e.id for e in gallery.exemplars] == ["good"]
+    assert "left out exemplar 'bad' of 'apple'" in caplog.text
+    with pytest.raises(DictionaryError, match=r"no exemplar can be used \(1 tried; words: apple\)"):
+        Spotter(encoder).gallery(both[:1])
+    with pytest.raises(DictionaryError, match="none given"):
+        Spotter(encoder).gallery([])
+
+
+def test_refining_a_coarse_track_finds_the_stride_1_peak(rgb_encoder: Encoder, colour_film: Path) -> None:
+    spotter = Spotter(rgb_encoder)
+    fine = spotter.embed(colour_film)
+    word = Exemplar("apple", "a", embedding=fine.embeddings[37].astype(np.float32), encoder=rgb_encoder.hash)
+    (expected,) = spotter.spot(fine, word, SpotOptions(threshold=0.9, top=1))
+    (coarse,) = spotter.spot(colour_film, word, SpotOptions(threshold=0.9, top=1, stride=8))
+    (refined,) = spotter.spot(colour_film, word, SpotOptions(threshold=0.9, top=1, stride=8, refine=True))
+    assert round(expected.time * 25) - 8 == 37
+    assert refined.time == expected.time
+    assert refined.score == pytest.approx(expected.score, abs=2e-3)
+    assert coarse.time != expected.time
+    with pytest.raises(OptionsError, match="refine needs the video itself"):
+        spotter.spot(spotter.embed(colour_film, 8), word, SpotOptions(stride=8, refine=True))
+
+
+def test_an_rgb_exemplar_is_cut_to_its_segment(rgb_encoder: Encoder, colour_film: Path) -> None:
+    embedder = ExemplarEmbedder(rgb_encoder)
+    early = embedder.embed_source(colour_film, Segment(0, 1))
+    late = embedder.embed_source(colour_film, Segment(2, 3))
+    assert early.shape == (1, 12)
+    assert float(early[0] @ late[0]) < 0.95
+
+
+def test_the_best_of_all_exemplars_counts_in_blocks_of_any_size(
+    encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    track = random_track(encoder)
+    words = [exemplar(f"w{i % 7}", np.random.default_rng(i).normal(size=256), encoder, i) for i in range(30)]
+    gallery = Gallery(tuple(words), np.stack([e.embedding for e in words if e.embedding is not None]))
+    expected = (1 + track.embeddings @ gallery.embeddings.T) / 2
+    for size in (1, 5, 512):
+        monkeypatch.setattr("signspot.spotting.spotter._BLOCK", size)
+        for word, scores, rows in best_scores(Windows.of(track), gallery):
+            own = [i for i, e in enumerate(words) if e.word == word]
+            assert scores == pytest.approx(expected[:, own].max(axis=1), abs=1e-5)
+            assert set(rows.tolist()) <= set(own)
+
+
+def test_what_is_not_an_exemplar_is_named() -> None:
+    with pytest.raises(OptionsError, match=r"spot exemplars, not str \('a'\)"):
+        exemplars_of("apple")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"threshold": 1.5}, {"stride": 0}, {"gap": -1.0}, {"top": 0}, {"margin": 2.0}, {"gap": float("nan")}]
+)
+def test_impossible_options_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(OptionsError):
+        SpotOptions(**wrong)
