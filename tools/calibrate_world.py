@@ -2,10 +2,10 @@
 
     python tools/calibrate_world.py path/to/lsa64
 
-The folder holds `signer_NN.npz` files of MediaPipe Holistic landmarks of LSA64. The world performs as many clips by
-other signers before a camera that frames them alike. LSA64's signers wear gloves and hold the first and the last posture
-of each sign, so the world is measured there from just before a sign to just after it, with the estimator's faults
-for gloved hands; the third column has the faults for bare hands.
+The folder holds `signer_NN.npz` files of MediaPipe Holistic landmarks of LSA64. The world performs clips by other
+signers before a camera that frames them alike. LSA64's signers wear gloves and hold the first and the last posture of
+each sign, so the world is measured from just before a sign to just after it, with the estimator's faults for gloved
+hands; the third column has the faults for bare hands.
 """
 
 import argparse

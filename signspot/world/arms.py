@@ -64,7 +64,7 @@ def elbow_of(shoulder: Array, wrist: Array, fingers: Array, arm: ArmBuild) -> Ar
     raised = np.clip(-way[..., 1:2] / (arm.upper + arm.fore), 0, 1)  # elbows go out as hands go up
     out = _OUTWARDS + arm.elbow_out + 0.5 * raised
     hang = np.concatenate([-out, np.ones_like(out), np.full_like(out, _BACKWARDS)], axis=-1)
-    side = _across(smoothed(hang + 0.45 * straight, 4), axis)
+    side = _across(smoothed(hang + 0.45 * straight, 8), axis)
     return np.asarray(shoulder + along[..., None] * axis + aside[..., None] * side)
 
 

@@ -30,7 +30,7 @@ class Dropouts:
     right_is_left: Mask
 
 
-def draw_runs(odds: Single, mean_length: float, rng: np.random.Generator) -> Mask:
+def draw_runs(odds: NDArray[np.floating], mean_length: float, rng: np.random.Generator) -> Mask:
     """Runs (T,) that begin with the given odds a frame and last about `mean_length` frames."""
     count = len(odds)
     begins = np.flatnonzero(rng.random(count) < odds)

@@ -28,8 +28,8 @@ class NoiseOptions:
     hand_jitter: float = 0.0016  # of a still hand as a whole
     hand_jitter_motion: float = 0.0030
     tip_jitter: float = 0.0022  # of fingertips against the wrist; inner joints have less
-    tip_jitter_motion: float = 0.0055
-    tails: float = 0.9  # how much the size of hand jitter itself varies, in log units
+    tip_jitter_motion: float = 0.0080
+    tails: float = 1.1  # how much the size of hand jitter itself varies, in log units
     face_jitter: float = 0.0006
     offset: float = 0.036  # slow errors of body points
     hand_offset: float = 0.012  # slow errors of finger joints
@@ -139,6 +139,7 @@ def _observe_hand(exact: Single, scene: _Scene, rng: np.random.Generator, noise:
     hand = exact.copy()
     shaking = draw_shivers(count, (1, 3), rng, 0.3) * whole[..., None]
     shaking = shaking + draw_shivers(count, (21, 3), rng, 0.3) * tips[..., None]
+    shaking[..., 2] *= 1.5
     slow = slow_drift(count, (21, 3), rng, scene.pace * 0.06) * (noise.hand_offset * _ALONG_FINGER[:, None])
     gain = 1 + (noise.hand_depth_gain - 1) * min(s, 1.0)
     bias = -0.045 * s * _ALONG_FINGER

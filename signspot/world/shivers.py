@@ -14,7 +14,7 @@ def draw_shivers(count: int, shape: tuple[int, ...], rng: np.random.Generator, m
     out = raw[3:] * weights[0]
     for back in (1, 2, 3):
         out += raw[3 - back : len(raw) - back] * weights[back]
-    return out
+    return np.asarray(out, dtype=np.float32)
 
 
 def slow_drift(count: int, shape: tuple[int, ...], rng: np.random.Generator, rate: float) -> Single:

@@ -38,7 +38,7 @@ class Rest(StrEnum):
 class Proportions:
     """Lengths of the body, in metres."""
 
-    shoulders: float = 0.335  # from one shoulder joint to the other
+    shoulders: float = 0.344  # from one shoulder joint to the other
     upper_arm: float = 0.29
     forearm: float = 0.255
     torso: float = 0.475  # shoulders to hips
