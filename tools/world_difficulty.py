@@ -4,7 +4,10 @@ python tools/world_difficulty.py [--words 150] [--minutes 6] [--queries 300] [--
 """
 
 import argparse
+import os
 import sys
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the matrices are small; threads only wait for each other
 
 from signspot.world.difficulty import measure_all, table
 from signspot.world.options import CorpusOptions

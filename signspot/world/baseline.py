@@ -51,13 +51,14 @@ def _fingers(hand: Floats) -> Floats:
     joints = hand[:, 1:, :3] - hand[:, :1, :3]
     size = np.linalg.norm(joints, axis=-1).mean(axis=1)
     known = (hand[:, 0, 3] > 0) & (size > 1e-6)
-    scale = np.where(known, 1 / np.where(known, size, 1.0), 0.0)
+    scale: Floats = np.where(known, 1 / np.where(known, size, 1.0), 0.0)
     return np.asarray((joints * scale[:, None, None]).reshape(len(hand), -1), dtype=np.float32)
 
 
 def time_normalised(rows: Floats, frames: int = FRAMES) -> Floats:
     """Stretch (T, D) to (frames, D), linearly."""
-    return windows_normalised(rows, np.zeros(1, dtype=np.int64), len(rows), frames)[0]
+    stretched: Floats = windows_normalised(rows, np.zeros(1, dtype=np.int64), len(rows), frames)[0]
+    return stretched
 
 
 def windows_normalised(rows: Floats, starts: NDArray[np.int64], width: int, frames: int = FRAMES) -> Floats:
@@ -120,29 +121,46 @@ def best_window(rows: Floats, exemplars: Floats, centre: Floats, widths: Sequenc
     return found
 
 
-def best_warped_window(rows: Floats, exemplars: Floats) -> tuple[int, int]:
-    """First row and width of the stretch of (T, D) onto which an exemplar (E, F, D) warps most cheaply."""
-    costs = frame_distances(rows[None], exemplars)[0]  # (E, T, F)
-    count, frames = costs.shape[0], costs.shape[2]
-    total = np.full((frames, count), np.inf, dtype=np.float32)  # of the cheapest way that ends here
-    begun = np.zeros((frames, count), dtype=np.int64)  # where that way began
-    best, found = np.inf, (0, len(rows))
-    for t in range(len(rows)):
-        before, begun_before = total.copy(), begun.copy()
-        total[0], begun[0] = costs[:, t, 0], t
-        for i in range(1, frames):
-            ways = np.stack(
-                [before[i] + costs[:, t, i], before[i - 1] + 2 * costs[:, t, i], total[i - 1] + costs[:, t, i]]
-            )
-            which = ways.argmin(axis=0)
-            total[i] = ways[which, np.arange(count)]
-            begun[i] = np.choose(which, [begun_before[i], begun_before[i - 1], begun[i - 1]])
-        lengths = t + 1 - begun[-1] + frames
-        score = total[-1] / lengths
-        if score.min() < best:
-            chosen = int(score.argmin())
-            best, found = float(score[chosen]), (int(begun[-1][chosen]), t + 1 - int(begun[-1][chosen]))
+def best_warped_windows(rows: Sequence[Floats], exemplars: Sequence[Floats]) -> list[tuple[int, int]]:
+    """First row and width of the stretch of each (T, D) onto which one of its exemplars (E, F, D) warps most cheaply.
+
+    All searches go side by side, so that the loops over rows and frames run once.
+    """
+    pairs = [(which, one) for which, many in enumerate(exemplars) for one in many]
+    lengths = np.array([len(rows[which]) for which, _ in pairs])
+    costs = np.full((lengths.max(), exemplars[0].shape[1], len(pairs)), np.inf, dtype=np.float32)
+    for column, (which, one) in enumerate(pairs):
+        costs[: lengths[column], :, column] = frame_distances(rows[which][None], one[None])[0, 0]
+    score, first, width = _warp_anywhere(costs)
+    found: list[tuple[int, int]] = []
+    owners = np.array([which for which, _ in pairs])
+    for which in range(len(rows)):
+        own = np.flatnonzero(owners == which)
+        best = own[score[own].argmin()]
+        found.append((int(first[best]), int(width[best])))
     return found
+
+
+def _warp_anywhere(costs: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    """For costs (T, F, P): the cheapest way of each pair through all F frames, a step on average, and where it lies."""
+    count, frames, pairs = costs.shape
+    total = np.full((frames, pairs), np.inf, dtype=np.float32)  # of the cheapest way that ends here
+    begun = np.zeros((frames, pairs), dtype=np.int64)  # where that way began
+    best = np.full(pairs, np.inf, dtype=np.float32)
+    first, width = np.zeros(pairs, dtype=np.int64), np.full(pairs, count)
+    for t in range(count):
+        before, begun_before = total.copy(), begun.copy()
+        total[0], begun[0] = costs[t, 0], t
+        for i in range(1, frames):
+            stay, diagonal, up = before[i], before[i - 1] + costs[t, i], total[i - 1]
+            total[i] = np.minimum(np.minimum(stay, up), diagonal) + costs[t, i]
+            by_up = np.where(up < diagonal, begun[i - 1], begun_before[i - 1])
+            begun[i] = np.where(stay <= np.minimum(up, diagonal), begun_before[i], by_up)
+        score = total[-1] / (t + 1 - begun[-1] + frames)
+        better = score < best
+        best = np.where(better, score, best)
+        first, width = np.where(better, begun[-1], first), np.where(better, t + 1 - begun[-1], width)
+    return best, first, width
 
 
 def rows_of(segment: Segment, fps: float, count: int) -> slice:

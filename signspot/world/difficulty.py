@@ -17,6 +17,7 @@ from signspot.world.options import CorpusOptions
 from signspot.world.performance import PerformedVideo, perform_exemplar, perform_video
 from signspot.world.seeds import named_rng
 from signspot.world.signers import Signer
+from signspot.world.truth import MentionTruth
 from signspot.world.world import World
 
 CAMERAS = "cameras"  # no knob of signing: the signers are filmed from different places
@@ -151,21 +152,31 @@ def _spotting(
     """Where is this subtitle word signed? Share of right places, for words that are signed."""
     asked = [(i, mention) for i, video in enumerate(videos) for mention in video.mentions if mention.signs]
     chosen = [asked[int(k)] for k in rng.permutation(len(asked))[:queries]]
-    right: list[tuple[bool, bool]] = []
-    for i, mention in chosen:
-        video, subtitle = videos[i], videos[i].subtitles[mention.subtitle]
-        window = baseline.rows_of(Segment(subtitle.start, subtitle.end).padded(_PADDING), FPS, len(rows[i]))
-        exemplars = shown.of(_same(world, mention.word))
-        words = _same(world, mention.word)
-        places = [sign.segment.padded(_TOLERANCE) for sign in video.signs if sign.word in words]
-        found = [
-            baseline.best_window(rows[i][window], exemplars, shown.centre, _WIDTHS),
-            baseline.best_warped_window(rows[i][window], exemplars),
-        ]
-        middles = [(window.start + first + width / 2) / FPS for first, width in found]
-        right.append((any(middles[0] in place for place in places), any(middles[1] in place for place in places)))
-    shares = np.mean(right, axis=0)
-    return float(shares[0]), float(shares[1]), len(chosen)
+    windows = [_window(videos[i], mention, len(rows[i])) for i, mention in chosen]
+    searched = [rows[i][window] for (i, _), window in zip(chosen, windows, strict=True)]
+    exemplars = [shown.of(_same(world, mention.word)) for _, mention in chosen]
+    by_cosine = [
+        baseline.best_window(part, signs, shown.centre, _WIDTHS)
+        for part, signs in zip(searched, exemplars, strict=True)
+    ]
+    by_warping = baseline.best_warped_windows(searched, exemplars)
+    shares: list[float] = []
+    for answers in (by_cosine, by_warping):
+        middles = [(w.start + first + width / 2) / FPS for w, (first, width) in zip(windows, answers, strict=True)]
+        right = [_is_there(world, videos[i], m, time) for (i, m), time in zip(chosen, middles, strict=True)]
+        shares.append(float(np.mean(right)))
+    return shares[0], shares[1], len(chosen)
+
+
+def _window(video: PerformedVideo, mention: MentionTruth, count: int) -> slice:
+    """The rows in which a subtitle word is looked for."""
+    subtitle = video.subtitles[mention.subtitle]
+    return baseline.rows_of(Segment(subtitle.start, subtitle.end).padded(_PADDING), FPS, count)
+
+
+def _is_there(world: World, video: PerformedVideo, mention: MentionTruth, time: float) -> bool:
+    words = _same(world, mention.word)
+    return any(time in sign.segment.padded(_TOLERANCE) for sign in video.signs if sign.word in words)
 
 
 def _same(world: World, word: str) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """Mouthing: which signs are mouthed, and the labels M that a spotter of mouthings finds, right and wrong."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -32,7 +33,7 @@ class MouthingSpotter:
     """Finds mouthings of subtitle words in one video, as fallibly as a real one."""
 
     subtitles: Sequence[Subtitle]
-    signs: Sequence[SignTruth]
+    signs: Sequence[SignTruth]  # in order of time
     duration: float  # of the video, seconds
     same_sign: Mapping[str, frozenset[str]]  # word → words that share its sign, itself included
     knob: float = 1.0
@@ -64,7 +65,10 @@ class MouthingSpotter:
         window = Segment(shown.start, shown.end).padded(_PADDING)
         if choice < _AT_A_SIGN:
             words = self.same_sign.get(mention.word, frozenset([mention.word]))
-            ends = [s.end for s in self.signs if s.end in window and s.word not in words]
+            near = slice(
+                *(bisect_left(self.signs, time, key=lambda sign: sign.end) for time in (window.start, window.end))
+            )
+            ends = [sign.end for sign in self.signs[near] if sign.word not in words]
             if ends:
                 return ends[int(place * len(ends))]
         return window.start + place * (min(window.end, self.duration) - window.start)

@@ -58,7 +58,9 @@ def test_both_matchers_find_a_hidden_sign(speed):
     video[40 : 40 + width] = baseline.time_normalised(sign, width)
     first, found = baseline.best_window(video, sign[None], sign.mean(axis=0), (8, 10, 13, 16, 20))
     assert abs(first + found / 2 - 40 - width / 2) <= 2
-    first, found = baseline.best_warped_window(video, sign[None])
+    first, found = baseline.best_warped_windows(
+        [video[:30], video], [paths(2, 16, 9), np.stack([paths(1, 16, 8)[0] + 50, sign])]
+    )[1]
     assert abs(first + found / 2 - 40 - width / 2) <= 2
 
 
