@@ -7,10 +7,10 @@ import numpy as np
 from signspot.world.rotations import Array, frame, normalised
 
 _WRIST_LIMIT = np.radians(72.0)
-_TWIST_LIMIT = np.radians(105.0)
+_TWIST_LIMIT = np.radians(120.0)  # of the forearm, with what the shoulder adds
 _REACH = 0.985  # of a fully straight arm
 _OUTWARDS, _BACKWARDS = 1.15, 0.60  # where an elbow hangs, against 1 down
-_FOLD = 0.30  # of a straight arm: the wrist comes no nearer to the shoulder
+_FOLD = 0.27  # of a straight arm: the wrist comes no nearer to the shoulder
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,13 @@ def _across(vectors: Array, axis: Array) -> Array:
 
 
 def reachable(shoulder: Array, wrist: Array, arm: ArmBuild) -> Array:
-    """Move wrists (T, 3) onto what the arm can reach."""
+    """Move wrists (T, 3) to what the arm can reach: nearer if too far, forward if too near."""
     way = wrist - shoulder
-    length = np.sqrt(_dot(way, way))
     total = arm.upper + arm.fore
-    allowed = np.clip(length, _FOLD * total, _REACH * total)
-    return np.asarray(shoulder + way * (allowed / np.maximum(length, 1e-9))[..., None])
+    near = np.sqrt(np.maximum((_FOLD * total) ** 2 - way[..., 0] ** 2 - way[..., 1] ** 2, 0.0))
+    way[..., 2] = np.minimum(way[..., 2], np.where(near > 0, -near, np.inf))
+    length = np.sqrt(_dot(way, way))
+    return np.asarray(shoulder + way * (np.minimum(length, _REACH * total) / np.maximum(length, 1e-9))[..., None])
 
 
 def elbow_of(shoulder: Array, wrist: Array, fingers: Array, arm: ArmBuild) -> Array:
@@ -98,13 +99,13 @@ def possible_hand(elbow: Array, wrist: Array, shoulder: Array, hand: Array) -> A
     fingers = hand[..., 1]
     bend = np.arccos(np.clip(_dot(fore, fingers), -1, 1))
     axis = normalised(np.cross(fingers, fore) + 1e-9)
-    hand = _turn(hand, axis, bend - _limited(bend, _WRIST_LIMIT, 2.2))
+    hand = _turn(hand, axis, bend - _limited(bend, _WRIST_LIMIT, 2.5))
     # Twist: the thumb's direction about the forearm, measured from the upper arm's side of the elbow.
     upper = normalised(shoulder - elbow)
     bent = np.cross(upper, fore)
     clear = np.clip(np.sqrt(_dot(bent, bent)) * 2.5, 0, 1)  # a straight arm has no such side
     neutral, thumb = _across(upper, fore), _across(hand[..., 0], fore)
     twist = np.arctan2(_dot(np.cross(neutral, thumb), fore), _dot(neutral, thumb))
-    hand = _turn(hand, fore, (_limited(twist, _TWIST_LIMIT, 2.3) - twist) * clear)
+    hand = _turn(hand, fore, (_limited(twist, _TWIST_LIMIT, 2.75) - twist) * clear)
     steady = smoothed(hand, 1)
     return frame(steady[..., 1], steady[..., 2])

@@ -7,27 +7,28 @@ import numpy as np
 
 from signspot.world.gestures import TURN, Gesture, Token
 from signspot.world.knobs import Knobs
-from signspot.world.phonology import Hands, Local
-from signspot.world.rotations import Array, aligned, normalised
+from signspot.world.phonology import Hands
+from signspot.world.rotations import Array, aligned, normalised, slerp
 
 _DROP_REPETITION = 0.75  # how often a repetition is dropped
 _SHRINK = 0.28  # of a path
 _DROP_WEAK = 0.12  # how often a two-handed sign is made with one hand
-_LOWER = 0.25  # of the height above the chest
+_LOWER = 0.45  # of the height above the chest, at most
 _ASSIMILATE = 0.16  # of the way to the neighbours' place and shape
 _BLUR = 0.036  # seconds: standard deviation of the smoothing of all movement
 
 
 def reduce_token(token: Token, knobs: Knobs, rng: np.random.Generator) -> Token:
     """Make a token as it is made in passing: fewer repetitions, smaller, lower, perhaps with one hand."""
-    reduction, drop, lowering = (knobs.coarticulated(n) for n in ("reduction", "weak_drop", "lowering"))
-    chance = rng.random(5)
+    reduction, drop, lowering = (knobs.coarticulated(name) for name in ("reduction", "weak_drop", "lowering"))
+    chance = rng.random(6)
     left = token.strong.repetition
     for draw in chance[: left - 1]:
         left -= int(draw < _DROP_REPETITION * reduction)
     shrink = 1 / (1 + _SHRINK * reduction * 2 * chance[3])
-    strong = _smaller(token.strong, left, shrink, _LOWER * lowering)
-    weak = token.weak and (token.weak if token.base else _smaller(token.weak, left, shrink, _LOWER * lowering))
+    lower = _LOWER * lowering * chance[5]
+    strong = _smaller(token.strong, left, shrink, lower)
+    weak = token.weak if token.weak is None or token.base else _smaller(token.weak, left, shrink, lower)
     if token.sign.hands is Hands.SYMMETRIC and chance[4] < _DROP_WEAK * drop:
         weak = None
     return Token(token.sign, strong, weak, token.base)
@@ -35,35 +36,39 @@ def reduce_token(token: Token, knobs: Knobs, rng: np.random.Generator) -> Token:
 
 def _smaller(gesture: Gesture, repetition: int, shrink: float, lower: float) -> Gesture:
     """A gesture with fewer repetitions and a smaller path, moved down in proportion to its height."""
-    height = min(0.0, float(gesture.place[1]) - 0.05)  # above the chest, y is down
-    place = gesture.place + np.array([0.0, -height * lower * 0.35, 0.0])
-    alternating = gesture.phase != 0 and repetition == 1 and gesture.local is Local.NONE
-    return replace(
-        gesture,
-        repetition=repetition,
-        size=gesture.size * shrink,
-        place=place,
-        phase=0.5 if alternating else gesture.phase,
-    )
+    height = max(0.0, 0.05 - float(gesture.place[1]))  # above the chest; y is down
+    place = gesture.place + np.array([0.0, height * lower, 0.0])
+    return replace(gesture, repetition=repetition, size=gesture.size * shrink, place=place)
 
 
 def assimilate(tokens: Sequence[Token], knobs: Knobs) -> list[Token]:
-    """Move every token's place and shape a little towards those before and after it."""
+    """Move every token's place, turn and shape a little towards those before and after it."""
     share = min(0.6, _ASSIMILATE * knobs.coarticulated("assimilation"))
     if share == 0 or len(tokens) < 2:
         return list(tokens)
     out = []
     for i, token in enumerate(tokens):
-        near = [tokens[j].strong for j in (i - 1, i + 1) if 0 <= j < len(tokens)]
-        place = np.mean([g.place for g in near], axis=0)
-        before, after = near[0].shapes[-1], near[-1].shapes[0]
-        shapes = token.strong.shapes.copy()
-        if not token.sign.letters:
-            shapes[0] += share * (before - shapes[0])
-            shapes[-1] += share * (after - shapes[-1])
-        moved = np.clip(share * (place - token.strong.place), -0.05, 0.05)
-        out.append(replace(token, strong=replace(token.strong, place=token.strong.place + moved, shapes=shapes)))
+        before, after = tokens[max(i - 1, 0)].strong, tokens[min(i + 1, len(tokens) - 1)].strong
+        wanted = (before.place + after.place) / 2 - token.strong.place
+        moved = np.clip(share * wanted, -0.05, 0.05)
+        strong = _drawn(token.strong, before, after, share)
+        weak = token.weak
+        if weak is not None and not token.base:
+            weak = replace(weak, place=weak.place + moved * [0.0, 1.0, 1.0])
+        out.append(replace(token, strong=replace(strong, place=strong.place + moved), weak=weak))
     return out
+
+
+def _drawn(gesture: Gesture, before: Gesture, after: Gesture, share: float) -> Gesture:
+    """A gesture whose turn and shapes are drawn towards its neighbours'."""
+    if len(gesture.turns) > 1:  # fingerspelling keeps its letters
+        return gesture
+    shapes = gesture.shapes.copy()
+    shapes[0] += share * (before.shapes[-1] - shapes[0])
+    shapes[-1] += share * (after.shapes[0] - shapes[-1])
+    part = np.array(share / 2)
+    turn = slerp(slerp(gesture.turn, before.turns[-1], part), after.turns[0], part)
+    return replace(gesture, shapes=shapes, turn=turn, turns=turn[None])
 
 
 def blur(states: Array, seconds: float, fps: float) -> Array:

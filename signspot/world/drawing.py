@@ -139,7 +139,7 @@ def contact_side(orientation: Orientation, outward: Array) -> Contact:
 
 def place_outward(place: Place, base: Orientation) -> Array:
     """The outward direction of a place, (3,), in space: on the weak hand it turns with that hand."""
-    if place.region is not Region.WEAK:
+    if place.region is not Region.WEAK or place.at[1] < 0:  # a forearm does not turn with its hand
         return place.outward
     mirror = np.array([-1.0, 1.0, 1.0])
     hand = frame(np.array(VECTORS[base.fingers], float) * mirror, np.array(VECTORS[base.palm], float) * mirror)

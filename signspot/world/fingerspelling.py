@@ -7,7 +7,7 @@ from signspot.world.phonology import Direction, Orientation
 
 _FORTH = Orientation(Direction.FORTH, Direction.UP)
 _SIDEWAYS = Orientation(Direction.BACK, Direction.WEAK)
-_DOWN = Orientation(Direction.DOWN, Direction.DOWN_FORTH)
+_DOWN = Orientation(Direction.DOWN, Direction.FORTH)
 _SIDE = Orientation(Direction.WEAK, Direction.UP)
 
 LETTERS = MappingProxyType(

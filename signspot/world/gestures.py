@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from signspot.world.arms import ArmBuild, elbow_of
 from signspot.world.comfort import turned
 from signspot.world.drawing import place_outward
 from signspot.world.fingerspelling import LETTERS
@@ -14,7 +15,7 @@ from signspot.world.hands import HandBuild, hand_joints
 from signspot.world.handshapes import joint_angles
 from signspot.world.phonology import VECTORS, Contact, Direction, Hands, Local, Orientation, Path, PathKind, Sign
 from signspot.world.phonology import Symmetry as Sym
-from signspot.world.places import PLACES, Region
+from signspot.world.places import PLACES, Place, Region
 from signspot.world.rotations import Array, about, frame, normalised, product, quaternion, rotate
 from signspot.world.seeds import named_rng
 from signspot.world.signers import MEAN, Signer
@@ -172,6 +173,7 @@ def _scaled(point: Array, region: Region, signer: Signer) -> Array:
     return np.asarray(point * [build.shoulders / MEAN.shoulders, build.torso / MEAN.torso, 1.0])
 
 
+_ON_FOREARM = np.array([0.0, -0.018, -0.024])  # from its bone to its upper front side
 _BASE_PLACE = np.array([-0.02, 0.155, -0.27])  # of the weak hand, mirrored
 
 
@@ -187,6 +189,19 @@ def _base_gesture(sign: Sign, signer: Signer, off: Deviation) -> Gesture:
     return replace(gesture, turn=turn, turns=turn[None])
 
 
+def _on_base(base: Gesture, place: Place, signer: Signer) -> Array:
+    """A place on the base hand or its forearm, (3,), mirrored as the base hand is."""
+    build = signer.proportions
+    wrist = base.place - rotate(base.turn, base.offset)
+    along = -float(place.point[1]) / MEAN.forearm
+    if along <= 0:
+        return np.asarray(wrist + rotate(base.turn, place.point * build.hand.size))
+    shoulder = np.array([[-build.shoulders / 2, 0.0, 0.0]])
+    arm = ArmBuild(build.upper_arm, build.forearm, signer.manner.elbows)
+    elbow = elbow_of(shoulder, wrist[None], rotate(base.turn, np.array([0.0, 1.0, 0.0]))[None], arm)[0]
+    return np.asarray(wrist + along * (elbow - wrist) + _ON_FOREARM)
+
+
 def make_token(sign: Sign, signer: Signer, rng: np.random.Generator, strength: float = 1.0) -> Token:
     """Work out one use of a sign by a signer: the sign, the signer's usual way with it, and this time's chance."""
     usual = deviation(signer, named_rng(signer.habits, "way", str(sign)), strength)
@@ -195,8 +210,7 @@ def make_token(sign: Sign, signer: Signer, rng: np.random.Generator, strength: f
     away = place_outward(place, sign.base_orientation)
     if sign.hands is Hands.BASE:
         base = _base_gesture(sign, signer, usual)
-        wrist = base.place - rotate(base.turn, base.offset)
-        point = (wrist + rotate(base.turn, place.point * signer.proportions.hand.size)) * MIRROR
+        point = _on_base(base, place, signer) * MIRROR
         return Token(sign, _gesture(sign, point, away, signer, off), base, base=True)
     point = _scaled(place.point, place.region, signer)
     if sign.hands is Hands.ONE:

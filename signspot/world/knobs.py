@@ -14,7 +14,7 @@ class Knobs:
     undershoot: float = 1.0  # movements are smoothed and cut short towards their neighbours
     assimilation: float = 1.0  # place, shape and orientation drift towards the neighbours'
     reduction: float = 1.0  # repetitions are dropped, holds shortened, movements made smaller
-    weak_drop: float = 1.0  # a weak hand is left out, or kept up from one sign to the next
+    weak_drop: float = 1.0  # the weak hand of a two-handed sign is left out
     lowering: float = 1.0  # high signs are made lower
     speed: float = 1.0  # 1.5 to 3 times the dictionary's speed
     precision: float = 1.0  # signers differ from the sign's ideal form, and from themselves

@@ -162,7 +162,7 @@ def isolated(
     token = make_token(sign, signer, rng, strength)
     rests = rest_state(signer, rng), rest_state(signer, rng)
     pace = 0.95 * signer.tempo * float(np.exp(rng.normal(0, 0.1)))
-    span = draw_stroke(token, pace, 1.0, signer, rng)
+    span = draw_stroke(token, pace, signer.manner.hold, signer, rng)
     lead, tail = rng.uniform(0.2, 0.6, 2).tolist()
     there = way_seconds(rests[0], _first_state(token.strong), 0.85 * pace)
     back = way_seconds(_last_state(token.strong), rests[0], 0.8 * pace)

@@ -23,7 +23,8 @@ class Place:
     """A place, seen by a right-handed signer: x to the weak side, y down, z away from the camera.
 
     `at` is in metres from the point between the shoulders of a mean adult, or, on the weak hand, in the hand's own
-    frame from its wrist (thumb side, fingers, palm). `normal` points away from the skin.
+    frame from its wrist (thumb side, fingers, palm; behind the wrist y runs along the forearm). `normal` points away
+    from the skin.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Place:
 
 
 _TABLE = (
-    Place("crown", Region.HEAD, (-0.02, -0.300, -0.06), (0, -1, -0.5), 0.4),
+    Place("crown", Region.HEAD, (-0.02, -0.300, -0.06), (0, -1, -0.5), 0.25),
     Place("forehead", Region.HEAD, (-0.01, -0.265, -0.100), (0, -0.2, -1), 1.5),
     Place("temple", Region.HEAD, (-0.066, -0.235, -0.060), (-0.8, 0, -0.6), 1.5),
     Place("eye", Region.HEAD, (-0.036, -0.218, -0.098), (-0.2, 0, -1), 1),
@@ -70,8 +71,8 @@ _TABLE = (
     Place("weak back", Region.WEAK, (-0.005, 0.065, -0.016), (0, 0, -1), 1.5),
     Place("weak fingertips", Region.WEAK, (0.000, 0.175, 0.0), (0, 1, 0), 0.7),
     Place("weak thumb side", Region.WEAK, (0.040, 0.070, 0.0), (1, 0, 0), 1.2),
-    Place("weak wrist", Region.WEAK, (0.0, -0.020, -0.022), (0, 0, -1), 0.6),
-    Place("weak forearm", Region.WEAK, (0.0, -0.120, -0.030), (0, 0, -1), 0.8),
+    Place("weak wrist", Region.WEAK, (0.0, -0.020, -0.022), (0, -0.6, -0.8), 0.6),
+    Place("weak forearm", Region.WEAK, (0.0, -0.120, -0.030), (0, -0.6, -0.8), 0.8),
     Place("high space", Region.SPACE, (-0.110, -0.120, -0.295), weight=1.2),
     Place("high centre", Region.SPACE, (0.0, -0.060, -0.315), weight=0.8),
     Place("strong space", Region.SPACE, (-0.240, 0.080, -0.290), weight=2),

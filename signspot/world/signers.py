@@ -71,6 +71,7 @@ class Manner:
     space: float = 1.0  # size of the signing space
     sway: float = 1.0  # of body and head
     lips: float = 1.0  # how clearly words are mouthed
+    hold: float = 1.0  # how long postures are held in a dictionary
     elbows: float = 0.0  # how far the elbows stand out, radians
     rest: Rest = Rest.LAP
 
@@ -129,8 +130,8 @@ def _draw_precision(rng: np.random.Generator) -> Precision:
 
 def _draw_manner(rng: np.random.Generator) -> Manner:
     rest = (Rest.LAP, Rest.SIDES, Rest.FRONT)[int(rng.choice(3, p=(0.45, 0.35, 0.2)))]
-    tempo, space, sway, lips = np.exp(rng.normal(0, (0.14, 0.1, 0.3, 0.25))).tolist()
-    return Manner(tempo, space, sway, lips, float(rng.normal(0.0, 0.2)), rest)
+    tempo, space, sway, lips, hold = np.exp(rng.normal(0, (0.14, 0.1, 0.3, 0.25, 0.5))).tolist()
+    return Manner(tempo, space, sway, lips, hold, float(rng.normal(0.0, 0.2)), rest)
 
 
 def make_signer(identity: str, seed: int, role: Role, *, left_share: float = 0.12, webcam_share: float = 0.3) -> Signer:
