@@ -63,24 +63,24 @@ def draw_dropouts(landmarks: Landmarks, unit: Single, rng: np.random.Generator, 
     middle = {name: hand[:, [0, 5, 17], :2].mean(axis=1) for name, hand in (("left", left), ("right", right))}
     apart = (middle["left"] - middle["right"]) / unit[:2]
     near = np.hypot(apart[:, 0], apart[:, 1]) < 0.35
-    missed = {}
+    missed, unseen = {}, {}
     for name, hand in (("left", left), ("right", right)):
         fast = np.maximum(_speed(middle[name], unit, landmarks.fps) - 1, 0)
-        edge_on = _edge_on(hand, unit)
-        odds = noise.drop_rate * (1 + 1.5 * edge_on) + noise.drop_rate_motion * fast
+        odds = noise.drop_rate * (1 + 1.5 * _edge_on(hand, unit)) + noise.drop_rate_motion * fast
         odds = odds + np.where(near, noise.drop_overlap, 0.0)
         short = draw_runs(odds * (1 - noise.drop_long) * pace * s, _SHORT / pace, rng)
         long = draw_runs(odds * noise.drop_long * pace * s, _LONG / pace, rng)
-        missed[name] = short | long | _unseen(hand, rng)
-    doubled = draw_runs(np.where(near, noise.duplicate_rate * 5, 0.0) * pace * s, 4 / pace, rng)
-    first = rng.random(len(landmarks)).cumsum() % 2 < 1
-    swapped = draw_runs(np.where(near, noise.swap_rate * 5, 0.0) * pace * s, 3 / pace, rng)
+        missed[name], unseen[name] = short | long, _unseen(hand, rng)
+    mixed = near & ~unseen["left"] & ~unseen["right"]
+    doubled = draw_runs(np.where(near, noise.duplicate_rate * 5, 0.0) * pace * s, 4 / pace, rng) & mixed
+    swapped = draw_runs(np.where(near, noise.swap_rate * 5, 0.0) * pace * s, 3 / pace, rng) & mixed
+    first = rng.random() < 0.5
     return Dropouts(
-        left=missed["left"] & ~doubled,
-        right=missed["right"] & ~doubled,
+        left=(missed["left"] & ~doubled) | unseen["left"],
+        right=(missed["right"] & ~doubled) | unseen["right"],
         face=draw_runs(np.full(len(landmarks), noise.face_drop_rate * pace * s), 5 / pace, rng),
-        left_is_right=(doubled & first) | swapped,
-        right_is_left=(doubled & ~first) | swapped,
+        left_is_right=(doubled if first else np.zeros_like(doubled)) | swapped,
+        right_is_left=(np.zeros_like(doubled) if first else doubled) | swapped,
     )
 
 

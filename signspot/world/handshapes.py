@@ -36,7 +36,9 @@ class Thumb(StrEnum):
     ACROSS = "across"  # over the closed fingers
     IN_PALM = "in palm"  # folded into the palm
     OPPOSED = "opposed"  # facing the fingers, open
-    MEETING = "meeting"  # its tip meets the fingertips
+    MEETING = "meeting"  # its tip meets round fingers, the index first
+    MEETING_FLAT = "meeting flat"  # its tip meets flat fingers
+    MEETING_FAR = "meeting far"  # its tip meets the middle or ring finger
     UP = "up"  # away from a fist
     TUCKED = "tucked"  # between or under the closed fingers
     LOOSE = "loose"
@@ -61,7 +63,9 @@ _THUMB = {
     Thumb.ACROSS: (24, 50, 44, 48),
     Thumb.IN_PALM: (10, 38, 46, 42),
     Thumb.OPPOSED: (32, 58, 8, 12),
-    Thumb.MEETING: (28, 52, 24, 24),
+    Thumb.MEETING: (28, 30, 27, 31),
+    Thumb.MEETING_FLAT: (10, 38, 8, 9),
+    Thumb.MEETING_FAR: (11, 35, 29, 31),
     Thumb.UP: (38, 6, -6, -12),
     Thumb.TUCKED: (16, 34, 26, 22),
     Thumb.LOOSE: (36, 24, 14, 14),
@@ -102,7 +106,7 @@ _TABLE = (
     Handshape("B-thumb-in", "ssss", Thumb.IN_PALM, "-", 1.5),
     Handshape("bent-B", "bbbb", Thumb.ALONG, "-", 3),
     Handshape("bent-B-open", "bbbb", Thumb.OPPOSED, "-", 1.5),
-    Handshape("flat-O", "ffff", Thumb.MEETING, "-", 3),
+    Handshape("flat-O", "ffff", Thumb.MEETING_FLAT, "-", 3),
     Handshape("4", "ssss", Thumb.IN_PALM, "+", 1.5),
     Handshape("claw-5", "hhhh", Thumb.OUT, "+", 2.5),
     Handshape("curved-5", "oooo", Thumb.OUT, "+", 2),
@@ -117,9 +121,9 @@ _TABLE = (
     Handshape("X", "hccc", Thumb.ACROSS, "", 2),
     Handshape("L", "sccc", Thumb.OUT, "", 3),
     Handshape("bent-L", "hccc", Thumb.OUT, "", 1.5),
-    Handshape("D", "sppp", Thumb.MEETING, "", 1),
+    Handshape("D", "sppp", Thumb.MEETING_FAR, "", 1),
     Handshape("G", "bccc", Thumb.OPPOSED, "", 1.5),
-    Handshape("baby-O", "fccc", Thumb.MEETING, "", 1.5),
+    Handshape("baby-O", "fccc", Thumb.MEETING_FLAT, "", 1.5),
     Handshape("bent-1", "bccc", Thumb.ACROSS, "", 1),
     # Index and middle finger.
     Handshape("V", "sscc", Thumb.ACROSS, "v", 4),
@@ -131,7 +135,7 @@ _TABLE = (
     Handshape("claw-3", "hhcc", Thumb.OUT, "v", 1),
     Handshape("K", "sdcc", Thumb.OPPOSED, "v", 1),
     Handshape("H-thumb", "sscc", Thumb.OUT, "-", 1),
-    Handshape("flat-N", "ffcc", Thumb.MEETING, "-", 1),
+    Handshape("flat-N", "ffcc", Thumb.MEETING_FLAT, "-", 1),
     # Three fingers.
     Handshape("W", "sssc", Thumb.ACROSS, "+", 1.5),
     Handshape("M", "bbbc", Thumb.TUCKED, "-", 0.7),
@@ -143,9 +147,9 @@ _TABLE = (
     Handshape("horns", "sccs", Thumb.ACROSS, "", 0.8),
     Handshape("ILY", "sccs", Thumb.OUT, "", 0.8),
     Handshape("middle", "cscc", Thumb.ACROSS, "", 0.3),
-    Handshape("8", "spss", Thumb.MEETING, "+", 0.8),
+    Handshape("8", "spss", Thumb.MEETING_FAR, "+", 0.8),
     Handshape("bent-middle-5", "sdss", Thumb.OUT, "+", 1.2),
-    Handshape("7", "sspc", Thumb.MEETING, "v", 0.4),
+    Handshape("7", "sspc", Thumb.MEETING_FAR, "v", 0.4),
 )
 
 HANDSHAPES = MappingProxyType({shape.name: shape for shape in _TABLE})

@@ -55,8 +55,7 @@ def visemes(word: str) -> tuple[str, ...]:
 
 
 def _of_part(part: str) -> list[str]:
-    if len(part) > 3 and part.endswith("e") and part[-2] not in _VOWELS:  # a mute e
-        part = part[:-1]
+    mute = part.endswith("e") and part[-2:-1] not in _VOWELS and bool(_VOWELS & set(part[:-1]))
     found: list[str] = []
     place = 0
     while place < len(part):
@@ -66,6 +65,8 @@ def _of_part(part: str) -> list[str]:
             place += len(group[0])
         else:
             letter = part[place]
+            if mute and place == len(part) - 1:
+                break
             hard = letter == "c" and part[place + 1 : place + 2] not in ("e", "i", "y")
             found.append("throat" if hard else _LETTERS.get(letter, "rest"))
             place += 1
