@@ -18,10 +18,12 @@ SignspotError               base of all
 ├── DownloadError            a file cannot be fetched
 ├── OptionsError             a value is out of range (also a ValueError)
 └── MissingExtraError        an optional dependency is not installed
+    └── MissingWordNetError  WordNet's files are not there
 """
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class SignspotError(Exception):
@@ -108,3 +110,14 @@ class MissingExtraError(SignspotError, ImportError):
 
     def __init__(self, package: str, extra: str, purpose: str):
         super().__init__(f"{purpose} needs {package}. Install it with: pip install 'signspot[{extra}]'")
+
+
+class MissingWordNetError(MissingExtraError):
+    """WordNet's files are not there; no pip brings them."""
+
+    def __init__(self, folder: Path, name: str):
+        ImportError.__init__(
+            self,
+            f"English synonyms need WordNet; there is no {name} in {folder}. "
+            "Install it, on Debian with: sudo apt-get install wordnet-base, or name its folder.",
+        )

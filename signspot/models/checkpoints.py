@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -15,7 +15,7 @@ from torch import Tensor
 from signspot.errors import CheckpointError, OptionsError
 from signspot.files import write_beside
 from signspot.models.encoder import Encoder, SignEncoder, content_hash, make_encoder
-from signspot.models.public_weights import recognise, without_wrappers
+from signspot.models.public_weights import recognise, to_ours, to_public, without_wrappers
 from signspot.models.registry import build
 from signspot.models.weight_files import read_header, read_weights
 
@@ -141,9 +141,10 @@ def _load_ours(path: Path, card: dict[str, Any]) -> Encoder:
 
 def _load_public(path: Path) -> Encoder:
     state = without_wrappers(read_weights(path))
-    options, names = recognise(state, path.name)
+    options, prefix = recognise(state, path.name)
     module = _build_quietly("i3d", options)
-    _fill(module, {names[name]: value for name, value in state.items()}, path.name)
+    ours = {to_ours(name, prefix): value for name, value in state.items()}
+    _fill(module, ours, path.name, lambda name: to_public(name, prefix))
     logger.info("%s: I3D with %s", path.name, "its MLP" if options.get("mlp", True) else "no MLP: 1024 features")
     card = {"architecture": "i3d", "options": module.options, "source": path.name}
     return make_encoder(path.name.split(".")[0], module, card=card)
@@ -165,13 +166,13 @@ def _stored(name: str, value: Tensor, *, half: bool) -> Tensor:
     return rounded
 
 
-def _fill(module: SignEncoder, state: Mapping[str, Tensor], source: str) -> None:
-    """Put weights into a network, or list all that does not fit."""
+def _fill(module: SignEncoder, state: Mapping[str, Tensor], source: str, in_file: Callable[[str], str] = str) -> None:
+    """Put weights into a network, or list all that does not fit, by the names `in_file` gives."""
     wanted = module.state_dict()
-    missing = [key for key in wanted if key not in state and not key.endswith("num_batches_tracked")]
-    unexpected = [key for key in state if key not in wanted]
+    missing = [in_file(key) for key in wanted if key not in state and not key.endswith("num_batches_tracked")]
+    unexpected = [in_file(key) for key in state if key not in wanted]
     other = [
-        f"{key} {tuple(state[key].shape)} instead of {tuple(wanted[key].shape)}"
+        f"{in_file(key)} {tuple(state[key].shape)} instead of {tuple(wanted[key].shape)}"
         for key in wanted
         if key in state and state[key].shape != wanted[key].shape
     ]
@@ -179,7 +180,7 @@ def _fill(module: SignEncoder, state: Mapping[str, Tensor], source: str) -> None
     problems = [f"{len(keys)} {what} ({_first_few(keys)})" for what, keys in found.items() if keys]
     if problems:
         raise CheckpointError(f"{source} does not fit the network '{module.architecture}': {'; '.join(problems)}")
-    broken = [key for key, value in state.items() if value.is_floating_point() and not value.isfinite().all()]
+    broken = [in_file(key) for key, value in state.items() if value.is_floating_point() and not value.isfinite().all()]
     if broken:
         raise CheckpointError(f"{source} holds NaN or infinite weights in {len(broken)} tensors ({_first_few(broken)})")
     module.load_state_dict(dict(state), strict=False)

@@ -33,6 +33,10 @@ class Contract:
     channels: int | None = None  # for landmarks
     threshold: float = 0.7  # the score from which a window counts as a spotting, unless the user says else
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fps", float(self.fps))  # 25 and 25.0 are one contract, and one hash
+        object.__setattr__(self, "threshold", float(self.threshold))
+
 
 class SignEncoder(nn.Module):
     """A trunk and an embedding MLP: clips in, embeddings of unit norm out."""

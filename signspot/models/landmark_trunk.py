@@ -5,7 +5,6 @@ video gives at every place what the clip at that place gives by itself.
 """
 
 from dataclasses import dataclass
-from itertools import count
 from typing import Literal
 
 import torch
@@ -45,13 +44,12 @@ def plan_dilations(frames: int) -> tuple[int, ...]:
     A block of kernel 3 and dilation d shortens a clip by 2 d frames. With 1, 1, 2, 4, ... no frame between
     two taps is ever left out.
     """
-    chosen: list[int] = []
-    for step in count():
-        dilation = 2 ** max(0, step - 1)
-        if 4 * (sum(chosen) + dilation) > frames:
-            return tuple(chosen)
-        chosen.append(dilation)
-    raise AssertionError("count() never ends")
+    chosen: tuple[int, ...] = ()
+    dilation = 1
+    while 4 * (sum(chosen) + dilation) <= frames:
+        chosen += (dilation,)
+        dilation = 2 ** (len(chosen) - 1)
+    return chosen
 
 
 class ChannelNorm(nn.Module):

@@ -15,7 +15,7 @@ def without_wrappers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {".".join(part for part in name.split(".") if part != "module"): value for name, value in state.items()}
 
 
-def recognise(state: Mapping[str, Tensor], source: str) -> tuple[dict[str, Any], dict[str, str]]:
+def recognise(state: Mapping[str, Tensor], source: str) -> tuple[dict[str, Any], str]:
     """See which public network a state dict (without wrappers) belongs to.
 
     Args:
@@ -23,16 +23,15 @@ def recognise(state: Mapping[str, Tensor], source: str) -> tuple[dict[str, Any],
         source: the file's name, for the message.
 
     Returns:
-        The options with which `registry.build("i3d")` makes it, and our key name for each of the file's.
+        The options with which `registry.build("i3d")` makes it, and what stands before the trunk's names.
 
     Raises:
         CheckpointError: it is no network that we know.
     """
     if f"i3d.{_FIRST_LAYER}" in state:
-        names = {name: _replace_prefix(name, "i3d.", "trunk.") for name in state}
-        return _options(state, "i3d."), names
+        return _options(state, "i3d."), "i3d."
     if _FIRST_LAYER in state:
-        return _options(state, ""), {name: f"trunk.{name}" for name in state}
+        return _options(state, ""), ""
     if "res.0.weight" in state or "mlp.res.0.weight" in state:
         raise CheckpointError(f"{source} holds only the embedding MLP. Give the combined file (keys i3d.*, mlp.*).")
     raise CheckpointError(
@@ -41,8 +40,14 @@ def recognise(state: Mapping[str, Tensor], source: str) -> tuple[dict[str, Any],
     )
 
 
-def _replace_prefix(name: str, old: str, new: str) -> str:
-    return new + name.removeprefix(old) if name.startswith(old) else name
+def to_ours(name: str, prefix: str) -> str:
+    """Our name for a tensor of a public file whose trunk has this prefix."""
+    return "trunk." + name.removeprefix(prefix) if name.startswith(prefix) else name
+
+
+def to_public(name: str, prefix: str) -> str:
+    """The name in a public file for a tensor of ours."""
+    return prefix + name.removeprefix("trunk.") if name.startswith("trunk.") else name
 
 
 def _options(state: Mapping[str, Tensor], prefix: str) -> dict[str, Any]:

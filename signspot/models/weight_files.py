@@ -2,6 +2,7 @@
 
 import pickle
 import pickletools
+import re
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -19,7 +20,10 @@ from signspot.errors import CheckpointError, UnsafeFileError
 _WRAPPERS = ("state_dict", "model_state_dict", "model")
 
 # What pickled weights themselves are made of.
-_NEEDED = ("torch.", "collections.OrderedDict", "_codecs.encode")
+_NEEDED = re.compile(
+    r"collections\.OrderedDict|_codecs\.encode|torch\.(Size|device|\w+Storage|(b?float|u?int|complex)\d+|bool"
+    r"|storage\.\w+|nn\.parameter\.Parameter|serialization\._get_layout|_utils\._rebuild_\w+|_tensor\._rebuild\w+)"
+)
 
 # What training runs store beside their weights: numbers, arguments, paths. Read as nothing at all.
 _HARMLESS = (
@@ -93,7 +97,7 @@ def _read_pickle(path: Path) -> Any:
 
 
 def _explain(path: Path, error: Exception) -> CheckpointError:
-    asked = sorted({name for name in _names_asked_for(path) if not name.startswith(_NEEDED + _HARMLESS)})
+    asked = sorted({name for name in _names_asked_for(path) if name not in _HARMLESS and not _NEEDED.fullmatch(name)})
     if asked:
         return UnsafeFileError(
             f"{path.name} asks to run {', '.join(asked[:3])} when it is read; refused, nothing was run. "

@@ -19,9 +19,9 @@ _SONG = re.compile(r"^#+(?=\s|$)|(?:^|(?<=\s))#+$")
 
 
 def clean(text: str) -> str:
-    """Keep what is said, one line a line.
+    r"""Keep what is said, one line a line.
 
-    Off come styling ({\\an8}, <i>, <c.yellow>, timestamps in tags), sounds in brackets ([APPLAUSE], (LAUGHS)), notes
+    Off come styling ({\an8}, <i>, <c.yellow>, timestamps in tags), sounds in brackets ([APPLAUSE], (LAUGHS)), notes
     and # around songs (their words stay), changes of speaker (>>, -) and speakers' names in capitals (JOHN:).
     Entities become characters, and runs of spaces one space.
     """

@@ -76,7 +76,7 @@ def _timing(place: int, line: str) -> Timing | None:
     end = _STAMP.match(after)
     start_seconds, end_seconds = parse_stamp(before), parse_stamp(end[0]) if end else None
     if start_seconds is None or end_seconds is None:
-        broken = "-->" in line and re.match(r"[-\d:]*\d[\d:., ;-]*$", before) is not None
+        broken = "-->" in line and len(before) < 30 and re.search(r"\d", before) is not None
         return Timing(place, None, None) if broken else None
     rest = " ".join(part for part in after[end.end() if end else 0 :].split() if not _SETTING.fullmatch(part))
     return Timing(place, start_seconds, end_seconds, rest)

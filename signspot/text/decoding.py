@@ -77,10 +77,10 @@ def decode(content: bytes, encoding: str | None = None) -> Decoded:
 
 def _as_asked(content: bytes, encoding: str) -> str:
     try:
-        text = content.decode(encoding, errors="replace")
+        codecs.lookup(encoding)  # decoding nothing would not
+        return content.decode(encoding, errors="replace")
     except LookupError:
         raise OptionsError(f"no encoding '{encoding}'. Name one such as utf-8, cp1252 or cp1251.") from None
-    return text
 
 
 def _as_it_looks(content: bytes) -> tuple[str, str]:
@@ -120,8 +120,7 @@ def _not_quite_utf8(content: bytes) -> tuple[str, str]:
     wide = sum(character > "\x7f" for character in text) - damaged
     if wide > 4 * damaged:
         return text, "utf-8"
-    return content.decode("cp1252", errors="replace") if _is_cp1252(content) else content.decode("latin-1"), "cp1252"
-
-
-def _is_cp1252(content: bytes) -> bool:
-    return not set(content) & {0x81, 0x8D, 0x8F, 0x90, 0x9D}
+    try:
+        return content.decode("cp1252"), "cp1252"
+    except UnicodeDecodeError:
+        return content.decode("latin-1"), "latin-1"

@@ -9,10 +9,12 @@ from typing import overload
 
 from signspot.errors import FormatError
 from signspot.records import Subtitle
-from signspot.text import srt, ttml, vtt
 from signspot.text.cleaning import clean
 from signspot.text.cues import CueSheet, Problem
 from signspot.text.decoding import read_text
+from signspot.text.srt import read_srt
+from signspot.text.ttml import read_ttml
+from signspot.text.vtt import read_vtt
 
 SUFFIXES = (".srt", ".vtt", ".ttml", ".dfxp", ".xml")
 _log = logging.getLogger(__name__)
@@ -69,10 +71,10 @@ def read_subtitles(path: str | os.PathLike[str], *, encoding: str | None = None)
 def _read_sheet(text: str, file: Path) -> CueSheet:
     opening = text.lstrip()[:6]
     if opening == "WEBVTT":
-        return vtt.read(text, str(file))
+        return read_vtt(text, str(file))
     if file.suffix.lower() in (".ttml", ".dfxp", ".xml") or opening.startswith(("<?xml", "<tt")):
-        return ttml.read(text, str(file))
-    return vtt.read(text, str(file)) if file.suffix.lower() == ".vtt" else srt.read(text, str(file))
+        return read_ttml(text, str(file))
+    return read_vtt(text, str(file)) if file.suffix.lower() == ".vtt" else read_srt(text, str(file))
 
 
 def _finish(sheet: CueSheet, file: Path, encoding: str) -> Subtitles:

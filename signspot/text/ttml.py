@@ -33,7 +33,7 @@ class _Run:
     text: str
 
 
-def read(text: str, where: str) -> CueSheet:
+def read_ttml(text: str, where: str) -> CueSheet:
     """Read cues: one a paragraph, or one for each stretch of it with times of its own.
 
     Args:

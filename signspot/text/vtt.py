@@ -1,6 +1,7 @@
 """WebVTT (.vtt): the reader, forgiving where people and tools err."""
 
 import re
+from itertools import zip_longest
 
 from signspot.errors import FormatError
 from signspot.text.cues import CueSheet, Timing, add_cue, find_timings, without_next_index
@@ -9,7 +10,7 @@ _HEADER = re.compile(r"WEBVTT(?:[ \t]|$)")
 _ASIDE = re.compile(r"NOTE(?:[ \t]|$)|(?:STYLE|REGION)[ \t]*$")
 
 
-def read(text: str, where: str) -> CueSheet:
+def read_vtt(text: str, where: str) -> CueSheet:
     """Read cues: a text ends at a blank line or at the next times; notes, styles and regions are passed over.
 
     Args:
@@ -33,7 +34,7 @@ def read(text: str, where: str) -> CueSheet:
         sheet.report(opening + 1, "no WEBVTT at the head; read all the same")
     _report_stray(sheet, lines, 0, timings[0].place if timings else len(lines))
     index = _identifier(lines, timings[0].place) if timings else None
-    for timing, following in zip(timings, [*timings[1:], None], strict=True):
+    for timing, following in zip_longest(timings, timings[1:]):
         index = _read_cue(sheet, lines, timing, following, index)
     return sheet
 
@@ -49,8 +50,8 @@ def _blank_out_asides(lines: list[str], header: int | None) -> None:
             inside = "header"
         elif after_blank and _ASIDE.match(line):
             inside = "aside"
-        elif inside == "header" and "-->" in line:
-            inside = ""  # no blank line between the header and the first cue
+        elif inside == "header" and any("-->" in near for near in lines[place : place + 2]):
+            inside = ""  # no blank line between the header and the first cue or its name
         if inside:
             lines[place] = ""
         after_blank = False

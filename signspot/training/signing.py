@@ -183,7 +183,8 @@ def _resume(home: Path, module: SignEncoder, average: SignEncoder, optimiser: An
         module.load_state_dict(state["module"])
         average.load_state_dict(state["average"])
         optimiser.load_state_dict(state["optimiser"])
-    except (RuntimeError, KeyError, OSError) as error:
-        raise CheckpointError(f"cannot go on from {path}: {error}. Remove it to start anew.") from error
+    except Exception as error:  # whatever a damaged file makes torch raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise CheckpointError(f"cannot go on from {path}: {reason}. Remove it to start anew.") from error
     logger.info("going on from step %d", state["step"])
     return int(state["step"])

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from signspot.landmarks.interpolate import at_positions
 from signspot.training.augment import Augmentation, augment
+from signspot.training.joining import joined, played
 from signspot.training.performances import Features, Performance, PerformanceSource
 
 
@@ -94,29 +94,7 @@ class SigningBatches(Dataset[tuple[Tensor, Tensor, Tensor]]):
         """An isolated sign played fast between two others, and where its middle is."""
         options = self.options
         length = int(random.integers(options.shortest, options.longest + 1))
-        first, last = (_played(part, int(random.integers(8, 18)), random) for part in (before, after))
-        stream = np.concatenate([first, _played(sign, length, random), last])
+        first, last = (played(part, int(random.integers(8, 18)), random) for part in (before, after))
         gaps = random.integers(options.transition[0], options.transition[1] + 1, 2)
-        stream = _with_transitions(stream, (len(first), len(first) + length), gaps)
-        return stream, len(first) + int(gaps[0]) - 1 + length // 2
-
-
-def _played(sign: Features, length: int, random: np.random.Generator) -> Features:
-    """A sign at another speed that is not quite even, its ends cut a little as in fluent signing."""
-    cut = random.uniform(0, 0.12, 2) * (len(sign) - 1)
-    even = np.linspace(0, 1, length)
-    warped = even + random.normal(0, 0.05) * np.sin(np.pi * even)
-    return at_positions(sign, cut[0] + warped * (len(sign) - 1 - cut.sum()))
-
-
-def _with_transitions(stream: Features, joints: tuple[int, int], gaps: NDArray[np.int64]) -> Features:
-    """Stretch the steps between neighbouring signs over some frames of smooth movement."""
-    places = [np.arange(joints[0] - 1), np.arange(joints[0], joints[1] - 1), np.arange(joints[1], len(stream))]
-    steps = [joint - 1 + _smooth(np.linspace(0, 1, int(gap) + 1)[:-1]) for joint, gap in zip(joints, gaps, strict=True)]
-    return at_positions(stream, np.concatenate([places[0], steps[0], places[1], steps[1], places[2]]))
-
-
-def _smooth(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Minimum jerk from 0 to 1."""
-    eased: NDArray[np.float64] = share**3 * (10 - 15 * share + 6 * share**2)
-    return eased
+        stream, segments = joined([first, played(sign, length, random), last], gaps.tolist())
+        return stream, sum(segments[1]) // 2

@@ -45,7 +45,7 @@ def elbow_of(shoulder: Array, wrist: Array, fingers: Array, arm: ArmBuild) -> Ar
     """Place the elbow of a right arm.
 
     Of all elbows that the bones allow, the one is taken that hangs low, a little outwards, and leaves the wrist
-    little bent. An elbow turns about the line from shoulder to wrist more slowly than a hand.
+    little bent; and as elbows move less than hands, the one that is nearest to where it would be for a slower hand.
 
     Args:
         shoulder: (T, 3).
@@ -56,17 +56,22 @@ def elbow_of(shoulder: Array, wrist: Array, fingers: Array, arm: ArmBuild) -> Ar
     Returns:
         (T, 3) elbows.
     """
-    way = wrist - shoulder
-    length = np.sqrt(_dot(way, way))
-    axis = way / length[..., None]
-    along = (arm.upper**2 - arm.fore**2 + length**2) / (2 * length)
-    aside = np.sqrt(np.maximum(arm.upper**2 - along**2, 1e-8))
-    straight = (wrist - arm.fore * fingers - shoulder) / arm.upper  # where a straight wrist would want the elbow
-    raised = np.clip(-way[..., 1:2] / (arm.upper + arm.fore), 0, 1)  # elbows go out as hands go up
+    slow = smoothed(wrist - shoulder, 12)
+    straight = (slow - arm.fore * smoothed(fingers, 12)) / arm.upper  # where a straight wrist would want the elbow
+    raised = np.clip(-slow[..., 1:2] / (arm.upper + arm.fore), 0, 1)  # elbows go out as hands go up
     out = _OUTWARDS + arm.elbow_out + 0.5 * raised
     hang = np.concatenate([-out, np.ones_like(out), np.full_like(out, _BACKWARDS)], axis=-1)
-    side = _across(smoothed(hang + 0.45 * straight, 8), axis)
-    return np.asarray(shoulder + along[..., None] * axis + aside[..., None] * side)
+    calm = _on_circle(slow, hang + 0.3 * straight, arm)
+    return np.asarray(shoulder + _on_circle(wrist - shoulder, calm, arm))
+
+
+def _on_circle(way: Array, towards: Array, arm: ArmBuild) -> Array:
+    """The elbow, from the shoulder, (T, 3) of a wrist at `way` (T, 3), turned towards a direction (T, 3)."""
+    length = np.sqrt(_dot(way, way))
+    axis = way / np.maximum(length, 1e-9)[..., None]
+    along = (arm.upper**2 - arm.fore**2 + length**2) / (2 * length)
+    aside = np.sqrt(np.maximum(arm.upper**2 - along**2, 1e-8))
+    return np.asarray(along[..., None] * axis + aside[..., None] * _across(towards, axis))
 
 
 def smoothed(track: Array, times: int) -> Array:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 Single = NDArray[np.float32]
-_SHORT, _LONG = 2.2, 15.0  # mean lengths of short and long misses, in frames at 25 fps
+_SHORT, _LONG = 2.1, 13.5  # mean lengths of short and long misses, in frames at 25 fps
 _EDGE = 0.02  # how far inside the image a hand's middle must be
 
 

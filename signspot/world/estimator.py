@@ -52,7 +52,7 @@ class NoiseOptions:
                 raise OptionsError(f"noise option {item.name} must be 0 or more; got {value}")
 
 
-GLOVED = NoiseOptions(drop_rate=0.0075, drop_rate_motion=0.036, drop_long=0.30, drop_overlap=0.05)
+GLOVED = NoiseOptions(drop_rate=0.006, drop_rate_motion=0.026, drop_long=0.27, drop_overlap=0.05)
 """For coloured gloves, which hide a hand from the estimator more often."""
 
 
@@ -100,6 +100,7 @@ def _observe_body(scene: _Scene, rng: np.random.Generator, noise: NoiseOptions) 
     count = len(exact)
     body = exact.copy()
     speed = scene.speed(exact)
+    speed = speed + 0.2 * speed[:, 15:17].max(axis=1, keepdims=True)  # one fast hand unsettles the whole body
     outside = _outside(exact)
     size = shiver_size(speed, noise.body_jitter, noise.body_jitter_motion * 0.3) * _LOOSE**0.5
     size = size * (1 + 6 * outside)

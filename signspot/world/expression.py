@@ -36,6 +36,13 @@ def draw_sway(count: int, fps: float, signer: Signer, rng: np.random.Generator) 
     return Sway(torso + stance[:3], head + stance[3:])
 
 
+def followed(sway: Sway, hand: Array) -> Sway:
+    """Let body and head follow the strong hand (T, 3) a little: they turn to it and lean with it."""
+    way = hand - np.median(hand, axis=0)
+    lean = np.stack([-0.05 * way[:, 1] + 0.06 * way[:, 2], -0.12 * way[:, 0], 0.05 * way[:, 0]], axis=-1)
+    return Sway(sway.torso + lean, sway.head + 1.5 * lean)
+
+
 def _mouth(count: int, fps: float, mouthed: Sequence[tuple[str, Segment]]) -> Array:
     """The lips (T, 4) that say words at their times."""
     keys, values = [-1.0], [REST]

@@ -11,12 +11,12 @@ from signspot.landmarks.landmarks import FACE_POINTS
 from signspot.timeline import Segment
 from signspot.world.body import assemble
 from signspot.world.coarticulation import assimilate, blur, blur_seconds, reduce_token
-from signspot.world.expression import draw_expression, draw_sway
-from signspot.world.gestures import ANGLES, POSITION, STATE, TURN, Gesture, Token, make_token, rest_state
+from signspot.world.expression import draw_expression, draw_sway, followed
+from signspot.world.gestures import ANGLES, MIRROR, POSITION, STATE, TURN, Gesture, Token, make_token, rest_state
 from signspot.world.knobs import Knobs
 from signspot.world.phonology import Sign
 from signspot.world.rotations import Array, frame, matrix, quaternion, slerp
-from signspot.world.signers import Signer
+from signspot.world.signers import Handedness, Signer
 from signspot.world.strokes import minimum_jerk, stroke_states
 from signspot.world.timing import Span, draw_speed, draw_stroke, way_seconds
 
@@ -129,7 +129,11 @@ def _finish(
     """Add face and sway and build the body."""
     count = len(strong)
     expression = draw_expression(count, fps, mouthed, signer, rng)
-    points = assemble(strong, weak, expression, draw_sway(count, fps, signer, rng), signer)
+    sway = draw_sway(count, fps, signer, rng)
+    sway = followed(
+        sway, strong[:, POSITION] if signer.handedness is Handedness.RIGHT else strong[:, POSITION] * MIRROR
+    )
+    points = assemble(strong, weak, expression, sway, signer)
     body, left, right, face = (
         part.astype(np.float32) for part in (points.body, points.left_hand, points.right_hand, points.face)
     )

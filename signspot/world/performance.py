@@ -22,6 +22,7 @@ from signspot.world.world import ExemplarPlan, VideoPlan, World
 
 _SENTENCE_SECONDS = 3.0  # about how long a sentence is signed
 _TURN = (4, 10)  # sentences between two rests: from, to (excluded)
+_TEST_THEMES = 0.5  # of the sentences in test videos are about a test word
 _BRIDGE = (4, 20)  # frames of rest between two turns: from, to (excluded)
 
 
@@ -109,7 +110,7 @@ def _sign(world: World, plan: VideoPlan) -> tuple[Motion, list[_Line]]:
     while frames < plan.seconds * FPS:
         left = (plan.seconds - frames / FPS) / _SENTENCE_SECONDS
         count = max(1, min(int(script.integers(*_TURN)), int(left)))
-        sentences = [world.writer.write(script) for _ in range(count)]
+        sentences = [world.writer.write(script, _theme(world, plan, script)) for _ in range(count)]
         rng = named_rng(world.options.seed, "motion", plan.id, len(motions))
         motion, made = _turn(world, plan.signer, sentences, script, rng)
         if motions:
@@ -120,6 +121,14 @@ def _sign(world: World, plan: VideoPlan) -> tuple[Motion, list[_Line]]:
         motions.append(motion)
         frames += len(motion)
     return _joined(motions), lines
+
+
+def _theme(world: World, plan: VideoPlan, script: np.random.Generator) -> str | None:
+    """In test videos, half of the sentences are about a word of the test vocabulary, so that all are tested."""
+    words = world.splits.words.test
+    if plan.split != "test" or not words or script.random() >= _TEST_THEMES:
+        return None
+    return words[int(script.integers(len(words)))]
 
 
 def _turn(

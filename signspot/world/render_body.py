@@ -120,7 +120,7 @@ def _draw_arm(canvas: Canvas, figure: Figure, side: int, appearance: Appearance,
     fore[1] = thick
     cut_upper, cut_fore = {"long": (1.0, 0.86), "elbow": (1.0, 0.12), "short": (0.62, 0.0)}[appearance.sleeves]
     middle = figure.body[list(SHOULDERS)].mean(0)
-    socket = shoulder + (middle - shoulder) * np.float32(0.08) + point(0, 0.035 * unit, 0.1 * unit)
+    socket = shoulder + (shoulder - middle) * np.float32(0.03) + point(0, 0.035 * unit, 0.1 * unit)
     _sleeved(canvas, socket, elbow, upper, cut_upper, paint)
     if np.isfinite(wrist).all():
         _sleeved(canvas, elbow, wrist, fore, cut_fore, paint)

@@ -28,8 +28,8 @@ def draw_hand(canvas: Canvas, hand: Floats, side: int, paint: Paint) -> None:
     """Draw one hand (21, 3)."""
     palm = palm_length(hand)
     normal = np.cross(hand[5] - hand[0], hand[17] - hand[0])
-    inner = (normal[2] > 0) == (side == LEFT)
-    material = paint.palm if inner else paint.skin
+    inner = float(normal[2]) / (float(np.linalg.norm(normal)) + 1e-6) * (1 if side == LEFT else -1)
+    material = paint.palms[round(np.clip(2 * inner, 0, 1) * (len(paint.palms) - 1))]
     _draw_palm(canvas, hand, normal, palm, material)
     for joints, radii in _FINGERS:
         _draw_finger(canvas, hand[list(joints)], np.array(radii, np.float32) * palm, material)
@@ -46,7 +46,7 @@ def _draw_palm(canvas: Canvas, hand: Floats, normal: Floats, palm: float, materi
     unit = normal / (length if normal[2] < 0 else -length)  # towards the camera: negative z
     if -unit[2] < _EDGE_ON:
         return
-    anchor = hand[[0, 5, 17]].mean(0) + unit * 0.115 * palm
+    anchor = hand[[0, 5, 17]].mean(0) + unit * 0.118 * palm
     slope = -unit[:2] / unit[2]
     plane = np.array([slope[0], slope[1], anchor[2] - slope @ anchor[:2]], np.float32)
     bright = float(canvas.shade(unit[0], unit[1], -unit[2]))

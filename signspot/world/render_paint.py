@@ -14,7 +14,7 @@ class Paint:
     """All materials and flat colours that a signer is drawn with."""
 
     skin: Material
-    palm: Material  # the inner side of the hand, lighter on dark skin
+    palms: tuple[Material, ...]  # from the back of the hand to its inner side, which is lighter on dark skin
     neck: Material  # skin in the shadow of the chin
     cloth: Material
     trousers: Material
@@ -46,7 +46,10 @@ def mix_paint(appearance: Appearance) -> Paint:
 
     return Paint(
         skin=make_material(skin, tint, warm=0.8),
-        palm=make_material(mix(skin, (236, 196, 172), 0.34 * _darkness(skin)), tint, warm=0.8),
+        palms=tuple(
+            make_material(mix(skin, (236, 196, 172), 0.34 * _darkness(skin) * share), tint, warm=0.8)
+            for share in np.linspace(0, 1, 5).tolist()
+        ),
         neck=make_material(mix(skin, (60, 24, 16), 0.06), tint, warm=0.8),
         cloth=make_material(appearance.clothes, tint, dark=0.3, gloss=0.0),
         trousers=make_material(mix(appearance.clothes, (24, 26, 32), 0.75), tint, gloss=0.0),

@@ -68,15 +68,17 @@ class SentenceWriter:
     """Writes sentences around the words of a vocabulary, common words more often (Zipf's law)."""
 
     def __init__(self, vocabulary: Sequence[EnglishWord]):
-        listed = {word.word for word in vocabulary}
+        self._words = {word.word: word for word in vocabulary}
         self._listed = WordFrequencies(vocabulary)
         self._themes = WordFrequencies(vocabulary, flattening=max(FLATTENING, len(vocabulary) / 4))
-        self._others = WordFrequencies([word for word in english_words() if word.word not in listed])
+        self._others = WordFrequencies([word for word in english_words() if word.word not in self._words])
 
-    def write(self, rng: np.random.Generator) -> Sentence:
-        """Write one sentence."""
+    def write(self, rng: np.random.Generator, theme: str | None = None) -> Sentence:
+        """Write one sentence, around the word `theme` if one is given."""
         draft = Draft(self._listed, self._others, rng)
-        if rng.random() < _LISTED_SHARE:
+        if theme is not None:
+            draft.wanted = self._words[theme]
+        elif rng.random() < _LISTED_SHARE:
             draft.wanted = self._themes.draw(rng)  # so that rare words are met, too
         return assemble(write_tokens(draft))
 

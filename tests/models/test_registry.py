@@ -18,7 +18,7 @@ def test_a_network_can_be_built_again_from_its_options(architecture):
 
 
 def test_an_unknown_architecture_names_the_known_ones():
-    with pytest.raises(OptionsError, match="no architecture 'resnet'. There are: i3d, landmark, s3d"):
+    with pytest.raises(OptionsError, match=r"no architecture 'resnet'\. There are: i3d, landmark, s3d"):
         build("resnet")
 
 

@@ -1,4 +1,3 @@
-import pytest
 import torch
 from torch import nn
 
@@ -39,7 +38,6 @@ def test_gating_adds_one_gate_a_branch_and_changes_the_output():
         assert not torch.allclose(plain(clips), gated(clips))
 
 
-@pytest.mark.parametrize("gating", [False, True])
-def test_gives_1024_features_at_full_size(gating):
+def test_gives_1024_features_at_full_size():
     with torch.inference_mode():
-        assert S3D(S3DOptions(gating=gating)).eval()(torch.rand(1, 3, 16, 224, 224)).shape == (1, 1024)
+        assert S3D(S3DOptions(gating=True)).eval()(torch.rand(1, 3, 16, 224, 224)).shape == (1, 1024)

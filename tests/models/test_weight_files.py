@@ -74,7 +74,7 @@ def test_a_malicious_pickle_is_refused_and_never_runs(tmp_path, bomb, write, wra
 @pytest.mark.parametrize("write", [write_zip, write_legacy])
 def test_a_pickled_network_is_refused(tmp_path, write):
     write(torch.nn.Linear(2, 2), tmp_path / "model.pt")
-    with pytest.raises(UnsafeFileError, match="asks to run torch.nn|asks to run __builtin__|Only plain weights"):
+    with pytest.raises(UnsafeFileError, match=r"torch\.nn\.modules\.linear\.Linear"):
         read_weights(tmp_path / "model.pt")
 
 

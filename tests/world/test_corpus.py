@@ -15,6 +15,7 @@ import pytest
 
 from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.video.reader import open_video
 from signspot.world.corpus import make_corpus
 from signspot.world.layout import open_corpus
 from signspot.world.mouthing import is_right
@@ -224,3 +225,16 @@ def test_an_empty_folder_is_no_corpus(tmp_path):
 def test_own_words_can_be_given(tmp_path):
     options = replace(OPTIONS, words=("hello", "ice cream", "Zürich"))
     assert list(make_corpus(options, tmp_path / "own").dictionary()) == ["hello", "ice cream", "zürich"]
+
+
+@pytest.mark.slow
+def test_a_rendered_corpus_has_videos_as_long_as_its_landmarks(tmp_path):
+    options = replace(OPTIONS, words=2, hours=0.0112, render=True, size=(96, 72), exemplars=2.0)
+    corpus = make_corpus(options, tmp_path / "filmed")
+    for video in corpus.videos.values():
+        with open_video(video.video) as opened:
+            assert opened.info.duration == pytest.approx(len(open_landmarks(video.landmarks)) / 25, abs=0.05)
+            assert (opened.info.width, opened.info.height) == (96, 72)
+    with_videos, with_landmarks = corpus.dictionary(video=True), corpus.dictionary()
+    assert [e.id for e in with_videos.exemplars] == [e.id for e in with_landmarks.exemplars]
+    assert {e.path.suffix for e in with_videos.exemplars} == {".mp4"}

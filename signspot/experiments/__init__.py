@@ -1,0 +1,1 @@
+"""Measurements: a table a file, each number printed by a named command."""

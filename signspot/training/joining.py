@@ -1,0 +1,55 @@
+"""Pseudo-continuous signing: isolated signs played fast, one after the other, with smooth movement between."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.landmarks.interpolate import at_positions
+from signspot.training.performances import Features
+
+
+def played(sign: Features, length: int, random: np.random.Generator, cut: float = 0.12) -> Features:
+    """A sign at another speed that is not quite even, up to a share `cut` of it lost at each end.
+
+    Args:
+        sign: (T, J, C) features.
+        length: frames it is to last.
+        random: this performance's chance.
+        cut: the largest share that is cut off at an end.
+    """
+    lost = random.uniform(0, cut, 2) * (len(sign) - 1)
+    even = np.linspace(0, 1, length)
+    warped = even + random.normal(0, 0.05) * np.sin(np.pi * even)
+    return at_positions(sign, lost[0] + warped * (len(sign) - 1 - lost.sum()))
+
+
+def joined(signs: Sequence[Features], gaps: Sequence[int]) -> tuple[Features, list[tuple[int, int]]]:
+    """Join signs into one stream.
+
+    Args:
+        signs: each (T, J, C) features.
+        gaps: frames of movement between each sign and the next, one fewer than there are signs.
+
+    Returns:
+        (T, J, C) the stream, and of each sign its first frame and the one after its last.
+    """
+    ends = np.cumsum([len(sign) for sign in signs])
+    places: list[NDArray[np.float64]] = []
+    segments: list[tuple[int, int]] = []
+    frame = 0
+    for index, end in enumerate(ends):
+        start = end - len(signs[index])
+        segments.append((frame, frame + len(signs[index])))
+        places.append(np.arange(start, end, dtype=np.float64))
+        frame += len(signs[index])
+        if index < len(gaps):
+            places.append(end - 1 + _smooth(np.arange(1, gaps[index] + 1) / (gaps[index] + 1)))
+            frame += gaps[index]
+    return at_positions(np.concatenate(signs), np.concatenate(places)), segments
+
+
+def _smooth(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Minimum jerk from 0 to 1."""
+    eased: NDArray[np.float64] = share**3 * (10 - 15 * share + 6 * share**2)
+    return eased

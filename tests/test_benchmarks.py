@@ -1,0 +1,88 @@
+"""Every benchmark runs, on tiny sizes, and gives rows that make sense; how fast anything is, no test says."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+GROUPS = ["The signing world", "Training", "Windows", "Search", "The road, speed", "The road, peak memory"]
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("benchmarks") / "page.md"
+
+
+@pytest.fixture(scope="module")
+def rows(target: Path) -> list[dict[str, Any]]:
+    done = run("-m", "benchmarks", "--quick", "--json", "--out", str(target))
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+def test_every_benchmark_gives_rows(rows: list[dict[str, Any]]) -> None:
+    assert list(dict.fromkeys(row["group"] for row in rows)) == GROUPS
+    stages = [row for row in rows if row["group"].startswith("The road")]
+    assert len(stages) == 2 * 5 + 1
+
+
+def test_every_row_names_what_was_compared(rows: list[dict[str, Any]]) -> None:
+    assert len({(row["group"], row["compared"]) for row in rows}) == len(rows)
+    for row in rows:
+        assert "against" in row["compared"]
+        assert math.isfinite(row["ratio"])
+        assert row["ratio"] > 0
+        assert any(character.isdigit() for character in row["numbers"])
+
+
+def test_limits_stand_where_they_are_asked_for(rows: list[dict[str, Any]]) -> None:
+    limits = [row["limit"] for row in rows]
+    assert limits.count("at least 8") == 2  # the dense pass
+    assert limits.count("at least 100") == 1  # generating landmarks
+    assert limits.count("at least 1") == 1  # rendering
+    assert limits.count("below 0.1") == 1  # encoder and search
+    assert sum(limit.startswith("grows by at most") for limit in limits) == 5 + 1
+
+
+def test_the_page_shows_every_row_and_no_place_of_this_machine(rows: list[dict[str, Any]], target: Path) -> None:
+    page = target.read_text(encoding="utf-8")
+    assert all(f"| {row['compared']} | {row['numbers']} |" in page for row in rows)
+    assert f"Cores: {os.cpu_count()} " in page
+    assert "torch" in page
+    assert str(ROOT) not in page
+    assert os.uname().nodename not in page
+
+
+def test_a_process_of_its_own_tells_its_own_memory() -> None:
+    """A measurement apart does not count what its parent holds."""
+    code = (
+        "from benchmarks.isolation import Job, peak_memory, run\n"
+        "ballast = bytearray(b'x' * 2**29)\n"
+        "done = run(Job('isolation:idle'), apart=True)\n"
+        "print(peak_memory(), done.peak)\n"
+    )
+    done = run("-c", code)
+    assert done.returncode == 0, done.stderr
+    parent, child = map(float, done.stdout.split())
+    assert parent > 512
+    assert 1 < child < 256
+
+
+def test_a_measurement_that_fails_says_why() -> None:
+    code = "from benchmarks.isolation import Job, run; run(Job('stages:decode', {'video': 'missing.mp4'}), apart=True)"
+    done = run("-c", code)
+    assert done.returncode != 0
+    assert "VideoError" in done.stderr
+    assert "missing.mp4" in done.stderr

@@ -1,0 +1,106 @@
+"""The training loop: it learns, it resumes to the same weights, it stops at nonsense."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.errors import CheckpointError, OptionsError, SignspotError
+from signspot.models.registry import build
+from signspot.training.config import Optimiser, Shares, SigningConfig, read_config
+from signspot.training.performances import MixedSource
+from signspot.training.recombination import Clips, RealWords, Recombinations
+from signspot.training.signing import contrast, open_source, train_signing
+from signspot.training.signing_batches import BatchOptions, SigningBatches
+
+SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
+
+
+@pytest.fixture
+def config(clips: Clips, monkeypatch: pytest.MonkeyPatch) -> SigningConfig:
+    source = MixedSource([Recombinations(clips), RealWords(clips)], [0.5, 0.5])
+    monkeypatch.setattr("signspot.training.signing.open_source", lambda _: source)
+    monkeypatch.setattr("signspot.training.signing.SAVE_EVERY", 3)
+    return SigningConfig(
+        batch=BatchOptions(signs=6, clips=2), optimiser=Optimiser(steps=6, warm_up=1, average=0.5), model=SMALL
+    )
+
+
+def test_a_batch_follows_from_seed_and_number(clips: Clips) -> None:
+    batches = SigningBatches(RealWords(clips), 9, 1, BatchOptions(signs=4, clips=2))
+    exemplars, continuous, beside = batches[5]
+    assert exemplars.shape == (4, 2, 2, 16, 69, 4)
+    assert continuous.shape == beside.shape == (4, 16, 69, 4)
+    assert all(torch.equal(a, b) for a, b in zip(batches[5], batches[5], strict=True))
+    assert not torch.equal(batches[5][1], batches[6][1])
+
+
+def test_contrast_falls_when_it_is_followed(clips: Clips) -> None:
+    torch.manual_seed(0)
+    module = build("landmark", **SMALL).train()
+    batch = SigningBatches(Recombinations(clips), 1, 1, BatchOptions(signs=6, clips=2))[0]
+    optimiser = torch.optim.AdamW(module.parameters(), 3e-3)
+    losses = []
+    for _ in range(25):
+        loss = contrast(module, batch, 0.2)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.7 * losses[0]
+
+
+def test_stopped_and_resumed_gives_the_same_weights(config: SigningConfig, tmp_path: Path) -> None:
+    whole = train_signing(config, tmp_path / "whole", workers=0)
+
+    def stop(done: int, total: int | None) -> None:
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_signing(config, tmp_path / "parts", stop, workers=0)
+    again = train_signing(config, tmp_path / "parts", workers=0)
+    assert again.hash == whole.hash
+    assert whole.card["config"]["optimiser"]["steps"] == 6
+    other = train_signing(replace(config, seed=2), tmp_path / "other", workers=0)
+    assert other.hash != whole.hash
+
+
+def test_a_damaged_state_is_named(config: SigningConfig, tmp_path: Path) -> None:
+    (tmp_path / "state.pt").write_bytes(b"nonsense")
+    with pytest.raises(CheckpointError, match=r"cannot go on from .*state\.pt"):
+        train_signing(config, tmp_path, workers=0)
+
+
+def test_a_loss_that_is_no_number_stops_and_keeps_the_batch(
+    config: SigningConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signspot.training.signing.contrast", lambda *_: torch.tensor(float("nan"), requires_grad=True))
+    with pytest.raises(SignspotError, match="the loss at step 0 is nan"):
+        train_signing(config, tmp_path, workers=0)
+    with np.load(tmp_path / "bad-batch-0.npz") as saved:
+        assert saved["continuous"].shape == (6, 16, 69, 4)
+
+
+def test_real_shares_need_real_data() -> None:
+    with pytest.raises(OptionsError, match="set lsa64"):
+        open_source(SigningConfig(shares=Shares(world=0)))
+    with pytest.raises(OptionsError, match="nothing to learn from"):
+        open_source(SigningConfig(shares=Shares(0, 0, 0, 0)))
+
+
+def test_a_configuration_is_read_and_its_mistakes_named(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('name = "mine"\n[optimiser]\nsteps = 7\n[batch]\ntransition = [1, 2]\n')
+    config = read_config(path)
+    assert (config.name, config.optimiser.steps, config.batch.transition) == ("mine", 7, (1, 2))
+    path.write_text("[optimiser]\nstep = 7\n")
+    with pytest.raises(OptionsError, match=r"unknown key 'step' in .*\[optimiser\]\. Did you mean 'steps'\?"):
+        read_config(path)
+    path.write_text("= 3")
+    with pytest.raises(OptionsError, match="is no TOML file"):
+        read_config(path)
+    with pytest.raises(OptionsError, match="cannot read the configuration"):
+        read_config(tmp_path / "none.toml")
