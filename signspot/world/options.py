@@ -8,7 +8,7 @@ from signspot.errors import OptionsError
 from signspot.world.knobs import Knobs
 from signspot.world.lexicon import LexiconOptions
 
-SHORTEST_VIDEO = 20.0  # seconds
+SHORTEST_VIDEO = 6.0  # seconds
 _VARIANT_SHARES = LexiconOptions().variant_shares
 
 

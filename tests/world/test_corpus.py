@@ -229,7 +229,7 @@ def test_own_words_can_be_given(tmp_path):
 
 @pytest.mark.slow
 def test_a_rendered_corpus_has_videos_as_long_as_its_landmarks(tmp_path):
-    options = replace(OPTIONS, words=2, hours=0.0112, render=True, size=(96, 72), exemplars=2.0)
+    options = replace(OPTIONS, words=1, hours=0.0034, render=True, size=(96, 72), variants=1, exemplars=1.0)
     corpus = make_corpus(options, tmp_path / "filmed")
     for video in corpus.videos.values():
         with open_video(video.video) as opened:

@@ -10,7 +10,7 @@ from signspot.world.options import CorpusOptions, options_as_json, options_from_
     [
         ({"words": 0}, "at least 1 word; got 0"),
         ({"words": ()}, "at least 1 word; got 0"),
-        ({"hours": -1.0}, "hours must be at least 0.0111"),
+        ({"hours": -1.0}, "hours must be at least 0.0033"),
         ({"hours": 0.001}, "got 0.001"),
         ({"hours": float("nan")}, "got nan"),
         ({"variants": 4, "most_exemplars": 3}, r"more variants \(4\) than exemplars \(3\)"),
@@ -19,7 +19,7 @@ from signspot.world.options import CorpusOptions, options_as_json, options_from_
         ({"exemplars": 11.0}, "and 10; got 11.0"),
         ({"train_signers": 0}, "train_signers must be at least 1"),
         ({"test_share": 1.0}, "test_share"),
-        ({"video_seconds": 5.0}, "video_seconds must be at least 20"),
+        ({"video_seconds": 5.0}, "video_seconds must be at least 6"),
         ({"size": (10, 10)}, "64 x 64"),
         ({"seed": -1}, "seed"),
         ({"synonym_share": 2.0}, "synonym_share"),
