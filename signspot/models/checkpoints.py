@@ -20,10 +20,13 @@ from signspot.models.registry import build
 from signspot.models.weight_files import read_header, read_weights
 
 DEFAULT = "landmark"
+# What the published embeddings of BSLDict call the encoder that made them. Its weights are not ours to ship, so its
+# content hash is not known here; any public I3D with an MLP answers to this name.
+PUBLIC_I3D_MLP = "public-i3d_mlp"
 
 _SHIPPED = Path(__file__).parent / "weights"
 _HEADER = "signspot"  # under which a copy of the card stands in the safetensors header
-_FOR_PEOPLE = ("licence", "data", "metrics", "command")
+_FOR_PEOPLE = ("licence", "data", "metrics", "command", "config")
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +149,9 @@ def _load_public(path: Path) -> Encoder:
     ours = {to_ours(name, prefix): value for name, value in state.items()}
     _fill(module, ours, path.name, lambda name: to_public(name, prefix))
     logger.info("%s: I3D with %s", path.name, "its MLP" if options.get("mlp", True) else "no MLP: 1024 features")
-    card = {"architecture": "i3d", "options": module.options, "source": path.name}
+    card: dict[str, Any] = {"architecture": "i3d", "options": module.options, "source": path.name}
+    if options.get("mlp", True):
+        card["public_name"] = PUBLIC_I3D_MLP
     return make_encoder(path.name.split(".")[0], module, card=card)
 
 

@@ -1,6 +1,6 @@
 """From a source to a track: decode once, embed every window, in bounded memory but for the track itself."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -19,14 +19,14 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
+from signspot.spotting.pixel_windows import PixelWindows, embed_windows, window_features
 from signspot.timeline import Grid, Segment, Track
-from signspot.video.clips import clips, squash_and_crop
+from signspot.video.clips import squash_and_crop
 from signspot.video.reader import Video, open_video
 
 FloatArray = NDArray[np.floating[Any]]
 Source = str | PathLike[str] | Landmarks
 
-_BATCH = 8  # RGB clips that pass through the trunk at once
 _CHUNK = 512  # feature frames that pass through the landmark trunk at once
 
 
@@ -115,34 +115,22 @@ def _embed_filmed(encoder: Encoder, video: Video, stride: int, report: Progress)
 
 
 def _embed_pixels(encoder: Encoder, video: Video, stride: int, report: Progress) -> tuple[FloatArray, int]:
-    """Pixels → clips → embeddings, a batch at a time."""
-    contract, counter = encoder.contract, _Counter()
+    """Pixels → windows → embeddings, a block at a time."""
+    contract = encoder.contract
     total = max(1, round(video.info.duration * contract.fps)) if video.info.duration else None
-    size = contract.image_size or 224
-    frames = counter.count(squash_and_crop(frame.image, size) for frame in video.resampled(contract.fps))
-    kept: list[FloatArray] = []
-    for batch in _batches(clip for _, clip in clips(frames, contract.frames, stride)):
-        kept.append(embed_clips(encoder, batch).astype(np.float16))
-        report(counter.seen, total)
-    if not kept:
-        raise EmptyVideoError(f"{video.info.path.name} holds no frame")
-    return np.concatenate(kept), counter.seen
+    windows = PixelWindows(encoder, stride)
+    for frame in video.resampled(contract.fps):
+        windows.push(squash_and_crop(frame.image, contract.image_size or 224))
+        report(windows.seen, total)
+    return windows.finish()
 
 
 def embed_frames(encoder: Encoder, images: Sequence[NDArray[np.uint8]], starts: Sequence[int]) -> FloatArray:
     """Embed the windows that begin at `starts` of upright RGB images → (len(starts), D) float16."""
     size, window = encoder.contract.image_size or 224, encoder.contract.frames
     frames = [squash_and_crop(image, size) for image in images]
-    indices = [np.minimum(np.arange(start, start + window), len(frames) - 1) for start in starts]
-    cut = (np.stack([frames[index] for index in clip], axis=1) for clip in indices)
-    return np.concatenate([embed_clips(encoder, batch).astype(np.float16) for batch in _batches(cut)])
-
-
-def embed_clips(encoder: Encoder, batch: FloatArray) -> NDArray[np.float32]:
-    """(N, …) clips as the encoder's module takes them → (N, D) unit-norm embeddings."""
-    with torch.inference_mode():
-        result: NDArray[np.float32] = encoder.module(torch.from_numpy(np.ascontiguousarray(batch))).numpy()
-    return result
+    frames += [frames[-1]] * max(0, max(starts) + window - len(frames))
+    return embed_windows(encoder, window_features(encoder), torch.from_numpy(np.stack(frames)), starts)
 
 
 def embed_averaged(encoder: Encoder, batch: FloatArray) -> NDArray[np.float32]:
@@ -219,27 +207,3 @@ class DenseWindows:
             self._kept.append(dense[first :: self._stride].astype(np.float16))
             self._last = dense[-1:].astype(np.float16)
         self._windows += len(dense)
-
-
-class _Counter:
-    """Counts what passes."""
-
-    def __init__(self) -> None:
-        self.seen = 0
-
-    def count(self, items: Iterable[Any]) -> Iterator[Any]:
-        for item in items:
-            self.seen += 1
-            yield item
-
-
-def _batches(items: Iterable[FloatArray]) -> Iterator[FloatArray]:
-    """(C, F, H, W) clips → (N, C, F, H, W) batches."""
-    batch: list[FloatArray] = []
-    for item in items:
-        batch.append(item)
-        if len(batch) == _BATCH:
-            yield np.stack(batch)
-            batch = []
-    if batch:
-        yield np.stack(batch)

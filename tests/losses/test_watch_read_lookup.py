@@ -251,8 +251,8 @@ def test_empty_bags_give_zero_and_a_zero_gradient() -> None:
 @pytest.mark.parametrize("temperature", [0.005, 0.01, 5.0])
 def test_no_temperature_makes_it_infinite(temperature: float) -> None:
     batch = random_batch(1)
-    single = Batch(batch.clips.float(), *(getattr(batch, f) for f in list(Batch.__dataclass_fields__)[1:3]),
-                   batch.exemplars.float(), *(getattr(batch, f) for f in list(Batch.__dataclass_fields__)[4:]))  # fmt: skip
+    fields = {name: getattr(batch, name) for name in Batch.__dataclass_fields__}
+    single = Batch(**{**fields, "clips": batch.clips.float(), "exemplars": batch.exemplars.float()})
     for bags in ("paper", "released"):
         assert math.isfinite(watch_read_lookup(single, temperature, bags).item())
 

@@ -1,5 +1,7 @@
 """Peaks: all of them above a threshold, near ones suppressed, spans around them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -73,7 +75,7 @@ def test_laws(curve: np.ndarray, threshold: float, gap: float) -> None:
         assert peak.score >= threshold
         assert peak.start <= peak.time <= peak.end
         assert peak.score == curve[peak.index]
-    for one, two in zip(found, found[1:], strict=False):
+    for one, two in pairwise(found):
         assert two.time - one.time >= gap
     if curve.max() >= threshold:
         assert max(p.score for p in found) == curve.max()
