@@ -21,7 +21,7 @@ from signspot.text.numbers import number_words
 from signspot.text.tokens import APOSTROPHES, SYMBOLS, fold, word_pattern
 from signspot.text.units import Atom, Reading
 
-_NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+_NUMBER = r"(?:\d{1,3}(?:,\d{3}){1,6}|\d+)(?:\.\d+)?"  # bounded, so that no text makes it try in vain for long
 _ALONE = r"(?![^\W_]|[.,:/]\d)"  # nothing goes on behind it
 _HALF = r"[AaPp](?:\.[Mm]\.?|[Mm](?![^\W_]))"
 _SCALE = r"(?:[kmKM]|mn|bn|tn|thousand|million|billion|trillion)(?![^\W_])"
@@ -35,7 +35,7 @@ ENGLISH_PATTERNS: dict[str, str] = {
     "money": rf"[{''.join(MONEY)}]\s?{_NUMBER}(?:\s?{_SCALE}|{_ALONE})",
     "clock": rf"(?:[01]?\d|2[0-3])(?::[0-5]\d(?:\s?{_HALF}|(?![^\W_]|:\d))|\.[0-5]\d\s?{_HALF}|\s?{_HALF})",
     "decade": rf"{_QUOTE}?(?:1\d|20)?\d0{_QUOTE}?s(?![^\W_])",
-    "ordinal": r"(?:\d{1,3}(?:,\d{3})+|\d{1,12})(?:st|nd|rd|th|ST|ND|RD|TH)(?![^\W_])",
+    "ordinal": r"(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,12})(?:st|nd|rd|th|ST|ND|RD|TH)(?![^\W_])",
     "percent": rf"{_NUMBER}\s?%",
     "measure": rf"{_NUMBER}(?:\s?°[CcFf]?|(?:{_MEASURE}))(?![^\W_])",
     "fraction": r"\d{0,6}[½⅓⅔¼¾]|\d{1,3}/\d{1,3}(?![^\W_]|/)",

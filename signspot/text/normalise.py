@@ -10,7 +10,7 @@ from signspot.text.numbers import number_words
 from signspot.text.tokens import HYPHENS, SYMBOLS, fold, tokens, word_pattern
 from signspot.text.units import Atom, Reading, Unit
 
-_GROUPED = r"\d{1,3}(?:[.'’\u00a0\u202f]\d{3})+(?:,\d+)?|\d+(?:,\d+)?"  # 1.234,5 as outside English
+_GROUPED = r"\d{1,3}(?:[.'’\u00a0\u202f]\d{3}){1,6}(?:,\d+)?|\d+(?:,\d+)?"  # 1.234,5 as outside English
 _BETWEEN_HYPHENS = re.compile(rf"(?<=[^\W_])[{HYPHENS}](?=[^\W_])")
 
 

@@ -49,7 +49,7 @@ def _marks() -> str:
 
 @cache
 def _token_pattern(*, apostrophes: bool) -> re.Pattern[str]:
-    number = r"\d+(?:[.,:]\d+)+(?![^\W_])"
+    number = r"\d+(?:[.,:]\d+){1,6}(?![^\W_])"
     return re.compile(rf"{number}|{word_pattern(apostrophes=apostrophes)}|[{re.escape(SYMBOLS)}]")
 
 
