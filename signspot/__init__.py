@@ -14,6 +14,8 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from signspot.version import VERSION
+
 if TYPE_CHECKING:
     from signspot.dictionary.dictionary import Dictionary
     from signspot.dictionary.opening import open_dictionary
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from signspot.spotting.tracks import read_track, write_track
     from signspot.timeline import Grid, Segment, Track
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # the library speaks only where somebody listens
 

@@ -7,9 +7,9 @@ from typing import Any
 
 os.environ["COLUMNS"] = "100"  # the help wraps at the terminal's width
 
-import typer.main  # noqa: E402
+import typer.main
 
-from signspot.cli.main import app  # noqa: E402
+from signspot.cli.main import app
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
 

@@ -7,9 +7,9 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from signspot import __version__
-from signspot.cli import convert, demo, dictionary, embed, landmarks, models, spot, world
+from signspot.cli import convert, demo, dictionary, embed, evaluate, landmarks, models, spot, train, world
 from signspot.errors import SignspotError
+from signspot.version import VERSION
 
 _INTERRUPTED = 130
 
@@ -28,12 +28,14 @@ app.add_typer(dictionary.app, name="dictionary")
 app.command("convert")(convert.convert)
 app.command("models")(models.models)
 app.add_typer(world.app, name="world")
+app.command("train")(train.train)
+app.add_typer(evaluate.app, name="evaluate")
 app.command("demo")(demo.demo)
 
 
 def _show_version(value: bool) -> None:  # typer calls it with the flag's value
     if value:
-        typer.echo(f"signspot {__version__}")
+        typer.echo(f"signspot {VERSION}")
         raise typer.Exit
 
 

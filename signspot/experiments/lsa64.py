@@ -3,7 +3,7 @@
 Train signers 1-7, validate 8, test 9; words 1-48 are seen in training, 49-56 are not. All 56 are always candidates.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
@@ -18,20 +18,24 @@ from signspot.metrics.localisation import LocalisationAccuracy
 from signspot.metrics.matching import TrueSign
 from signspot.metrics.retrieval import OneShotRetrieval
 from signspot.models.encoder import Encoder
-from signspot.records import Exemplar
+from signspot.records import Exemplar, Spotting
 from signspot.spotting.embed import DenseWindows, embed_averaged
 from signspot.spotting.exemplar_clips import clip_positions
 from signspot.spotting.exemplars import Gallery
 from signspot.spotting.options import SpotOptions
+from signspot.spotting.peaks import find_peaks
 from signspot.spotting.refine import Windows
-from signspot.spotting.spotter import Spotter, best_scores
+from signspot.spotting.spotter import best_scores
 from signspot.timeline import Grid, Segment, Track
 from signspot.training.joining import joined, played
 from signspot.training.lsa64 import SEEN_WORDS, UNSEEN_WORDS, read_lsa64
 from signspot.training.performances import Features
-from signspot.world.baseline import centre_of, cosine, describe, time_normalised, warping_distance
+from signspot.world.baseline import centre_of, cosine, describe, time_normalised, warping_distance, windows_normalised
 
 FPS = 25.0
+Curve = tuple[NDArray[np.float64], NDArray[np.float32]]  # times and scores
+Streams = list[tuple[str, Features, list[TrueSign]]]
+
 STREAM_SIGNS = 28  # signs in a pseudo-continuous stream
 SPEED = (1.5, 2.5)  # times faster than the isolated sign
 GAPS = (2, 6)  # frames between two signs
@@ -62,8 +66,9 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class StreamSpotting:
-    """Spotting in pseudo-continuous streams, on one group of words."""
+    """Spotting in pseudo-continuous streams, on one group of words; nan where a method has no threshold."""
 
+    method: str
     words: str
     mean_average_precision: float
     localisation: float  # share of signs whose word, known to be there, peaks inside the sign
@@ -147,7 +152,7 @@ def _retrieval(
     )
 
 
-def make_streams(signs: Sequence[Sign], seed: int = 0) -> list[tuple[str, Features, list[TrueSign]]]:
+def make_streams(signs: Sequence[Sign], seed: int = 0) -> Streams:
     """Join one signer's signs, each played fast, into streams with exact truth."""
     random = np.random.default_rng([seed, len(signs)])
     order = random.permutation(len(signs))
@@ -169,35 +174,77 @@ def make_streams(signs: Sequence[Sign], seed: int = 0) -> list[tuple[str, Featur
 def spot_streams(
     encoder: Encoder, signs: Sequence[Sign], tested: int, lender: int, seed: int = 0
 ) -> Iterator[StreamSpotting]:
-    """Spot all words, one exemplar each by signer `lender`, in streams of signer `tested`."""
+    """Spot all words, one exemplar each by signer `lender`, in streams of signer `tested`: encoder, then warping."""
     shown = [sign for sign in signs if sign.signer == lender and sign.repetition == 1]
+    streams = make_streams([sign for sign in signs if sign.signer == tested], seed)
+    if not shown or not streams:
+        raise OptionsError(f"spotting needs signs of signers {tested} and {lender}")
     exemplars = tuple(Exemplar(str(sign.word), str(sign.word)) for sign in shown)
     gallery = Gallery(exemplars, np.stack([embed_sign(encoder, sign.features) for sign in shown]))
-    streams = make_streams([sign for sign in signs if sign.signer == tested], seed)
-    spotter, options = Spotter(encoder), SpotOptions(threshold=LOWEST, mirror=False)
+    threshold = encoder.contract.threshold
+
+    def by_encoder(name: str, stream: Features) -> dict[str, Curve]:
+        windows = Windows.of(_track(encoder, name, stream))
+        return {word: (windows.times, scores) for word, scores, _ in best_scores(windows, gallery)}
+
+    def by_warping(name: str, stream: Features) -> dict[str, Curve]:
+        return _warped_curves(stream, shown)
+
+    yield from _spot(encoder.name, by_encoder, streams, threshold, LOWEST)
+    yield from _spot("warping", by_warping, streams, float("nan"), -np.inf)
+
+
+def _spot(
+    method: str,
+    curves_of: Callable[[str, Features], dict[str, Curve]],
+    streams: Streams,
+    threshold: float,
+    lowest: float,
+) -> Iterator[StreamSpotting]:
+    """Find peaks in every word's curve over every stream, and measure them by group of words."""
     groups = {"seen": {str(w) for w in SEEN_WORDS}, "unseen": {str(w) for w in UNSEEN_WORDS}}
     detections = {group: Detection() for group in groups}
     accuracies = {group: LocalisationAccuracy() for group in groups}
     for name, stream, truth in streams:
-        track = _track(encoder, name, stream)
-        found = spotter.spot(track, gallery, options)
-        curves = {word: scores for word, scores, _ in best_scores(Windows.of(track), gallery)}
+        curves = curves_of(name, stream)
+        found = [
+            Spotting(word, name, peak.time, peak.start, peak.end, peak.score)
+            for word, (times, scores) in curves.items()
+            for peak in find_peaks(times, scores, threshold=lowest, gap=SpotOptions().gap, longest=1.28)
+        ]
         for group, words in groups.items():
             own = [t for t in truth if t.word in words]
             detections[group].add(name, len(stream) / FPS, [s for s in found if s.word in words], own)
             for true in (t for t in own if sum(t.word == other.word for other in own) == 1):
-                accuracies[group].add_curve(true.word, track.grid.times, curves[true.word], true.segment)
+                accuracies[group].add_curve(true.word, *curves[true.word], true.segment)
     for group, words in groups.items():
-        point = detections[group].curve().at(encoder.contract.threshold)
+        point = detections[group].curve().at(threshold) if threshold == threshold else None
         yield StreamSpotting(
+            method,
             group,
             detections[group].value().mean_average_precision,
             accuracies[group].value().per_group,
-            point.precision,
-            point.recall,
-            point.false_alarms_per_hour / len(words),
+            point.precision if point else float("nan"),
+            point.recall if point else float("nan"),
+            point.false_alarms_per_hour / len(words) if point else float("nan"),
             sum(t.word in words for _, _, truth in streams for t in truth),
         )
+
+
+def _warped_curves(stream: Features, shown: Sequence[Sign]) -> dict[str, Curve]:
+    """For each word, minus the warping distance of its exemplar to the window that ends up nearest, over time.
+
+    Windows have the length of the exemplar played at the mean speed of the streams, at a stride of two frames.
+    """
+    rows = describe(stream)
+    curves: dict[str, Curve] = {}
+    for sign in shown:
+        width = min(len(rows), max(6, round(len(sign.features) / np.mean(SPEED))))
+        starts = np.arange(0, len(rows) - width + 1, 2)
+        windows = windows_normalised(rows, starts, width)
+        exemplar = time_normalised(describe(sign.features))[None]
+        curves[str(sign.word)] = ((starts + width / 2).astype(np.float64) / FPS, -warping_distance(windows, exemplar)[:, 0])
+    return curves
 
 
 def _track(encoder: Encoder, name: str, stream: Features) -> Track:

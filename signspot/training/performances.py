@@ -28,17 +28,15 @@ class PerformanceSource(Protocol):
 
 
 class MixedSource:
-    """Draws from several sources in fixed shares."""
+    """Draws every batch from one of several sources, in fixed shares.
+
+    A batch is never mixed: signs of different sources are too easily told apart by their style, and such negatives
+    teach nothing about signs.
+    """
 
     def __init__(self, sources: Sequence[PerformanceSource], shares: Sequence[float]):
         self.sources, self.shares = list(sources), np.asarray(shares, float) / np.sum(shares)
 
     def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
-        """As `PerformanceSource.draw`; how many come from which source is random."""
-        counts = random.multinomial(signs, self.shares)
-        return [
-            sign
-            for source, count in zip(self.sources, counts, strict=True)
-            if count
-            for sign in source.draw(random, int(count), times)
-        ]
+        """As `PerformanceSource.draw`; which source is random."""
+        return self.sources[int(random.choice(len(self.sources), p=self.shares))].draw(random, signs, times)

@@ -71,19 +71,20 @@ class Recombinations:
 
 
 class RealWords:
-    """Draws the real words as they are, mirrored half of the time."""
+    """Draws the real words as they are, and their mirror images, which are signs of their own."""
 
     def __init__(self, clips: Clips):
         self.clips = clips
         self.words = sorted(set.intersection(*(set(words) for words in clips.values())))
 
     def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
-        """As `PerformanceSource.draw`; different words as long as there are enough."""
+        """As `PerformanceSource.draw`; no sign comes twice, so there may be fewer than asked for."""
+        every = [(word, mirror) for word in self.words for mirror in (False, True)]
         drawn = []
-        for word in np.resize(random.permutation(self.words), signs):
+        for index in random.permutation(len(every))[:signs]:
+            word, mirror = every[index]
             signers = np.resize(random.permutation(sorted(self.clips)), times)
-            mirror = random.random() < 0.5
-            taken = [(int(s), _pick(self.clips[int(s)][int(word)], random)) for s in signers]
+            taken = [(int(s), _pick(self.clips[int(s)][word], random)) for s in signers]
             drawn.append([Performance(s, mirror_features(clip) if mirror else clip) for s, clip in taken])
         return drawn
 

@@ -63,6 +63,7 @@ class SemiSynthetic:
         wrists = [clip[:, WRISTS[1]] for words in clips.values() for reps in words.values() for clip in reps]
         stacked = np.concatenate(wrists)
         self.places = stacked[stacked[:, 3] > _SEEN, :2]
+        self.bodies = {signer: _one_handed(words) for signer, words in clips.items()}
 
     def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
         """As `PerformanceSource.draw`."""
@@ -88,9 +89,8 @@ class SemiSynthetic:
         )
 
     def _perform(self, sign: Invention, signer: int, random: np.random.Generator) -> Features:
-        words = self.clips[signer]
-        base = words[int(random.choice(sorted(words)))]
-        clip = base[int(random.integers(len(base)))]
+        bodies = self.bodies[signer]
+        clip = bodies[int(random.integers(len(bodies)))]
         length = int(np.clip(random.normal(34, 8) * (1 + 0.25 * (sign.times - 1)), 16, 80))
         made = at_positions(clip, np.linspace(0, len(clip) - 1, length))
         path = self._path(sign, length, random)
@@ -181,6 +181,12 @@ def _hand_frames(clips: Clips) -> tuple[Features, NDArray[np.int64]]:
                 frames.append(seen)
                 signers.append(np.full(len(seen), signer))
     return np.concatenate(frames), np.concatenate(signers)
+
+
+def _one_handed(words: dict[int, list[Features]]) -> list[Features]:
+    """Clips in which the left hand is hardly seen: it rests; all clips where there is none such."""
+    clips = [clip for repetitions in words.values() for clip in repetitions]
+    return [clip for clip in clips if clip[:, LEFT_HAND.start, 3].mean() < 0.25] or clips
 
 
 def _mirrored(shape: Features) -> Features:

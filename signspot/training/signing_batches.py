@@ -51,8 +51,9 @@ class SigningBatches(Dataset[tuple[Tensor, Tensor, Tensor]]):
     def __getitem__(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
         """Make batch number `step`."""
         random = np.random.default_rng([self.seed, step])
-        options, k = self.options, self.options.signs
-        drawn = self.source.draw(random, k, 3)
+        options = self.options
+        drawn = self.source.draw(random, options.signs, 3)
+        k = len(drawn)
         exemplars = np.stack([[self._exemplar(sign[i].features, random) for i in (0, 1)] for sign in drawn])
         flat = exemplars.reshape(2 * k, options.clips * options.window, *exemplars.shape[-2:])
         exemplars = augment(flat, random, self.augmentation).reshape(exemplars.shape)

@@ -19,6 +19,7 @@ from signspot.files import explain_write_failure
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
+from signspot.version import VERSION as SIGNSPOT_VERSION
 from signspot.world.layout import FORMAT, VERSION, Corpus, CorpusVideo, Layout, open_corpus, video_as_json, write_json
 from signspot.world.options import CorpusOptions, options_as_json
 from signspot.world.performance import Footage, perform_exemplar, perform_video
@@ -74,8 +75,6 @@ def make_corpus(options: CorpusOptions, folder: str | Path, progress: Progress =
 
 def describe(world: World, folder: Path) -> dict[str, Any]:
     """What stands in `corpus.json`: all that the corpus follows from."""
-    from signspot import __version__
-
     layout = Layout(folder)
     videos = [
         CorpusVideo(
@@ -91,7 +90,7 @@ def describe(world: World, folder: Path) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "made_by": {"signspot": __version__, "world": WORLD_VERSION, "numpy": np.__version__},
+        "made_by": {"signspot": SIGNSPOT_VERSION, "world": WORLD_VERSION, "numpy": np.__version__},
         "licence": _LICENCE,
         "options": options_as_json(world.options),
         "videos": [video_as_json(video, folder) for video in videos],

@@ -202,6 +202,8 @@ def draw_detail(rng: np.random.Generator, sign: Sign) -> Detail:
         lean=(float(lean[0]), float(lean[1]), float(lean[2])),
         shift=(float(shift[0]), float(shift[1]), float(shift[2])),
         tilt=(float(tilt[0]), float(tilt[1]), float(tilt[2])),
+        flex=tuple(rng.normal(0, 0.13, 5).tolist()),
+        fan=float(rng.normal(0, 0.06)),
         bulge=float(rng.uniform(0.25, 0.6)),
         gap=float(rng.uniform(0.035, 0.13)),
         weight=float(np.exp(rng.normal(0, 0.12))),

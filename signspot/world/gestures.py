@@ -13,7 +13,18 @@ from signspot.world.drawing import place_outward
 from signspot.world.fingerspelling import LETTERS
 from signspot.world.hands import HandBuild, hand_joints
 from signspot.world.handshapes import joint_angles
-from signspot.world.phonology import VECTORS, Contact, Direction, Hands, Local, Orientation, Path, PathKind, Sign
+from signspot.world.phonology import (
+    VECTORS,
+    Contact,
+    Detail,
+    Direction,
+    Hands,
+    Local,
+    Orientation,
+    Path,
+    PathKind,
+    Sign,
+)
 from signspot.world.phonology import Symmetry as Sym
 from signspot.world.places import PLACES, Place, Region
 from signspot.world.rotations import Array, about, frame, normalised, product, quaternion, rotate
@@ -132,6 +143,14 @@ def _letters(sign: Sign) -> tuple[Array, Array]:
     return np.stack([joint_angles(s) for s, _ in rows]), quaternion(np.stack([turned(o) for _, o in rows]))
 
 
+def _own_shape(detail: Detail) -> Array:
+    """What a sign adds to the angles (20,) of its handshapes."""
+    thumb, *fingers = detail.flex
+    fan = detail.fan * np.array([1.0, 0.2, -0.6, -1.2])
+    rows = [[side, 0.7 * bend, 0.7 * bend, 0.3 * bend] for side, bend in zip(fan, fingers, strict=True)]
+    return np.concatenate([[-thumb, 0.5 * thumb, 0.5 * thumb, 0.5 * thumb], *rows])
+
+
 def _gesture(sign: Sign, place: Array, away: Array, signer: Signer, off: Deviation) -> Gesture:
     detail = sign.detail
     if sign.letters:
@@ -142,7 +161,7 @@ def _gesture(sign: Sign, place: Array, away: Array, signer: Signer, off: Deviati
     tilt = np.array(detail.tilt) + off.turn
     size = float(np.linalg.norm(tilt)) + 1e-9
     turns = product(about(tilt / size, size), turns)
-    shapes = _bend_limits(shapes + off.shape)
+    shapes = _bend_limits(shapes + _own_shape(detail) + off.shape)
     heading, aside = _heading(sign, away)
     return Gesture(
         place=place + np.array(detail.shift) + off.place,

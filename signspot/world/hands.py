@@ -11,10 +11,10 @@ WRIST, PALM_JOINTS, TIPS = 0, (0, 5, 17), (4, 8, 12, 16, 20)
 
 # A right hand of 19 cm from wrist to middle fingertip, in metres: x to the thumb side, y to the fingertips,
 # z out of the palm.
-_KNUCKLES = np.array([[0.027, 0.094, 0.003], [0.005, 0.096, -0.002], [-0.016, 0.090, -0.001], [-0.035, 0.080, 0.004]])
+_KNUCKLES = np.array([[0.025, 0.094, 0.003], [0.005, 0.096, -0.002], [-0.016, 0.088, -0.001], [-0.035, 0.076, 0.004]])
 _BONES = np.array([[0.041, 0.024, 0.019], [0.045, 0.028, 0.020], [0.042, 0.027, 0.020], [0.033, 0.019, 0.017]])
-_THUMB_ROOT = np.array([0.020, 0.022, 0.010])
-_THUMB_BONES = np.array([0.043, 0.033, 0.027])
+_THUMB_ROOT = np.array([0.021, 0.025, 0.010])
+_THUMB_BONES = np.array([0.044, 0.034, 0.028])
 
 
 @dataclass(frozen=True, slots=True)

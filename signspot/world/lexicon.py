@@ -10,7 +10,7 @@ from signspot.world.comfort import ease
 from signspot.world.drawing import draw_detail, draw_path, draw_sign, pick
 from signspot.world.fingerspelling import spellable
 from signspot.world.handshapes import HANDSHAPES
-from signspot.world.phonology import VECTORS, Direction, Local, Orientation, Sign
+from signspot.world.phonology import VECTORS, Detail, Direction, Local, Orientation, Sign
 from signspot.world.places import PLACES
 from signspot.world.seeds import named_rng
 
@@ -152,7 +152,7 @@ def _roles(options: LexiconOptions, words: Sequence[str]) -> dict[str, str]:
     spelled = [w for w in order if spellable(w)][: round(options.fingerspelled_share * len(words))]
     rest = [w for w in order if w not in set(spelled)]
     synonyms = min(round(options.synonym_share * len(words)), len(rest) // 2)
-    pairs = min(round(options.minimal_pair_share * len(words) / 2), (len(rest) - synonyms) // 2)
+    pairs = min(round(options.minimal_pair_share * len(words) / 2), (len(rest) - 2 * synonyms) // 2)
     roles = dict.fromkeys(spelled, "fingerspelled")
     roles |= dict.fromkeys(rest[:synonyms], "synonym")
     return roles | dict.fromkeys(rest[synonyms : synonyms + pairs], "pair")
@@ -161,7 +161,8 @@ def _roles(options: LexiconOptions, words: Sequence[str]) -> dict[str, str]:
 def _spelled_sign(word: str, seed: int) -> Sign:
     """Fingerspelling, at the strong side's shoulder height."""
     sign = Sign(place="high space", letters=spellable(word))
-    return replace(sign, detail=draw_detail(named_rng(seed, "spelled", word), sign))
+    detail = draw_detail(named_rng(seed, "spelled", word), sign)
+    return replace(sign, detail=replace(detail, flex=Detail().flex, fan=0.0))  # letters are letters
 
 
 def make_lexicon(options: LexiconOptions) -> Lexicon:

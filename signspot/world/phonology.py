@@ -125,6 +125,8 @@ class Detail:
     lean: tuple[float, float, float] = (0.0, 0.0, 0.0)  # turns the path away from its named direction
     shift: tuple[float, float, float] = (0.0, 0.0, 0.0)  # moves the place
     tilt: tuple[float, float, float] = (0.0, 0.0, 0.0)  # turns the hand away from its named orientation
+    flex: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0, 0.0)  # bends thumb and fingers more than the handshape says
+    fan: float = 0.0  # spreads the fingers more
     bulge: float = 0.4  # depth of an arc, or of the teeth of a zigzag, as a share of the size
     gap: float = 0.07  # half the distance of two equal hands
     weight: float = 1.0  # how slow and held the sign is

@@ -57,7 +57,7 @@ def render(
     Args:
         landmarks: exact, image-normalised, with depth. Parts that are NaN are not drawn.
         appearance: what the signer looks like.
-        size: width and height of the pictures.
+        size: width and height of the pictures, in the proportion of the landmarks' image.
         blur: for how much of the time between two frames the shutter is open, 0 to 1. More makes moving hands
             fainter, and an estimator drops them, as it does on real footage.
         rng: for the noise of the camera; from the appearance's seed if not given.
@@ -99,6 +99,9 @@ def render_video(
 def _check(landmarks: Landmarks, size: tuple[int, int], blur: float) -> None:
     if min(size) < 64 or max(size) > 4096:
         raise OptionsError(f"a rendered video is 64 to 4096 pixels wide and high; got {size[0]} x {size[1]}")
+    if landmarks.size and abs(landmarks.aspect * size[1] / size[0] - 1) > 0.03:
+        seen = f"{landmarks.size[0]} x {landmarks.size[1]}"
+        raise OptionsError(f"landmarks of a {seen} image cannot fill {size[0]} x {size[1]}: keep width to height")
     if not 0 <= blur <= 1:
         raise OptionsError(f"blur is the share of time that the shutter is open, 0 to 1; got {blur}")
     if len(landmarks) == 0:

@@ -73,6 +73,20 @@ def test_given_words_keep_their_order_and_unknown_ones_are_refused():
         lexicon["aple"]
 
 
+@pytest.mark.parametrize(
+    "shares", [(0.0, 1.0, 0.0), (0.4, 0.5, 0.1), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)]
+)
+def test_extreme_shares_still_give_a_lexicon(shares):
+    pairs, synonyms, spelled = shares
+    options = LexiconOptions(
+        words=21, seed=2, minimal_pair_share=pairs, synonym_share=synonyms, fingerspelled_share=spelled
+    )
+    lexicon = make_lexicon(options)
+    assert len(lexicon) == 21
+    assert sum(e.fingerspelled for e in lexicon.values()) == round(21 * spelled)
+    assert all(e.variants for e in lexicon.values())
+
+
 def test_a_sign_is_readable():
     assert str(Sign(letters="tea")) == "fingerspelled t-e-a"
     text = str(Sign(shape="5", end_shape="S", place="chin", path=Path(PathKind.ARC), repetition=2))

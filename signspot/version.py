@@ -1,0 +1,3 @@
+"""Which signspot this is."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,82 @@
+"""Measuring on LSA64: checked on invented signs whose answer is known."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.errors import FormatError, OptionsError
+from signspot.experiments.lsa64 import Sign, make_streams, one_shot, spot_streams
+from signspot.landmarks.features import CHANNELS, JOINTS
+from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.registry import build
+from signspot.training.lsa64 import read_lsa64
+
+
+def sign(word: int, signer: int, repetition: int) -> Sign:
+    """A word is a path of both hands; signers differ a little."""
+    own, noise = np.random.default_rng(word), np.random.default_rng([word, signer, repetition])
+    frames = 24
+    made = np.zeros((frames, JOINTS, CHANNELS), np.float32)
+    made[..., 3] = 1
+    points = own.normal(0, 0.5, (3, 49, 3)) + noise.normal(0, 0.01, (3, 49, 3))
+    share = np.linspace(0, 2, frames)
+    for frame, place in enumerate(share):
+        low = min(int(place), 1)
+        made[frame, :49, :3] = points[low] + (points[low + 1] - points[low]) * (place - low)
+    return Sign(word, signer, repetition, made)
+
+
+@pytest.fixture(scope="module")
+def signs() -> list[Sign]:
+    return [sign(word, signer, rep) for word in range(1, 57) for signer in (8, 9) for rep in (1, 2)]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    torch.manual_seed(0)
+    return make_encoder("small", build("landmark", width=32, hand_width=16, part_width=8, last_width=32))
+
+
+def test_easy_signs_are_retrieved_by_everything(encoder: Encoder, signs: list[Sign]) -> None:
+    rows = list(one_shot(encoder, signs, [9]))
+    assert [(row.method, row.words) for row in rows] == [
+        (method, words) for method in ("small", "cosine", "warping") for words in ("seen", "unseen")
+    ]
+    assert [row.queries for row in rows[:2]] == [96, 16]
+    for row in rows[2:]:
+        assert row.recall_1.value > 0.95
+    with pytest.raises(OptionsError, match="at least one other"):
+        list(one_shot(encoder, signs, [8, 9]))
+
+
+def test_streams_hold_every_sign_once_where_the_truth_says(signs: list[Sign]) -> None:
+    own = [each for each in signs if each.signer == 9]
+    streams = make_streams(own)
+    assert sum(len(truth) for _, _, truth in streams) == len(own)
+    for name, stream, truth in streams:
+        assert np.isfinite(stream).all()
+        for one, two in pairwise(truth):
+            assert one.segment.end <= two.segment.start
+        assert truth[-1].segment.end <= len(stream) / 25 + 1e-9
+        assert all(each.video == name for each in truth)
+
+
+def test_spotting_is_measured_for_encoder_and_warping(encoder: Encoder, signs: list[Sign]) -> None:
+    rows = list(spot_streams(encoder, signs, 9, 8))
+    assert [(row.method, row.words) for row in rows] == [
+        ("small", "seen"), ("small", "unseen"), ("warping", "seen"), ("warping", "unseen"),
+    ]  # fmt: skip
+    assert all(0 <= row.mean_average_precision <= 1 for row in rows)
+    assert rows[2].mean_average_precision > 0.8
+    assert rows[2].localisation > 0.8
+    assert np.isnan(rows[2].precision)
+    with pytest.raises(OptionsError, match="signers 9 and 7"):
+        list(spot_streams(encoder, signs, 9, 7))
+
+
+def test_a_folder_without_the_data_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"no signer_NN\.npz files"):
+        read_lsa64(tmp_path)

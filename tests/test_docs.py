@@ -1,0 +1,191 @@
+"""The documentation holds: links lead somewhere, commands and names exist, code compiles, nothing is left out."""
+
+import ast
+import inspect
+import re
+import shlex
+from dataclasses import fields
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+import signspot
+import signspot.errors
+from signspot.cli.main import app
+from signspot.export.formats import FORMATS
+from signspot.spotting.options import SpotOptions
+
+ROOT = Path(signspot.__file__).parent.parent
+DOCS = ROOT / "docs"
+GENERATED = DOCS / "reference" / "cli.md"
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"])
+WRITTEN = [page for page in PAGES if page != GENERATED]
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
+_INLINE = re.compile(r"`(signspot [^`]+)`")
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    return [code for language, code in _FENCE.findall(page.read_text(encoding="utf-8")) if language in languages]
+
+
+def prose(page: Path) -> str:
+    return _FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as code forges make them."""
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in _HEADING.findall(prose(page)))
+    return {heading.strip().replace(" ", "-") for heading in plain}
+
+
+def commands(page: Path) -> list[list[str]]:
+    """What the page tells people to type, word by word: whole commands, and those named in a sentence."""
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+    typed = [line.partition("  #")[0].strip() for line in lines if line.startswith("signspot ")]
+    return [shlex.split(line) for line in [*typed, *_INLINE.findall(prose(page))]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+class TestEveryPage:
+    def test_links_lead_somewhere(self, page: Path) -> None:
+        for target in _LINK.findall(prose(page)):
+            if re.match(r"[a-z]+://|mailto:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            linked = (page.parent / path).resolve() if path else page
+            assert linked.is_relative_to(ROOT), f"{target} leads out of the project"
+            assert linked.exists(), f"{target} is not there"
+            if anchor:
+                assert anchor in anchors(linked), f"{target}: no such heading; there are {sorted(anchors(linked))}"
+
+    def test_commands_exist(self, page: Path) -> None:
+        for words in commands(page):
+            check_command(words)
+
+    def test_python_compiles(self, page: Path) -> None:
+        for code in blocks(page, "python"):
+            compile(code, name_of(page), "exec")
+
+    def test_python_names_exist(self, page: Path) -> None:
+        for code in blocks(page, "python"):
+            check_names(ast.parse(code))
+
+    def test_no_path_of_one_machine(self, page: Path) -> None:
+        assert not re.search(r"(?<![\w.])/(home|root|work|tmp|Users)/", page.read_text(encoding="utf-8"))
+
+
+@cache
+def whole_app() -> Any:
+    return typer.main.get_command(app)
+
+
+def check_command(words: list[str]) -> None:
+    """Follow the words down to a verb; its options must be there."""
+    command = whole_app()
+    options = options_of(command)
+    rest = words[1:]
+    while rest and hasattr(command, "commands") and not rest[0].startswith("-"):
+        assert rest[0] in command.commands, f"no verb '{rest[0]}' in: {' '.join(words)}"
+        command = command.commands[rest.pop(0)]
+        options |= options_of(command)
+    for word in rest:
+        if word.startswith("--"):
+            assert word.partition("=")[0] in options, f"no option {word} in: {' '.join(words)}"
+
+
+def options_of(command: Any) -> set[str]:
+    return {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help"}
+
+
+def check_names(tree: ast.Module) -> None:
+    """`signspot.x` is public; what is imported can be imported; a call's keywords are parameters."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "signspot":
+            assert node.attr in signspot.__all__, f"signspot.{node.attr} is not public"
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("signspot"):
+            module = import_module(str(node.module))
+            for alias in node.names:
+                assert hasattr(module, alias.name), f"no {alias.name} in {node.module}"
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and ast.unparse(node.func.value) == "signspot"
+        ):
+            known = inspect.signature(getattr(signspot, node.func.attr)).parameters
+            for keyword in node.keywords:
+                assert keyword.arg in known, f"signspot.{node.func.attr} has no parameter {keyword.arg}"
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=name_of)
+def test_spelling_is_british(page: Path) -> None:
+    text = prose(page).replace("`license` also means licence", "")
+    found = re.findall(r"(?i)\b(?:normaliz\w*|color\w*|behavior\w*|localiz\w*|license[sd]?|center\w*|gray)\b", text)
+    assert not found
+
+
+def test_every_page_is_in_the_index() -> None:
+    linked = {(DOCS / target.partition("#")[0]).resolve() for target in _LINK.findall(prose(DOCS / "README.md"))}
+    rooms = [page for page in DOCS.rglob("*.md") if page.parent != DOCS]
+    assert {name_of(page) for page in rooms} <= {name_of(page) for page in linked}
+
+
+def test_python_reference_has_every_public_name() -> None:
+    text = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    for name in signspot.__all__:
+        assert re.search(rf"\b{name}\b", text), f"{name} is not in reference/python.md"
+
+
+def test_python_reference_tells_the_options() -> None:
+    text = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    for option in fields(SpotOptions):
+        assert f"| `{option.name}` | {option.default} |" in text
+
+
+def test_python_reference_tells_signatures() -> None:
+    """`name(a, b=1) -> X` in a block has the parameters of the real one, in their order."""
+    shown = [line for block in blocks(DOCS / "reference" / "python.md", "text") for line in block.splitlines()]
+    calls = [found for line in shown if (found := re.match(r"([\w.]+)\((.*)\) ->", line))]
+    assert len(calls) > 10
+    for name, arguments in (call.groups() for call in calls):
+        real: Any = signspot
+        for part in name.split("."):
+            real = getattr(real, part)
+        wanted = [p.name for p in inspect.signature(real).parameters.values() if p.name != "self"]
+        told = [a.partition("=")[0].strip() for a in re.sub(r"\([^)]*\)", "", arguments).split(",")]
+        assert [a for a in told if a not in ("", "*")] == wanted, f"{name}({arguments})"
+
+
+def test_format_reference_has_every_format() -> None:
+    for page in ("reference/formats.md", "how-to/other-formats.md"):
+        text = (DOCS / page).read_text(encoding="utf-8")
+        for kind in FORMATS:
+            assert f"`{kind.suffix}`" in text, f"{kind.suffix} is not in {page}"
+
+
+def test_error_reference_is_the_tree() -> None:
+    page = DOCS / "reference" / "errors.md"
+    tree = (signspot.errors.__doc__ or "").partition("\n\n")[2].strip()
+    assert blocks(page, "text")[0].strip() == tree
+    classes = [name for name, _ in inspect.getmembers(signspot.errors, inspect.isclass) if name.endswith("Error")]
+    for name in (name for name in classes if name != "SignspotError"):
+        assert f"| `{name}` |" in prose(page), f"no example of {name}"
+
+
+def test_house_has_every_room() -> None:
+    text = (DOCS / "reference" / "house.md").read_text(encoding="utf-8")
+    for room in (path for path in (ROOT / "signspot").iterdir() if (path / "__init__.py").is_file()):
+        assert f"`{room.name}/`" in text, f"room {room.name} is not in reference/house.md"
+    for module in (path for path in (ROOT / "signspot").glob("*.py") if path.stem != "__init__"):
+        assert f"`{module.name}`" in text, f"{module.name} is not in reference/house.md"
