@@ -44,8 +44,15 @@ def show(
     Example: signspot world show apple --out apple/
     """
     from signspot.world.options import CorpusOptions
-    from signspot.world.show import show_word
+    from signspot.world.show import contact_sheet, sign_film
+    from signspot.world.show_page import page
+    from signspot.world.world import World
 
-    with bar("pictures") as progress:
-        for path in show_word(CorpusOptions(words=words, seed=seed), word, out, progress):
-            say(str(path))
+    world = World(CorpusOptions(words=words, seed=seed))
+    say(str(contact_sheet(world.lexicon, word, out / f"{word}.png", seed=seed)))
+    with bar("film", "frames") as progress:
+        film = sign_film(world.lexicon, word, out / f"{word}.mp4", seed=seed, progress=progress)
+    say(str(film))
+    with bar("page", "frames") as progress:
+        shown = page(world, out / "sentences.html", progress=progress)
+    say(str(shown))

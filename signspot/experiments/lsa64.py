@@ -243,7 +243,8 @@ def _warped_curves(stream: Features, shown: Sequence[Sign]) -> dict[str, Curve]:
         starts = np.arange(0, len(rows) - width + 1, 2)
         windows = windows_normalised(rows, starts, width)
         exemplar = time_normalised(describe(sign.features))[None]
-        curves[str(sign.word)] = ((starts + width / 2).astype(np.float64) / FPS, -warping_distance(windows, exemplar)[:, 0])
+        times = (starts + width / 2).astype(np.float64) / FPS
+        curves[str(sign.word)] = (times, -warping_distance(windows, exemplar)[:, 0])
     return curves
 
 
