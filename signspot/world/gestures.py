@@ -232,20 +232,18 @@ def make_token(sign: Sign, signer: Signer, rng: np.random.Generator, strength: f
         point = _on_base(base, place, signer) * MIRROR
         return Token(sign, _gesture(sign, point, away, signer, off), base, base=True)
     point = _scaled(place.point, place.region, signer)
+    strong = _gesture(sign, point, away, signer, off)
     if sign.hands is Hands.ONE:
-        return Token(sign, _gesture(sign, point, away, signer, off), None, base=False)
-    return _two_equal(sign, point, away, signer, rng, off, strength)
+        return Token(sign, strong, None, base=False)
+    return _two_equal(sign, strong, deviation(signer, rng, 0.5 * strength))
 
 
-def _two_equal(
-    sign: Sign, point: Array, away: Array, signer: Signer, rng: np.random.Generator, off: Deviation, strength: float
-) -> Token:
+def _two_equal(sign: Sign, strong: Gesture, other: Deviation) -> Token:
+    """Give the other hand the same to do, with a deviation of its own, and both room beside each other."""
     inward = max(0.0, float(turned(sign.orientation)[0, 1]))  # fingers that point to the other hand need room
     gap = sign.detail.gap + 0.09 * inward
     nearest = -gap if PLACES[sign.place].region is Region.SPACE else -0.03 - 0.05 * inward
-    strong = _gesture(sign, point, away, signer, off)
     strong = replace(strong, place=np.array([min(strong.place[0], nearest), *strong.place[1:]]))
-    other = deviation(signer, rng, 0.5 * strength)
     weak = replace(
         strong,
         place=strong.place + other.place,
