@@ -111,7 +111,8 @@ def _observe_body(scene: _Scene, rng: np.random.Generator, noise: NoiseOptions) 
     body[..., 2] = _body_depth(scene, speed, rng, noise)
     doubt = _VISIBLE - _HIDDEN * _outside(exact, inset=0.1)
     doubt = doubt + 0.8 * slow_drift(count, (33,), rng, scene.pace * 0.08) * s
-    body[..., 3] = 1 - s + s / (1 + np.exp(-doubt)) if s < 1 else 1 / (1 + np.exp(-doubt))
+    sure = 1 / (1 + np.exp(-np.maximum(doubt, -60)))  # far outside, more doubt changes nothing
+    body[..., 3] = 1 - s + s * sure if s < 1 else sure
     return body
 
 
