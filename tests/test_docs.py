@@ -136,9 +136,9 @@ def test_spelling_is_british(page: Path) -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    linked = {(DOCS / target.partition("#")[0]).resolve() for target in _LINK.findall(prose(DOCS / "README.md"))}
-    rooms = [page for page in DOCS.rglob("*.md") if page.parent != DOCS]
-    assert {name_of(page) for page in rooms} <= {name_of(page) for page in linked}
+    index = (DOCS / "README.md").read_text(encoding="utf-8")
+    for page in DOCS.glob("*/*.md"):
+        assert page.relative_to(DOCS).as_posix() in index, f"{name_of(page)} is not in docs/README.md"
 
 
 def test_python_reference_has_every_public_name() -> None:
