@@ -35,6 +35,11 @@ def bar(title: str, unit: str = "") -> Iterator[Progress]:
         yield report
 
 
+def count(number: int, thing: str) -> str:
+    """A number with its noun: "1 word", "2 words"."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def say(line: str) -> None:
     """A result, on stdout."""
     typer.echo(line)
@@ -52,9 +57,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table.add_column(column, no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    console = Console(file=sys.stdout)
-    width = console.measure(table).maximum
-    Console(file=sys.stdout, width=max(width, console.width)).print(table, markup=False, highlight=False)
+    needed = Console(file=sys.stdout, width=100_000).measure(table).maximum  # nothing is ever cut, in pipes neither
+    Console(file=sys.stdout, width=max(needed, 1)).print(table, markup=False, highlight=False)
 
 
 def print_spottings(spottings: Sequence[Spotting], *, as_json: bool) -> None:

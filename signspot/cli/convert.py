@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import say
+from signspot.cli.console import count, say
 
 
 def convert(
@@ -20,4 +20,4 @@ def convert(
 
     spottings = read_spottings(source)
     write(spottings, target)
-    say(f"{target}: {len(spottings)} spottings")
+    say(f"{target}: {count(len(spottings), 'spotting')}")

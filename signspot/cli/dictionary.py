@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, note, print_table, say
+from signspot.cli.console import bar, count, note, print_table, say
 
 if TYPE_CHECKING:
     from signspot.dictionary.dictionary import Dictionary
@@ -116,5 +116,5 @@ def _report(dictionary: "Dictionary") -> None:
     for problem in dictionary.problems:
         note(f"left out {problem.path}: {problem.message}")
     signers = {exemplar.signer for exemplar in dictionary.exemplars if exemplar.signer}
-    known = f", {len(signers)} signers" if signers else ""
-    say(f"{len(dictionary)} words, {len(dictionary.exemplars)} exemplars{known}")
+    known = f", {count(len(signers), 'signer')}" if signers else ""
+    say(f"{count(len(dictionary), 'word')}, {count(len(dictionary.exemplars), 'exemplar')}{known}")

@@ -64,9 +64,12 @@ def spot(
 def exemplars_of(signs: Path, words: list[str]) -> "What":
     """The dictionary's words, or the one video as an exemplar of its own name."""
     from signspot.dictionary.opening import open_dictionary
+    from signspot.errors import OptionsError
     from signspot.records import Exemplar
 
     if signs.is_file() and signs.suffix not in {".csv", ".json", ".pkl"}:
+        if len(words) > 1:
+            raise OptionsError(f"{signs} is one example, of one word; got {len(words)} words: {', '.join(words)}")
         return Exemplar(words[0] if words else signs.stem, signs.stem, signs)
     dictionary = open_dictionary(signs)
     for problem in dictionary.problems:

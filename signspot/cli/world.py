@@ -1,11 +1,15 @@
 """`signspot world`: make a corpus of the signing world, and look at it."""
 
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from signspot.cli.console import bar, say
+
+if TYPE_CHECKING:
+    from signspot.world.knobs import Knobs
 
 app = typer.Typer(help="A seeded, fully known world of signing.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -16,6 +20,9 @@ def make(
     words: Annotated[int, typer.Option(help="Words of the dictionary.")] = 1064,
     hours: Annotated[float, typer.Option(help="Hours of continuous signing.")] = 2.0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same corpus.")] = 7,
+    exemplars: Annotated[float, typer.Option(help="Exemplars of a word, on average.")] = 3.0,
+    variants: Annotated[int, typer.Option(help="Signs of a word, at most: 1 to 4.")] = 4,
+    knob: Annotated[list[str] | None, typer.Option(help="A difficulty, such as noise=0; repeatable.")] = None,
     render: Annotated[bool, typer.Option("--render", help="Film it, too: .mp4 beside the landmarks.")] = False,
     workers: Annotated[int, typer.Option(help="Processes that work at once.")] = 1,
 ) -> None:
@@ -26,10 +33,40 @@ def make(
     from signspot.world.corpus import make_corpus
     from signspot.world.options import CorpusOptions
 
-    options = CorpusOptions(words=words, hours=hours, seed=seed, render=render)
+    options = CorpusOptions(
+        words=words,
+        hours=hours,
+        seed=seed,
+        render=render,
+        exemplars=exemplars,
+        variants=variants,
+        knobs=read_knobs(knob or []),
+    )
     with bar("corpus", "parts") as progress:
         corpus = make_corpus(options, out, progress, workers=workers)
     say(f"{out}: {len(corpus.videos)} videos, {len(corpus.dictionary())} words, {len(corpus.labels())} mouthing labels")
+
+
+def read_knobs(texts: list[str]) -> "Knobs":
+    """Knobs from texts such as `noise=0.5`."""
+    from difflib import get_close_matches
+
+    from signspot.errors import OptionsError
+    from signspot.world.knobs import Knobs
+
+    values: dict[str, float] = {}
+    known = [each.name for each in fields(Knobs)]
+    for text in texts:
+        name, _, value = text.partition("=")
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(known)}."
+            raise OptionsError(f"no knob '{name}'.{hint}")
+        try:
+            values[name] = float(value)
+        except ValueError as error:
+            raise OptionsError(f"a knob is set by a number, such as {name}=0.5; got '{text}'") from error
+    return Knobs(**values)
 
 
 @app.command("show")

@@ -2,8 +2,8 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from os import PathLike
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from signspot.errors import EncoderMismatchError, OptionsError, OutputError, SignspotError
 from signspot.files import cache_folder, content_digest
-from signspot.landmarks.landmarks import Landmarks
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
@@ -52,21 +51,20 @@ class Spotter:
 
     def embed(self, source: Source, stride: int = 1, progress: Progress | None = None) -> Track:
         """Embed every window of a video path, a `.pose` path or landmarks."""
-        entry = None
-        if self.cache is not None and not isinstance(source, Landmarks) and Path(source).is_file():
-            name = f"{content_digest(source)}-{stride}{SUFFIX}"
-            entry = self.cache / "tracks" / self.encoder.hash / name
-        if entry is not None and entry.is_file():
-            try:
-                return read_track(entry)
-            except SignspotError as error:
-                logger.info("made a cached track again: %s", error)
-        track = embed(self.encoder, source, stride, progress, self.cache / "landmarks" if self.cache else None)
-        if entry is not None:
-            try:
-                write_track(track, entry)
-            except OutputError as error:
-                logger.warning("the cache cannot be used: %s", error)
+        if self.cache is None or isinstance(source, Landmarks) or not Path(source).is_file():
+            return embed(self.encoder, source, stride, progress)
+        path = Path(source)
+        entry = self.cache / "tracks" / self.encoder.hash / f"{content_digest(path)}-{stride}{SUFFIX}"
+        try:
+            if entry.is_file():
+                return replace(read_track(entry), video=path.name)  # it may be known by another name
+        except SignspotError as error:
+            logger.info("made a cached track again: %s", error)
+        track = embed(self.encoder, path, stride, progress, self.cache / "landmarks")
+        try:
+            write_track(track, entry)
+        except OutputError as error:
+            logger.warning("the cache cannot be used: %s", error)
         return track
 
     def embed_exemplar(self, source: Source | Exemplar, *, mirror: bool = False, seed: int = 0) -> NDArray[np.float32]:
@@ -105,6 +103,8 @@ class Spotter:
         """
         gallery = what if isinstance(what, Gallery) else self.gallery(what, options)
         track, windows = self.windows(source, gallery, options, progress)
+        if isinstance(source, str | PathLike) and Path(source).suffix != SUFFIX:
+            track = replace(track, video=fspath(source))  # as the user names it, so that other tools find it
         found = [
             _spotting(track, gallery, word, peak, columns[peak.index])
             for word, scores, columns in best_scores(windows, gallery)

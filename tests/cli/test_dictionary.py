@@ -31,7 +31,7 @@ def test_unreadable_files_are_named_and_the_rest_goes_on(signspot: Call, corner:
     (tmp_path / "signs" / "broken.mp4").write_bytes(b"not a video")
     code, out, err = signspot("dictionary", "info", tmp_path / "signs")
     assert code == 0
-    assert "1 words, 1 exemplars" in out
+    assert "1 word, 1 exemplar" in out
     assert "broken.mp4" in err
 
 
@@ -39,7 +39,7 @@ def test_convert_between_formats(signspot: Call, tmp_path: Path) -> None:
     write([Spotting("apple", "news.mp4", 1.0, 0.8, 1.2, 0.9, "apple_1")], tmp_path / "a.jsonl")
     code, out, _ = signspot("convert", tmp_path / "a.jsonl", tmp_path / "a.eaf")
     assert code == 0
-    assert out.strip().endswith("a.eaf: 1 spottings")
+    assert out.strip().endswith("a.eaf: 1 spotting")
     code, _, err = signspot("convert", tmp_path / "none.jsonl", tmp_path / "a.eaf")
     assert code == 1
     assert "none.jsonl" in err

@@ -1,0 +1,45 @@
+"""`signspot world`."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from signspot.world.layout import open_corpus
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+def test_a_small_corpus_is_made_and_its_knobs_kept(signspot: Call, tmp_path: Path) -> None:
+    size = ("--words", 12, "--hours", 0.02, "--seed", 3)
+    code, out, err = signspot("world", "make", tmp_path / "w", *size, "--knob", "noise=0", "--variants", 1)
+    assert code == 0, err
+    assert "12 words" in out
+    corpus = open_corpus(tmp_path / "w")
+    assert len(corpus.videos) >= 2
+    assert corpus.options["knobs"]["noise"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--words", 0), "at least 1 word"),
+        (("--hours", -1), "hours must be at least"),
+        (("--knob", "nois=1"), "no knob 'nois'. Did you mean 'noise'?"),
+        (("--knob", "noise=much"), "a knob is set by a number"),
+        (("--variants", 9), "variants must be at most"),
+    ],
+)
+def test_impossible_worlds_are_one_line(
+    signspot: Call, tmp_path: Path, arguments: tuple[object, ...], message: str
+) -> None:
+    code, _, err = signspot("world", "make", tmp_path / "w", *arguments)
+    assert code == 1
+    assert message in err
+    assert not (tmp_path / "w").exists()
+
+
+def test_showing_an_unknown_word_suggests(signspot: Call, tmp_path: Path) -> None:
+    code, _, err = signspot("world", "show", "aple", "--words", 300, "--out", tmp_path)
+    assert code == 1
+    assert "no word 'aple'" in err
