@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from signspot.errors import EncoderMismatchError, OptionsError, OutputError, SignspotError
 from signspot.files import cache_folder, content_digest
+from signspot.landmarks.landmarks import Landmarks
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
