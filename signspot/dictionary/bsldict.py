@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from signspot.dictionary.contents import Contents, Problem, normalise_word, unique_ids
-from signspot.dictionary.restricted_pickle import load_pickle, plain
+from signspot.restricted_pickle import load_pickle, plain
 from signspot.errors import DictionaryError
 from signspot.records import Exemplar
 from signspot.timeline import Embeddings, Segment

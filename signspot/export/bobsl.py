@@ -9,11 +9,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from signspot.errors import FormatError
+import numpy as np
+
+from signspot.errors import DictionaryError, FormatError, UnsafeFileError
 from signspot.export.contents import dump_json, parse_json, read_text
 from signspot.export.rows import Row, from_row
 from signspot.files import write_beside
 from signspot.records import LabelSource, Spotting
+from signspot.restricted_pickle import load_pickle, plain
 
 _SPLIT = "all"
 _INDEX = "indices"
@@ -57,7 +60,34 @@ def read(path: Path) -> list[Spotting]:
     Raises:
         FormatError: it is not of this shape, lists differ in length, or a value is not what its list holds.
     """
-    content = parse_json(read_text(path), str(path))
+    return _spottings(parse_json(read_text(path), str(path)), path)
+
+
+def read_pickle(path: Path) -> list[Spotting]:
+    """Read a pickle, as BOBSL v2 and BSL-1K publish theirs; nothing that it names is run.
+
+    Raises:
+        UnsafeFileError: the pickle asks to run code.
+        FormatError: as `read`.
+    """
+    try:
+        content = load_pickle(path)
+    except UnsafeFileError:
+        raise
+    except DictionaryError as error:
+        raise FormatError(str(error)) from error
+    return _spottings(_listed(content), path)
+
+
+def _listed(content: Any) -> Any:
+    """Arrays as lists, at any depth."""
+    value = plain(content)
+    if isinstance(value, dict):
+        return {key: _listed(part) for key, part in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _spottings(content: Any, path: Path) -> list[Spotting]:
     if not isinstance(content, dict):
         raise FormatError(f"{path} is not BOBSL spottings: expected splits of words; got {_kind(content)}.")
     rows = list(_columnar(content, path) if _is_columnar(content) else _by_word(content, path))

@@ -71,7 +71,10 @@ def check_suffix(path: str | os.PathLike[str]) -> Format:
 def read_spottings(path: str | os.PathLike[str]) -> list[Spotting]:
     """Read spottings from a file of ours, edited or not, or of another tool.
 
+    A plain `.json` is read by what it holds, a `.pkl` as BOBSL spottings; no code in it is ever run.
+
     Raises:
+        UnsafeFileError: a pickle asks to run code.
         FormatError: the suffix is unknown, or the file is not what its suffix says.
         MissingExtraError: the format needs a package that is not installed.
     """
@@ -81,6 +84,8 @@ def read_spottings(path: str | os.PathLike[str]) -> list[Spotting]:
         return kind.read(source)
     if source.suffix.lower() == ".json":
         return _read_any_json(source)
+    if source.suffix.lower() == ".pkl":
+        return bobsl.read_pickle(source)
     raise FormatError(f"cannot read {source}: {_unknown_suffix(source)}")
 
 

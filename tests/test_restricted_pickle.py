@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from signspot.dictionary.opening import open_dictionary
-from signspot.dictionary.restricted_pickle import PickledArray, load_pickle, plain
+from signspot.restricted_pickle import PickledArray, load_pickle, plain
 from signspot.errors import CheckpointError, DictionaryError, UnsafeFileError
 
 

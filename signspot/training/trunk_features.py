@@ -1,0 +1,192 @@
+"""Trunk features of a whole corpus, made once and kept: epochs over a frozen trunk never run it again.
+
+A file a video (all windows, stride 1) and a file for all exemplars (a bank of clips each), named by content and encoder,
+so that a changed source is made anew; float16, opened as memory maps. Signing of left-handed signers is mirrored.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from signspot.errors import DictionaryError, FormatError, OptionsError, SignspotError
+from signspot.files import content_digest, text_digest, write_beside
+from signspot.landmarks.features import features
+from signspot.landmarks.handedness import dominant_hand
+from signspot.landmarks.interpolate import at_positions
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.trim import sign_segment
+from signspot.models.encoder import Encoder
+from signspot.models.landmark_trunk import LandmarkTrunk
+from signspot.progress import Progress, silent
+from signspot.records import Exemplar
+from signspot.spotting.exemplar_clips import clip_positions
+from signspot.timeline import Grid
+from signspot.world.layout import Corpus, CorpusVideo
+
+logger = logging.getLogger(__name__)
+
+HalfArray = NDArray[np.float16]
+BANK = 12  # clips of each exemplar, at random rates and shifts
+_CHUNK = 512  # windows that pass through the trunk at once
+_EXEMPLARS_AT_ONCE = 32
+_VERSION = 1  # raised whenever the same source would give other features
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Windows:
+    """All windows of one video."""
+
+    features: HalfArray  # (T, D)
+    grid: Grid
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrunkFeatures:
+    """What a frozen trunk sees in a corpus."""
+
+    encoder: str  # content hash
+    videos: Mapping[str, Windows]
+    exemplars: tuple[Exemplar, ...]  # E
+    clips: HalfArray  # (E, n, D)
+
+    @property
+    def dimension(self) -> int:
+        """D, the width of the trunk's output."""
+        return int(self.clips.shape[-1])
+
+    def exemplar_means(self) -> NDArray[np.float32]:
+        """(E, D): all clips of each exemplar averaged, as at test time."""
+        return np.asarray(self.clips, np.float32).mean(axis=1)
+
+
+def trunk_features(encoder: Encoder, corpus: Corpus, folder: Path, progress: Progress = silent) -> TrunkFeatures:
+    """Open the features of a corpus; make what is missing.
+
+    Args:
+        encoder: whose trunk sees; one for landmarks.
+        corpus: with landmarks and a dictionary.
+        folder: where features are kept; a run that was stopped goes on.
+        progress: told the videos that are done, the dictionary counting as one.
+
+    Raises:
+        OptionsError: the encoder sees pixels, or a video has no landmarks.
+        DictionaryError: no exemplar can be used.
+        FormatError: the trunk gives NaN.
+    """
+    trunk = encoder.module.trunk
+    if not isinstance(trunk, LandmarkTrunk):
+        raise OptionsError(f"features are kept of landmark encoders; '{encoder.name}' sees pixels")
+    total = len(corpus.videos) + 1
+    found: dict[str, Windows] = {}
+    for done, video in enumerate(corpus.videos.values()):
+        progress(done, total)
+        found[video.id] = _windows(encoder, video, folder)
+    progress(total - 1, total)
+    exemplars, clips = _exemplars(encoder, corpus.dictionary().exemplars, folder)
+    progress(total, total)
+    return TrunkFeatures(encoder.hash, found, exemplars, clips)
+
+
+def _windows(encoder: Encoder, video: CorpusVideo, folder: Path) -> Windows:
+    """The features of one video, from its file or from its landmarks."""
+    if video.landmarks is None:
+        raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot landmarks")
+    path = folder / encoder.hash / f"{video.id}-{content_digest(video.landmarks)}-{_VERSION}.npy"
+    contract = encoder.contract
+    if not path.is_file():
+        seen = _as_right_handed(open_landmarks(video.landmarks).resampled(contract.fps))
+        missing = contract.frames - len(seen)
+        if missing > 0:
+            seen = np.concatenate([seen, np.repeat(seen[-1:], missing, axis=0)])
+        starts = range(0, len(seen) - contract.frames + 1, _CHUNK)
+        parts = [_dense(encoder, seen[start : start + _CHUNK + contract.frames - 1]) for start in starts]
+        _write(np.concatenate(parts), path, video.id)
+    kept = _open(path)
+    return Windows(kept, Grid(contract.fps, contract.frames, 1, len(kept) + contract.frames - 1))
+
+
+def _exemplars(
+    encoder: Encoder, exemplars: Sequence[Exemplar], folder: Path
+) -> tuple[tuple[Exemplar, ...], HalfArray]:
+    """Usable exemplars and their clips, (E, n, D)."""
+    sources = [(each, content_digest(each.path)) for each in exemplars if each.path is not None and each.path.is_file()]
+    key = text_digest("\n".join(f"{each.id} {each.segment} {digest}" for each, digest in sources))
+    path = folder / encoder.hash / f"exemplars-{key}-{len(sources)}-{BANK}-{_VERSION}.npy"
+    if not path.is_file():
+        rows: list[HalfArray] = []
+        for first in range(0, len(sources), _EXEMPLARS_AT_ONCE):
+            rows.extend(_clip_features(encoder, [each for each, _ in sources[first : first + _EXEMPLARS_AT_ONCE]]))
+        if not rows:
+            raise DictionaryError("the corpus has no exemplar with landmarks. Add .pose files to its dictionary.")
+        _write(np.stack(rows), path, "the dictionary")
+    kept = _open(path)
+    usable = np.isfinite(kept[:, 0, 0])
+    if not usable.any():
+        raise DictionaryError(f"none of {len(kept):,} exemplars can be used. See the log.")
+    chosen = tuple(each for (each, _), good in zip(sources, usable, strict=True) if good)
+    return chosen, kept if usable.all() else kept[usable]
+
+
+def _clip_features(encoder: Encoder, exemplars: Iterable[Exemplar]) -> list[HalfArray]:
+    """(n, D) of each exemplar; NaN for one that cannot be used."""
+    clips, usable = [], []
+    for exemplar in exemplars:
+        try:
+            clips.append(_draw_clips(encoder, exemplar))
+            usable.append(True)
+        except SignspotError as error:
+            logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
+            usable.append(False)
+    frames = encoder.contract.frames
+    seen = iter(_dense(encoder, clip.reshape(BANK, frames, *clip.shape[-2:])) for clip in clips)
+    empty = np.full((BANK, encoder.module.trunk.dimension), np.nan, np.float16)
+    return [next(seen) if good else empty for good in usable]
+
+
+def _draw_clips(encoder: Encoder, exemplar: Exemplar) -> NDArray[np.float32]:
+    """(n, F, J, C): the sign of one exemplar at random rates and shifts."""
+    assert exemplar.path is not None, "exemplars without a path are left out before"
+    landmarks = open_landmarks(exemplar.path).resampled(encoder.contract.fps)
+    segment = exemplar.segment or sign_segment(landmarks)
+    inside = np.flatnonzero((landmarks.times >= segment.start) & (landmarks.times <= segment.end))
+    seen = _as_right_handed(landmarks)
+    seen = seen[inside[0] : inside[-1] + 1] if len(inside) else seen
+    positions = np.concatenate([clip_positions(len(seen), encoder.contract.frames, seed) for seed in range(3)])
+    return at_positions(seen, positions[:BANK])
+
+
+def _as_right_handed(landmarks: Landmarks) -> NDArray[np.float32]:
+    """(T, J, C) features, mirrored where the left hand leads."""
+    return features(landmarks, mirror=dominant_hand(landmarks) == "left")
+
+
+@torch.inference_mode()
+def _dense(encoder: Encoder, seen: NDArray[np.float32]) -> HalfArray:
+    """(T, J, C) of a video → (T - F + 1, D), or (n, F, J, C) clips → (n, D)."""
+    trunk: Any = encoder.module.trunk
+    given = torch.from_numpy(np.ascontiguousarray(seen))
+    made = trunk(given) if given.ndim == 4 else trunk.dense(given[None])[0]
+    return made.numpy().astype(np.float16)  # type: ignore[no-any-return]
+
+
+def _write(made: HalfArray, path: Path, name: str) -> None:
+    finite = np.isfinite(made).reshape(len(made), -1).all(axis=1)
+    if not finite.any() or (made.ndim == 2 and not finite.all()):
+        raise FormatError(f"the trunk's features of {name} are NaN or infinite. Check its landmarks and the encoder.")
+    with write_beside(path) as beside:
+        np.save(beside, made)
+
+
+def _open(path: Path) -> HalfArray:
+    try:
+        kept: HalfArray = np.load(path, mmap_mode="r", allow_pickle=False)
+        return kept
+    except (OSError, ValueError) as error:
+        raise FormatError(f"cannot read the features {path} ({error}). Remove it, and it is made again.") from error
