@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.slow
+
 GROUPS = ["The signing world", "Training", "Windows", "Search", "The road, speed", "The road, peak memory"]
 
 

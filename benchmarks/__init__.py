@@ -1,0 +1,1 @@
+"""Speed and memory of signspot, as ratios in one run: `make bench`."""

@@ -1,0 +1,69 @@
+"""Run all benchmarks, print them, and write docs/reference/benchmarks.md: `make bench`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from benchmarks.encoders import describe, landmark_encoder
+from benchmarks.isolation import ROOT
+from benchmarks.loss import loss_rows
+from benchmarks.road import road_rows
+from benchmarks.rows import Row, page
+from benchmarks.search import search_rows
+from benchmarks.sizes import FULL, QUICK, Sizes
+from benchmarks.trunks import trunk_rows
+from benchmarks.world import world_rows
+from signspot.files import write_beside
+
+PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
+BENCHMARKS: dict[str, Callable[[Sizes], list[Row]]] = {
+    "world": world_rows,
+    "loss": loss_rows,
+    "trunks": trunk_rows,
+    "search": search_rows,
+    "road": lambda sizes: _road(sizes),
+}
+
+
+def main() -> None:
+    """Measure what is asked for; limits that are missed are shown, not punished, since machines are noisy."""
+    options = _options()
+    sizes = QUICK if options.quick else FULL
+    rows: list[Row] = []
+    for name in options.only or BENCHMARKS:
+        start = perf_counter()
+        print(f"{name} …", end=" ", file=sys.stderr, flush=True)
+        rows += BENCHMARKS[name](sizes)
+        print(f"{perf_counter() - start:.0f} s", file=sys.stderr)
+    if options.quick:
+        rows = [replace(row, kept=None) for row in rows]  # tiny sizes say nothing about limits
+    whole = not (options.quick or options.only)
+    text = page(rows, "make bench" if whole else "python -m benchmarks (a part)", describe(landmark_encoder()))
+    print(json.dumps([asdict(row) for row in rows], indent=1) if options.json else text)
+    target = options.out or (PAGE if whole else None)
+    if target is not None:
+        with write_beside(target) as beside:
+            beside.write_text(text, encoding="utf-8")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").strip())
+    parser.add_argument("--quick", action="store_true", help="tiny sizes in one process: does everything run?")
+    parser.add_argument("--only", nargs="+", choices=BENCHMARKS, help="these alone; the page is not written")
+    parser.add_argument("--json", action="store_true", help="print the rows for machines")
+    parser.add_argument("--out", type=Path, help="where the page goes (default: docs/reference/benchmarks.md)")
+    return parser.parse_args()
+
+
+def _road(sizes: Sizes) -> list[Row]:
+    with TemporaryDirectory() as folder:
+        return road_rows(sizes, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

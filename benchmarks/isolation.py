@@ -1,0 +1,90 @@
+"""A measurement in a process of its own, on cores of its own, so that peak memory and speed are its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A function and what it is called with."""
+
+    task: str  # module:function, within this package; it gives numbers by name
+    options: Mapping[str, Any] = field(default_factory=dict)  # as JSON can hold them
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What a job gave."""
+
+    values: Mapping[str, float]
+    peak: float  # MB of memory at most
+
+
+def run(job: Job, *, apart: bool) -> Measurement:
+    """Measure on one core; with `apart`, in a process of its own."""
+    return _start(job, _cores()[:1]) if apart else _here(job)
+
+
+def run_side_by_side(jobs: Sequence[Job], *, apart: bool) -> list[Measurement]:
+    """Measure each job on one core of its own, all at the same time where there are cores enough."""
+    cores = _cores()
+    if not apart or len(cores) < len(jobs):
+        return [run(job, apart=apart) for job in jobs]
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        return list(pool.map(lambda pair: _start(pair[0], [pair[1]]), zip(jobs, cores, strict=False)))
+
+
+def are_side_by_side(jobs: int, *, apart: bool) -> bool:
+    """Whether so many jobs run at the same time."""
+    return apart and len(_cores()) >= jobs
+
+
+def peak_memory() -> float:
+    """MB that this process has held at most; other than `ru_maxrss`, not of the process that started it."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    raise OSError("this system does not tell the peak memory of a process")
+
+
+def idle() -> dict[str, float]:
+    """Do nothing: what a process holds by itself."""
+    return {}
+
+
+def _cores() -> list[int]:
+    return sorted(os.sched_getaffinity(0))
+
+
+def _start(job: Job, cores: Sequence[int]) -> Measurement:
+    order = json.dumps({"task": job.task, "options": dict(job.options), "cores": list(cores)})
+    environment = os.environ | {"OMP_NUM_THREADS": str(len(cores)), "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, "-m", "benchmarks.isolation", order]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{job.task} failed:\n{done.stderr}")
+    answer = json.loads(done.stdout.splitlines()[-1])
+    return Measurement(answer["values"], answer["peak"])
+
+
+def _here(job: Job) -> Measurement:
+    module, function = job.task.split(":")
+    values = getattr(import_module(f"benchmarks.{module}"), function)(**job.options)
+    return Measurement(values, peak_memory())
+
+
+if __name__ == "__main__":
+    given = json.loads(sys.argv[1])
+    os.sched_setaffinity(0, given["cores"])  # before any library counts the cores
+    result = _here(Job(given["task"], given["options"]))
+    print(json.dumps({"values": result.values, "peak": result.peak}))

@@ -1,0 +1,51 @@
+"""How large every benchmark is: in full, and so small that a test can run all of them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much is measured."""
+
+    short: float = 60.0  # seconds of the shorter video
+    long: float = 600.0  # seconds of the longer one
+    footage: float = 20.0  # seconds that are filmed and then repeated; both videos are multiples of it
+    side: int = 320  # pixels of the square picture
+    track: float = 3600.0  # seconds of the track that is searched
+    words: int = 20  # of the small dictionary
+    exemplars: int = 10_000  # of the large one
+    items: int = 128  # of a training batch: 11 clips each
+    batch_exemplars: int = 1436  # of that batch
+    windows: int = 2000  # that the landmark trunk embeds
+    rgb_windows: int = 16  # that I3D embeds
+    rgb_side: int = 224  # pixels
+    signing: float = 180.0  # seconds of landmarks that the world generates
+    corpus_words: int = 20  # in the world's dictionary
+    corpus: float = 0.1  # hours of the smaller corpus; the larger one has four times as much
+    rendered: float = 10.0  # seconds that each core renders
+    rendered_side: int = 256  # pixels
+    rounds: int = 3  # how often what takes less than a second is timed; the fastest counts
+    apart: bool = True  # every measurement in a process of its own; without, peak memory says nothing
+
+
+FULL = Sizes()
+QUICK = Sizes(
+    short=0.4,
+    long=0.8,
+    footage=0.4,
+    side=160,
+    track=30.0,
+    exemplars=60,
+    items=4,
+    batch_exemplars=45,
+    windows=20,
+    rgb_windows=4,
+    rgb_side=32,
+    signing=20.0,
+    corpus_words=2,
+    corpus=0.0112,
+    rendered=0.2,
+    rendered_side=64,
+    rounds=1,
+    apart=False,
+)

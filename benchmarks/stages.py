@@ -1,0 +1,96 @@
+"""The stages of the road, each to be measured in a process of its own: frames, and frames a second."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import process_time
+from typing import Any
+from unittest.mock import patch
+
+from benchmarks.encoders import landmark_encoder
+from benchmarks.footage import repeat_landmarks
+from benchmarks.galleries import random_gallery
+from benchmarks.timing import rate
+from signspot.landmarks.estimate import MAX_SIDE, stream_landmarks
+from signspot.landmarks.features import FeatureStream
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.spotting import embed as embedding
+from signspot.spotting.embed import DenseWindows, embed
+from signspot.spotting.spotter import Spotter
+from signspot.timeline import Grid, Track
+from signspot.video.reader import Video, open_video
+
+_FPS = 25.0
+_CHUNK = 64  # frames, as the estimator gives them
+
+
+def decode(video: str) -> dict[str, float]:
+    """Video → frames."""
+    with open_video(video, max_side=MAX_SIDE) as opened:
+        return _told(rate(1 for _ in opened.resampled(_FPS)))
+
+
+def estimate(video: str) -> dict[str, float]:
+    """Video → landmarks, in chunks that are let go."""
+    with open_video(video, max_side=MAX_SIDE) as opened:
+        return _told(rate(len(chunk) for chunk in stream_landmarks(opened, _FPS)))
+
+
+def embed_stream(pose: str, times: int) -> dict[str, float]:
+    """Landmarks that arrive in chunks → features → track, as behind the estimator; the file's, several times."""
+    encoder, landmarks = landmark_encoder(), open_landmarks(pose)
+    stream, dense = FeatureStream(), DenseWindows(encoder, 1)
+
+    def counts() -> Iterator[int]:
+        for again in repeat_landmarks(landmarks, times):
+            for start in range(0, len(again), _CHUNK):
+                dense.push(stream.push(again[start : start + _CHUNK]))
+                yield len(again[start : start + _CHUNK])
+        dense.push(stream.finish())
+        embeddings, frames = dense.finish()
+        Track(embeddings, Grid(_FPS, encoder.contract.frames, 1, frames), encoder.hash)
+        yield 0  # what was left over takes time, too
+
+    return _told(rate(counts()))
+
+
+def embed_file(pose: str) -> dict[str, float]:
+    """A `.pose` file → track, in one call."""
+    encoder = landmark_encoder()
+    start = process_time()
+    track = embed(encoder, pose)
+    return _told((track.grid.frames, track.grid.frames / (process_time() - start)))
+
+
+def spot(video: str, words: int) -> dict[str, float]:
+    """Video → spottings of so many words: the whole road, and how much of its time the estimator takes."""
+    spotter = Spotter(landmark_encoder())
+    gallery = random_gallery(words, 3, spotter.encoder.contract.dimension)
+    clock = _Clock()
+    with patch.object(embedding, "stream_landmarks", clock.timed):
+        start = process_time()
+        spotter.spot(Path(video), gallery)
+        seconds = process_time() - start
+    assert clock.frames, "the estimator was not timed"
+    return {"frames": clock.frames, "rate": clock.frames / seconds, "estimator": clock.seconds, "seconds": seconds}
+
+
+class _Clock:
+    """Times the estimator inside the road; decoding counts with it."""
+
+    def __init__(self) -> None:
+        self.frames, self.seconds = 0, 0.0
+
+    def timed(self, video: Video, *arguments: Any) -> Iterator[Any]:
+        chunks = stream_landmarks(video, *arguments)
+        while True:
+            start = process_time()
+            chunk = next(chunks, None)
+            self.seconds += process_time() - start
+            if chunk is None:
+                return
+            self.frames += len(chunk)
+            yield chunk
+
+
+def _told(counted: tuple[int, float]) -> dict[str, float]:
+    return {"frames": counted[0], "rate": counted[1]}

@@ -1,0 +1,97 @@
+"""Windows that share their work against windows one by one: the landmark trunk's dense pass, and I3D."""
+
+import torch
+from torch import Tensor
+
+from benchmarks.encoders import landmark_encoder
+from benchmarks.isolation import Job, run
+from benchmarks.rows import Row, against, at_least
+from benchmarks.sizes import Sizes
+from benchmarks.timing import fastest
+from signspot.models.encoder import make_encoder
+from signspot.models.i3d import I3D
+from signspot.models.i3d_dense import WindowEmbedder
+from signspot.models.landmark_trunk import LandmarkTrunk
+from signspot.models.registry import build
+
+_GROUP = "Windows"
+_DENSE_LEAST = 8.0
+_BLOCK = 512  # windows a dense pass, as in embedding
+_BATCH = 64  # landmark windows at once, where they are batched
+_RGB_BATCH = 8  # I3D windows at once, as in embedding
+
+
+def trunk_rows(sizes: Sizes) -> list[Row]:
+    """Dense against naive, and I3D shared against plain."""
+    options = {"windows": sizes.windows, "rounds": sizes.rounds}
+    seconds = run(Job("trunks:landmark", options), apart=sizes.apart).values
+    rates = {name: sizes.windows / value for name, value in seconds.items()}
+    rows = [_landmark_row(rates, *names) for names in _LANDMARK_PAIRS]
+    options = {"windows": sizes.rgb_windows, "side": sizes.rgb_side, "rounds": min(2, sizes.rounds)}
+    seconds = run(Job("trunks:i3d", options), apart=sizes.apart).values
+    rates = {name: sizes.rgb_windows / value for name, value in seconds.items()}
+    size = f"16 × {sizes.rgb_side} × {sizes.rgb_side}, random weights"
+    for name, what in (("shared", "stem shared by windows"), ("batched", f"batches of {_RGB_BATCH}")):
+        compared = f"I3D, {size}, stride 1: {what} against a plain loop over windows"
+        numbers = against(rates[name], rates["loop"], "windows a second")
+        rows.append(Row(_GROUP, compared, numbers, rates[name] / rates["loop"]))
+    return rows
+
+
+_LANDMARK_PAIRS = (
+    ("trunk dense", "trunk batched", "landmark trunk: dense pass against sliding windows in batches"),
+    ("trunk dense", "trunk loop", "landmark trunk: dense pass against sliding windows one by one"),
+    ("encoder dense", "encoder batched", "trunk and MLP: dense pass against sliding windows in batches"),
+)
+
+
+def _landmark_row(rates: dict[str, float], dense: str, naive: str, compared: str) -> Row:
+    ratio = rates[dense] / rates[naive]
+    limit = at_least(ratio, _DENSE_LEAST) if dense.startswith("trunk") else ("", None)
+    return Row(_GROUP, f"{compared}, stride 1", against(rates[dense], rates[naive], "windows a second"), ratio, *limit)
+
+
+def landmark(windows: int, rounds: int) -> dict[str, float]:
+    """Seconds for so many windows of landmark features, dense and naive."""
+    module = landmark_encoder().module
+    trunk = module.trunk
+    assert isinstance(trunk, LandmarkTrunk), "the shipped encoder sees landmarks"
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(windows + trunk.frames - 1, trunk.joints, trunk.channels, generator=generator)
+    clips = x.unfold(0, trunk.frames, 1).permute(0, 3, 1, 2)  # (N, F, J, C), no copy
+    batches = [clips[start : start + _BATCH].contiguous() for start in range(0, windows, _BATCH)]
+    blocks = [x[None, start : start + _BLOCK + trunk.frames - 1] for start in range(0, windows, _BLOCK)]
+    with torch.inference_mode():
+        return fastest(
+            rounds,
+            {
+                "trunk dense": lambda: [trunk.dense(block) for block in blocks],
+                "trunk batched": lambda: [trunk(batch) for batch in batches],
+                "trunk loop": lambda: [trunk(clip[None]) for clip in clips],
+                "encoder dense": lambda: [module.dense(block) for block in blocks],
+                "encoder batched": lambda: [module(batch) for batch in batches],
+            },
+        )
+
+
+def i3d(windows: int, side: int, rounds: int) -> dict[str, float]:
+    """Seconds for so many RGB windows: one by one, in batches as embedding does, and with a shared stem."""
+    torch.manual_seed(0)
+    plain = I3D().eval()
+    batched = make_encoder("i3d", build("i3d")).module.trunk
+    shared = WindowEmbedder(plain)
+    frames = torch.rand(windows + 15, 3, side, side) - 0.5
+
+    def clips(start: int, count: int) -> Tensor:
+        last = min(start + count, windows)
+        return torch.stack([frames[at : at + 16].transpose(0, 1) for at in range(start, last)])
+
+    with torch.inference_mode():
+        return fastest(
+            rounds,
+            {
+                "loop": lambda: [plain(clips(at, 1)) for at in range(windows)],
+                "batched": lambda: [batched(clips(at, _RGB_BATCH)) for at in range(0, windows, _RGB_BATCH)],
+                "shared": lambda: shared(frames, range(windows)),
+            },
+        )

@@ -1,0 +1,100 @@
+"""The signing world: how much faster than life it signs and is filmed, and whether a larger one needs more memory."""
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
+
+from benchmarks.footage import SEED, sign
+from benchmarks.isolation import Job, are_side_by_side, run, run_side_by_side
+from benchmarks.rows import Row, against, at_least, said
+from benchmarks.sizes import Sizes
+from signspot.world.appearance import make_appearance
+from signspot.world.corpus import make_corpus
+from signspot.world.motion import FPS
+from signspot.world.options import CorpusOptions
+from signspot.world.performance import perform_video
+from signspot.world.render import render_video
+from signspot.world.world import World
+
+_GROUP = "The signing world"
+_GENERATING_LEAST, _RENDERING_LEAST = 100.0, 1.0  # × real time
+_MORE = 4  # times as large is the larger corpus
+_ALLOWANCE = 8.0  # MB
+
+
+def world_rows(sizes: Sizes) -> list[Row]:
+    """Generating, rendering, and memory."""
+    return [_generating(sizes), _rendering(sizes), _memory(sizes)]
+
+
+def _generating(sizes: Sizes) -> Row:
+    done = run(Job("world:generate", {"seconds": sizes.signing, "rounds": sizes.rounds}), apart=sizes.apart).values
+    ratio = done["signed"] / done["spent"]
+    return Row(
+        _GROUP,
+        "sentences, signing, camera and estimator's faults → landmarks, on one core, against real time",
+        f"{said(done['signed'])} s of landmarks in {said(done['spent'])} s",
+        ratio,
+        *at_least(ratio, _GENERATING_LEAST),
+    )
+
+
+def _rendering(sizes: Sizes) -> Row:
+    jobs = [Job("world:render", {"seconds": sizes.rendered, "side": sizes.rendered_side, "seed": n}) for n in (1, 2)]
+    done = run_side_by_side(jobs, apart=sizes.apart)
+    together = are_side_by_side(len(jobs), apart=sizes.apart)
+    spent = (max if together else sum)(each.values["spent"] for each in done)
+    seconds = sum(each.values["filmed"] for each in done)
+    return Row(
+        _GROUP,
+        f"landmarks → H.264 video of {sizes.rendered_side} × {sizes.rendered_side}, on "
+        f"{'two cores' if together else 'one core'}, against real time",
+        f"{said(seconds)} s of video in {said(spent)} s",
+        seconds / spent,
+        *at_least(seconds / spent, _RENDERING_LEAST),
+    )
+
+
+def _memory(sizes: Sizes) -> Row:
+    hours = sizes.corpus, sizes.corpus * _MORE
+    small, large = (
+        run(Job("world:fill", {"hours": each, "words": sizes.corpus_words}), apart=sizes.apart) for each in hours
+    )
+    return Row(
+        _GROUP,
+        f"a corpus of {said(hours[1] * 60)} min against one of {said(hours[0] * 60)} min: peak memory",
+        f"{against(large.peak, small.peak, 'MB')}: {large.peak - small.peak:+.1f} MB",
+        large.peak / small.peak,
+        f"grows by at most {said(_ALLOWANCE)} MB",
+        large.peak - small.peak <= _ALLOWANCE,
+    )
+
+
+def generate(seconds: float, rounds: int) -> dict[str, float]:
+    """Seconds of signing, and seconds that they take; the lexicon is made before."""
+    world = World(CorpusOptions(words=20, seed=SEED))
+    plan = world.videos[0]
+    perform_video(world, replace(plan, seconds=5.0))
+    best, signed = float("inf"), 0.0
+    for _ in range(rounds):
+        start = process_time()
+        performed = perform_video(world, replace(plan, seconds=seconds))
+        best, signed = min(best, process_time() - start), len(performed.footage.exact) / FPS
+    return {"signed": signed, "spent": best}
+
+
+def render(seconds: float, side: int, seed: int) -> dict[str, float]:
+    """Seconds of video, and seconds that filming them takes."""
+    exact = sign(seconds, (side, side))
+    with TemporaryDirectory() as folder:
+        start = process_time()
+        render_video(exact, make_appearance(seed), Path(folder) / "film.mp4", (side, side))
+        return {"filmed": len(exact) / FPS, "spent": process_time() - start}
+
+
+def fill(hours: float, words: int) -> dict[str, float]:
+    """Make a corpus of landmarks; only the memory matters."""
+    options = CorpusOptions(words=words, hours=hours, seed=SEED)
+    with TemporaryDirectory() as folder:
+        return {"videos": len(make_corpus(options, folder).videos)}
