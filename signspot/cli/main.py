@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from signspot.cli import convert, demo, dictionary, embed, evaluate, landmarks, models, spot, train, world
+from signspot.cli import calibrate, convert, demo, dictionary, embed, evaluate, landmarks, models, spot, train, world
 from signspot.errors import SignspotError
 from signspot.version import VERSION
 
@@ -30,6 +30,7 @@ app.command("models")(models.models)
 app.add_typer(world.app, name="world")
 app.command("train")(train.train)
 app.add_typer(evaluate.app, name="evaluate")
+app.command("calibrate")(calibrate.calibrate)
 app.command("demo")(demo.demo)
 
 

@@ -8,6 +8,7 @@ import typer
 from signspot.cli.console import bar, note, print_spottings
 
 if TYPE_CHECKING:
+    from signspot.models.encoder import Encoder
     from signspot.pictures.curves import View
     from signspot.spotting.spotter import What
 
@@ -17,6 +18,9 @@ def spot(
     signs: Annotated[Path, typer.Argument(help="A dictionary: a folder of example videos, or one example video.")],
     words: Annotated[list[str] | None, typer.Argument(help="Words to look for; all when none is named.")] = None,
     threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
+    rate: Annotated[
+        float | None, typer.Option("--false-alarms-per-hour", help="Instead of --threshold: so many a word.")
+    ] = None,
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     refine: Annotated[bool, typer.Option("--refine", help="With --stride: look closely where it may be.")] = False,
     gap: Annotated[float, typer.Option(help="Seconds between two spottings of one word, at least.")] = 0.4,
@@ -45,8 +49,10 @@ def spot(
     for path in out or []:
         check_suffix(path)
     check_pictures(plot=plot, film=film, html=html)
-    options = SpotOptions(threshold=threshold, stride=stride, refine=refine, gap=gap, top=top, mirror=mirror, seed=seed)
     spotter = load(encoder, cache=cache)
+    if rate is not None:
+        threshold = threshold_of(spotter.encoder, rate, threshold)
+    options = SpotOptions(threshold=threshold, stride=stride, refine=refine, gap=gap, top=top, mirror=mirror, seed=seed)
     what = exemplars_of(signs, words or [])
     with bar("exemplars") as progress:
         gallery = spotter.gallery(what, options, progress)
@@ -75,6 +81,16 @@ def exemplars_of(signs: Path, words: list[str]) -> "What":
     for problem in dictionary.problems:
         note(f"left out {problem.path}: {problem.message}")
     return dictionary.select(words) if words else dictionary
+
+
+def threshold_of(encoder: "Encoder", rate: float, threshold: float | None) -> float:
+    """The threshold of a rate of false alarms, unless both were given."""
+    from signspot.errors import OptionsError
+    from signspot.spotting.calibrate import threshold_for
+
+    if threshold is not None:
+        raise OptionsError("give --threshold or --false-alarms-per-hour, not both")
+    return threshold_for(encoder, rate)
 
 
 def check_pictures(*, plot: Path | None, film: Path | None, html: Path | None) -> None:

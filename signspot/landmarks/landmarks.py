@@ -123,9 +123,13 @@ class Landmarks:
             raise OptionsError(f"frames a second must be above 0; got {fps}")
         if not len(self):
             return self
-        times = self.times[0] + np.arange(max(1, round(self.duration * fps))) / fps
+        times = self.times[0] + np.arange(frames_within(self.duration, fps)) / fps
         if len(times) == len(self) and np.abs(times - self.times).max() < 1e-3:
             return self
+        return self.at(times)
+
+    def at(self, times: NDArray[np.float64]) -> "Landmarks":
+        """The movement at other (T,) times, interpolated as `resampled` does; outside, the first or the last frame."""
         return self._with(*(_interpolate(part, self.times, times) for part in self._parts()), times=times)
 
     def mirrored(self) -> "Landmarks":
@@ -161,6 +165,11 @@ class Landmarks:
         self, body: Points, left_hand: Points, right_hand: Points, face: Points, *, times: NDArray[np.float64]
     ) -> "Landmarks":
         return Landmarks(body, left_hand, right_hand, face, times, self.size, self.face_points)
+
+
+def frames_within(duration: float, fps: float) -> int:
+    """How many frames at `fps` stand for `duration` seconds: the nearest whole number, a half counting as less."""
+    return max(1, int(duration * fps + 0.5 - 1e-6))
 
 
 def concatenate(chunks: Sequence[Landmarks]) -> Landmarks:

@@ -26,7 +26,7 @@ PUBLIC_I3D_MLP = "public-i3d_mlp"
 
 _SHIPPED = Path(__file__).parent / "weights"
 _HEADER = "signspot"  # under which a copy of the card stands in the safetensors header
-_FOR_PEOPLE = ("licence", "data", "metrics", "command", "config")
+_FOR_PEOPLE = ("licence", "data", "metrics", "command", "config", "false_alarms_per_hour")
 
 logger = logging.getLogger(__name__)
 

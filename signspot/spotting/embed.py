@@ -1,6 +1,6 @@
 """From a source to a track: decode once, embed every window, in bounded memory but for the track itself."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -16,7 +16,8 @@ from signspot.landmarks.check import SigningCheck
 from signspot.landmarks.estimate import MAX_SIDE, known_landmarks, stream_landmarks
 from signspot.landmarks.features import FeatureStream, features, mirror_features
 from signspot.landmarks.landmarks import Landmarks
-from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.pose_file import stream_pose_file
+from signspot.landmarks.resampling import resample_stream
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.spotting.pixel_windows import PixelWindows, embed_windows, window_features
@@ -77,41 +78,54 @@ def _embed_landmarks(encoder: Encoder, source: Source, stride: int, report: Prog
     contract = encoder.contract
     if contract.kind != "landmarks":
         raise OptionsError(f"the encoder '{encoder.name}' sees pixels, not landmarks. Give it the video itself.")
-    path = None if isinstance(source, Landmarks) else Path(source)
-    landmarks = source if isinstance(source, Landmarks) else open_landmarks(source)
-    name = path.name if path else "landmarks"
-    if len(landmarks) == 0:
-        raise EmptyVideoError(f"{name} holds no frame")
-    SigningCheck(name).watch(landmarks).finish()
-    origin = float(landmarks.times[0])
-    landmarks = landmarks.resampled(contract.fps)
-    report(0, len(landmarks))
-    dense = DenseWindows(encoder, stride)
-    dense.push(features(landmarks))
-    embeddings, frames = dense.finish()
-    report(frames, frames)
+    chunks: Iterator[Landmarks]
+    if isinstance(source, Landmarks):
+        name, digest, chunks = "landmarks", "", (source[i : i + _CHUNK] for i in range(0, len(source), _CHUNK))
+    else:
+        name, digest, chunks = Path(source).name, content_digest(source), stream_pose_file(source, _CHUNK)
+    check, origin = SigningCheck(name), float("nan")
+
+    def watched() -> Iterator[Landmarks]:
+        nonlocal origin
+        for chunk in chunks:
+            origin = origin if check.frames else float(chunk.times[0])
+            yield chunk
+            check.watch(chunk)
+            report(check.frames, None)
+
+    embeddings, frames = _embed_chunks(encoder, resample_stream(watched(), contract.fps), stride, check)
     grid = Grid(contract.fps, contract.frames, stride, frames, origin)
-    return Track(embeddings, grid, encoder.hash, name, content_digest(path) if path else "")
+    report(frames, frames)
+    return Track(embeddings, grid, encoder.hash, name, digest)
+
+
+def _embed_chunks(
+    encoder: Encoder, chunks: Iterable[Landmarks], stride: int, check: SigningCheck
+) -> tuple[FloatArray, int]:
+    """Landmarks at the encoder's rate → features → embeddings, a chunk at a time."""
+    stream, dense = FeatureStream(), DenseWindows(encoder, stride)
+    for chunk in chunks:
+        dense.push(stream.push(chunk))
+    dense.push(stream.finish())
+    if not dense.frames:
+        raise EmptyVideoError(f"{check.name} holds no frame")
+    check.finish()
+    return dense.finish()
 
 
 def _embed_filmed(encoder: Encoder, video: Video, stride: int, report: Progress) -> tuple[FloatArray, int]:
     """Pixels → landmarks → features → embeddings, a chunk at a time."""
     fps = encoder.contract.fps
     total = max(1, round(video.info.duration * fps)) if video.info.duration else None
-    check, stream, dense = (
-        SigningCheck(video.info.path.name),
-        FeatureStream(),
-        DenseWindows(encoder, stride),
-    )
-    done = 0
-    for chunk in stream_landmarks(video, fps):
-        check.watch(chunk)
-        dense.push(stream.push(chunk))
-        done += len(chunk)
-        report(done, total)
-    check.finish()
-    dense.push(stream.finish())
-    return dense.finish()
+    check = SigningCheck(video.info.path.name)
+
+    def watched() -> Iterator[Landmarks]:
+        for chunk in stream_landmarks(video, fps):
+            yield chunk
+            check.watch(chunk)
+            report(check.frames, total)
+
+    return _embed_chunks(encoder, watched(), stride, check)
 
 
 def _embed_pixels(encoder: Encoder, video: Video, stride: int, report: Progress) -> tuple[FloatArray, int]:
@@ -165,29 +179,29 @@ class DenseWindows:
         self._tail: FloatArray | None = None  # the last window - 1 frames that have passed
         self._kept: list[FloatArray] = []
         self._last: FloatArray | None = None  # the newest stride-1 embedding, in case the grid snaps to it
-        self._frames = 0  # seen
+        self.frames = 0  # seen
         self._windows = 0  # stride-1 windows embedded
 
     def push(self, chunk: FloatArray) -> None:
         """Take (n, J, C) further feature frames."""
         if len(chunk):
-            self._frames += len(chunk)
+            self.frames += len(chunk)
             self._pending.append(chunk)
             if sum(map(len, self._pending)) >= _CHUNK:
                 self._pass()
 
     def finish(self) -> tuple[FloatArray, int]:
         """All embeddings on the grid, (T, D) float16, and how many frames there were."""
-        if self._frames == 0:
+        if self.frames == 0:
             raise EmptyVideoError("there is no frame to embed")
-        if self._frames < self._window:  # a short video repeats its last frame
+        if self.frames < self._window:  # a short video repeats its last frame
             short = np.concatenate(self._pending)
-            self._pending.append(np.repeat(short[-1:], self._window - self._frames, axis=0))
+            self._pending.append(np.repeat(short[-1:], self._window - self.frames, axis=0))
         self._pass()
-        last_start = max(0, self._frames - self._window)
+        last_start = max(0, self.frames - self._window)
         if last_start % self._stride and self._last is not None:
             self._kept.append(self._last)
-        return np.concatenate(self._kept), self._frames
+        return np.concatenate(self._kept), self.frames
 
     def _pass(self) -> None:
         waiting = ([self._tail] if self._tail is not None else []) + self._pending

@@ -10,6 +10,8 @@ from signspot.timeline import Track
 
 FloatArray = NDArray[np.floating[Any]]
 
+_ROWS = 4096  # windows that are compared at once
+
 
 def similarity(track: Track, exemplars: FloatArray) -> NDArray[np.float32]:
     """Compare every window with every exemplar of a word.
@@ -34,8 +36,12 @@ def cosine(embeddings: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]
     if not np.isfinite(exemplars).all():
         bad = np.flatnonzero(~np.isfinite(exemplars).all(axis=1)).tolist()
         raise TrackError(f"exemplar embeddings {bad[:5]} hold NaN or infinite values. Embed them again.")
-    product = embeddings.astype(np.float32, copy=False) @ exemplars.astype(np.float32, copy=False).T
-    clipped: NDArray[np.float32] = np.clip(product, -1.0, 1.0)
+    found = np.empty((len(embeddings), len(exemplars)), np.float32)
+    columns = exemplars.astype(np.float32, copy=False).T
+    for start in range(0, len(embeddings), _ROWS):  # a track in 16 bits is never held in 32 as a whole
+        part = slice(start, start + _ROWS)
+        np.matmul(embeddings[part].astype(np.float32, copy=False), columns, out=found[part])
+    clipped: NDArray[np.float32] = np.clip(found, -1.0, 1.0, out=found)
     return clipped
 
 

@@ -29,7 +29,8 @@ logger = logging.getLogger(__name__)
 
 What = Exemplar | Iterable[Exemplar] | Mapping[str, Sequence[Exemplar]]
 
-_BLOCK = 512  # embeddings that are compared with a track at once
+_CELLS = 2_000_000  # windows × exemplars that are compared at once: 8 MB
+_FEWEST = 16  # exemplars at once, however long the track
 
 
 def load(name_or_path: str | PathLike[str] | None = None, *, cache: bool = True) -> "Spotter":
@@ -184,9 +185,9 @@ def best_scores(windows: Windows, gallery: Gallery) -> Iterator[tuple[str, NDArr
     rows_of: dict[str, list[int]] = {}
     for row in range(len(gallery.embeddings)):
         rows_of.setdefault(gallery.exemplar(row)[0].word, []).append(row)
-    for block in _blocks(rows_of):
+    for block in _blocks(rows_of, max(_FEWEST, _CELLS // max(1, len(windows.times)))):
         rows = [row for word in block for row in rows_of[word]]
-        scores = to_score(cosine(windows.embeddings, gallery.embeddings[rows])).astype(np.float32)
+        scores = to_score(cosine(windows.embeddings, gallery.embeddings[rows]))
         done = 0
         for word in block:
             own = scores[:, done : done + len(rows_of[word])]
@@ -195,12 +196,12 @@ def best_scores(windows: Windows, gallery: Gallery) -> Iterator[tuple[str, NDArr
             yield word, own[np.arange(len(own)), best], np.asarray(rows_of[word])[best]
 
 
-def _blocks(rows_of: Mapping[str, Sequence[int]]) -> Iterator[list[str]]:
-    """Words in groups that together have about `_BLOCK` rows."""
+def _blocks(rows_of: Mapping[str, Sequence[int]], most: int) -> Iterator[list[str]]:
+    """Words in groups that together have about `most` rows."""
     block: list[str] = []
     for word in rows_of:
         block.append(word)
-        if sum(len(rows_of[each]) for each in block) >= _BLOCK:
+        if sum(len(rows_of[each]) for each in block) >= most:
             yield block
             block = []
     if block:

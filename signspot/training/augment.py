@@ -25,6 +25,7 @@ class Augmentation:
     jitter: float = 0.012  # shoulder widths, of every point and frame
     finger_jitter: float = 0.012  # the same again, of the hands
     dropped: float = 0.35  # share of performances in which a hand goes missing for a while
+    lost: float = 0.2  # share of performances in which a hand is never seen, only its wrist
     faceless: float = 0.1  # share of performances without a face
 
 
@@ -42,6 +43,7 @@ def augment(clips: Clips, random: np.random.Generator, how: Augmentation) -> Cli
     for hand in (LEFT_HAND, RIGHT_HAND):
         points[:, :, hand] += random.normal(0, how.finger_jitter, points[:, :, hand].shape).astype(np.float32)
         _drop(seen, hand, random, how.dropped / 2, frames)
+        seen[random.random(count) < how.lost / 2, :, hand] = 0
     seen[random.random(count) < how.faceless, :, FACE] = 0
     points *= seen
     return changed

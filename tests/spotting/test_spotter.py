@@ -176,7 +176,8 @@ def test_the_best_of_all_exemplars_counts_in_blocks_of_any_size(
     gallery = Gallery(tuple(words), np.stack([e.embedding for e in words if e.embedding is not None]))
     expected = (1 + track.embeddings @ gallery.embeddings.T) / 2
     for size in (1, 5, 512):
-        monkeypatch.setattr("signspot.spotting.spotter._BLOCK", size)
+        monkeypatch.setattr("signspot.spotting.spotter._FEWEST", size)
+        monkeypatch.setattr("signspot.spotting.spotter._CELLS", 0)
         for word, scores, rows in best_scores(Windows.of(track), gallery):
             own = [i for i, e in enumerate(words) if e.word == word]
             assert scores == pytest.approx(expected[:, own].max(axis=1), abs=1e-5)

@@ -6,7 +6,7 @@ import pytest
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
 from signspot.training.augment import Augmentation, augment
 
-NOTHING = Augmentation(*(0.0,) * 12)
+NOTHING = Augmentation(*(0.0,) * 13)
 
 
 @pytest.fixture
@@ -32,12 +32,12 @@ def test_unseen_points_stay_at_zero_and_the_input_is_untouched(signing: np.ndarr
 
 def test_each_clip_is_changed_in_its_own_way(signing: np.ndarray) -> None:
     same = np.repeat(signing[:1], 4, axis=0)
-    changed = augment(same, np.random.default_rng(1), Augmentation(*(0.1, *(0.0,) * 11)))
+    changed = augment(same, np.random.default_rng(1), Augmentation(*(0.1, *(0.0,) * 12)))
     assert np.abs(changed[0] - changed[1]).max() > 1e-3
 
 
 def test_a_tilt_keeps_distances(signing: np.ndarray) -> None:
-    tilted = augment(signing, np.random.default_rng(1), Augmentation(*(0.3, 0.3, *(0.0,) * 10)))
+    tilted = augment(signing, np.random.default_rng(1), Augmentation(*(0.3, 0.3, *(0.0,) * 11)))
     hand = signing[:, :, RIGHT_HAND, :3]
     after = tilted[:, :, RIGHT_HAND, :3]
     assert np.linalg.norm(after[:, :, 5] - after[:, :, 9], axis=-1) == pytest.approx(
@@ -46,7 +46,7 @@ def test_a_tilt_keeps_distances(signing: np.ndarray) -> None:
 
 
 def test_dropped_hands_are_gone_for_a_run(signing: np.ndarray) -> None:
-    dropped = augment(signing, np.random.default_rng(1), Augmentation(*(0.0,) * 10, 2.0, 0.0))
+    dropped = augment(signing, np.random.default_rng(1), Augmentation(*(0.0,) * 10, 2.0, 0.0, 0.0))
     missing = dropped[:, :, RIGHT_HAND, 3] == 0
     for clip in missing.all(axis=2):
         assert 1 <= clip.sum() < 16

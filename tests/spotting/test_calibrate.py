@@ -1,0 +1,50 @@
+"""Thresholds by false alarms an hour."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from signspot.errors import OptionsError
+from signspot.models.encoder import Encoder
+from signspot.records import Exemplar
+from signspot.spotting.calibrate import FalseAlarms, false_alarms, threshold_for
+from signspot.spotting.exemplars import Gallery
+from signspot.timeline import Grid, Track
+
+SCORES = np.linspace(0.99, 0.5, 50, dtype=np.float32)  # 0.99, 0.98, … of 50 false alarms
+
+
+def test_a_threshold_lets_through_what_was_asked_for() -> None:
+    background = FalseAlarms(SCORES, hours=2.0, words=5)
+    for rate in (0.1, 0.5, 1.0, 4.0):
+        threshold = background.threshold(rate)
+        assert (threshold <= SCORES).sum() == round(rate * 2 * 5)
+    with pytest.raises(OptionsError, match=r"no fewer than 0\.1"):
+        background.threshold(0.05)
+    with pytest.raises(OptionsError, match="above 0"):
+        background.threshold(0)
+    assert set(background.table((0.01, 0.1, 1.0))) == {"0.1", "1"}
+
+
+def test_everything_spotted_in_the_background_is_false(encoder: Encoder) -> None:
+    random = np.random.default_rng(0)
+    embeddings = random.normal(size=(485, 256)).astype(np.float32)
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+    track = Track(embeddings, Grid(25.0, 16, 1, 500), encoder.hash)
+    gallery = Gallery((Exemplar("a", "a"), Exemplar("b", "b")), embeddings[[100, 300]])
+    found = false_alarms([track], gallery)
+    assert (found.words, found.hours) == (2, pytest.approx(20 / 3600))
+    assert found.scores[:2] == pytest.approx([1, 1], abs=1e-5)
+    assert (np.diff(found.scores) <= 0).all()
+
+
+def test_a_card_tells_thresholds_between_its_rates(encoder: Encoder) -> None:
+    card = {"false_alarms_per_hour": {"0.1": 0.9, "1": 0.8, "10": 0.7}}
+    calibrated = replace(encoder, card=card)
+    assert threshold_for(calibrated, 1.0) == pytest.approx(0.8)
+    assert threshold_for(calibrated, 10**0.5) == pytest.approx(0.75)
+    with pytest.raises(OptionsError, match=r"calibrated for 0\.1 to 10 false alarms an hour and word; got 20"):
+        threshold_for(calibrated, 20)
+    with pytest.raises(OptionsError, match="is not calibrated"):
+        threshold_for(encoder, 1.0)
