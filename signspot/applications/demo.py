@@ -35,7 +35,8 @@ SIGNED = (
     *("coffee", "apple", "house", "friend", "river", "language"),
     *("yesterday", "name", "music", "apple", "teacher", "science", "garden", "friend", "winter"),
 )
-SIZE = (320, 320)
+TWICE = WORDS[:2]  # words with two exemplars
+SIZE = (288, 288)
 SEED = 7
 
 Stage = Callable[[str], AbstractContextManager[Progress]]  # a progress bar with a title
@@ -104,7 +105,7 @@ def _takes(footage: Path, signs: Path) -> list[_Take]:
     """The long video first, so that no worker is left alone with it at the end."""
     takes = [_Take(footage, SIGNED, make_signer("interpreter", SEED, Role.TEST, left_share=0, webcam_share=0), SEED)]
     for word in WORDS:
-        for number in (1, 2):
+        for number in (1, 2) if word in TWICE else (1,):
             signer = make_signer(f"dictionary-{number}", SEED, Role.DICTIONARY, left_share=0, webcam_share=0)
             takes.append(_Take(signs / word / f"{word}_{number}.mp4", (word,), signer, SEED + number))
     return takes

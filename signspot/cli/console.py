@@ -26,7 +26,8 @@ def bar(title: str, unit: str = "") -> Iterator[Progress]:
         TextColumn(unit),
         TimeRemainingColumn(),
     )
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    console = Console(stderr=True)
+    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         task = bars.add_task(title, total=None)
 
         def report(done: int, total: int | None) -> None:

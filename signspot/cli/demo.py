@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, note, print_spottings, say
+from signspot.cli.console import bar, count, note, print_spottings, say
 
 
 def demo(
@@ -21,6 +21,6 @@ def demo(
     made = run_demo(out, bar, workers)
     print_spottings(made.spottings, as_json=False)
     signed, found, wrong = len(made.truth), made.found, made.false_alarms
-    say(f"\n{found} of {signed} signs found, {wrong} false alarms.")
+    say(f"\n{found} of {signed} signs found, {count(wrong, 'false alarm')}.")
     for path in made.files:
         note(f"wrote {path}")
