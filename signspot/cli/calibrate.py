@@ -12,7 +12,7 @@ def calibrate(
     weights: Annotated[Path, typer.Argument(help="A .safetensors file of ours; it is written again with its card.")],
     hours: Annotated[float, typer.Option(help="Hours of background signing.")] = 0.5,
     words: Annotated[int, typer.Option(help="Words to look for in it.")] = 100,
-    rate: Annotated[float, typer.Option(help="False alarms an hour and word at the default threshold.")] = 3.0,
+    rate: Annotated[float, typer.Option(help="False alarms an hour and word at the default threshold.")] = 10.0,
     seed: Annotated[int, typer.Option(help="Of the background.")] = 1,
 ) -> None:
     """Measure false alarms on background signing of the world; keep the thresholds in the encoder's card.

@@ -17,7 +17,7 @@ from signspot.spotting.spotter import best_scores
 from signspot.timeline import Track
 
 RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # false alarms an hour and word that a card tells of
-DEFAULT_RATE = 3.0  # the one whose threshold is an encoder's default
+DEFAULT_RATE = 10.0  # the one whose threshold is an encoder's default
 
 
 @dataclass(frozen=True, slots=True)
