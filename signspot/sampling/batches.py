@@ -129,7 +129,7 @@ class ItemBatches:
         random = np.random.default_rng([self.seed, step])
         chosen = [self.items[index] for index in self._choose(step, random)]
         windows = [self._windows(item, random) for item in chosen]
-        looked_up = [self._look_up(item) for item in chosen]
+        looked_up = [self._look_up(item, random) for item in chosen]
         used, rows = np.unique([index for pairs in looked_up for index, _ in pairs], return_inverse=True)
         flat = [(item, word, word == chosen[item].word) for item, pairs in enumerate(looked_up) for _, word in pairs]
         counts = [len(each) for each in windows]
@@ -171,9 +171,12 @@ class ItemBatches:
         behind = np.sort(random.choice(outside, count, replace=False)) if count else outside[:0]
         return np.concatenate([[min(max(front, 0), grid.count - 1)], behind]).astype(np.int64)
 
-    def _look_up(self, item: Item) -> list[tuple[int, str]]:
-        """The exemplars of the item's words, the labelled one's first, each with its word."""
-        return [(index, word) for word in (item.word, *item.background) for index in self.exemplars_of[word]]
+    def _look_up(self, item: Item, random: np.random.Generator) -> list[tuple[int, str]]:
+        """The exemplars of the item's words, the labelled one's first, those of a word in random order."""
+        found: list[tuple[int, str]] = []
+        for word in (item.word, *item.background):
+            found += [(int(index), word) for index in random.permutation(self.exemplars_of[word])]
+        return found
 
     def _clips(self, count: int, random: np.random.Generator) -> IntArray:
         """Which clips of each exemplar are averaged: (E, n), different ones."""

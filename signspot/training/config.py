@@ -58,7 +58,15 @@ class SigningConfig:
 
 
 def read_config(path: str | PathLike[str]) -> SigningConfig:
-    """Read a TOML file.
+    """Read the TOML file of a training of a trunk; mistakes are named as by `read_toml`."""
+    return read_toml(path, SigningConfig)
+
+
+_T = TypeVar("_T")
+
+
+def read_toml(path: str | PathLike[str], kind: type[_T]) -> _T:
+    """Read a TOML file into a frozen record and its parts.
 
     Raises:
         OptionsError: it is missing, is no TOML, or has an unknown key (the nearest one is named).
@@ -69,10 +77,7 @@ def read_config(path: str | PathLike[str]) -> SigningConfig:
         raise OptionsError(f"cannot read the configuration {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise OptionsError(f"{path} is no TOML file: {error}") from error
-    return _fill(SigningConfig, values, str(path))
-
-
-_T = TypeVar("_T")
+    return _fill(kind, values, str(path))
 
 
 def _fill(kind: type[_T], values: dict[str, Any], where: str) -> _T:

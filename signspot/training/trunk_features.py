@@ -1,7 +1,7 @@
 """Trunk features of a whole corpus, made once and kept: epochs over a frozen trunk never run it again.
 
-A file a video (all windows, stride 1) and a file for all exemplars (a bank of clips each), named by content and encoder,
-so that a changed source is made anew; float16, opened as memory maps. Signing of left-handed signers is mirrored.
+A file a video (all windows, stride 1) and a file for all exemplars (a bank of clips each), named by content and
+encoder, so that a changed source is made anew; float16, opened as memory maps. Left-handed signing is mirrored.
 """
 
 import logging
@@ -63,7 +63,8 @@ class TrunkFeatures:
 
     def exemplar_means(self) -> NDArray[np.float32]:
         """(E, D): all clips of each exemplar averaged, as at test time."""
-        return np.asarray(self.clips, np.float32).mean(axis=1)
+        means: NDArray[np.float32] = np.asarray(self.clips, np.float32).mean(axis=1)
+        return means
 
 
 def trunk_features(encoder: Encoder, corpus: Corpus, folder: Path, progress: Progress = silent) -> TrunkFeatures:
@@ -112,9 +113,7 @@ def _windows(encoder: Encoder, video: CorpusVideo, folder: Path) -> Windows:
     return Windows(kept, Grid(contract.fps, contract.frames, 1, len(kept) + contract.frames - 1))
 
 
-def _exemplars(
-    encoder: Encoder, exemplars: Sequence[Exemplar], folder: Path
-) -> tuple[tuple[Exemplar, ...], HalfArray]:
+def _exemplars(encoder: Encoder, exemplars: Sequence[Exemplar], folder: Path) -> tuple[tuple[Exemplar, ...], HalfArray]:
     """Usable exemplars and their clips, (E, n, D)."""
     sources = [(each, content_digest(each.path)) for each in exemplars if each.path is not None and each.path.is_file()]
     key = text_digest("\n".join(f"{each.id} {each.segment} {digest}" for each, digest in sources))

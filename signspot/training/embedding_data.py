@@ -1,0 +1,135 @@
+"""What an embedding MLP learns from: items of a corpus, and the trunk features at the places of a batch."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from signspot.losses.batch import Batch
+from signspot.sampling.batches import ItemBatches, Places
+from signspot.sampling.items import Item, SubtitleWords, collect_items
+from signspot.text.match import Matcher
+from signspot.text.subtitles import read_subtitles
+from signspot.timeline import Segment
+from signspot.training.embedding_config import EmbeddingConfig
+from signspot.training.trunk_features import TrunkFeatures
+from signspot.world.layout import Corpus
+
+SubtitlesOfVideos = Mapping[str, Sequence[SubtitleWords]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standard:
+    """A shift and a scale that give trunk features mean 0 and root mean square 1; they are folded into the MLP."""
+
+    mean: Tensor  # (D,)
+    scale: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureBatch:
+    """Trunk features at the places of a batch."""
+
+    clips: Tensor  # (N, D)
+    exemplars: Tensor  # (E, D) each exemplar once
+    places: Places
+
+    def embedded(self, clips: Tensor, exemplars: Tensor) -> Batch:
+        """The batch as losses see it, of embedded (N, D) clips and (E, D) exemplars."""
+        places = self.places
+        return Batch(
+            clips,
+            torch.from_numpy(places.clip_item),
+            torch.from_numpy(places.clip_word),
+            exemplars[torch.from_numpy(places.exemplar_row)],
+            torch.from_numpy(places.exemplar_item),
+            torch.from_numpy(places.exemplar_word),
+            torch.from_numpy(places.exemplar_foreground),
+        )
+
+    @property
+    def exemplar_words(self) -> Tensor:
+        """(E,) the word of each exemplar."""
+        words = np.zeros(len(self.places.exemplars), np.int64)
+        words[self.places.exemplar_row] = self.places.exemplar_word
+        return torch.from_numpy(words)
+
+
+class EmbeddingData:
+    """All batches of a training, by number, with features."""
+
+    def __init__(self, features: TrunkFeatures, items: Sequence[Item], config: EmbeddingConfig):
+        """Prepare; the exemplars of all words of the items are used, those of other words are not."""
+        used = {word for item in items for word in (item.word, *item.background)}
+        self._rows = np.flatnonzero([exemplar.word in used for exemplar in features.exemplars])
+        self.features, self.items, self.config = features, tuple(items), config
+        grids = {name: windows.grid for name, windows in features.videos.items()}
+        words = [features.exemplars[row].word for row in self._rows]
+        bank = features.clips.shape[1]
+        self.batches = ItemBatches(items, grids, words, bank, config.seed, config.batch)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words by number."""
+        return self.batches.words
+
+    def __len__(self) -> int:
+        """Batches in an epoch."""
+        return len(self.batches)
+
+    def __getitem__(self, step: int) -> FeatureBatch:
+        """Batch number `step`, of any epoch; without background where the loss reads no subtitles."""
+        places = self.batches[step]
+        if self.config.loss != "watch_read_lookup":
+            places = places.foreground_only()
+        videos = [self.features.videos[name].features for name in places.videos]
+        clips = np.zeros((len(places.clip_window), self.features.dimension), np.float32)
+        for item, video in enumerate(videos):
+            mine = places.clip_item == item
+            clips[mine] = video[places.clip_window[mine]]
+        rows = self._rows[places.exemplars]
+        drawn = self.features.clips[rows[:, None], places.exemplar_clips]  # (E, n, D)
+        exemplars = drawn.mean(axis=1, dtype=np.float32)
+        return FeatureBatch(torch.from_numpy(clips), torch.from_numpy(exemplars), places)
+
+    def standard(self) -> Standard:
+        """The shift and scale of the windows of all videos that have items."""
+        total: NDArray[np.float64] = np.zeros(self.features.dimension)
+        squares, count = 0.0, 0
+        for name in sorted({item.video for item in self.items}):
+            windows = np.asarray(self.features.videos[name].features, np.float32)
+            total += windows.sum(axis=0, dtype=np.float64)
+            squares += float(np.square(windows, dtype=np.float64).sum())
+            count += len(windows)
+        mean = total / count
+        spread = squares / count - float(np.square(mean).sum())
+        scale = float(np.sqrt(max(spread / len(mean), 1e-12)))
+        return Standard(torch.from_numpy(mean.astype(np.float32)), scale)
+
+
+def read_words(
+    corpus: Corpus, words: Collection[str], videos: Collection[str], language: str = "en"
+) -> SubtitlesOfVideos:
+    """Find dictionary words in the subtitles of videos; a video without subtitles has none."""
+    matcher = Matcher(words, language)
+    found: dict[str, list[SubtitleWords]] = {}
+    for name in videos:
+        path = corpus.videos[name].subtitles
+        found[name] = [
+            SubtitleWords(
+                Segment(subtitle.start, subtitle.end),
+                tuple(dict.fromkeys(match.word for match in matcher.find(subtitle.text))),
+            )
+            for subtitle in (read_subtitles(path) if path is not None else ())
+        ]
+    return found
+
+
+def training_items(
+    corpus: Corpus, subtitles: SubtitlesOfVideos, words: Collection[str], config: EmbeddingConfig
+) -> list[Item]:
+    """The items of a corpus's training videos whose labels and exemplars are of some words."""
+    return collect_items(corpus.labels(list(subtitles)), subtitles, words, words, config.items)

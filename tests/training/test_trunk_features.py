@@ -1,0 +1,69 @@
+"""Trunk features of a corpus: what sliding windows give, made once, made anew where the source has changed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.errors import FormatError, OptionsError
+from signspot.landmarks.features import features
+from signspot.landmarks.handedness import dominant_hand
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.registry import build
+from signspot.training.trunk_features import BANK, trunk_features
+from signspot.world.corpus import make_corpus
+from signspot.world.layout import Corpus
+from signspot.world.options import CorpusOptions
+
+SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    options = CorpusOptions(words=8, hours=0.006, seed=3, video_seconds=10.0, dictionary_signers=3)
+    return make_corpus(options, tmp_path_factory.mktemp("corpus") / "world")
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    torch.manual_seed(0)
+    return make_encoder("small", build("landmark", **SMALL))
+
+
+def test_rows_are_windows_and_exemplars_are_banks(corpus: Corpus, encoder: Encoder, tmp_path: Path) -> None:
+    calls: list[tuple[int, int | None]] = []
+    made = trunk_features(encoder, corpus, tmp_path, lambda done, total: calls.append((done, total)))
+    assert calls[0] == (0, len(corpus.videos) + 1)
+    assert calls[-1] == (len(corpus.videos) + 1, len(corpus.videos) + 1)
+    assert made.clips.shape == (len(corpus.dictionary().exemplars), BANK, 32)
+    assert made.exemplar_means().shape == (len(made.exemplars), 32)
+    name, windows = next(iter(made.videos.items()))
+    path = corpus.videos[name].landmarks
+    assert path is not None
+    landmarks = open_landmarks(path)
+    seen = features(landmarks, mirror=dominant_hand(landmarks) == "left")
+    assert windows.grid.count == len(windows.features) == len(seen) - 15
+    with torch.inference_mode():
+        clip = encoder.module.trunk(torch.from_numpy(seen[7:23])[None])[0].numpy()
+    np.testing.assert_allclose(windows.features[7], clip, rtol=2e-3, atol=2e-3)
+
+
+def test_nothing_is_made_twice(
+    corpus: Corpus, encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = trunk_features(encoder, corpus, tmp_path)
+    monkeypatch.setattr("signspot.training.trunk_features._dense", lambda *_: pytest.fail("the trunk ran again"))
+    again = trunk_features(encoder, corpus, tmp_path)
+    assert np.array_equal(first.clips, again.clips)
+    assert isinstance(again.clips, np.memmap)
+
+
+def test_nonsense_is_refused(corpus: Corpus, tmp_path: Path) -> None:
+    broken = build("landmark", **SMALL)
+    torch.nn.init.constant_(broken.trunk.last[1].linear.bias, float("nan"))  # type: ignore[index,union-attr]
+    with pytest.raises(FormatError, match="are NaN or infinite"):
+        trunk_features(make_encoder("broken", broken), corpus, tmp_path)
+    with pytest.raises(OptionsError, match="'i3d' sees pixels"):
+        trunk_features(make_encoder("i3d", build("s3d")), corpus, tmp_path)
