@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from signspot.dictionary.opening import open_dictionary
-from signspot.restricted_pickle import PickledArray, load_pickle, plain
 from signspot.errors import CheckpointError, DictionaryError, UnsafeFileError
+from signspot.restricted_pickle import PickledArray, load_pickle, plain
 
 
 class Calls:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from signspot.dictionary.contents import Contents, Problem, normalise_word, unique_ids
-from signspot.restricted_pickle import load_pickle, plain
 from signspot.errors import DictionaryError
 from signspot.records import Exemplar
+from signspot.restricted_pickle import load_pickle, plain
 from signspot.timeline import Embeddings, Segment
 
 BSLDICT_FILE = "bsldict_v1.pkl"

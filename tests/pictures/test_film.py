@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.errors import OptionsError, VideoError
+from signspot.errors import OptionsError, OutputError, VideoError
 from signspot.pictures.curves import View
 from signspot.pictures.film import film
 from signspot.pictures.pages import WIDTH, draw_page, fit, page_spans
@@ -57,7 +57,7 @@ def test_a_caption_is_shown_only_inside_a_spotting(view: View, films: Path) -> N
 def test_without_a_video_there_is_no_film(view: View, tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match=r"cannot film 'v.mp4': there is no video behind it"):
         film(replace(view, video=None), tmp_path / "f.mp4")
-    with pytest.raises(OptionsError, match=r"name it .mp4"):
+    with pytest.raises(OutputError, match=r"unknown kind .\.gif.\. Known: \.mp4"):
         film(view, tmp_path / "f.gif")
     with pytest.raises(VideoError):
         film(replace(view, video=tmp_path / "gone.mp4"), tmp_path / "f.mp4")

@@ -115,7 +115,7 @@ def test_without_a_video_the_rest_is_there(view: View, tmp_path: Path) -> None:
 
 
 def test_only_a_page_is_written(view: View, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"name it .html"):
+    with pytest.raises(OutputError, match=r"unknown kind .\.pdf.\. Known: \.html"):
         report(view, tmp_path / "r.pdf")
 
 

@@ -81,7 +81,7 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_batch(
     with pytest.raises(SignspotError, match="the loss at step 0 is nan"):
         train_signing(config, tmp_path, workers=0)
     with np.load(tmp_path / "bad-batch-0.npz") as saved:
-        assert saved["continuous"].shape == (6, 16, 69, 4)
+        assert saved["continuous"].shape[1:] == (16, 69, 4)
 
 
 def test_real_shares_need_real_data() -> None:
