@@ -1,5 +1,6 @@
 """Floor 0: files are written whole or not at all."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -69,3 +70,13 @@ def test_the_cache_goes_where_the_user_says(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_folder().parts[-2:] == (".cache", "signspot")
     assert os.fspath(cache_folder()).startswith(os.path.expanduser("~"))  # noqa: PTH111
+
+
+def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "result.txt"
+    target.write_text("old")
+    with pytest.raises(OutputError, match="the disk is full"), write_beside(target) as beside:
+        beside.write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
