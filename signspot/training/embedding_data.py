@@ -18,6 +18,8 @@ from signspot.training.embedding_config import EmbeddingConfig
 from signspot.training.trunk_features import TrunkFeatures
 from signspot.world.layout import Corpus
 
+_THINNED = 8  # neighbouring windows are nearly the same
+
 SubtitlesOfVideos = Mapping[str, Sequence[SubtitleWords]]
 
 
@@ -96,11 +98,11 @@ class EmbeddingData:
         return FeatureBatch(torch.from_numpy(clips), torch.from_numpy(exemplars), places)
 
     def standard(self) -> Standard:
-        """The shift and scale of the windows of all videos that have items."""
+        """The shift and scale of every eighth window of all videos that have items."""
         total: NDArray[np.float64] = np.zeros(self.features.dimension)
         squares, count = 0.0, 0
         for name in sorted({item.video for item in self.items}):
-            windows = np.asarray(self.features.videos[name].features, np.float32)
+            windows = np.asarray(self.features.videos[name].features[::_THINNED], np.float32)
             total += windows.sum(axis=0, dtype=np.float64)
             squares += float(np.square(windows, dtype=np.float64).sum())
             count += len(windows)
