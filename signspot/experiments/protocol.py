@@ -1,4 +1,4 @@
-"""The paper's protocol (Sec. 4.2): which exemplars does continuous signing of a test word retrieve, and where?
+"""The paper's protocol (Sec. 4.2): which exemplars continuous signing of a test word retrieves, and where.
 
 The paper's test labels are mouthings of confidence above 0.9. A corpus of the signing world has few of those and knows
 every sign exactly, so each true use of a test word is a query, labelled at the end of the sign, as mouthings are.
