@@ -51,7 +51,7 @@ def test_every_row_names_what_was_compared(rows: list[dict[str, Any]]) -> None:
 
 def test_limits_stand_where_they_are_asked_for(rows: list[dict[str, Any]]) -> None:
     limits = [row["limit"] for row in rows]
-    assert limits.count("at least 8") == 2  # the dense pass
+    assert limits.count("at least 8") == 1  # the dense pass
     assert limits.count("at least 100") == 1  # generating landmarks
     assert limits.count("at least 1") == 1  # rendering
     assert limits.count("below 0.1") == 1  # encoder and search

@@ -7,7 +7,20 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from signspot.cli import calibrate, convert, demo, dictionary, embed, evaluate, landmarks, models, spot, train, world
+from signspot.cli import (
+    calibrate,
+    convert,
+    demo,
+    dictionary,
+    embed,
+    evaluate,
+    landmarks,
+    models,
+    reproduce,
+    spot,
+    train,
+    world,
+)
 from signspot.errors import SignspotError
 from signspot.version import VERSION
 
@@ -31,6 +44,7 @@ app.add_typer(world.app, name="world")
 app.command("train")(train.train)
 app.add_typer(evaluate.app, name="evaluate")
 app.command("calibrate")(calibrate.calibrate)
+app.command("reproduce")(reproduce.reproduce)
 app.command("demo")(demo.demo)
 
 

@@ -7,6 +7,7 @@ has it one for the time of the first frame: times start at 0.
 """
 
 import logging
+import mmap
 import shutil
 import struct
 import tempfile
@@ -59,6 +60,7 @@ def stream_pose_file(path: str | PathLike[str], frames: int = _CHUNK) -> Iterato
     content = _map(Path(path))
     for start in range(0, len(content.values), frames):
         yield content.landmarks(start, start + frames)
+        content.forget()
 
 
 def write_landmarks(landmarks: Landmarks, path: str | PathLike[str]) -> Path:
@@ -146,6 +148,12 @@ class _Content:
     size: tuple[int, int] | None
     columns: dict[str, list[int]]  # component → column of each of our points, -1 where it is missing
     face_points: tuple[int, ...]
+    mapped: mmap.mmap  # the file
+
+    def forget(self) -> None:
+        """Give back the memory of what was read so far; what is asked for again is read again."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self.mapped.madvise(mmap.MADV_DONTNEED)
 
     def landmarks(self, start: int, end: int) -> Landmarks:
         """Give the frames from `start` to `end`."""
@@ -181,9 +189,10 @@ class _Content:
 def _map(path: Path) -> _Content:
     """Find our points in a `.pose` file without reading it whole."""
     try:
-        raw = np.memmap(path, mode="r")
-        header, offset = _header(path, raw)
-        return _content(path, raw, header, offset)
+        with path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        header, offset = _header(path, np.frombuffer(mapped, np.uint8))
+        return _content(path, mapped, header, offset)
     except FileNotFoundError:
         raise FormatError(f"there is no file {path}. Check the path.") from None
     except IsADirectoryError:
@@ -206,9 +215,10 @@ def _header(path: Path, raw: Any) -> tuple[Any, int]:
     return header, int(reader.read_offset)
 
 
-def _content(path: Path, raw: Any, header: Any, offset: int) -> _Content:
+def _content(path: Path, mapped: mmap.mmap, header: Any, offset: int) -> _Content:
+    raw = np.frombuffer(mapped, np.uint8)
     head = _BODY_HEADS[round(header.version, 3)]
-    fps, frames, people = head.unpack_from(raw, offset)
+    fps, frames, people = head.unpack_from(mapped, offset)
     columns, face_points = _columns(path, header.components)
     offset += head.size
     points, axes = header.total_points(), header.num_dims()
@@ -226,7 +236,7 @@ def _content(path: Path, raw: Any, header: Any, offset: int) -> _Content:
     values = raw[offset:split].view("<f4").reshape(frames, people, points, axes)[:, 0]
     confidence = raw[split : split + frames * people * points * 4].view("<f4").reshape(frames, people, points)[:, 0]
     size = (header.dimensions.width, header.dimensions.height)
-    return _Content(values, confidence, fps, size if min(size) > 1 else None, columns, face_points)
+    return _Content(values, confidence, fps, size if min(size) > 1 else None, columns, face_points, mapped)
 
 
 def _columns(path: Path, components: Sequence[Any]) -> tuple[dict[str, list[int]], tuple[int, ...]]:
