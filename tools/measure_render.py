@@ -3,9 +3,10 @@
     python tools/measure_render.py --sizes 256 480 --appearances 10
 
 Each appearance signs a few signs of the world, co-articulated, before the camera of some signer; the pictures go
-through H.264, as in a corpus. A hand counts where all its points are in the picture and less than a third of it
-lies behind the other hand. Errors and offsets are in shoulder widths; offsets say where MediaPipe puts a joint
-compared with ours (x right, y down). With --near every signer fills the frame, seen from the front.
+through H.264, as in a corpus. A hand counts as visible where all its points are in the picture and three quarters
+of its area are not hidden by the other arm or hand. Errors and offsets are in shoulder widths; offsets say where
+MediaPipe puts a joint compared with ours (x right, y down). With --near every signer fills the frame, seen from the
+front.
 """
 
 import argparse
@@ -14,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,9 +27,15 @@ from signspot.world.framing import Camera
 from signspot.world.lexicon import LexiconOptions, make_lexicon
 from signspot.world.motion import continuous
 from signspot.world.render import render_video
+from signspot.world.render_body import draw_arm, draw_trunk
+from signspot.world.render_canvas import Canvas
+from signspot.world.render_figure import measure_build, pose_figure
+from signspot.world.render_hands import draw_hand
+from signspot.world.render_paint import mix_paint
 from signspot.world.signers import Signer, make_signers
 
 NEAR = Camera(distance=2.0, height=0.85, aim=(0.0, 0.0))
+VISIBLE = 0.75  # of a hand's area
 TIPS = [4, 8, 12, 16, 20]
 JOINTS = {0: "nose", 11: "l shoulder", 12: "r shoulder", 13: "l elbow", 14: "r elbow", 15: "l wrist", 16: "r wrist"}
 
@@ -61,17 +67,23 @@ def within(points: NDArray[np.float32]) -> NDArray[np.bool_]:
     return np.asarray(((points[..., :2] > 0) & (points[..., :2] < 1)).all((1, 2)))
 
 
-def hidden(exact: Landmarks, name: str) -> NDArray[np.bool_]:
-    """(T,) whether a third of a hand or more lies behind the other hand."""
-    side, other = (0, 1) if name == "left_hand" else (1, 0)
-    hands = (exact.left_hand, exact.right_hand)
-    behind = exact.body[:, 15 + side, 2] > exact.body[:, 15 + other, 2]
-    hulls = [cv2.convexHull(points[:, :2].astype(np.float32)) for points in hands[other]]
-    covered = [
-        np.mean([cv2.pointPolygonTest(hull, point[:2].tolist(), False) >= 0 for point in points])
-        for hull, points in zip(hulls, hands[side], strict=True)
-    ]
-    return behind & (np.array(covered) >= 1 / 3)
+def seen_share(exact: Landmarks, appearance: Appearance, name: str) -> NDArray[np.float64]:
+    """(T,) how much of a hand's drawn area nothing hides."""
+    side = 0 if name == "left_hand" else 1
+    size = exact.size or (256, 256)
+    paint, build = mix_paint(appearance), measure_build(exact, size, appearance.build)
+    blank = np.zeros((size[1], size[0], 4), np.uint8)
+    shares = []
+    for index in range(len(exact)):
+        figure = pose_figure(exact, index, size, build)
+        alone, together = Canvas(blank.copy(), paint.light), Canvas(blank.copy(), paint.light)
+        draw_hand(alone, figure.hands[side], side, paint)
+        draw_trunk(together, figure, paint)
+        for each in (0, 1):
+            draw_arm(together, figure, each, appearance, paint)
+        drawn = np.isfinite(alone.depth)
+        shares.append((together.depth >= alone.depth)[drawn].mean() if drawn.any() else 0.0)
+    return np.array(shares)
 
 
 def found(points: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -79,7 +91,7 @@ def found(points: NDArray[np.float32]) -> NDArray[np.bool_]:
     return np.isfinite(points[:, 0, 0])
 
 
-def compare(exact: Landmarks, seen: Landmarks) -> dict[str, object]:
+def compare(exact: Landmarks, seen: Landmarks, appearance: Appearance) -> dict[str, object]:
     """Shares, fingertip error and joint offsets of one video."""
     scale = np.array(exact.size, np.float32)
     across = (exact.body[:, 11, :2] - exact.body[:, 12, :2]) * scale
@@ -88,7 +100,7 @@ def compare(exact: Landmarks, seen: Landmarks) -> dict[str, object]:
     errors = []
     for name in ("left_hand", "right_hand"):
         truth, guess = getattr(exact, name), getattr(seen, name)
-        visible = within(truth) & ~hidden(exact, name)
+        visible = within(truth) & (seen_share(exact, appearance, name) >= VISIBLE)
         result[name] = found(guess)[visible].mean() if visible.any() else np.nan
         both = visible & found(guess)
         errors.append(np.linalg.norm((guess - truth)[both][:, TIPS, :2] * scale, axis=-1).ravel() / unit)
@@ -120,7 +132,7 @@ def main() -> None:
             appearance = make_appearance(options.first + index, skin=index % len(SKIN_TONES))
             exact = perform(signer, options.first + index, options.signs, size)
             seen, spent = see(exact, appearance, size, options.blur)
-            row = compare(exact, seen)
+            row = compare(exact, seen, appearance)
             offsets.append(row.pop("offsets"))
             numbers = [float(str(value)) for value in row.values()]
             rows.append([*numbers, spent])

@@ -19,7 +19,7 @@ from signspot.progress import Progress, silent
 from signspot.video.writer import VideoWriter
 from signspot.world.appearance import Appearance
 from signspot.world.render_backdrop import draw_backdrop
-from signspot.world.render_body import draw_arms, draw_trunk
+from signspot.world.render_body import draw_arm, draw_trunk
 from signspot.world.render_canvas import Canvas, Floats, Image
 from signspot.world.render_face import FaceTexture
 from signspot.world.render_figure import Build, measure_build, pose_figure
@@ -28,7 +28,7 @@ from signspot.world.render_paint import Paint, mix_paint
 
 _MOST_MOMENTS = 8  # pictures averaged for the blur of movement in one frame
 _NOISE = 2.2  # of the sensor, in grey levels
-_SHADOW = 0.38  # how dark the shadow of arms and hands on the body is
+_SHADOW = 0.45  # how dark the shadow of arms and hands is
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _open_moments(landmarks: Landmarks, index: int, size: tuple[int, int], blur:
         return [float(index)]
     hands = [landmarks.left_hand, landmarks.right_hand]
     moved = np.concatenate([hand[after, :, :2] - hand[index, :, :2] for hand in hands]) * np.array(size, np.float32)
-    farthest = np.nanmax(np.abs(moved), initial=0.0)
+    farthest = np.nan_to_num(np.abs(moved)).max()
     count = int(np.clip(np.ceil(farthest * blur / 1.8), 1, _MOST_MOMENTS))
     return [index + (moment + 0.5) / count * blur for moment in range(count)]
 
@@ -155,17 +155,19 @@ def _draw_still(landmarks: Landmarks, moment: float, stage: _Stage) -> Canvas:
 
 
 def _draw_moving(landmarks: Landmarks, moment: float, stage: _Stage, base: Canvas) -> Image:
-    """Arms and hands over the rest, with their shadow on the body, in the size asked for."""
+    """Arms and hands over the rest, with their shadow, in the size asked for."""
     canvas = base.copy()
     figure = pose_figure(landmarks, moment, stage.working, stage.build)
-    draw_arms(canvas, figure, stage.appearance, stage.paint)
-    _cast_shadow(canvas, base, stage)
+    for side in figure.sides_from_behind():
+        before = canvas.depth.copy()
+        draw_arm(canvas, figure, side, stage.appearance, stage.paint)
+        _cast_shadow(canvas, before, stage)
     return np.asarray(cv2.resize(canvas.colour, stage.size, interpolation=cv2.INTER_AREA)[..., :3], np.uint8)
 
 
-def _cast_shadow(canvas: Canvas, base: Canvas, stage: _Stage) -> None:
-    """Darken the body around what is drawn before it, so that a hand stands out from a face or a chest."""
-    over = canvas.depth != base.depth
+def _cast_shadow(canvas: Canvas, before: Floats, stage: _Stage) -> None:
+    """Darken what lies around an arm just drawn, so that a hand stands out from face, chest and other hand."""
+    over = canvas.depth != before
     behind = np.isfinite(canvas.depth) & ~over
     small = cv2.resize(over.astype(np.float32), None, fx=0.25, fy=0.25, interpolation=cv2.INTER_AREA)
     unit = stage.build.shoulders / 4

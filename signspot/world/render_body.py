@@ -70,16 +70,17 @@ def _draw_torso(canvas: Canvas, figure: Figure, paint: Paint) -> None:
     beside = u / slim
     front = np.sqrt(np.maximum(1 - beside * beside, 0))
     depth = middle[2] + u * (left - right)[2] + np.float32(0.1 * unit) - _THICKNESS * unit * front
-    seen = (np.abs(beside) < 1) & (v > _HEIGHTS[0]) & (depth < canvas.depth[patch])
+    neckline = -0.02 - 3.2 * u * u
+    throat = (v <= neckline) & (np.abs(u) < 0.9 * _NECK)  # here the neck itself is seen
+    seen = (np.abs(beside) < 1) & (v > _HEIGHTS[0]) & (depth < canvas.depth[patch]) & ~throat
     np.copyto(canvas.depth[patch], depth, where=seen)
     slope = np.clip((0.1 - v) * 2.2, 0, 0.75)  # the tops of the shoulders face the lamp
     bend = 0.7 * beside * np.abs(beside) * np.clip(0.3 + 2 * v, 0.3, 1)  # less at the top, where the arms join
     round_off = np.sqrt(np.maximum(1 - bend * bend, 0))
     bright = canvas.shade(bend, -slope, round_off * (1 - 0.3 * slope))
     bright = bright + _folds(paint.folds, patch, middle, unit)
-    neckline = -0.02 - 3.2 * u * u
     plain = canvas.shade(0.8 * beside * np.abs(beside), 0 * front - 0.15, front)  # shaded as the neck is
-    canvas.put(patch, seen & (v <= neckline), plain * np.clip(1.35 + 1.5 * v, 0.9, 1), paint.skin)
+    canvas.put(patch, seen & (v <= neckline), plain, paint.neck)
     belt = max(1.15, float((hips - middle)[:2] @ down) / unit - 0.05) if np.isfinite(hips).all() else 9.0
     canvas.put(patch, seen & (v > neckline), bright - 0.1 * (v < neckline + 0.025), paint.cloth)
     canvas.put(patch, seen & (v > belt), bright, paint.trousers)
@@ -96,16 +97,15 @@ def _folds(folds: Floats, patch: tuple[slice, slice], middle: Floats, unit: floa
     return warped
 
 
-def draw_arms(canvas: Canvas, figure: Figure, appearance: Appearance, paint: Paint) -> None:
-    """Draw both arms with their hands."""
-    for side in (0, 1):
-        _draw_arm(canvas, figure, side, appearance, paint)
-        hand = figure.hands[side]
-        if hand is not None:
-            draw_hand(canvas, hand, side, paint)
+def draw_arm(canvas: Canvas, figure: Figure, side: int, appearance: Appearance, paint: Paint) -> None:
+    """Draw one arm with its hand."""
+    _draw_limbs(canvas, figure, side, appearance, paint)
+    hand = figure.hands[side]
+    if hand is not None:
+        draw_hand(canvas, hand, side, paint)
 
 
-def _draw_arm(canvas: Canvas, figure: Figure, side: int, appearance: Appearance, paint: Paint) -> None:
+def _draw_limbs(canvas: Canvas, figure: Figure, side: int, appearance: Appearance, paint: Paint) -> None:
     """Sleeve and skin of one arm, as far as its joints are known."""
     shoulder, elbow = figure.body[SHOULDERS[side]], figure.body[ELBOWS[side]]
     wrist = figure.body[WRISTS[side]]

@@ -32,6 +32,14 @@ class Figure:
     face: Floats | None  # (60, 3)
     build: Build
 
+    def sides_from_behind(self) -> tuple[int, int]:
+        """Both sides, the one first whose hand is farther from the camera."""
+        left, right = (
+            float(self.body[wrist, 2]) if hand is None else float(hand[:, 2].mean())
+            for hand, wrist in zip(self.hands, WRISTS, strict=True)
+        )
+        return (RIGHT, LEFT) if left < right else (LEFT, RIGHT)
+
     def mesh(self, *points: int) -> Floats:
         """(N, 3) points of the face by their number in the mesh; only where there is a face."""
         assert self.face is not None
