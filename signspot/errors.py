@@ -16,6 +16,8 @@ SignspotError               base of all
 ├── FormatError              a file is not what its name says
 ├── OutputError              a result cannot be written
 ├── DownloadError            a file cannot be fetched
+├── StoreError               a store of annotations cannot be opened, reached or used
+├── EngineError              workers cannot be started, or break down again and again
 ├── OptionsError             a value is out of range (also a ValueError)
 └── MissingExtraError        an optional dependency is not installed
     └── MissingWordNetError  WordNet's files are not there
@@ -99,6 +101,14 @@ class OutputError(SignspotError):
 
 class DownloadError(SignspotError):
     """A file cannot be fetched."""
+
+
+class StoreError(SignspotError):
+    """A store of annotations cannot be opened, reached or used."""
+
+
+class EngineError(SignspotError):
+    """Workers cannot be started, or break down again and again."""
 
 
 class OptionsError(SignspotError, ValueError):

@@ -1,0 +1,1 @@
+"""Reading at scale: subtitled footage and a dictionary in, localised labels out."""

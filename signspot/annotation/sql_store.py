@@ -1,0 +1,218 @@
+"""A store in a SQL database: what a unit of work found goes in with its mark of completion, or not at all."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sqlalchemy import Connection, RowMapping, Select, Table, delete, insert, inspect, select
+from sqlalchemy.exc import DBAPIError
+
+from signspot.annotation import schema
+from signspot.annotation.database import PATIENCE, Database, explain
+from signspot.annotation.records import Candidate, Findings, Query, VideoRecord
+from signspot.errors import OptionsError, OutputError, StoreError
+from signspot.files import explain_write_failure
+from signspot.text.lattice import Form
+
+_VERSION = "schema"  # the name under which the settings hold it
+_ROWS = 1000  # that are fetched or inserted at once
+
+
+class SqlStore:
+    """A store in SQLite or PostgreSQL."""
+
+    def __init__(self, url: str, *, create: bool = False, patience: float = PATIENCE):
+        self._database = Database(url, patience=patience)
+        self._prepare_file(create=create)
+        try:
+            self._database.run(lambda connection: self._check(connection, create=create), patience=0)
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare_file(self, *, create: bool) -> None:
+        url = self._database.url
+        if url.get_backend_name() != "sqlite":
+            return
+        file = Path(str(url.database))
+        if not file.is_file() and not create:
+            raise StoreError(f"no annotations at {file}. Make them with: signspot annotate")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(explain_write_failure(file, error)) from error
+
+    def _check(self, connection: Connection, *, create: bool) -> None:
+        """See that the tables are ours and of this version; make them in an empty database."""
+        there = set(inspect(connection).get_table_names()) & set(schema.metadata.tables)
+        if not there and create:
+            schema.metadata.create_all(connection)
+            connection.execute(insert(schema.settings), {"name": _VERSION, "value": str(schema.VERSION)})
+            return
+        name = self._database.name
+        if not there:
+            raise StoreError(f"{name} holds no annotations. Make them with: signspot annotate")
+        if there != set(schema.metadata.tables):
+            raise StoreError(
+                f"{name} holds tables of something else ({', '.join(sorted(there))}). Name another database."
+            )
+        version = connection.scalar(select(schema.settings.c.value).where(schema.settings.c.name == _VERSION))
+        if version != str(schema.VERSION):
+            raise StoreError(
+                f"{name} is a store of version {version}; this signspot reads version {schema.VERSION}. "
+                "Use the signspot that made it, or annotate into another store."
+            )
+
+    def queries(self, *, video: str | None = None, word: str | None = None) -> Iterator[Query]:
+        """Every query, or those of a video or a word."""
+        wanted = _ordered(select(schema.queries), schema.queries, video, word)
+        return (_query(row) for row in self._select(wanted))
+
+    def candidates(
+        self,
+        *,
+        threshold: float = 0.0,
+        rank: int | None = None,
+        video: str | None = None,
+        word: str | None = None,
+    ) -> Iterator[Candidate]:
+        """Every candidate with at least this score and at most this rank."""
+        table = schema.candidates
+        wanted = _ordered(_chosen(select(table), threshold, rank), table, video, word)
+        return (Candidate(**row) for row in self._select(wanted))
+
+    def evidence(self, *, threshold: float = 0.0, rank: int | None = None) -> Iterator[tuple[Query, Candidate]]:
+        """Candidates, each beside its query."""
+        query, candidate = schema.queries, schema.candidates
+        same = [query.c[name] == candidate.c[name] for name in ("video", "subtitle", "word")]
+        columns = [column.label(f"query_{column.name}") for column in query.c]
+        joined = select(candidate, *columns).join(query, same[0] & same[1] & same[2])
+        for row in self._select(_ordered(_chosen(joined, threshold, rank), candidate)):
+            asked = {field.name: row[f"query_{field.name}"] for field in fields(Query)}
+            yield _query(asked), Candidate(**{field.name: row[field.name] for field in fields(Candidate)})
+
+    def videos(self) -> list[VideoRecord]:
+        """Every video that was tried, by name."""
+        table = schema.videos
+        return [VideoRecord(**row) for row in self._select(select(table).order_by(table.c.video))]
+
+    def keys(self) -> dict[tuple[str, str], str]:
+        """(video, word) → the key of the finished result."""
+        return {(row["video"], row["word"]): row["key"] for row in self._select(select(schema.done))}
+
+    def settings(self) -> dict[str, str]:
+        """What all results of this store have in common; empty before the first run."""
+        table = schema.settings
+        rows = self._select(select(table).order_by(table.c.name))
+        return {row["name"]: row["value"] for row in rows if row["name"] != _VERSION}
+
+    def claim(self, settings: Mapping[str, str]) -> None:
+        """Write the settings of a first run, or see that they are those of the store.
+
+        Raises:
+            OptionsError: the store was made with other settings.
+        """
+        known = self.settings()
+        if not known:
+            rows = [{"name": name, "value": value} for name, value in sorted(settings.items())]
+            self._database.run(lambda connection: _replace_settings(connection, rows))
+            return
+        for name in sorted({*settings, *known}):
+            if settings.get(name) != known.get(name):
+                raise OptionsError(
+                    f"{self._database.name} was made with {name} {known.get(name)}, not {settings.get(name)}. "
+                    "Use the same value to go on, or name another folder or database"
+                )
+
+    def add(self, findings: Findings) -> None:
+        """Store the findings of one unit and mark its words as done, in one transaction, in place of older ones."""
+
+        def work(connection: Connection) -> None:
+            video = findings.video.video
+            _remove(connection, video, findings.keys)
+            _insert(connection, schema.queries, (asdict(query) for query in findings.queries))
+            _insert(connection, schema.candidates, (asdict(candidate) for candidate in findings.candidates))
+            marks = [{"video": video, "word": word, "key": key} for word, key in findings.keys.items()]
+            _insert(connection, schema.done, marks)
+            _replace_video(connection, findings.video)
+
+        self._database.run(work)
+
+    def forget(self, video: str, words: Iterable[str]) -> None:
+        """Remove what is stored of these words in a video."""
+        gone = list(words)
+        self._database.run(lambda connection: _remove(connection, video, gone))
+
+    def fail(self, video: VideoRecord) -> None:
+        """Record that a video could not be annotated; what is stored of it stays."""
+        self._database.run(lambda connection: _replace_video(connection, video))
+
+    def close(self) -> None:
+        """Let the database go."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _select(self, wanted: "Select[Any]") -> Iterator[RowMapping]:
+        """Rows, a portion at a time."""
+        try:
+            with self._database.engine.connect() as connection:
+                yield from connection.execution_options(yield_per=_ROWS).execute(wanted).mappings()
+        except DBAPIError as error:
+            raise explain(error, self._database.name) from error
+
+
+def dump(store: "SqlStore") -> Iterator[str]:
+    """All that a store holds of results as lines of JSON, always in the same order; to compare stores by."""
+    records: list[Iterable[Any]] = [store.videos(), store.queries(), store.candidates()]
+    for kind in records:
+        for record in kind:
+            yield json.dumps({type(record).__name__: asdict(record)}, ensure_ascii=False, sort_keys=True)
+
+
+def _query(row: RowMapping | dict[str, Any]) -> Query:
+    return Query(**{**row, "form": Form(row["form"])})
+
+
+def _chosen(wanted: "Select[Any]", threshold: float, rank: int | None) -> "Select[Any]":
+    wanted = wanted.where(schema.candidates.c.score >= threshold)
+    return wanted if rank is None else wanted.where(schema.candidates.c.rank <= rank)
+
+
+def _ordered(wanted: "Select[Any]", table: Table, video: str | None = None, word: str | None = None) -> "Select[Any]":
+    for column, value in ((table.c.video, video), (table.c.word, word)):
+        wanted = wanted if value is None else wanted.where(column == value)
+    return wanted.order_by(*table.primary_key.columns)
+
+
+def _insert(connection: Connection, table: Table, rows: Iterable[dict[str, Any]]) -> None:
+    waiting = list(rows)
+    for start in range(0, len(waiting), _ROWS):
+        connection.execute(insert(table), waiting[start : start + _ROWS])
+
+
+def _remove(connection: Connection, video: str, words: Iterable[str]) -> None:
+    gone = list(words)
+    for start in range(0, len(gone), _ROWS):
+        part = gone[start : start + _ROWS]
+        for table in (schema.candidates, schema.queries, schema.done):
+            connection.execute(delete(table).where(table.c.video == video, table.c.word.in_(part)))
+
+
+def _replace_video(connection: Connection, video: VideoRecord) -> None:
+    connection.execute(delete(schema.videos).where(schema.videos.c.video == video.video))
+    connection.execute(insert(schema.videos), asdict(video))
+
+
+def _replace_settings(connection: Connection, rows: list[dict[str, str]]) -> None:
+    connection.execute(delete(schema.settings).where(schema.settings.c.name.in_([row["name"] for row in rows])))
+    _insert(connection, schema.settings, rows)

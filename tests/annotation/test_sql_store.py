@@ -1,0 +1,176 @@
+"""One contract for stores: what goes in comes out, in one order; a unit is stored whole or not at all."""
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from signspot.annotation.records import Candidate, Findings, Query, VideoRecord
+from signspot.annotation.store import FILE, open_store
+from signspot.errors import OptionsError, OutputError, StoreError
+from signspot.text.lattice import Form
+
+
+def query(video: str, subtitle: int, word: str) -> Query:
+    return Query(
+        video=video,
+        subtitle=subtitle,
+        word=word,
+        form=Form.LEMMATISED,
+        first=4,
+        last=10,
+        mentions=1,
+        text="two apples",
+        subtitle_start=1.0,
+        subtitle_end=3.0,
+        start=0.0,
+        end=7.0,
+        exemplars=2,
+        best=0.9,
+        impostors=3,
+        impostor_best=0.7,
+        impostor_mean=0.6,
+        impostors_above=0,
+    )
+
+
+def candidate(video: str, subtitle: int, word: str, rank: int = 1, score: float = 0.9) -> Candidate:
+    return Candidate(
+        video=video,
+        subtitle=subtitle,
+        word=word,
+        rank=rank,
+        time=2.0,
+        start=1.36,
+        end=2.64,
+        score=score,
+        exemplar=f"{word}-1",
+        variant="1",
+        mirrored=True,
+        exemplars=2,
+        agreeing=1,
+        exemplar_second=0.8,
+        exemplar_mean=0.85,
+        impostors=3,
+        impostor_best=0.7,
+        impostor_mean=0.6,
+        impostors_above=0,
+    )
+
+
+def findings(video: str, *words: str, key: str = "k") -> Findings:
+    return Findings(
+        VideoRecord(video, "digest", 60.0),
+        {word: f"{key}-{word}" for word in words},
+        tuple(query(video, 0, word) for word in words),
+        tuple(candidate(video, 0, word, rank, 1 - rank / 10) for word in words for rank in (1, 2)),
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    with open_store(tmp_path / "run", create=True) as opened:
+        yield opened
+
+
+def test_what_goes_in_comes_out_in_order(store) -> None:
+    for video in ("b", "a", "Ä", "B"):
+        store.add(findings(video, "zebra", "Apple", "éclair"))
+    asked = list(store.queries())
+    assert [(q.video, q.word) for q in asked] == [
+        (video, word) for video in ("B", "a", "b", "Ä") for word in ("Apple", "zebra", "éclair")
+    ]
+    assert asked[0] == query("B", 0, "Apple")
+    found = list(store.candidates())
+    assert len(found) == 24
+    assert found[0] == candidate("B", 0, "Apple", 1, 0.9)
+    assert [c.rank for c in found[:4]] == [1, 2, 1, 2]
+
+
+def test_candidates_are_chosen_by_score_and_rank(store) -> None:
+    store.add(findings("a", "apple", "tree"))
+    assert len(list(store.candidates(threshold=0.9))) == 2
+    assert len(list(store.candidates(threshold=0.91))) == 0
+    assert {c.rank for c in store.candidates(rank=1)} == {1}
+    assert {c.word for c in store.candidates(word="tree", video="a")} == {"tree"}
+    assert not list(store.candidates(video="b"))
+    pairs = list(store.evidence(threshold=0.85))
+    assert [(q.word, c.word) for q, c in pairs] == [("apple", "apple"), ("tree", "tree")]
+    assert pairs[0] == (query("a", 0, "apple"), candidate("a", 0, "apple"))
+
+
+def test_newer_findings_replace_older_ones_of_the_same_words_only(store) -> None:
+    store.add(findings("a", "apple", "tree"))
+    newer = findings("a", "apple", key="new")
+    store.add(replace(newer, queries=(), candidates=()))
+    assert [q.word for q in store.queries()] == ["tree"]
+    assert store.keys() == {("a", "apple"): "new-apple", ("a", "tree"): "k-tree"}
+    store.forget("a", ["tree"])
+    assert store.keys() == {("a", "apple"): "new-apple"}
+    assert not list(store.candidates())
+
+
+def test_a_failed_video_is_recorded_and_keeps_what_it_had(store) -> None:
+    store.add(findings("a", "apple"))
+    store.fail(VideoRecord("a", "", 0.0, "it is damaged"))
+    assert store.videos() == [VideoRecord("a", "", 0.0, "it is damaged")]
+    assert len(list(store.queries())) == 1
+    store.add(findings("a", "apple"))
+    assert store.videos()[0].problem == ""
+
+
+def test_a_unit_is_stored_whole_or_not_at_all(store) -> None:
+    twice = findings("a", "apple")
+    broken = replace(twice, candidates=(*twice.candidates, replace(twice.candidates[0], score=None)))  # type: ignore[arg-type]
+    with pytest.raises(StoreError, match="NOT NULL"):
+        store.add(broken)
+    assert not list(store.queries())
+    assert not store.keys()
+    assert not store.videos()
+
+
+def test_settings_are_claimed_once(store) -> None:
+    assert store.settings() == {}
+    store.claim({"padding": "4", "encoder": "abc"})
+    store.claim({"padding": "4", "encoder": "abc"})
+    with pytest.raises(OptionsError, match=r"was made with padding 4, not 0\. Use the same value"):
+        store.claim({"padding": "0", "encoder": "abc"})
+
+
+def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
+    open_store(tmp_path, create=True).close()
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("UPDATE settings SET value = '99' WHERE name = 'schema'")
+    connection.close()
+    with pytest.raises(StoreError, match="a store of version 99; this signspot reads version 1"):
+        open_store(tmp_path)
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"no annotations at .*Make them with: signspot annotate"):
+        open_store(tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
+    (tmp_path / "text.sqlite").write_text("no database, " * 100)
+    with pytest.raises(StoreError, match="no store of annotations"):
+        open_store(tmp_path / "text.sqlite")
+    with sqlite3.connect(tmp_path / "other.sqlite") as connection:
+        connection.execute("CREATE TABLE videos (name TEXT)")
+    connection.close()
+    with pytest.raises(StoreError, match="tables of something else"):
+        open_store(tmp_path / "other.sqlite", create=True)
+    with pytest.raises(StoreError, match="no store in 'mysql' databases"):
+        open_store("mysql://host/name")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="a file, not a folder"):
+        open_store(tmp_path / "file" / "run", create=True)
+
+
+def test_readers_and_a_writer_at_once(store, tmp_path: Path) -> None:
+    store.add(findings("a", "apple"))
+    with open_store(tmp_path / "run") as other:
+        reading = other.queries()
+        assert next(reading).word == "apple"
+        store.add(findings("b", "tree"))
+        assert [q.word for q in reading] == []
+        assert len(list(other.queries())) == 2
