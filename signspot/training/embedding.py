@@ -1,10 +1,9 @@
 """Teaches an embedding MLP on a frozen trunk, with any loss of the paper (Sec. 3.3, Optimization).
 
-The loop can be stopped at any epoch and goes on to the very same weights: batch i follows from the seed and i, and
-the state (weights, momentum, curve) is saved beside the result.
+The loop can be stopped at any step and goes on to the very same weights: batch i follows from the seed and i, and
+the state (weights, momentum, curve) is saved beside the result. Several processes may share the work.
 """
 
-import csv
 import logging
 from os import PathLike
 from pathlib import Path
@@ -14,20 +13,28 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from signspot.errors import CheckpointError, SignspotError
-from signspot.files import write_beside
+from signspot.errors import CheckpointError
 from signspot.losses.watch_read_lookup import classification, info_nce, watch_lookup, watch_read_lookup
-from signspot.models.mlp import EmbeddingMlp, MlpOptions
+from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions
 from signspot.progress import Progress, silent
+from signspot.training.distributed import ALONE, Group
 from signspot.training.embedding_config import EmbeddingConfig
 from signspot.training.embedding_data import EmbeddingData, FeatureBatch, Standard
+from signspot.training.run_folder import RunFolder
+from signspot.training.stopping import StopSign
 
 logger = logging.getLogger(__name__)
 
+Mlp = EmbeddingMlp | DomainMlp
+
 
 def train_embedding(
-    config: EmbeddingConfig, data: EmbeddingData, folder: str | PathLike[str], progress: Progress = silent
-) -> EmbeddingMlp:
+    config: EmbeddingConfig,
+    data: EmbeddingData,
+    folder: str | PathLike[str],
+    progress: Progress = silent,
+    group: Group = ALONE,
+) -> Mlp:
     """Train an embedding MLP.
 
     Args:
@@ -35,6 +42,7 @@ def train_embedding(
         data: batches of trunk features.
         folder: where state, curve.csv and curve.png are kept; a training that was stopped there goes on.
         progress: told the steps done.
+        group: the processes that train together; they see the same folder, and the first one writes.
 
     Returns:
         The MLP, for the trunk's features as they are.
@@ -42,120 +50,124 @@ def train_embedding(
     Raises:
         SignspotError: the loss is no number; the batch is saved for inspection.
         CheckpointError: the folder holds a state that does not fit.
+        KeyboardInterrupt: it was stopped; the state is saved.
     """
-    home = Path(folder)
-    torch.manual_seed(config.seed)
-    mlp = EmbeddingMlp(data.features.dimension, _options(config, len(data.words)))
+    run = RunFolder(Path(folder))
+    mlp = new_mlp(config, data)
     optimiser = torch.optim.SGD(mlp.parameters(), config.rate, config.momentum)
     standard = data.standard()
-    epoch, curve = _resume(home, mlp, optimiser, config)
+    first, losses = _resume(run, mlp, optimiser, config, group)
+    length, total = len(data), config.epochs * len(data)
     mlp.train()
-    for epoch in range(epoch, config.epochs):  # noqa: B020 - from where it was stopped
-        for group in optimiser.param_groups:
-            group["lr"] = config.rate_at(epoch)
-        losses = []
-        for step in range(epoch * len(data), (epoch + 1) * len(data)):
-            batch = data[step]
-            loss = loss_of(mlp, batch, standard, config)
-            _guard(loss, batch, home, step)
+    with StopSign() as stop:
+        for step in range(first, total):
+            for settings in optimiser.param_groups:
+                settings["lr"] = config.rate_at(step // length)
+            batch = data.read(step, group)
+            loss = loss_of(mlp, batch, standard, config, group)
+            if not torch.isfinite(loss):
+                raise run.keep_bad_batch(loss, step, _arrays(data[step]))
             optimiser.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
+            group.sum_gradients(mlp)
             optimiser.step()
             losses.append(loss.item())
-            progress(step + 1, config.epochs * len(data))
-        curve.append(float(np.mean(losses)))
-        _save(home, mlp, optimiser, config, curve)
-    _draw_curve(home, curve, config)
+            progress(step + 1, total)
+            stopped = group.any(is_so=stop.heard)
+            if group.is_first and (stopped or (step + 1) % length == 0):
+                _save(run, mlp, optimiser, config, losses, length)
+            if stopped:
+                raise KeyboardInterrupt
+    if group.is_first:
+        run.draw_curve(_by_epoch(losses, length), config.loss.replace("_", " "))
     return folded(mlp, standard).eval()
 
 
-def loss_of(mlp: EmbeddingMlp, batch: FeatureBatch, standard: Standard, config: EmbeddingConfig) -> Tensor:
-    """The loss of one batch."""
-    features = (torch.cat([batch.clips, batch.exemplars]) - standard.mean) / standard.scale
+def new_mlp(config: EmbeddingConfig, data: EmbeddingData) -> Mlp:
+    """An MLP with random weights that follow from the seed."""
+    torch.manual_seed(config.seed)
+    words = len(data.words) if config.loss == "classification" else None
+    options = MlpOptions(dimension=config.dimension, mlp_classes=words)
+    return (DomainMlp if config.domain_specific else EmbeddingMlp)(data.features.dimension, options)
+
+
+def loss_of(mlp: Mlp, batch: FeatureBatch, standard: Standard, config: EmbeddingConfig, group: Group = ALONE) -> Tensor:
+    """The loss of one whole batch, of which `batch` holds this process's share of features."""
+    clips, exemplars = ((part - standard.mean) / standard.scale for part in (batch.clips, batch.exemplars))
+    watched, shown = parts_of(mlp)
+    places = batch.places
     if config.loss == "classification":
-        assert mlp.logits is not None, "a classifier is built with logits"
-        words = torch.cat([torch.from_numpy(batch.places.clip_word), batch.exemplar_words])
-        return classification(mlp.logits(mlp.adaptor(features + mlp.res(features))), words)
-    embedded = mlp(features)
-    made = batch.embedded(embedded[: len(batch.clips)], embedded[len(batch.clips) :])
+        logits = [_logits(watched, clips), _logits(shown, exemplars)]
+        words = torch.cat([torch.from_numpy(places.clip_word), batch.exemplar_words])
+        counts = (len(places.clip_word), len(places.exemplars))
+        return classification(torch.cat([group.gather(*each) for each in zip(logits, counts, strict=True)]), words)
+    made = batch.embedded(
+        group.gather(watched(clips), len(places.clip_word)), group.gather(shown(exemplars), len(places.exemplars))
+    )
     if config.loss == "info_nce":
-        return info_nce(made, config.temperature)
+        return info_nce(made, config.temperature, batch.synonyms)
     if config.loss == "watch_lookup":
-        return watch_lookup(made, config.temperature)
-    return watch_read_lookup(made, config.temperature, config.bags)
+        return watch_lookup(made, config.temperature, batch.synonyms)
+    return watch_read_lookup(made, config.temperature, config.bags, batch.synonyms)
+
+
+def parts_of(mlp: Mlp) -> tuple[EmbeddingMlp, EmbeddingMlp]:
+    """The layers for continuous signing and those for the dictionary: the same, unless they are domain-specific."""
+    if isinstance(mlp, EmbeddingMlp):
+        return mlp, mlp
+    continuous, dictionary = mlp.domains["continuous"], mlp.domains["dictionary"]
+    assert isinstance(continuous, EmbeddingMlp), "as DomainMlp is built"
+    assert isinstance(dictionary, EmbeddingMlp), "as DomainMlp is built"
+    return continuous, dictionary
 
 
 @torch.no_grad()
-def folded(mlp: EmbeddingMlp, standard: Standard) -> EmbeddingMlp:
+def folded(mlp: Mlp, standard: Standard) -> Mlp:
     """The same MLP for features that are not standardised; exact, as a leaky ReLU is linear in a scale above 0."""
-    inner, outer = mlp.res[0], mlp.adaptor[0]
-    assert isinstance(inner, nn.Linear), "as EmbeddingMlp is built"
-    assert isinstance(outer, nn.Linear), "as EmbeddingMlp is built"
-    inner.bias.mul_(standard.scale).sub_(inner.weight @ standard.mean)
-    outer.bias.sub_(outer.weight @ standard.mean / standard.scale)
-    outer.weight.div_(standard.scale)
+    for part in dict.fromkeys(parts_of(mlp)):
+        inner, outer = part.res[0], part.adaptor[0]
+        assert isinstance(inner, nn.Linear), "as EmbeddingMlp is built"
+        assert isinstance(outer, nn.Linear), "as EmbeddingMlp is built"
+        inner.bias.mul_(standard.scale).sub_(inner.weight @ standard.mean)
+        outer.bias.sub_(outer.weight @ standard.mean / standard.scale)
+        outer.weight.div_(standard.scale)
     return mlp
 
 
-def _options(config: EmbeddingConfig, words: int) -> MlpOptions:
-    return MlpOptions(dimension=config.dimension, mlp_classes=words if config.loss == "classification" else None)
+def _logits(mlp: EmbeddingMlp, features: Tensor) -> Tensor:
+    assert mlp.logits is not None, "a classifier is built with logits"
+    logits: Tensor = mlp.logits(mlp.adaptor(features + mlp.res(features)))
+    return logits
 
 
-def _guard(loss: Tensor, batch: FeatureBatch, home: Path, step: int) -> None:
-    """Stop at a loss that is no number, with the batch saved for inspection."""
-    if torch.isfinite(loss):
-        return
-    path = home / f"bad-batch-{step}.npz"
-    with write_beside(path) as beside:
-        np.savez(
-            beside,
-            clips=batch.clips.numpy(),
-            clip_word=batch.places.clip_word,
-            exemplars=batch.exemplars.numpy(),
-            exemplar_word=batch.exemplar_words.numpy(),
-            videos=np.array(batch.places.videos),
-        )
-    raise SignspotError(f"the loss at step {step} is {loss.item()}; its batch is saved in {path}")
+def _arrays(batch: FeatureBatch) -> dict[str, Any]:
+    """A whole batch, as it is saved for inspection."""
+    return {
+        "clips": batch.clips.numpy(),
+        "clip_word": batch.places.clip_word,
+        "exemplars": batch.exemplars.numpy(),
+        "exemplar_word": batch.exemplar_words.numpy(),
+        "videos": np.array(batch.places.videos),
+    }
 
 
-def _save(home: Path, mlp: EmbeddingMlp, optimiser: Any, config: EmbeddingConfig, curve: list[float]) -> None:
-    state = {"config": config.as_dict(), "mlp": mlp.state_dict(), "optimiser": optimiser.state_dict(), "curve": curve}
-    with write_beside(home / "state.pt") as beside:
-        torch.save(state, beside)
-    with write_beside(home / "curve.csv") as beside, beside.open("w", newline="") as file:
-        csv.writer(file).writerow(("epoch", "rate", "loss"))
-        csv.writer(file).writerows((i + 1, f"{config.rate_at(i):g}", f"{loss:.6f}") for i, loss in enumerate(curve))
+def _by_epoch(losses: list[float], length: int) -> list[float]:
+    """The mean loss of every whole epoch."""
+    return [float(np.mean(losses[i : i + length])) for i in range(0, len(losses) - length + 1, length)]
 
 
-def _resume(home: Path, mlp: EmbeddingMlp, optimiser: Any, config: EmbeddingConfig) -> tuple[int, list[float]]:
-    """Load a saved state; give the epoch to go on from, and the curve so far."""
-    path = home / "state.pt"
-    if not path.is_file():
-        return 0, []
-    try:
-        state = torch.load(path, weights_only=True)
-        before, curve = state["config"], [float(loss) for loss in state["curve"]]
-        if before == config.as_dict():
-            mlp.load_state_dict(state["mlp"])
-            optimiser.load_state_dict(state["optimiser"])
-    except Exception as error:  # whatever a damaged file makes torch raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise CheckpointError(f"cannot go on from {path}: {reason}. Remove it to start anew.") from error
-    for name, value in config.as_dict().items():
-        if before.get(name) != value:
-            raise CheckpointError(
-                f"{path} was trained with {name} {before.get(name)!s:.60}, not {value!s:.60}. Name another folder."
-            )
-    logger.info("going on from epoch %d", len(curve))
-    return len(curve), curve
+def _save(run: RunFolder, mlp: Mlp, optimiser: Any, config: EmbeddingConfig, losses: list[float], length: int) -> None:
+    run.save(config.as_dict(), {"mlp": mlp, "optimiser": optimiser}, {"losses": losses})
+    rows = [(i + 1, f"{config.rate_at(i):g}", f"{loss:.6f}") for i, loss in enumerate(_by_epoch(losses, length))]
+    run.write_curve(("epoch", "rate", "loss"), rows)
 
 
-def _draw_curve(home: Path, curve: list[float], config: EmbeddingConfig) -> None:
-    """The loss over epochs, as a picture."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 3.2), layout="constrained")
-    axes = figure.add_subplot(xlabel="epoch", ylabel="loss", title=config.loss.replace("_", " "))
-    axes.plot(range(1, len(curve) + 1), curve)
-    with write_beside(home / "curve.png") as beside:
-        figure.savefig(beside, dpi=100)
+def _resume(run: RunFolder, mlp: Mlp, optimiser: Any, config: EmbeddingConfig, group: Group) -> tuple[int, list[float]]:
+    """Load a saved state; give the step to go on from, and the losses of all steps so far."""
+    saved = run.load(config.as_dict(), {"mlp": mlp, "optimiser": optimiser}, ("losses",))
+    losses = [float(loss) for loss in saved["losses"]] if saved else []
+    if not group.agrees(len(losses)):
+        raise CheckpointError(f"the processes do not see the same {run.home}. Name a folder that all of them share.")
+    if losses:
+        logger.info("going on from step %d", len(losses))
+    return len(losses), losses

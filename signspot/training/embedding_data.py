@@ -1,6 +1,6 @@
 """What an embedding MLP learns from: items of a corpus, and the trunk features at the places of a batch."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,12 +8,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from signspot.errors import FormatError
 from signspot.losses.batch import Batch
 from signspot.sampling.batches import ItemBatches, Places
 from signspot.sampling.items import Item, SubtitleWords, collect_items
 from signspot.text.match import Matcher
 from signspot.text.subtitles import read_subtitles
 from signspot.timeline import Segment
+from signspot.training.distributed import ALONE, Group
 from signspot.training.embedding_config import EmbeddingConfig
 from signspot.training.trunk_features import TrunkFeatures
 from signspot.world.layout import Corpus
@@ -35,9 +37,10 @@ class Standard:
 class FeatureBatch:
     """Trunk features at the places of a batch."""
 
-    clips: Tensor  # (N, D)
-    exemplars: Tensor  # (E, D) each exemplar once
-    places: Places
+    clips: Tensor  # (N, D), or the rows of one process
+    exemplars: Tensor  # (E, D) each exemplar once, or the rows of one process
+    places: Places  # of the whole batch
+    synonyms: Tensor | None = None  # (P, 2) words of which pairs are neither positive nor negative
 
     def embedded(self, clips: Tensor, exemplars: Tensor) -> Batch:
         """The batch as losses see it, of embedded (N, D) clips and (E, D) exemplars."""
@@ -63,8 +66,21 @@ class FeatureBatch:
 class EmbeddingData:
     """All batches of a training, by number, with features."""
 
-    def __init__(self, features: TrunkFeatures, items: Sequence[Item], config: EmbeddingConfig):
-        """Prepare; the exemplars of all words of the items are used, those of other words are not."""
+    def __init__(
+        self,
+        features: TrunkFeatures,
+        items: Sequence[Item],
+        config: EmbeddingConfig,
+        synonyms: Iterable[tuple[str, str]] = (),
+    ):
+        """Prepare; the exemplars of all words of the items are used, those of other words are not.
+
+        Args:
+            features: of the trunk.
+            items: what batches are drawn from.
+            config: of the training.
+            synonyms: pairs of words whose clips and exemplars are neither positive nor negative.
+        """
         used = {word for item in items for word in (item.word, *item.background)}
         self._rows = np.flatnonzero([exemplar.word in used for exemplar in features.exemplars])
         self.features, self.items, self.config = features, tuple(items), config
@@ -72,6 +88,9 @@ class EmbeddingData:
         words = [features.exemplars[row].word for row in self._rows]
         bank = features.clips.shape[1]
         self.batches = ItemBatches(items, grids, words, bank, config.seed, config.batch)
+        number = self.batches.number
+        pairs = [(number[one], number[two]) for one, two in synonyms if one in number and two in number]
+        self._synonyms = torch.tensor(pairs, dtype=torch.int64) if pairs else None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -84,27 +103,41 @@ class EmbeddingData:
 
     def __getitem__(self, step: int) -> FeatureBatch:
         """Batch number `step`, of any epoch; without background where the loss reads no subtitles."""
+        return self.read(step)
+
+    def read(self, step: int, group: Group = ALONE) -> FeatureBatch:
+        """Batch number `step`, with the features of this process's share of clips and exemplars only."""
         places = self.batches[step]
         if self.config.loss != "watch_read_lookup":
             places = places.foreground_only()
-        videos = [self.features.videos[name].features for name in places.videos]
-        clips = np.zeros((len(places.clip_window), self.features.dimension), np.float32)
-        for item, video in enumerate(videos):
-            mine = places.clip_item == item
-            clips[mine] = video[places.clip_window[mine]]
-        rows = self._rows[places.exemplars]
-        drawn = self.features.clips[rows[:, None], places.exemplar_clips]  # (E, n, D)
+        mine = group.share(len(places.clip_window))
+        windows, items = places.clip_window[mine], places.clip_item[mine]
+        clips = np.zeros((len(windows), self.features.dimension), np.float32)
+        for item in np.unique(items):
+            video = self.features.videos[places.videos[item]].features
+            clips[items == item] = video[windows[items == item]]
+        mine = group.share(len(places.exemplars))
+        rows = self._rows[places.exemplars[mine]]
+        drawn = self.features.clips[rows[:, None], places.exemplar_clips[mine]]  # (E, n, D)
         exemplars = drawn.mean(axis=1, dtype=np.float32)
-        return FeatureBatch(torch.from_numpy(clips), torch.from_numpy(exemplars), places)
+        return FeatureBatch(torch.from_numpy(clips), torch.from_numpy(exemplars), places, self._synonyms)
 
     def standard(self) -> Standard:
-        """The shift and scale of every eighth window of all videos that have items."""
+        """The shift and scale of every eighth window of all videos that have items.
+
+        Raises:
+            FormatError: the features of a video are NaN or infinite.
+        """
         total: NDArray[np.float64] = np.zeros(self.features.dimension)
         squares, count = 0.0, 0
         for name in sorted({item.video for item in self.items}):
             windows = np.asarray(self.features.videos[name].features[::_THINNED], np.float32)
             total += windows.sum(axis=0, dtype=np.float64)
             squares += float(np.square(windows, dtype=np.float64).sum())
+            if not np.isfinite(squares):
+                raise FormatError(
+                    f"the kept features of video '{name}' are NaN or infinite. Remove them to make them anew."
+                )
             count += len(windows)
         mean = total / count
         spread = squares / count - float(np.square(mean).sum())

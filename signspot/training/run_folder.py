@@ -1,0 +1,90 @@
+"""The folder of a training: its state, from which it goes on to the same result, its curve, and a batch gone wrong."""
+
+import csv
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from signspot.errors import CheckpointError, SignspotError
+from signspot.files import write_beside
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Where a training keeps what it needs to go on."""
+
+    home: Path
+
+    @property
+    def state(self) -> Path:
+        """Weights, optimiser and place in the schedule."""
+        return self.home / "state.pt"
+
+    def save(self, config: Mapping[str, Any], parts: Mapping[str, Any], said: Mapping[str, Any]) -> None:
+        """Save the state of `parts` (modules, optimisers) and plain values."""
+        states = {name: part.state_dict() for name, part in parts.items()}
+        with write_beside(self.state) as beside:
+            torch.save({"config": dict(config), **states, **said}, beside)
+
+    def load(
+        self, config: Mapping[str, Any], parts: Mapping[str, Any], said: Sequence[str] = ()
+    ) -> dict[str, Any] | None:
+        """Put a saved state into `parts`; give all that was saved, `said` among it, None where nothing was.
+
+        Raises:
+            CheckpointError: the state is damaged, of other weights, or of another configuration.
+        """
+        if not self.state.is_file():
+            return None
+        try:
+            saved: dict[str, Any] = torch.load(self.state, weights_only=True)
+            before = saved["config"]
+            other = next((name for name, value in config.items() if before.get(name) != value), None)
+            if other is None:
+                missing = [name for name in (*parts, *said) if name not in saved]
+                if missing:
+                    raise CheckpointError(f"it has no {missing[0]}.")
+                for name, part in parts.items():
+                    part.load_state_dict(saved[name])
+        except Exception as error:  # whatever a damaged file makes torch raise
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+            reason = " ".join(lines[:2])
+            raise CheckpointError(f"cannot go on from {self.state}: {reason:.200} Remove it to start anew.") from error
+        if other is not None:
+            raise CheckpointError(
+                f"{self.state} was trained with {other} {before.get(other)!s:.60}, not {config[other]!s:.60}. "
+                "Name another folder."
+            )
+        return saved
+
+    def write_curve(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """The curve so far, as CSV."""
+        with write_beside(self.home / "curve.csv") as beside, beside.open("w", newline="") as file:
+            csv.writer(file).writerow(columns)
+            csv.writer(file).writerows(rows)
+
+    def draw_curve(self, losses: Sequence[float], title: str, unit: str = "epoch") -> None:
+        """The loss over time, as a picture."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6, 3.2), layout="constrained")
+        axes = figure.add_subplot(xlabel=unit, ylabel="loss", title=title)
+        axes.plot(range(1, len(losses) + 1), losses)
+        with write_beside(self.home / "curve.png") as beside:
+            figure.savefig(beside, dpi=100)
+
+    def keep_bad_batch(self, loss: Tensor, step: int, arrays: Mapping[str, NDArray[Any]]) -> SignspotError:
+        """Save a batch whose loss is no number, for inspection; give the error to raise."""
+        path = self.home / f"bad-batch-{step}.npz"
+        with write_beside(path) as beside:
+            np.savez(beside, **dict(arrays))  # type: ignore[arg-type]  # its stub takes a name for a flag
+        return SignspotError(f"the loss at step {step} is {loss.item()}; its batch is saved in {path}")

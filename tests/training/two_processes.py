@@ -1,0 +1,71 @@
+"""What `test_distributed` starts under torchrun: a few steps with every loss; their values and the weights are kept.
+
+It is a script, not a test; run alone it gives what one process with the whole batch gives.
+"""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import torch
+
+from signspot.records import Exemplar
+from signspot.sampling.batches import BatchOptions
+from signspot.sampling.items import Item
+from signspot.timeline import Grid, Segment
+from signspot.training.distributed import join_group
+from signspot.training.embedding import loss_of, new_mlp
+from signspot.training.embedding_config import EmbeddingConfig, Loss
+from signspot.training.embedding_data import EmbeddingData
+from signspot.training.trunk_features import TrunkFeatures, Windows
+
+WORDS = ("apple", "dog", "friend", "house", "tree")
+STEPS = 4
+CONFIG = EmbeddingConfig(seed=4, dimension=8, rate=0.05, batch=BatchOptions(items=5, background=2, clips=2))
+KINDS = {
+    **{loss: replace(CONFIG, loss=loss) for loss in get_args(Loss)},
+    "released": replace(CONFIG, bags="released"),
+    "domains": replace(CONFIG, domain_specific=True),
+}
+
+
+def known_data(config: EmbeddingConfig) -> EmbeddingData:
+    """A video of random windows with a label a word; an odd number of clips and exemplars, so shares are unequal."""
+    random = np.random.default_rng(0)
+    windows = Windows(random.normal(size=(240, 24)).astype(np.float16), Grid(25.0, 16, 1, 255))
+    exemplars = tuple(Exemplar(word, f"{word}-{take}") for word in WORDS for take in range(1 + (word == "dog") * 2))
+    clips = random.normal(size=(len(exemplars), 4, 24)).astype(np.float16)
+    items = [
+        Item("v", word, 2.0 + i, Segment(float(i), 4.0 + i), (WORDS[(i + 1) % 5],) * (i % 2))
+        for i, word in enumerate(WORDS)
+    ]
+    return EmbeddingData(TrunkFeatures("test", {"v": windows}, exemplars, clips), items, config)
+
+
+def steps(folder: Path) -> None:
+    """Train a little with every loss; the first process writes losses and weights."""
+    torch.set_num_threads(1)
+    with join_group() as group:
+        for name, config in KINDS.items():
+            data = known_data(config)
+            mlp, standard = new_mlp(config, data), data.standard()
+            optimiser = torch.optim.SGD(mlp.parameters(), config.rate, config.momentum)
+            losses = []
+            for step in range(STEPS):
+                loss = loss_of(mlp, data.read(step, group), standard, config, group)
+                optimiser.zero_grad()
+                loss.backward()
+                group.sum_gradients(mlp)
+                optimiser.step()
+                losses.append(loss.item())
+            if group.is_first:
+                folder.mkdir(parents=True, exist_ok=True)
+                torch.save(mlp.state_dict(), folder / f"{name}.pt")
+                (folder / f"{name}.json").write_text(json.dumps({"losses": losses, "processes": group.size}))
+
+
+if __name__ == "__main__":
+    steps(Path(sys.argv[1]))
