@@ -47,7 +47,7 @@ def test_losses_and_weights_are_those_of_one_process(tmp_path: Path) -> None:
         assert len(set(one["losses"])) == script.STEPS
         first, second = (torch.load(tmp_path / part / f"{name}.pt", weights_only=True) for part in ("one", "two"))
         for key, weights in first.items():
-            assert torch.allclose(weights, second[key], atol=1e-6, rtol=1e-5), f"{name}: {key}"
+            assert torch.allclose(weights, second[key], atol=1e-5, rtol=1e-4), f"{name}: {key}"
 
 
 @given(count=st.integers(0, 50), size=st.integers(1, 9))

@@ -24,7 +24,7 @@ from signspot.training.trunk_features import TrunkFeatures, Windows
 
 WORDS = ("apple", "dog", "friend", "house", "tree")
 STEPS = 4
-CONFIG = EmbeddingConfig(seed=4, dimension=8, rate=0.05, batch=BatchOptions(items=5, background=2, clips=2))
+CONFIG = EmbeddingConfig(seed=4, dimension=8, rate=0.01, batch=BatchOptions(items=5, background=2, clips=2))
 KINDS = {
     **{loss: replace(CONFIG, loss=loss) for loss in get_args(Loss)},
     "released": replace(CONFIG, bags="released"),
