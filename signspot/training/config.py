@@ -1,15 +1,12 @@
 """How a trunk learns signing: one frozen record, read from TOML, recorded in the checkpoint."""
 
-import tomllib
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from difflib import get_close_matches
+from dataclasses import asdict, dataclass, field
 from os import PathLike
-from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any
 
-from signspot.errors import OptionsError
 from signspot.training.augment import Augmentation
 from signspot.training.signing_batches import BatchOptions
+from signspot.training.toml_file import read_toml
 from signspot.training.world_bank import BankOptions
 
 
@@ -60,43 +57,3 @@ class SigningConfig:
 def read_config(path: str | PathLike[str]) -> SigningConfig:
     """Read the TOML file of a training of a trunk; mistakes are named as by `read_toml`."""
     return read_toml(path, SigningConfig)
-
-
-_T = TypeVar("_T")
-
-
-def read_toml(path: str | PathLike[str], kind: type[_T]) -> _T:
-    """Read a TOML file into a frozen record and its parts.
-
-    Raises:
-        OptionsError: it is missing, is no TOML, or has an unknown key (the nearest one is named).
-    """
-    try:
-        values = tomllib.loads(Path(path).read_text())
-    except OSError as error:
-        raise OptionsError(f"cannot read the configuration {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise OptionsError(f"{path} is no TOML file: {error}") from error
-    return _fill(kind, values, str(path))
-
-
-def _fill(kind: type[_T], values: dict[str, Any], where: str) -> _T:
-    """Make a dataclass of a table, its parts first."""
-    known = {each.name for each in fields(kind)}  # type: ignore[arg-type]
-    hints = get_type_hints(kind)
-    for key in values:
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(sorted(known))}"
-            raise OptionsError(f"unknown key '{key}' in {where}.{hint}")
-    made: dict[str, Any] = {}
-    for key, value in values.items():
-        part = hints[key]
-        if is_dataclass(part) and isinstance(part, type) and isinstance(value, dict):
-            made[key] = _fill(part, value, f"{where} [{key}]")
-        else:
-            made[key] = tuple(value) if isinstance(value, list) else value
-    try:
-        return kind(**made)
-    except TypeError as error:
-        raise OptionsError(f"{where} does not fit: {error}") from error
