@@ -1,0 +1,200 @@
+"""Which words to ask for: a confidence for every candidate, learned from the corpus itself, without any truth.
+
+The open question of Sec. 4.8. Words are also asked where no subtitle has them (decoys). What is found for the words of
+a subtitle is a mixture: of signs, and of places that look like a decoy's, because the word is not signed, or is signed
+otherwise. Expectation-maximisation separates the two: a logistic model weighs what speaks for a place, and every word
+has its own share of mentions that are signed, drawn towards the mean of all words while it is seldom mentioned.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.annotation.contrast import Array, Contrast
+from signspot.errors import OptionsError
+
+_HIGHEST = 1 - 1e-4  # score: beyond it, heights mean nothing
+_FARTHEST = 3.0  # deviations: a rival or impostor that is farther below counts as so far
+_RIDGE = 1e-3
+_STEEPEST = 30.0  # log-odds
+_FIRST_CENTRE = 1.5  # deviations above chance from which a place is first believed
+
+
+class Part(StrEnum):
+    """A kind of evidence beside the score."""
+
+    PRIOR = "prior"  # of the word: what it scores by chance, and how many of its mentions are signed
+    MARGIN = "margin"  # over rivals and impostors
+    AGREEMENT = "agreement"  # of the word's exemplars
+
+
+ALL_PARTS = frozenset(Part)
+
+
+@dataclass(frozen=True, slots=True)
+class AbstentionOptions:
+    """How to learn."""
+
+    parts: frozenset[Part] = ALL_PARTS
+    chance_weight: float = 5.0  # decoys of a word that count as much as the mean of all words
+    share_weight: float = 30.0  # mentions of a word that count as much as the mean of all words
+    rounds: int = 40  # of expectation-maximisation
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise OptionsError(f"abstention needs at least 1 round; got {self.rounds}")
+        if not (self.chance_weight > 0 and self.share_weight > 0):
+            raise OptionsError(f"weights must be above 0; got {self.chance_weight} and {self.share_weight}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgement:
+    """What was learned from a run and its decoys."""
+
+    confidence: Array  # (N,) that the word is signed at its place, by row of the contrast; also for decoys
+    decoy: NDArray[np.bool_]  # (N,)
+    prior: Array  # (N,) the share of the row's word
+    share: float  # of the queries, that are right
+    word_shares: Mapping[str, float]  # of a word's mentions, that are signed and found
+    weights: Mapping[str, float]  # of the evidence, in deviations of decoys
+
+    @property
+    def asked(self) -> Array:
+        """(Q,) confidences of the run's own candidates, in its order."""
+        return self.confidence[~self.decoy]
+
+    def promised_precision(self, values: Array, cut: float) -> float:
+        """The precision that decoys promise for candidates of at least `cut`, where no truth is known.
+
+        Wrong candidates are to pass as often as decoys do, each counted as far as its word is not signed.
+
+        Args:
+            values: (N,) scores or confidences, by row of the contrast.
+            cut: the threshold.
+
+        Returns:
+            A share, at least 0; nan if no candidate passes.
+        """
+        passing = float((values[~self.decoy] >= cut).mean())
+        wrong = float(((values[self.decoy] >= cut) * (1 - self.prior[self.decoy])).mean())
+        return max(0.0, 1 - wrong / passing) if passing else float("nan")
+
+    def cut_for(self, count: int) -> float:
+        """The confidence that about `count` candidates reach."""
+        ordered = np.sort(self.asked)[::-1]
+        return float(ordered[min(max(count, 1), len(ordered)) - 1])
+
+
+def judge(found: Contrast, options: AbstentionOptions | None = None) -> Judgement:
+    """Give every candidate a confidence.
+
+    Raises:
+        OptionsError: there are no decoys, or nothing but decoys.
+    """
+    if found.decoy.all() or not found.decoy.any():
+        raise OptionsError(f"{len(found)} candidates, {int(found.decoy.sum())} of them decoys: some of both are needed")
+    chosen = options or AbstentionOptions()
+    names, words = np.unique(np.array(found.words), return_inverse=True)
+    columns = describe(found, words, chosen)
+    features = np.stack(list(columns.values()), axis=1)
+    features -= features[found.decoy].mean(axis=0)
+    features /= features[found.decoy].std(axis=0) + 1e-9
+    asked = found.asked
+    per_word = Part.PRIOR in chosen.parts
+    belief = np.where(asked, _logistic(columns["score"] - _FIRST_CENTRE), 0.0)
+    weights = np.zeros(features.shape[1] + 1)
+    odds = np.zeros(len(found))
+    for _ in range(chosen.rounds):
+        weights = _fit(features, asked, belief, weights)
+        positive, total = belief.sum(), len(found)
+        ratio = weights[0] + features @ weights[1:] - np.log(positive / (total - positive))  # ln f1 / f0
+        shares = _word_shares(words[asked], belief[asked], len(names), chosen.share_weight if per_word else np.inf)
+        odds = ratio + np.log(shares / (1 - shares))[words]
+        belief = np.where(asked, _logistic(odds), 0.0)
+    told = {str(name): float(share) for name, share in zip(names, shares, strict=True)}
+    weighed = {name: float(weight) for name, weight in zip(columns, weights[1:], strict=True)}
+    return Judgement(_logistic(odds), found.decoy, shares[words], float(belief[asked].mean()), told, weighed)
+
+
+def describe(found: Contrast, words: NDArray[np.intp], options: AbstentionOptions) -> dict[str, Array]:
+    """Name → (N,) evidence, in deviations of the decoys' scores, on the scale -ln(1 - score).
+
+    Args:
+        found: the candidates.
+        words: (N,) the number of each candidate's word.
+        options: which parts are wanted.
+    """
+    height, decoy = _height(found.score), found.decoy
+    spread = float(height[decoy].std()) + 1e-9
+    score = (height - height[decoy].mean()) / spread
+    columns = {"score": score}
+    if Part.PRIOR in options.parts:
+        columns["chance"] = _chance(score, words, decoy, options.chance_weight)
+    if Part.MARGIN in options.parts:
+        for name, other in (("rival", found.rival), ("impostor", found.impostor)):
+            margin = (height - _height(np.nan_to_num(other))) / spread
+            columns[name] = np.where(np.isnan(other), _FARTHEST, np.minimum(margin, _FARTHEST))
+    if Part.AGREEMENT in options.parts:
+        alone = np.isnan(found.second)
+        columns["second exemplar"] = np.where(alone, 0.0, (_height(np.nan_to_num(found.second)) - height) / spread)
+        columns["several exemplars"] = np.where(alone, 0.0, 1.0)
+    return columns
+
+
+def _height(score: Array) -> Array:
+    return -np.log(1 - np.clip(score, 0.0, _HIGHEST))
+
+
+def _logistic(odds: Array) -> Array:
+    return 1 / (1 + np.exp(-np.clip(odds, -_STEEPEST, _STEEPEST)))
+
+
+def _chance(score: Array, words: NDArray[np.intp], decoy: NDArray[np.bool_], weight: float) -> Array:
+    """(N,) what a candidate's word scores as a decoy, itself left out, drawn towards 0, the mean of all decoys."""
+    count = np.bincount(words, weights=decoy)[words] - decoy
+    total = np.bincount(words, weights=np.where(decoy, score, 0.0))[words] - np.where(decoy, score, 0.0)
+    return np.asarray(total / (count + weight), np.float64)
+
+
+def _word_shares(words: NDArray[np.intp], belief: Array, count: int, weight: float) -> Array:
+    """(K,) the share of each word's mentions that are believed, drawn towards the share of all."""
+    share = float(np.clip(belief.mean(), 1e-3, 1 - 1e-3))
+    if np.isinf(weight):
+        return np.full(count, share)
+    mentions = np.bincount(words, minlength=count)
+    believed = np.bincount(words, weights=belief, minlength=count)
+    return np.clip((believed + weight * share) / (mentions + weight), 1e-3, 1 - 1e-3)
+
+
+def _fit(features: Array, asked: NDArray[np.bool_], belief: Array, weights: Array) -> Array:
+    """(1 + C,) intercept and weights of believed against unbelieved rows, by Newton's method with a slight ridge.
+
+    A candidate counts on both sides, as far as it is believed and as far as it is not; a decoy is never believed.
+    """
+    rows = np.column_stack([np.ones(len(features)), features])
+    ridge = _RIDGE * (len(features)) * np.eye(rows.shape[1])
+    ridge[0, 0] = 1e-9
+    for _ in range(25):
+        expected = _logistic(rows @ weights)
+        slope = rows.T @ (belief - expected) - ridge @ weights
+        curvature = (rows * (expected * (1 - expected))[:, None]).T @ rows + ridge
+        step = np.linalg.solve(curvature, slope)
+        weights = weights + step
+        if np.abs(step).max() < 1e-6:
+            break
+    return weights
+
+
+def parts_named(names: Collection[str]) -> frozenset[Part]:
+    """The parts of evidence that have these names.
+
+    Raises:
+        OptionsError: there is none of such a name.
+    """
+    unknown = [name for name in names if name not in set(Part)]
+    if unknown:
+        raise OptionsError(f"no evidence is called '{unknown[0]}'. There is: {', '.join(Part)}")
+    return frozenset(Part(name) for name in names)

@@ -1,0 +1,160 @@
+"""What a run yields at each threshold (Fig. 9): words, localised signs, and which of them mouthings know already."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.annotation.records import Candidate, Query
+from signspot.errors import OptionsError
+from signspot.records import Label, LabelSource
+
+CONFIDENCE = 0.8  # of mouthings, from which they count
+TOLERANCE = 1.0  # seconds between a spotting and a mouthing of the same sign, at most
+_STEPS = 8  # thresholds, unless they are named
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What one vocabulary yields at one threshold."""
+
+    words: int
+    places: int  # localised signs; a place that overlapping subtitles find counts once
+    in_window: int  # of them: a mouthing of the word lies in the same search window, as the paper counts duplicates
+    near: int  # of them: a mouthing of the word lies within the tolerance
+    right: int | None  # of them, by the truth; None: it is not known
+
+    @property
+    def new(self) -> int:
+        """Places in whose search window no mouthing of the word lies."""
+        return self.places - self.in_window
+
+    @property
+    def precision(self) -> float | None:
+        """Right places over all; None where the truth is not known or there is none."""
+        return None if self.right is None or self.places == 0 else self.right / self.places
+
+
+@dataclass(frozen=True, slots=True)
+class YieldRow:
+    """One threshold: the words that have mouthings (the paper's 1K vocabulary), and all words of the dictionary."""
+
+    threshold: float
+    mouthed: Count
+    full: Count
+
+
+class Mouthings:
+    """Where words are mouthed: labels of source M, of some confidence."""
+
+    def __init__(self, labels: Iterable[Label], confidence: float = CONFIDENCE, tolerance: float = TOLERANCE):
+        self.tolerance = tolerance
+        self._times: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for label in labels:
+            if label.source is LabelSource.MOUTHING and label.confidence >= confidence:
+                self._times[label.video, label.word].append(label.time)
+        for times in self._times.values():
+            times.sort()
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words that are mouthed anywhere."""
+        return frozenset(word for _, word in self._times)
+
+    def between(self, video: str, word: str, start: float, end: float) -> bool:
+        """Whether a mouthing lies in a stretch, both ends included."""
+        times = self._times.get((video, word), ())
+        index = bisect_left(times, start)
+        return index < len(times) and times[index] <= end
+
+    def near(self, video: str, word: str, time: float) -> bool:
+        """Whether a mouthing lies within the tolerance of a time."""
+        return self.between(video, word, time - self.tolerance, time + self.tolerance)
+
+
+def count_yield(
+    evidence: Iterable[tuple[Query, Candidate]],
+    thresholds: Sequence[float],
+    mouthings: Mouthings,
+    is_right: Callable[[Candidate], bool] | None = None,
+) -> list[YieldRow]:
+    """Count what a run yields at each threshold.
+
+    Args:
+        evidence: the best candidate of each query, as `store.evidence(rank=1)` gives them.
+        thresholds: least scores.
+        mouthings: which words make the smaller vocabulary, and which places are not new.
+        is_right: the truth; None: it is not known.
+    """
+    words: list[str] = []
+    scores: list[float] = []
+    flags: list[tuple[bool, bool, bool, bool]] = []
+    vocabulary, seen = mouthings.words, set()
+    for query, candidate in evidence:
+        place = (candidate.video, candidate.word, candidate.time)
+        if place in seen:
+            continue
+        seen.add(place)
+        where = (candidate.video, candidate.word)
+        words.append(candidate.word)
+        scores.append(candidate.score)
+        flags.append(
+            (
+                candidate.word in vocabulary,
+                mouthings.between(*where, query.start, query.end),
+                mouthings.near(*where, candidate.time),
+                is_right is not None and is_right(candidate),
+            )
+        )
+    table = _Table(np.array(words), np.array(scores), np.array(flags, bool).reshape(-1, 4), is_right is not None)
+    return [YieldRow(t, table.count(t, mouthed=True), table.count(t, mouthed=False)) for t in thresholds]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    words: NDArray[np.str_]  # (P,)
+    scores: NDArray[np.float64]  # (P,)
+    flags: NDArray[np.bool_]  # (P, 4): of the mouthed vocabulary, mouthed in the window, mouthed near, right
+    knows: bool
+
+    def count(self, threshold: float, *, mouthed: bool) -> Count:
+        kept = self.scores >= threshold
+        if mouthed:
+            kept &= self.flags[:, 0]
+        _, in_window, near, right = (int(total) for total in self.flags[kept].sum(axis=0))
+        words = len(np.unique(self.words[kept]))
+        return Count(words, int(kept.sum()), in_window, near, right if self.knows else None)
+
+
+def spread_thresholds(keep: float, steps: int = _STEPS) -> list[float]:
+    """Thresholds from the lowest score that is kept to just below 1, closer together towards 1.
+
+    Raises:
+        OptionsError: `keep` is no score below 1.
+    """
+    if not 0 <= keep < 1:
+        raise OptionsError(f"thresholds are spread from a score of at least 0 and below 1; got {keep}")
+    return [round(1 - (1 - keep) * (0.02 / max(1 - keep, 0.02)) ** (step / (steps - 1)), 3) for step in range(steps)]
+
+
+def as_markdown(rows: Sequence[YieldRow], expected: Sequence[float] | None = None) -> str:
+    """The counts as a table; with the precision where it is known, or as decoys promise it."""
+    knows = any(row.full.precision is not None for row in rows)
+    titles = ["threshold", "words, mouthed", "words, all", "signs, mouthed words", "new", "signs, all words", "new"]
+    titles += ["near a mouthing"] + ["precision"] * knows + ["precision promised by decoys"] * (expected is not None)
+    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    for index, row in enumerate(rows):
+        small, full = row.mouthed, row.full
+        numbers = (small.words, full.words, small.places, small.new, full.places, full.new, full.near)
+        cells = [f"{row.threshold:g}", *(f"{number:,}" for number in numbers)]
+        cells += [_share(full.precision)] * knows
+        cells += [_share(expected[index])] if expected is not None else []
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None or value != value else f"{100 * value:.1f} %"
