@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from signspot.models.batch_norm import make_domain_specific
 from signspot.models.heads import ClassifierHead
-from signspot.models.inception import FEATURES, InceptionTrunk
+from signspot.models.inception import InceptionSize, InceptionTrunk
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,8 @@ class I3DOptions:
     frames: int = 16  # frames in a clip
     classes: int | None = None  # words of its classifier; None: it has none
     domain_norm: bool = False  # one set of batch norms a domain (Appendix C.1)
+    image_size: int = 224  # pixels of a side
+    width: float = 1.0  # share of the channels of every layer; less is for small computers
 
 
 class I3D(InceptionTrunk):
@@ -25,7 +27,7 @@ class I3D(InceptionTrunk):
 
     def __init__(self, options: I3DOptions | None = None) -> None:
         chosen = options or I3DOptions()
-        super().__init__(frames=chosen.frames)
-        self.logits = ClassifierHead(FEATURES, chosen.classes) if chosen.classes else None
+        super().__init__(InceptionSize(chosen.frames, chosen.image_size, chosen.width))
+        self.logits = ClassifierHead(self.dimension, chosen.classes) if chosen.classes else None
         if chosen.domain_norm:
             make_domain_specific(self)

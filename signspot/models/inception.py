@@ -1,15 +1,16 @@
 """The parts of which the rgb trunks are made: TF-"SAME" padding, convolution units and the Inception-v1 table."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-Size3 = tuple[int, int, int]
+from signspot.errors import OptionsError
 
-FEATURES = 1024
+Size3 = tuple[int, int, int]
 
 # Channels of the six convolutions of every Mixed block: b0, b1a, b1b, b2a, b2b, b3b.
 MIXED: dict[str, tuple[int, int, int, int, int, int]] = {
@@ -151,6 +152,27 @@ class Mixed(nn.Module):
         return torch.cat(branches, dim=1)
 
 
+@dataclass(frozen=True)
+class InceptionSize:
+    """How large an Inception is; the defaults are those of the public network."""
+
+    frames: int = 16  # in a clip
+    image_size: int = 224  # pixels of a side
+    width: float = 1.0  # share of the channels of every layer
+
+    def __post_init__(self) -> None:
+        if self.frames < 2 or self.image_size < 32:
+            raise OptionsError(
+                f"an rgb trunk needs 2 frames and 32 pixels a side or more; got {self.frames} and {self.image_size}"
+            )
+        if not 0 < self.width <= 1:
+            raise OptionsError(f"width is a share of the channels above 0, at most 1; got {self.width}")
+
+    def channels(self, full: int) -> int:
+        """How many channels are left of `full`, at least 4."""
+        return max(4, round(full * self.width))
+
+
 class InceptionTrunk(nn.Module):
     """Inception-v1 inflated to video: the endpoints in order, then the mean over time and space.
 
@@ -158,24 +180,24 @@ class InceptionTrunk(nn.Module):
     """
 
     kind: Literal["rgb"] = "rgb"
-    image_size = 224
-    dimension = FEATURES
 
-    def __init__(self, *, frames: int = 16, separable: bool = False, gating: bool = False) -> None:
+    def __init__(self, size: InceptionSize, *, separable: bool = False, gating: bool = False) -> None:
         super().__init__()
-        self.frames = frames
-        self.add_module(ENDPOINTS[0], spatiotemporal_unit(3, 64, (7, 7, 7), (2, 2, 2), separable=separable))
-        self.add_module("Conv3d_2b_1x1", ConvUnit(64, 64))
-        self.add_module("Conv3d_2c_3x3", spatiotemporal_unit(64, 192, (3, 3, 3), separable=separable))
+        self.frames, self.image_size = size.frames, size.image_size
+        stem, channels = size.channels(64), size.channels(192)
+        self.add_module(ENDPOINTS[0], spatiotemporal_unit(3, stem, (7, 7, 7), (2, 2, 2), separable=separable))
+        self.add_module("Conv3d_2b_1x1", ConvUnit(stem, stem))
+        self.add_module("Conv3d_2c_3x3", spatiotemporal_unit(stem, channels, (3, 3, 3), separable=separable))
         for name, (kernel, stride) in POOLS.items():
             self.add_module(name, SameMaxPool(kernel, stride))
-        channels = 192
-        for name, widths in MIXED.items():
+        for name, full in MIXED.items():
+            widths = [size.channels(width) for width in full]
             self.add_module(name, Mixed(channels, widths, separable=separable, gating=gating))
             channels = widths[0] + widths[2] + widths[4] + widths[5]
+        self.dimension = channels
 
     def forward(self, clips: Tensor) -> Tensor:
-        """(B, 3, F, H, W) in [-0.5, 0.5] to (B, 1024)."""
+        """(B, 3, F, H, W) in [-0.5, 0.5] to (B, D); D is 1024 at full width."""
         return self.run(clips, ENDPOINTS).mean(dim=(2, 3, 4))
 
     def run(self, x: Tensor, endpoints: Sequence[str]) -> Tensor:

@@ -14,7 +14,7 @@ Box = tuple[float, float, float, float]
 _BLOCK_WINDOWS = 4  # a block of memory holds this many windows' frames: a quarter of them is copied to the next
 
 
-def squash_and_crop(image: Image, size: int = 224, squash: int = 256, bbox: Box | None = None) -> Pixels:
+def squash_and_crop(image: Image, size: int = 224, squash: int | None = None, bbox: Box | None = None) -> Pixels:
     """Prepare a picture for the RGB trunk: signer's box, squashed to a square, centre crop, centred on zero.
 
     The resize is OpenCV's bilinear one, without smoothing: the public weights were trained on frames that were
@@ -23,7 +23,8 @@ def squash_and_crop(image: Image, size: int = 224, squash: int = 256, bbox: Box 
     Args:
         image: (H, W, 3) RGB.
         size: side of the crop, in pixels.
-        squash: side of the square to which the picture is scaled, whatever its aspect.
+        squash: side of the square to which the picture is scaled, whatever its aspect; None: as 256 to 224, so that a
+            crop of any size sees the same part of the picture.
         bbox: signer's place: y0, x0, y1, x1 in [0, 1]; parts outside of the picture are left out.
 
     Returns:
@@ -33,16 +34,22 @@ def squash_and_crop(image: Image, size: int = 224, squash: int = 256, bbox: Box 
 
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
         raise OptionsError(f"a picture must be uint8 of shape (H, W, 3); got {image.dtype} {image.shape}")
-    if not 1 <= size <= squash:
-        raise OptionsError(f"the crop must be between 1 and {squash} pixels; got {size}")
+    side = squashed_side(size) if squash is None else squash
+    if not 1 <= size <= side:
+        raise OptionsError(f"the crop must be between 1 and {side} pixels; got {size}")
     part = image if bbox is None else _cut(image, bbox)
-    square = cv2.resize(part, (squash, squash), interpolation=cv2.INTER_LINEAR)
-    edge = (squash - size) // 2
+    square = cv2.resize(part, (side, side), interpolation=cv2.INTER_LINEAR)
+    edge = (side - size) // 2
     crop = square[edge : edge + size, edge : edge + size].transpose(2, 0, 1)
     pixels: Pixels = np.ascontiguousarray(crop, dtype=np.float32)
     pixels /= 255.0
     pixels -= 0.5
     return pixels
+
+
+def squashed_side(size: int) -> int:
+    """The side of the square of which a centre crop of `size` pixels is cut: 256 for 224."""
+    return round(size * 256 / 224)
 
 
 def _cut(image: Image, bbox: Box) -> Image:

@@ -2,7 +2,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from signspot.errors import OptionsError
 from signspot.models.i3d import I3D, I3DOptions
+from signspot.models.registry import build
 
 
 def pad(x, kernel, stride):
@@ -92,3 +94,20 @@ def test_a_clip_does_not_see_its_neighbours_in_the_batch(i3d):
     clips = torch.rand(2, 3, 16, 32, 32) - 0.5
     with torch.inference_mode():
         torch.testing.assert_close(i3d(clips)[1:], i3d(clips[1:]), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["i3d", "s3d"])
+def test_a_small_one_sees_small_clips_and_says_so(name):
+    small = build(name, frames=8, image_size=32, width=0.1, classes=5, dimension=16)
+    contract = small.contract(fps=12.5)
+    assert (contract.frames, contract.image_size, contract.dimension) == (8, 32, 16)
+    assert small.trunk.dimension == 38 + 38 + 13 + 13  # a tenth of 384, 384, 128 and 128
+    with torch.inference_mode():
+        assert small.eval()(torch.rand(2, 3, 8, 32, 32) - 0.5).shape == (2, 16)
+        assert small.trunk.logits(torch.rand(2, 102)).shape == (2, 5)
+
+
+@pytest.mark.parametrize(("option", "message"), [({"width": 0}, "width is a share"), ({"image_size": 8}, "32 pixels")])
+def test_impossible_sizes_are_named(option, message):
+    with pytest.raises(OptionsError, match=message):
+        build("i3d", **option)

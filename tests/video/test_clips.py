@@ -87,7 +87,14 @@ def test_the_crop_leaves_16_of_256_pixels_on_each_side():
     image = np.zeros((256, 256, 3), np.uint8)
     image[16:240, 16:240] = 255
     assert (squash_and_crop(image) == 0.5).all()
-    assert not (squash_and_crop(image, size=226) == 0.5).all()
+    assert not (squash_and_crop(image, size=226, squash=256) == 0.5).all()
+
+
+def test_smaller_crops_see_the_same_part_of_the_picture():
+    image = np.zeros((256, 256, 3), np.uint8)
+    image[16:240, 16:240] = 255
+    assert (squash_and_crop(image, size=56) == 0.5).all()
+    assert not (squash_and_crop(image, size=58, squash=64) == 0.5).all()
 
 
 def test_a_resize_is_bilinear_at_pixel_centres():
@@ -125,4 +132,4 @@ def test_what_is_no_picture_is_refused(image):
 
 def test_a_crop_larger_than_the_square_is_refused():
     with pytest.raises(OptionsError, match="between 1 and 256"):
-        squash_and_crop(np.zeros((4, 4, 3), np.uint8), size=300)
+        squash_and_crop(np.zeros((4, 4, 3), np.uint8), size=300, squash=256)
