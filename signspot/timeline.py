@@ -1,6 +1,7 @@
 """Time: segments in seconds, the grid on which windows lie, and a track of embeddings on that grid."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from signspot.errors import OptionsError, TrackError
 
 Embeddings = NDArray[np.floating[Any]]
+
+_ROWS = 8192  # windows that are checked at once
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -114,9 +117,13 @@ class Track:
                 f"a track needs one embedding a window: {self.grid.count} windows, embeddings of shape "
                 f"{self.embeddings.shape}"
             )
-        if not np.isfinite(self.embeddings).all():
-            bad = int((~np.isfinite(self.embeddings).all(axis=1)).sum())
+        bad = sum(int((~np.isfinite(part).all(axis=1)).sum()) for part in self._parts())
+        if bad:
             raise TrackError(f"{bad} of {len(self.embeddings)} embeddings of '{self.video}' are NaN or infinite")
 
     def __len__(self) -> int:
         return len(self.embeddings)
+
+    def _parts(self) -> Iterator[Embeddings]:
+        """The embeddings in pieces, since they may lie on disk."""
+        return (self.embeddings[start : start + _ROWS] for start in range(0, len(self.embeddings), _ROWS))

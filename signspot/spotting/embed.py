@@ -18,9 +18,10 @@ from signspot.landmarks.features import FeatureStream, features, mirror_features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import stream_pose_file
 from signspot.landmarks.resampling import resample_stream
-from signspot.models.encoder import Encoder
+from signspot.models.encoder import Contract, Encoder
 from signspot.progress import Progress, silent
 from signspot.spotting.pixel_windows import PixelWindows, embed_windows, window_features
+from signspot.spotting.shelves import MemoryShelf, Shelf
 from signspot.timeline import Grid, Segment, Track
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import Video, open_video
@@ -42,6 +43,7 @@ def embed(
     stride: int = 1,
     progress: Progress | None = None,
     cache: Path | None = None,
+    shelf: Shelf | None = None,
 ) -> Track:
     """Embed every window of a source.
 
@@ -51,6 +53,7 @@ def embed(
         stride: frames between two windows, at the encoder's frame rate.
         progress: called with frames done and, where known, frames in all.
         cache: a folder of landmarks estimated before; those of this video are used if they are there.
+        shelf: where embeddings wait until all are there; in memory if not given.
 
     Returns:
         A track of (T, D) float16 embeddings.
@@ -58,22 +61,24 @@ def embed(
     if stride < 1:
         raise OptionsError(f"stride must be at least 1 frame; got {stride}")
     report = progress or silent
+    kept = MemoryShelf() if shelf is None else shelf
     if isinstance(source, Landmarks) or is_pose_file(source):
-        return _embed_landmarks(encoder, source, stride, report)
+        return _embed_landmarks(encoder, source, stride, report, kept)
     path = Path(source)
     known = known_landmarks(path, cache, encoder.contract.fps) if encoder.contract.kind == "landmarks" else None
     if known is not None:
-        return replace(_embed_landmarks(encoder, known, stride, report), video=path.name, source=content_digest(path))
+        made = _embed_landmarks(encoder, known, stride, report, kept)
+        return replace(made, video=path.name, source=content_digest(path))
     with open_video(path, max_side=MAX_SIDE) as video:
         if encoder.contract.kind == "rgb":
-            embeddings, frames = _embed_pixels(encoder, video, stride, report)
+            embeddings, frames = _embed_pixels(PixelWindows(encoder, stride, kept), video, encoder.contract, report)
         else:
-            embeddings, frames = _embed_filmed(encoder, video, stride, report)
+            embeddings, frames = _embed_filmed(DenseWindows(encoder, stride, kept), video, encoder.contract, report)
     grid = Grid(encoder.contract.fps, encoder.contract.frames, stride, frames)
     return Track(embeddings, grid, encoder.hash, path.name, content_digest(path))
 
 
-def _embed_landmarks(encoder: Encoder, source: Source, stride: int, report: Progress) -> Track:
+def _embed_landmarks(encoder: Encoder, source: Source, stride: int, report: Progress, shelf: Shelf) -> Track:
     """Embed landmarks that exist already."""
     contract = encoder.contract
     if contract.kind != "landmarks":
@@ -93,17 +98,16 @@ def _embed_landmarks(encoder: Encoder, source: Source, stride: int, report: Prog
             check.watch(chunk)
             report(check.frames, None)
 
-    embeddings, frames = _embed_chunks(encoder, resample_stream(watched(), contract.fps), stride, check)
+    dense = DenseWindows(encoder, stride, shelf)
+    embeddings, frames = _embed_chunks(dense, resample_stream(watched(), contract.fps), check)
     grid = Grid(contract.fps, contract.frames, stride, frames, origin)
     report(frames, frames)
     return Track(embeddings, grid, encoder.hash, name, digest)
 
 
-def _embed_chunks(
-    encoder: Encoder, chunks: Iterable[Landmarks], stride: int, check: SigningCheck
-) -> tuple[FloatArray, int]:
+def _embed_chunks(dense: "DenseWindows", chunks: Iterable[Landmarks], check: SigningCheck) -> tuple[FloatArray, int]:
     """Landmarks at the encoder's rate → features → embeddings, a chunk at a time."""
-    stream, dense = FeatureStream(), DenseWindows(encoder, stride)
+    stream = FeatureStream()
     for chunk in chunks:
         dense.push(stream.push(chunk))
     dense.push(stream.finish())
@@ -113,9 +117,9 @@ def _embed_chunks(
     return dense.finish()
 
 
-def _embed_filmed(encoder: Encoder, video: Video, stride: int, report: Progress) -> tuple[FloatArray, int]:
+def _embed_filmed(dense: "DenseWindows", video: Video, contract: Contract, report: Progress) -> tuple[FloatArray, int]:
     """Pixels → landmarks → features → embeddings, a chunk at a time."""
-    fps = encoder.contract.fps
+    fps = contract.fps
     total = max(1, round(video.info.duration * fps)) if video.info.duration else None
     check = SigningCheck(video.info.path.name)
 
@@ -125,14 +129,12 @@ def _embed_filmed(encoder: Encoder, video: Video, stride: int, report: Progress)
             check.watch(chunk)
             report(check.frames, total)
 
-    return _embed_chunks(encoder, watched(), stride, check)
+    return _embed_chunks(dense, watched(), check)
 
 
-def _embed_pixels(encoder: Encoder, video: Video, stride: int, report: Progress) -> tuple[FloatArray, int]:
+def _embed_pixels(windows: PixelWindows, video: Video, contract: Contract, report: Progress) -> tuple[FloatArray, int]:
     """Pixels → windows → embeddings, a block at a time."""
-    contract = encoder.contract
     total = max(1, round(video.info.duration * contract.fps)) if video.info.duration else None
-    windows = PixelWindows(encoder, stride)
     for frame in video.resampled(contract.fps):
         windows.push(squash_and_crop(frame.image, contract.image_size or 224))
         report(windows.seen, total)
@@ -172,12 +174,12 @@ def segment_features(
 class DenseWindows:
     """Slides the landmark trunk over features that arrive in chunks; windows lie as `Grid` says."""
 
-    def __init__(self, encoder: Encoder, stride: int):
+    def __init__(self, encoder: Encoder, stride: int, shelf: Shelf | None = None):
         self._encoder, self._stride = encoder, stride
         self._window = encoder.contract.frames
         self._pending: list[FloatArray] = []  # feature frames not passed through the trunk yet
         self._tail: FloatArray | None = None  # the last window - 1 frames that have passed
-        self._kept: list[FloatArray] = []
+        self._kept = MemoryShelf() if shelf is None else shelf
         self._last: FloatArray | None = None  # the newest stride-1 embedding, in case the grid snaps to it
         self.frames = 0  # seen
         self._windows = 0  # stride-1 windows embedded
@@ -200,8 +202,8 @@ class DenseWindows:
         self._pass()
         last_start = max(0, self.frames - self._window)
         if last_start % self._stride and self._last is not None:
-            self._kept.append(self._last)
-        return np.concatenate(self._kept), self.frames
+            self._kept.add(self._last)
+        return self._kept.joined(), self.frames
 
     def _pass(self) -> None:
         waiting = ([self._tail] if self._tail is not None else []) + self._pending
@@ -218,6 +220,6 @@ class DenseWindows:
             dense = self._encoder.module.dense(torch.from_numpy(np.ascontiguousarray(block))[None])[0].numpy()
         first = -self._windows % self._stride
         if len(dense):
-            self._kept.append(dense[first :: self._stride].astype(np.float16))
+            self._kept.add(dense[first :: self._stride].astype(np.float16))
             self._last = dense[-1:].astype(np.float16)
         self._windows += len(dense)

@@ -12,6 +12,7 @@ from signspot.errors import EmptyVideoError
 from signspot.models.encoder import Encoder
 from signspot.models.i3d_dense import WindowEmbedder
 from signspot.models.inception import InceptionTrunk
+from signspot.spotting.shelves import MemoryShelf, Shelf
 from signspot.timeline import Grid
 
 FloatArray = NDArray[np.floating[Any]]
@@ -22,12 +23,13 @@ BLOCK = 16  # windows that pass through the trunk at once
 class PixelWindows:
     """Slides an RGB trunk over frames; windows lie as `Grid` says. Memory holds one block of frames."""
 
-    def __init__(self, encoder: Encoder, stride: int):
+    def __init__(self, encoder: Encoder, stride: int, shelf: Shelf | None = None):
         self._encoder, self._stride, self._window = encoder, stride, encoder.contract.frames
         self._features = window_features(encoder)
         self._frames: list[NDArray[np.float32]] = []  # from the next window's first frame on
         self._first = 0  # which frame of the video `_frames` begins with
-        self._kept: list[FloatArray] = []
+        self._kept = MemoryShelf() if shelf is None else shelf
+        self._done = 0  # windows embedded
 
     @property
     def seen(self) -> int:
@@ -49,16 +51,17 @@ class PixelWindows:
             raise EmptyVideoError("there is no frame to embed")
         frames = self.seen
         starts = Grid(1.0, self._window, self._stride, frames).starts
-        rest = [int(start) - self._first for start in starts[sum(map(len, self._kept)) :]]
+        rest = [int(start) - self._first for start in starts[self._done :]]
         while len(self._frames) < self._window and frames < self._window:  # a short video repeats its last frame
             self._frames.append(self._frames[-1])
         if rest:
             self._embed(rest)
-        return np.concatenate(self._kept), frames
+        return self._kept.joined(), frames
 
     def _embed(self, starts: Sequence[int]) -> None:
         stacked = torch.from_numpy(np.stack(self._frames))
-        self._kept.append(embed_windows(self._encoder, self._features, stacked, starts))
+        self._kept.add(embed_windows(self._encoder, self._features, stacked, starts))
+        self._done += len(starts)
 
 
 def window_features(encoder: Encoder) -> Callable[[Tensor, Sequence[int]], Tensor]:

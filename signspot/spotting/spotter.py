@@ -22,7 +22,7 @@ from signspot.spotting.options import SpotOptions
 from signspot.spotting.peaks import Peak, find_peaks
 from signspot.spotting.refine import Windows, refine
 from signspot.spotting.similarity import cosine, to_score
-from signspot.spotting.tracks import SUFFIX, read_track, write_track
+from signspot.spotting.tracks import SUFFIX, read_track, track_entry, write_track
 from signspot.timeline import Track
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class Spotter:
         if self.cache is None or isinstance(source, Landmarks) or not Path(source).is_file():
             return embed(self.encoder, source, stride, progress)
         path = Path(source)
-        entry = self.cache / "tracks" / self.encoder.hash / f"{content_digest(path)}-{stride}{SUFFIX}"
+        entry = track_entry(self.cache, self.encoder.hash, content_digest(path), stride)
         try:
             if entry.is_file():
                 return replace(read_track(entry), video=path.name)  # it may be known by another name

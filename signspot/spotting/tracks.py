@@ -1,7 +1,7 @@
 """Tracks and other arrays on disk, so that changing a word or a threshold never decodes a video again."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -14,6 +14,7 @@ from safetensors.numpy import save_file
 
 from signspot.errors import FormatError, TrackError
 from signspot.files import write_beside
+from signspot.spotting.shelves import DiskShelf, Shelf
 from signspot.timeline import Grid, Track
 
 SUFFIX = ".safetensors"
@@ -44,6 +45,48 @@ def read_track(path: str | PathLike[str]) -> Track:
         return Track(arrays["embeddings"], grid, header["encoder"], header["video"], header["source"])
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"the track {name} is damaged ({error}). Make it again with: signspot embed") from error
+
+
+def track_entry(cache: Path, encoder: str, source: str, stride: int) -> Path:
+    """Where a cache keeps the track of a source, named by content digest, that an encoder, named by hash, made."""
+    return cache / "tracks" / encoder / f"{source}-{stride}{SUFFIX}"
+
+
+def write_streamed(path: str | PathLike[str], embed: Callable[[Shelf], Track]) -> None:
+    """Save a track as `write_track` does while `embed` makes it, so that memory never holds it as a whole."""
+    with write_beside(path) as beside, DiskShelf(beside) as shelf:
+        track = embed(shelf)
+        video = track.video.encode("utf-8", "backslashreplace").decode()  # a name may be in another encoding
+        header = {"kind": _KIND, "encoder": track.encoder, "video": video, "source": track.source}
+        shelf.finish("embeddings", {**header, "grid": json.dumps(asdict(track.grid))})
+
+
+class TrackFile:
+    """A saved track, opened: its header is read, its embeddings stay on disk until a part is asked for."""
+
+    def __init__(self, path: str | PathLike[str]):
+        """Open a track.
+
+        Raises:
+            FormatError: the file is no track, or it is damaged.
+        """
+        self.path = Path(path)
+        try:
+            file: Any = safe_open(self.path, framework="numpy")
+            header = file.metadata() or {}
+            self._rows = file.get_slice("embeddings")
+            self.grid, self.encoder = Grid(**json.loads(header["grid"])), header["encoder"]
+            if header["kind"] != _KIND or self._rows.get_shape()[0] != self.grid.count:
+                raise ValueError("another kind of file, or another length")
+        except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
+            raise FormatError(f"the track {self.path} is damaged ({error}). Make it again.") from error
+
+    def part(self, first: int, last: int) -> NDArray[np.float32]:
+        """(last - first, D) embeddings of the windows from `first` to before `last`."""
+        embeddings: NDArray[np.float32] = self._rows[first:last].astype(np.float32)
+        if not np.isfinite(embeddings).all():
+            raise TrackError(f"the track {self.path} holds NaN or infinite values. Delete it; it is made again.")
+        return embeddings
 
 
 def write_arrays(

@@ -15,6 +15,7 @@ from signspot.landmarks.features import CHANNELS, JOINTS, features
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
 from signspot.spotting.embed import DenseWindows, embed
+from signspot.spotting.tracks import read_track, write_streamed
 from signspot.timeline import Grid
 
 
@@ -115,3 +116,16 @@ def test_a_stale_chunk_size_of_zero_frames_is_harmless(encoder: Encoder) -> None
     dense.push(np.empty((0, JOINTS, CHANNELS), np.float32))
     with pytest.raises(EmptyVideoError):
         dense.finish()
+
+
+@pytest.mark.parametrize("stride", [1, 3])
+def test_a_track_made_on_disk_is_the_one_made_in_memory(
+    encoder: Encoder, rgb_encoder: Encoder, stretch: Any, colour_film: Path, tmp_path: Path, stride: int
+) -> None:
+    write_landmarks(stretch.footage, tmp_path / "s.pose")
+    for eye, source in ((encoder, tmp_path / "s.pose"), (rgb_encoder, colour_film)):
+        made = embed(eye, source, stride)
+        write_streamed(tmp_path / "t.safetensors", lambda shelf: embed(eye, source, stride, shelf=shelf))  # noqa: B023
+        again = read_track(tmp_path / "t.safetensors")
+        assert (again.embeddings == made.embeddings).all()
+        assert (again.grid, again.video, again.source) == (made.grid, made.video, made.source)

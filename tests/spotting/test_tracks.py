@@ -7,7 +7,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from signspot.errors import FormatError, OutputError, TrackError
-from signspot.spotting.tracks import read_track, write_track
+from signspot.spotting.shelves import Shelf
+from signspot.spotting.tracks import TrackFile, read_track, write_streamed, write_track
 from signspot.timeline import Grid, Track
 
 
@@ -56,3 +57,55 @@ def test_an_unwritable_place_is_said(track: Track, tmp_path: Path) -> None:
     with pytest.raises(OutputError):
         write_track(track, tmp_path / "file" / "t.safetensors")
     assert (tmp_path / "file").read_text() == ""
+
+
+def test_a_track_that_is_streamed_to_disk_reads_back_equal(track: Track, tmp_path: Path) -> None:
+    def embed(shelf: Shelf) -> Track:
+        for start in range(0, 30, 7):
+            shelf.add(track.embeddings[start : start + 7])
+        joined = shelf.joined()
+        assert isinstance(joined, np.memmap)
+        return Track(joined, track.grid, track.encoder, track.video, track.source)
+
+    write_streamed(tmp_path / "streamed.safetensors", embed)
+    again = read_track(tmp_path / "streamed.safetensors")
+    assert (again.embeddings == track.embeddings).all()
+    assert (again.grid, again.encoder, again.video, again.source) == (track.grid, "0123", "näws.mp4", "digest")
+
+
+def test_a_stream_that_breaks_off_leaves_nothing(track: Track, tmp_path: Path) -> None:
+    def embed(shelf: Shelf) -> Track:
+        shelf.add(track.embeddings)
+        raise TrackError("broken off")
+
+    with pytest.raises(TrackError, match="broken off"):
+        write_streamed(tmp_path / "t.safetensors", embed)
+    assert not list(tmp_path.iterdir())
+
+
+def test_parts_of_a_track_are_read_from_disk(track: Track, tmp_path: Path) -> None:
+    opened = TrackFile(write_track(track, tmp_path / "t.safetensors"))
+    assert (opened.grid, opened.encoder) == (track.grid, "0123")
+    part = opened.part(5, 9)
+    assert part.dtype == np.float32
+    assert (part == track.embeddings[5:9]).all()
+
+
+def test_a_damaged_track_is_not_opened(track: Track, tmp_path: Path) -> None:
+    path = write_track(track, tmp_path / "t.safetensors")
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(FormatError, match="is damaged"):
+        TrackFile(path)
+    save_file({"embeddings": track.embeddings}, path, metadata={"kind": "other"})
+    with pytest.raises(FormatError, match="is damaged"):
+        TrackFile(path)
+    write_streamed(path, lambda shelf: _with_nan(track, shelf))
+    with pytest.raises(TrackError, match="NaN"):
+        TrackFile(path).part(0, 30)
+
+
+def _with_nan(track: Track, shelf: Shelf) -> Track:
+    spoilt = track.embeddings.copy()
+    spoilt[4, 2] = np.nan
+    shelf.add(spoilt)
+    return track
