@@ -8,6 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from signspot.cli import (
+    annotate,
     calibrate,
     convert,
     demo,
@@ -38,6 +39,7 @@ app.command("spot")(spot.spot)
 app.command("embed")(embed.embed)
 app.command("landmarks")(landmarks.landmarks)
 app.add_typer(dictionary.app, name="dictionary")
+app.command("annotate")(annotate.annotate)
 app.command("convert")(convert.convert)
 app.command("models")(models.models)
 app.add_typer(world.app, name="world")

@@ -1,0 +1,128 @@
+"""Workers on a Ray cluster: one that is running somewhere, or a private one on this machine."""
+
+import logging
+import os
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from signspot.annotation.engines.engine import ATTEMPTS, ONE_THREAD, Failure, Item, Made, attempt, died, environment
+from signspot.errors import EngineError, MissingExtraError, OptionsError
+
+logger = logging.getLogger(__name__)
+
+# Read by Ray when it is imported, and by the processes that it starts.
+_PRIVATE = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing about this run leaves the machine
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # whatever its name says: listen on loopback only
+    "RAY_BACKEND_LOG_LEVEL": "error",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the new way with accelerators, without a notice of the old one
+}
+_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+_LOOPBACK = "127.0.0.1"
+_STORE = 96 * 2**20  # bytes of Ray's object store: findings are small
+
+
+class RayEngine:
+    """So many tasks at once on a Ray cluster."""
+
+    def __init__(self, workers: int | None = None, address: str | None = None):
+        """Choose a cluster; nothing is started yet.
+
+        Args:
+            workers: tasks at once; None: as many as the cluster has cores.
+            address: of a running cluster (host:port, or "auto"); None: one of our own on this machine, which nobody
+                else can reach.
+        """
+        if workers is not None and workers < 1:
+            raise OptionsError(f"workers must be at least 1; got {workers}")
+        self.workers, self.address = workers, address
+        self._ray: Any = None
+        self._folder: Path | None = None  # of our own cluster
+
+    def __enter__(self) -> Self:
+        with environment({**_PRIVATE, **ONE_THREAD} if self.address is None else _PRIVATE):
+            try:
+                import ray
+            except ImportError:
+                raise MissingExtraError("ray", "ray", "a Ray cluster") from None
+            self._ray = ray
+            try:
+                self._start() if self.address is None else self._join(self.address)
+            except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+                self.__exit__(None, None, None)
+                raise EngineError(self._explain(error)) from error
+        return self
+
+    def _start(self) -> None:
+        """Start a cluster of our own: on loopback, its files in a folder of its own, its workers with one core each."""
+        self._folder = Path(tempfile.mkdtemp(prefix="signspot-ray-"))
+        self._ray.init(
+            num_cpus=self.workers or os.cpu_count() or 1,
+            object_store_memory=_STORE,
+            include_dashboard=False,
+            _node_ip_address=_LOOPBACK,
+            _temp_dir=str(self._folder),
+            **_QUIET,
+        )
+        place = self._ray.util.get_node_ip_address()
+        if place != _LOOPBACK:  # Ray was imported before us and has decided already
+            raise RuntimeError(
+                f"it would listen at {place}. Let signspot import Ray first, or start a cluster yourself"
+            )
+
+    def _join(self, address: str) -> None:
+        self._ray.init(address=address, runtime_env={"env_vars": ONE_THREAD}, namespace="signspot", **_QUIET)
+
+    def _explain(self, error: Exception) -> str:
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        if self.address is None:
+            return f"a Ray cluster cannot be started on this machine: {said}"
+        return f"no Ray cluster at {self.address} ({said}). Start one with: ray start --head, or leave --address out."
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._ray is not None:
+            self._ray.shutdown()
+            self._ray = None
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def run(self, work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[tuple[Item, Made | Failure]]:
+        """Do `work` on every item, each with its result as it becomes ready."""
+        ray, most = self._ray, self.workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        task = ray.remote(num_cpus=1, max_retries=0)(attempt)
+        coming, again = iter(items), deque[tuple[Item, int]]()
+        flying: dict[Any, tuple[Item, int]] = {}  # with how often its worker has died
+        while True:
+            while len(flying) < most:
+                turn = again.popleft() if again else next(((item, 0) for item in coming), None)
+                if turn is None:
+                    break
+                flying[task.remote(work, turn[0])] = turn
+            if not flying:
+                return
+            (done,), _ = ray.wait(list(flying), num_returns=1)
+            item, deaths = flying.pop(done)
+            try:
+                yield item, ray.get(done)
+            except ray.exceptions.RaySystemError as error:
+                raise EngineError(
+                    f"the Ray cluster is gone: {_first_line(error)}. Run again: nothing is lost."
+                ) from error
+            except ray.exceptions.RayError as error:
+                logger.info("a worker died (%s) on %s", _first_line(error), item)
+                if deaths + 1 < ATTEMPTS:
+                    again.append((item, deaths + 1))
+                else:
+                    yield item, died(deaths + 1, _first_line(error))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:120]

@@ -1,0 +1,301 @@
+"""The whole job: a corpus and a dictionary in, a store of queries and candidates out; killed, it goes on."""
+
+import fcntl
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+
+from signspot.annotation.digests import Digests
+from signspot.annotation.engines.engine import Engine, Failure
+from signspot.annotation.footage import Footage, Listing, Problem, list_footage
+from signspot.annotation.gallery import EmbeddedWord, WordGallery, make_gallery, write_gallery
+from signspot.annotation.mentions import find_mentions, mentioned_words
+from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.plan import Basis, Unit, draw_panel, gone_words, plan_unit
+from signspot.annotation.records import Findings, VideoRecord
+from signspot.annotation.store import Store, open_store
+from signspot.annotation.work import Bench, WordTask, annotate_unit, embed_words
+from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.opening import open_dictionary
+from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError
+from signspot.files import explain_write_failure
+from signspot.models.checkpoints import load_encoder
+from signspot.models.encoder import Encoder
+from signspot.progress import Progress, silent
+from signspot.text.match import Matcher
+from signspot.text.subtitles import Subtitles, read_subtitles
+
+logger = logging.getLogger(__name__)
+
+Stages = Callable[[str], AbstractContextManager[Progress]]  # what shows the progress of a named stage
+
+_WORDS = 8  # whose exemplars one task embeds
+_PANEL = "panel"  # the setting that names the words from which impostors are taken
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be annotated, with what, and where results go."""
+
+    corpus: Path  # folder
+    dictionary: Path
+    out: Path  # folder of the run: tracks, exemplars, and the store unless a database is named
+    words: tuple[str, ...] = ()  # to look for; none: all of the dictionary
+    database: str | None = None  # URL
+    encoder: str | None = None  # name or file; None: the shipped one
+    cache: Path | None = None  # folder of tracks and exemplars, if not that of the run
+    threshold: float | None = None  # least score of a spotting; None: the encoder's
+
+
+@dataclass
+class Report:
+    """What a run did."""
+
+    threshold: float
+    videos: int = 0  # that have subtitles
+    annotated: int = 0  # in this run
+    unchanged: int = 0  # nothing was left to do
+    queries: int = 0  # of this run
+    candidates: int = 0
+    failed: list[Problem] = field(default_factory=list)  # videos that could not be annotated
+    left_out: list[Problem] = field(default_factory=list)  # files without a partner
+
+
+def annotate(job: Job, options: AnnotateOptions, engine: Engine, stages: Stages | None = None) -> Report:
+    """Annotate a corpus. Run again after it was stopped, or with new words or videos: only what is new is done.
+
+    Args:
+        job: what, with what, and where to.
+        options: what decides results; they must stay the same for one store.
+        engine: who does the work. It is entered and left here.
+        stages: called with the name of each stage, gives what to report its progress to.
+
+    Raises:
+        FormatError: there is no corpus, or nothing in it can be annotated.
+        DictionaryError: no word of the dictionary occurs in the subtitles.
+        OptionsError: an option is out of range, or other than in the store.
+        OutputError: the disk is full or not writable; what is done is stored.
+        StoreError: the database cannot be reached any more; what is done is stored.
+    """
+    encoder = load_encoder(job.encoder)
+    threshold = encoder.contract.threshold if job.threshold is None else job.threshold
+    if not 0 <= threshold <= 1:
+        raise OptionsError(f"threshold is a score in [0, 1]; got {threshold}")
+    options = options.with_keep(encoder, threshold)
+    listing = list_footage(job.corpus, encoder.contract.kind, options.language)
+    dictionary = open_dictionary(job.dictionary)
+    for problem in [*dictionary.problems, *listing.problems]:
+        logger.warning("%s", problem)
+    with _only_run(job.out), open_store(job.database or job.out, create=True) as store, engine:
+        run = _Run(job, options, encoder, listing, dictionary, store, engine, stages or _silently)
+        return run.go(Report(threshold, len(listing.footage), left_out=list(listing.problems)))
+
+
+def _silently(stage: str) -> AbstractContextManager[Progress]:
+    return nullcontext(silent)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One run, step by step."""
+
+    job: Job
+    options: AnnotateOptions
+    encoder: Encoder
+    listing: Listing
+    dictionary: Dictionary
+    store: Store
+    engine: Engine
+    stages: Stages
+
+    def go(self, report: Report) -> Report:
+        """Do everything."""
+        matcher = Matcher(self.dictionary, self.options.language)
+        asked = frozenset(self.dictionary.select(self.job.words) if self.job.words else self.dictionary)
+        readable, mentioned = self._read(matcher, report)
+        if not mentioned & asked:
+            raise DictionaryError(
+                f"no word of {self.job.dictionary} ({len(asked):,} words) occurs in the subtitles of {self.job.corpus} "
+                f"({len(readable):,} files). Is the language right? It is '{self.options.language}'"
+            )
+        panel = self._panel()
+        gallery = self._embed_words(mentioned & asked | frozenset(panel))
+        panel = tuple(word for word in panel if word in gallery.words)
+        basis = self._basis(gallery, panel, mentioned & asked)
+        folder = self.job.out / "gallery"
+        bench = replace(self._bench(), gallery=write_gallery(gallery, folder).resolve(), panel=panel)
+        self.store.claim({**basis.settings, _PANEL: self.store.settings().get(_PANEL, json.dumps(panel))})
+        digests = self._digest(readable, report)
+        units = self._units(digests, matcher, asked, basis, report)
+        self._work(bench, units, len(digests), report)
+        return report
+
+    def _read(self, matcher: Matcher, report: Report) -> tuple[list[Footage], frozenset[str]]:
+        """The videos whose subtitles can be read, and all words that they mention."""
+        readable: list[Footage] = []
+        mentioned: set[str] = set()
+        with self.stages("subtitles") as progress:
+            for done, footage in enumerate(self.listing.footage, 1):
+                try:
+                    subtitles = read_subtitles(footage.subtitles)
+                except FormatError as error:
+                    self._fail(footage.video, str(error), report)
+                    continue
+                _tell_problems(subtitles, footage)
+                mentioned |= mentioned_words(subtitles, matcher)
+                readable.append(footage)
+                progress(done, len(self.listing.footage))
+        return readable, frozenset(mentioned)
+
+    def _panel(self) -> tuple[str, ...]:
+        """The words from which impostors are taken: those of the store, else drawn anew."""
+        stored = self.store.settings().get(_PANEL)
+        if stored is None:
+            return draw_panel(self.dictionary, self.options.impostors, self.options.seed)
+        panel = tuple(json.loads(stored))
+        missing = [word for word in panel if word not in self.dictionary]
+        if missing:
+            raise OptionsError(
+                f"this store was made with the impostor '{missing[0]}', a word that {self.job.dictionary} has no more. "
+                "Use a dictionary that has it, or name another folder or database"
+            )
+        return panel
+
+    def _embed_words(self, words: frozenset[str]) -> WordGallery:
+        """Embed the exemplars of all words that are needed."""
+        each = [tuple(self.dictionary[word]) for word in sorted(words)]
+        tasks = [WordTask(tuple(each[start : start + _WORDS])) for start in range(0, len(each), _WORDS)]
+        found: list[EmbeddedWord] = []
+        with self.stages("exemplars") as progress:
+            for done, (task, made) in enumerate(self.engine.run(partial(embed_words, self._bench()), tasks), 1):
+                if isinstance(made, Failure):
+                    made.raise_if_fatal()
+                    logger.warning("left out %s and %d more words: %s", task, len(task.exemplars) - 1, made.message)
+                else:
+                    found += made
+                progress(done, len(tasks))
+        for problem in (problem for word in sorted(found, key=lambda word: word.word) for problem in word.problems):
+            logger.warning("%s", problem)
+        gallery = make_gallery(found)
+        if not gallery.words:
+            raise DictionaryError(f"no exemplar of {self.job.dictionary} can be read")
+        return gallery
+
+    def _basis(self, gallery: WordGallery, panel: tuple[str, ...], words: frozenset[str]) -> Basis:
+        settings = {"encoder": self.encoder.hash, **self.options.settings()}
+        synonyms = {word: self.dictionary.synonyms(word) for word in sorted(words)}
+        return Basis(settings, gallery.digests, panel, synonyms)
+
+    def _bench(self) -> Bench:
+        cache = (self.job.cache or self.job.out).resolve()
+        return Bench(self.job.encoder, self.encoder.hash, cache, self.options)
+
+    def _digest(self, readable: list[Footage], report: Report) -> dict[Footage, str]:
+        """The content digest of every video."""
+        digests = Digests(self.job.out / "digests.json")
+        with self.stages("digests") as progress:
+            found = digests.of([footage.media for footage in readable], progress=progress)
+        known: dict[Footage, str] = {}
+        for footage in readable:
+            digest = found[footage.media]
+            if isinstance(digest, str):
+                known[footage] = digest
+            else:
+                self._fail(footage.video, f"cannot read {footage.media.name}: {digest.strerror or digest}", report)
+        return known
+
+    def _units(
+        self, digests: Mapping[Footage, str], matcher: Matcher, asked: frozenset[str], basis: Basis, report: Report
+    ) -> Iterator[Unit]:
+        """What is left to do, video by video, made when a worker is free for it."""
+        done: dict[str, dict[str, str]] = {}
+        for (video, word), key in self.store.keys().items():
+            done.setdefault(video, {})[word] = key
+        for footage, digest in digests.items():
+            subtitles = read_subtitles(footage.subtitles)
+            found = find_mentions(subtitles, matcher, self.options.padding, basis.panel)
+            mentions = {word: places for word, places in found.items() if word in asked}
+            stored = done.get(footage.video, {})
+            gone = gone_words(mentions, asked, stored)
+            if gone:
+                self.store.forget(footage.video, gone)
+            unit = plan_unit(footage, digest, mentions, basis, stored)
+            if unit is None:
+                self._up_to_date(footage.video, report)
+            else:
+                yield unit
+
+    def _work(self, bench: Bench, units: Iterator[Unit], total: int, report: Report) -> None:
+        with self.stages("videos") as progress:
+            for unit, made in self.engine.run(partial(annotate_unit, bench), units):
+                if isinstance(made, Failure):
+                    made.raise_if_fatal()
+                    self._fail(unit.video, made.message, report)
+                else:
+                    self.store.add(made)
+                    _tell_beyond(made)
+                    report.annotated += 1
+                    report.queries += len(made.queries)
+                    report.candidates += len(made.candidates)
+                progress(report.annotated + report.unchanged + len(report.failed), total)
+
+    def _up_to_date(self, video: str, report: Report) -> None:
+        """Nothing is left to do; a problem of an earlier run is over."""
+        report.unchanged += 1
+        known = self._before(video)
+        if known.problem:
+            self.store.fail(replace(known, problem=""))
+
+    def _fail(self, video: str, message: str, report: Report) -> None:
+        report.failed.append(Problem(video, message))
+        self.store.fail(replace(self._before(video), problem=message))
+
+    def _before(self, video: str) -> VideoRecord:
+        """What the store knew of a video when this run began."""
+        return self._videos.get(video, VideoRecord(video, "", 0.0))
+
+    @cached_property
+    def _videos(self) -> dict[str, VideoRecord]:
+        return {each.video: each for each in self.store.videos()}
+
+
+@contextmanager
+def _only_run(folder: Path) -> Iterator[None]:
+    """Make sure that no other run works in the same folder; remove what killed ones left half written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("w")
+    except OSError as error:
+        raise OutputError(explain_write_failure(folder, error)) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise OptionsError(f"another run works in {folder}. Wait for it, or name another folder") from None
+        for path in folder.rglob(".*.part.*"):
+            path.unlink(missing_ok=True)
+        yield
+
+
+def _tell_problems(subtitles: Subtitles, footage: Footage) -> None:
+    """One line on what is wrong with a subtitle file."""
+    if subtitles.problems:
+        more = f", and {len(subtitles.problems) - 1} more" if len(subtitles.problems) > 1 else ""
+        logger.warning("%s: %s: %s%s", footage.video, footage.subtitles.name, subtitles.problems[0], more)
+
+
+def _tell_beyond(findings: Findings) -> None:
+    """One line on subtitles that lie beyond the video's end."""
+    beyond = {query.subtitle for query in findings.queries if query.best is None}
+    if beyond:
+        video = findings.video
+        logger.warning(
+            "%s: %d subtitles lie beyond the video's end at %.1f s; nothing can be found there. Do they belong to it?",
+            video.video,
+            len(beyond),
+            video.seconds,
+        )

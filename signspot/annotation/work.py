@@ -1,0 +1,105 @@
+"""What a worker does: embed exemplars, make the track of a video, search it. Its tools are loaded once a process."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from signspot.annotation.gallery import EmbeddedWord, WordGallery, embed_word, read_gallery
+from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.plan import Unit
+from signspot.annotation.records import Findings, VideoRecord
+from signspot.annotation.search import Searcher
+from signspot.errors import EncoderMismatchError, FormatError, VideoError
+from signspot.models.checkpoints import load_encoder
+from signspot.models.encoder import Encoder
+from signspot.records import Exemplar
+from signspot.spotting.embed import embed
+from signspot.spotting.exemplars import ExemplarEmbedder
+from signspot.spotting.shelves import Shelf
+from signspot.spotting.tracks import TrackFile, track_entry, write_streamed
+from signspot.timeline import Track
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where a worker finds its tools; the same for all units of a run."""
+
+    encoder: str | None  # name or file; None: the shipped one
+    hash: str  # of that encoder
+    cache: Path  # folder of tracks and exemplars
+    options: AnnotateOptions
+    gallery: Path | None = None  # file
+    panel: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WordTask:
+    """Words whose exemplars are to be embedded."""
+
+    exemplars: tuple[tuple[Exemplar, ...], ...]  # of one word each
+
+    def __str__(self) -> str:
+        return f"the exemplars of '{self.exemplars[0][0].word}'"
+
+
+def embed_words(bench: Bench, task: WordTask) -> list[EmbeddedWord]:
+    """Embed the exemplars of some words, through the cache of the run."""
+    embedder = ExemplarEmbedder(_encoder(bench.encoder, bench.hash), bench.cache, bench.options.seed)
+    return [embed_word(embedder, exemplars, mirror=bench.options.mirror) for exemplars in task.exemplars]
+
+
+def annotate_unit(bench: Bench, unit: Unit) -> Findings:
+    """Look for the words of a unit in its video; the video is embedded unless its track is there.
+
+    Raises:
+        SignspotError: the video cannot be read, shows nobody, or was changed meanwhile.
+        OutputError: the track cannot be written.
+    """
+    assert bench.gallery is not None, "exemplars are embedded before videos"
+    track = open_track(_encoder(bench.encoder, bench.hash), unit, bench.cache, bench.options.stride)
+    searcher = Searcher(track, _gallery(bench.gallery), bench.panel, bench.options)
+    found = list(searcher.search(unit))
+    return Findings(
+        video=VideoRecord(unit.video, unit.digest, round(searcher.video.end, 3)),
+        keys=dict(unit.keys),
+        queries=tuple(query for query, _ in found),
+        candidates=tuple(candidate for _, candidates in found for candidate in candidates),
+    )
+
+
+def open_track(encoder: Encoder, unit: Unit, cache: Path, stride: int) -> TrackFile:
+    """The track of a unit's video, made if it is not there or damaged."""
+    entry = track_entry(cache, encoder.hash, unit.digest, stride)
+    if entry.is_file():
+        try:
+            return TrackFile(entry)
+        except FormatError:
+            pass  # made again
+
+    def make(shelf: Shelf) -> Track:
+        track = embed(encoder, unit.media, stride, shelf=shelf)
+        if track.source != unit.digest:
+            raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
+        return track
+
+    write_streamed(entry, make)
+    return TrackFile(entry)
+
+
+@lru_cache(maxsize=1)
+def _encoder(name: str | None, wanted: str) -> Encoder:
+    import torch
+
+    torch.set_num_threads(1)  # each worker has one core; and how sums are split decides their last digits
+    encoder = load_encoder(name)
+    if encoder.hash != wanted:
+        raise EncoderMismatchError(
+            f"this worker's encoder '{encoder.name}' is {encoder.hash}, not {wanted}. Install the same signspot on all "
+            "machines, and give the same encoder file."
+        )
+    return encoder
+
+
+@lru_cache(maxsize=1)
+def _gallery(path: Path) -> WordGallery:
+    return read_gallery(path)

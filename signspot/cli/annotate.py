@@ -1,0 +1,152 @@
+"""`signspot annotate`: subtitled footage and a dictionary in, localised labels out, at any scale."""
+
+from contextlib import AbstractContextManager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from signspot.cli.console import bar, count, note, say
+from signspot.progress import Progress
+
+if TYPE_CHECKING:
+    from signspot.annotation.engines.engine import Engine
+    from signspot.annotation.records import Candidate
+    from signspot.annotation.run import Report
+
+INCOMPLETE = 3  # the exit code of a run that is through, but could not annotate every video
+
+
+class EngineName(StrEnum):
+    """Who does the work."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+def annotate(
+    corpus: Annotated[Path, typer.Argument(help="A folder of videos or .pose files with subtitles beside them.")],
+    dictionary: Annotated[Path, typer.Option(help="The dictionary: a folder of example videos, a table …")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; run again with the same one to go on.")],
+    words: Annotated[list[str] | None, typer.Option(help="A word to look for; repeatable. [default: all]")] = None,
+    words_from: Annotated[Path | None, typer.Option(help="A file of words to look for, one a line.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
+    keep: Annotated[
+        float | None, typer.Option(help="Least score that is stored. [default: the encoder's threshold less 0.1]")
+    ] = None,
+    padding: Annotated[float, typer.Option(help="Seconds searched before and after each subtitle.")] = 4.0,
+    peaks: Annotated[int, typer.Option(help="Peaks of each subtitle and word that are stored, at most.")] = 3,
+    best: Annotated[int, typer.Option(help="Peaks of each subtitle and word that are spottings, at most.")] = 1,
+    gap: Annotated[float, typer.Option(help="Seconds between two spottings of one word, at least.")] = 0.4,
+    stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
+    mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
+    impostors: Annotated[int, typer.Option(help="Other words that each word is compared with, at most.")] = 32,
+    language: Annotated[str, typer.Option(help="Of the subtitles and the dictionary.")] = "en",
+    seed: Annotated[int, typer.Option(help="Of the clips drawn from exemplars, and of the impostors.")] = 0,
+    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
+    workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: 1; with Ray: all]")] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Of a running Ray cluster. [default: one on this machine]")
+    ] = None,
+    database: Annotated[str | None, typer.Option(help="postgresql://… [default: a SQLite file in the folder]")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Folder of tracks that runs share. [default: the run's]")] = None,
+    export: Annotated[list[Path] | None, typer.Option(help="Write spottings: .csv .jsonl .eaf …; repeatable.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Write spottings as labels for training (.jsonl).")] = None,
+) -> None:
+    """Look for the words of subtitles in the signing around them; store, and export, what is found.
+
+    Killed or stopped, it goes on where it was; with new words or videos it does only what is new. Exit code 3 means
+    that it went through, but some videos could not be annotated; they are named at the end.
+
+    Example: signspot annotate footage/ --dictionary my-signs/ --out run/ --workers 2 --export labels.csv
+    """
+    from signspot.annotation.options import AnnotateOptions
+    from signspot.annotation.run import Job
+    from signspot.annotation.run import annotate as run
+    from signspot.annotation.spottings import spottings
+    from signspot.annotation.store import open_store
+    from signspot.export.formats import check_suffix
+
+    for path in export or []:
+        check_suffix(path)
+    options = AnnotateOptions(
+        padding=padding,
+        keep=keep,
+        peaks=peaks,
+        gap=gap,
+        stride=stride,
+        mirror=mirror,
+        impostors=impostors,
+        language=language,
+        seed=seed,
+    )
+    wanted = (*(words or ()), *(read_words(words_from) if words_from else ()))
+    job = Job(corpus, dictionary, out, wanted, database, encoder, cache, threshold)
+    report = run(job, options, make_engine(engine, workers, address), _stages)
+    with open_store(database or out) as store:
+        found = list(spottings(store, report.threshold, rank=best, gap=gap))
+    tell(report, found)
+    write_results(found, export or [], labels)
+    for problem in report.failed:
+        note(f"failed: {problem}")
+    if report.failed:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _stages(stage: str) -> AbstractContextManager[Progress]:
+    return bar(stage)
+
+
+def read_words(path: Path) -> list[str]:
+    """The words of a file, one a line."""
+    from signspot.errors import OptionsError
+
+    try:
+        found = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionsError(f"cannot read the words in {path}: {getattr(error, 'strerror', None) or error}") from error
+    if not found:
+        raise OptionsError(f"{path} holds no word. Write one a line.")
+    return found
+
+
+def make_engine(name: EngineName, workers: int | None, address: str | None) -> "Engine":
+    """The engine that was asked for."""
+    from signspot.annotation.engines.local import LocalEngine
+    from signspot.annotation.engines.ray import RayEngine
+    from signspot.errors import OptionsError
+
+    if name is EngineName.RAY:
+        return RayEngine(workers, address)
+    if address is not None:
+        raise OptionsError(f"--address ({address}) is for --engine ray")
+    return LocalEngine(1 if workers is None else workers)
+
+
+def tell(report: "Report", found: "list[Candidate]") -> None:
+    """What a run did, in two lines."""
+    done = [
+        f"{report.annotated:,} annotated",
+        f"{report.unchanged:,} unchanged",
+        f"{len(report.failed):,} failed",
+    ]
+    say(f"{count(report.videos, 'video')} with subtitles: {', '.join(done)}")
+    distinct = len({candidate.word for candidate in found})
+    say(f"{count(len(found), 'spotting')} of {count(distinct, 'word')} with a score of {report.threshold:g} or more")
+
+
+def write_results(found: "list[Candidate]", export: list[Path], labels: Path | None) -> None:
+    """Write spottings for other tools, and labels for training."""
+    from signspot.export.formats import write
+    from signspot.records import Label, LabelSource
+    from signspot.world.truth import write_records
+
+    for path in export:
+        write([candidate.as_spotting() for candidate in found], path)
+        note(f"wrote {path}")
+    if labels:
+        source = LabelSource.DICTIONARY
+        write_records((Label(one.word, one.video, one.time, one.score, source) for one in found), labels)
+        note(f"wrote {labels}")
