@@ -18,7 +18,7 @@ from signspot.errors import OptionsError
 
 _HIGHEST = 1 - 1e-4  # score: beyond it, heights mean nothing
 _FARTHEST = 3.0  # deviations: a rival or impostor that is farther below counts as so far
-_RIDGE = 1e-3
+_RIDGE, _NEWTON_STEPS = 1e-3, 25
 _STEEPEST = 30.0  # log-odds
 _FIRST_CENTRE = 1.5  # deviations above chance from which a place is first believed
 
@@ -108,7 +108,7 @@ def judge(found: Contrast, options: AbstentionOptions | None = None) -> Judgemen
     weights = np.zeros(features.shape[1] + 1)
     odds = np.zeros(len(found))
     for _ in range(chosen.rounds):
-        weights = _fit(features, asked, belief, weights)
+        weights = logistic_fit(features, belief, weights)
         positive, total = belief.sum(), len(found)
         ratio = weights[0] + features @ weights[1:] - np.log(positive / (total - positive))  # ln f1 / f0
         shares = _word_shares(words[asked], belief[asked], len(names), chosen.share_weight if per_word else np.inf)
@@ -169,15 +169,18 @@ def _word_shares(words: NDArray[np.intp], belief: Array, count: int, weight: flo
     return np.clip((believed + weight * share) / (mentions + weight), 1e-3, 1 - 1e-3)
 
 
-def _fit(features: Array, asked: NDArray[np.bool_], belief: Array, weights: Array) -> Array:
-    """(1 + C,) intercept and weights of believed against unbelieved rows, by Newton's method with a slight ridge.
+def logistic_fit(features: Array, belief: Array, weights: Array) -> Array:
+    """(1 + C,) intercept and weights of a logistic model, by Newton's method with a slight ridge.
 
-    A candidate counts on both sides, as far as it is believed and as far as it is not; a decoy is never believed.
+    Args:
+        features: (N, C)
+        belief: (N,) in [0, 1]: a row counts on both sides, as far as it is believed and as far as it is not.
+        weights: (1 + C,) to begin with.
     """
     rows = np.column_stack([np.ones(len(features)), features])
-    ridge = _RIDGE * (len(features)) * np.eye(rows.shape[1])
+    ridge = _RIDGE * len(features) * np.eye(rows.shape[1])
     ridge[0, 0] = 1e-9
-    for _ in range(25):
+    for _ in range(_NEWTON_STEPS):
         expected = _logistic(rows @ weights)
         slope = rows.T @ (belief - expected) - ridge @ weights
         curvature = (rows * (expected * (1 - expected))[:, None]).T @ rows + ridge

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from signspot.annotation.decoys import rotated
 from signspot.records import Subtitle
 from signspot.text.lattice import Form
 from signspot.text.match import Matcher
@@ -24,7 +25,12 @@ class Mention:
 
 
 def find_mentions(
-    subtitles: Sequence[Subtitle], matcher: Matcher, padding: float, panel: Collection[str] = ()
+    subtitles: Sequence[Subtitle],
+    matcher: Matcher,
+    padding: float,
+    panel: Collection[str] = (),
+    *,
+    decoys: bool = False,
 ) -> dict[str, tuple[Mention, ...]]:
     """Every word that the subtitles of a video mention, with the subtitles that do.
 
@@ -33,6 +39,7 @@ def find_mentions(
         matcher: of all words of the dictionary, so that a word is never found inside of a longer phrase.
         padding: seconds around a subtitle in which its words are looked for.
         panel: words from which impostors are taken.
+        decoys: ask for the words of each subtitle around another one.
 
     Returns:
         Words in order, each with its mentions in order of time.
@@ -42,13 +49,15 @@ def find_mentions(
     present = [frozenset(match.word for match in found) & drawn for found in matches]
     around = _nearby(subtitles, present, padding)
     mentions: dict[str, list[Mention]] = {}
-    for number, (subtitle, found, nearby) in enumerate(zip(subtitles, matches, around, strict=True)):
+    asked = [(_storable(subtitle.text), found) for subtitle, found in zip(subtitles, matches, strict=True)]
+    asked = rotated(asked) if decoys else asked
+    for number, (subtitle, (text, found), nearby) in enumerate(zip(subtitles, asked, around, strict=True)):
         counts: dict[str, int] = {}
         for match in found:
             counts[match.word] = counts.get(match.word, 0) + 1
         for match in found:
             if counts[match.word]:
-                here = (number, subtitle.start, subtitle.end, _storable(subtitle.text), match.start, match.end)
+                here = (number, subtitle.start, subtitle.end, text, match.start, match.end)
                 one = Mention(*here, match.form, counts[match.word], nearby)
                 mentions.setdefault(match.word, []).append(one)
                 counts[match.word] = 0

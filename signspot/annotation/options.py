@@ -23,6 +23,7 @@ class AnnotateOptions:
     agreement: float = 0.05  # exemplars within so much of the best score agree with it
     impostors: int = 32  # other words that are compared with each word, at most
     language: str = "en"  # of the subtitles and the dictionary
+    decoys: bool = False  # ask for the words of each subtitle around another one, to see what chance scores
     seed: int = 0  # of the clips drawn from exemplars, and of the impostors
 
     def __post_init__(self) -> None:

@@ -217,7 +217,8 @@ class _Run:
             done.setdefault(video, {})[word] = key
         for footage, digest in digests.items():
             subtitles = read_subtitles(footage.subtitles)
-            found = find_mentions(subtitles, matcher, self.options.padding, basis.panel)
+            decoys = self.options.decoys
+            found = find_mentions(subtitles, matcher, self.options.padding, basis.panel, decoys=decoys)
             mentions = {word: places for word, places in found.items() if word in asked}
             stored = done.get(footage.video, {})
             gone = gone_words(mentions, asked, stored)

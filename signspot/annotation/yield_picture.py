@@ -1,6 +1,6 @@
 """Fig. 9 as a picture: vocabulary and yield against the threshold; and precision against yield."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ def _bars(axes: Any, labels: Sequence[str], counts: Sequence[Count], title: str)
     axes.set(title=title, ylabel="localised signs")
 
 
-def draw_precision(curves: dict[str, tuple[Sequence[float], Sequence[float]]], path: str | Path) -> Path:
+def draw_precision(curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], path: str | Path) -> Path:
     """Draw precision against yield.
 
     Args:

@@ -42,6 +42,9 @@ def annotate(
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
     impostors: Annotated[int, typer.Option(help="Other words that each word is compared with, at most.")] = 32,
+    decoys: Annotated[
+        bool, typer.Option("--decoys", help="Ask for words around other subtitles, to see what chance scores.")
+    ] = False,
     language: Annotated[str, typer.Option(help="Of the subtitles and the dictionary.")] = "en",
     seed: Annotated[int, typer.Option(help="Of the clips drawn from exemplars, and of the impostors.")] = 0,
     encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
@@ -79,6 +82,7 @@ def annotate(
         stride=stride,
         mirror=mirror,
         impostors=impostors,
+        decoys=decoys,
         language=language,
         seed=seed,
     )

@@ -9,6 +9,7 @@ import typer
 
 from signspot.cli import (
     annotate,
+    annotation_report,
     calibrate,
     convert,
     demo,
@@ -40,6 +41,7 @@ app.command("embed")(embed.embed)
 app.command("landmarks")(landmarks.landmarks)
 app.add_typer(dictionary.app, name="dictionary")
 app.command("annotate")(annotate.annotate)
+app.command("annotate-report")(annotation_report.annotate_report)
 app.command("convert")(convert.convert)
 app.command("models")(models.models)
 app.add_typer(world.app, name="world")

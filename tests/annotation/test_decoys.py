@@ -4,6 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.annotation.decoys import rotated
+from signspot.annotation.mentions import find_mentions
+from signspot.records import Subtitle
+from signspot.text.match import Matcher
 
 
 @given(st.lists(st.integers(), unique=True))
@@ -16,3 +19,15 @@ def test_everything_moves_and_nothing_is_lost(asked: list[int]) -> None:
 
 def test_it_moves_by_half() -> None:
     assert "".join(rotated("abcde")) == "cdeab"
+
+
+def test_words_are_asked_where_another_subtitle_stands() -> None:
+    """Texts move with their words, so that spans stay right; what is mentioned around stays where it is."""
+    subtitles = [Subtitle(0.0, 2.0, "An apple."), Subtitle(30.0, 32.0, "Two pears, a pear.")]
+    matcher = Matcher(["apple", "pear"])
+    found = find_mentions(subtitles, matcher, 4.0, ("apple", "pear"), decoys=True)
+    (apple,), (pear,) = found["apple"], found["pear"]
+    assert (apple.subtitle, apple.start, apple.end, apple.text) == (1, 30.0, 32.0, "An apple.")
+    assert (pear.subtitle, pear.start, pear.count, pear.nearby) == (0, 0.0, 2, ("apple",))
+    assert apple.text[apple.first : apple.last] == "apple"
+    assert find_mentions(subtitles, matcher, 4.0)["apple"][0].subtitle == 0

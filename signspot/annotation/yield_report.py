@@ -1,0 +1,139 @@
+"""A run in a few tables: its yield, what decoys say of its precision, and which words are worth asking for."""
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from signspot.annotation.abstention import Judgement, judge
+from signspot.annotation.contrast import Contrast, contrast
+from signspot.annotation.records import Candidate
+from signspot.annotation.statistics import CONFIDENCE, TOLERANCE, Mouthings, as_markdown, count_yield, spread_thresholds
+from signspot.annotation.store import Store, open_store
+from signspot.annotation.truth import Truth
+from signspot.annotation.yield_picture import draw_yield
+from signspot.errors import OptionsError
+from signspot.files import write_beside
+from signspot.world.layout import Corpus, open_corpus
+
+CUTS = (0.5, 0.8, 0.9, 0.95)  # confidences that the report tells of
+_KEEP = "keep"  # the setting of a run: least score that it stores
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """What a report tells."""
+
+    thresholds: tuple[float, ...] = ()  # least scores; none: spread over what the run stores
+    mouthing: float = CONFIDENCE  # confidence from which a mouthing counts
+    tolerance: float = TOLERANCE  # seconds between a spotting and a mouthing of the same sign
+
+    def __post_init__(self) -> None:
+        wrong = [value for value in (*self.thresholds, self.mouthing) if not 0 <= value <= 1]
+        if wrong:
+            raise OptionsError(f"thresholds and confidences lie between 0 and 1; got {wrong[0]}")
+        if not self.tolerance >= 0:
+            raise OptionsError(f"tolerance must be 0 s or more; got {self.tolerance}")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The report, and what can be done with it."""
+
+    text: str  # Markdown
+    judged: Judgement | None  # None: there were no decoys
+
+
+def report_yield(
+    run: str | Path,
+    out: Path,
+    corpus: Path | None = None,
+    decoys: str | Path | None = None,
+    options: ReportOptions | None = None,
+) -> Report:
+    """Write `yield.md` and `yield.png`, and with decoys `words.csv`, into a folder.
+
+    Args:
+        run: folder, SQLite file or URL of a store.
+        out: the folder to write to.
+        corpus: that was annotated: its mouthings tell which signs are new, its truth, where it is known, the precision.
+        decoys: the store of the same corpus, annotated with decoys.
+        options: what to tell.
+
+    Raises:
+        StoreError: there is no such store, or it holds no candidate.
+    """
+    chosen = options or ReportOptions()
+    opened = open_corpus(corpus) if corpus is not None else None
+    with open_store(run) as store:
+        found = judged = None
+        if decoys is not None:
+            with open_store(decoys) as by_chance:
+                found = contrast(store, by_chance)
+            judged = judge(found)
+            _write_words(store, judged, out / "words.csv")
+        text = _describe(store, opened, found, judged, chosen, out)
+    with write_beside(out / "yield.md") as beside:
+        beside.write_text(text, encoding="utf-8")
+    return Report(text, judged)
+
+
+def _describe(
+    store: Store,
+    corpus: Corpus | None,
+    found: Contrast | None,
+    judged: Judgement | None,
+    options: ReportOptions,
+    out: Path,
+) -> str:
+    thresholds = options.thresholds or tuple(spread_thresholds(float(store.settings().get(_KEEP, 0.5))))
+    mouthings = Mouthings(corpus.labels() if corpus else (), options.mouthing, options.tolerance)
+    truth = Truth(corpus) if corpus is not None and any(corpus.signs(video) for video in corpus.videos) else None
+    rows = count_yield(store.evidence(rank=1), thresholds, mouthings, truth.is_right if truth else None)
+    draw_yield(rows, out / "yield.png")
+    promised = None
+    if found is not None and judged is not None:
+        promised = [judged.promised_precision(found.score, threshold) for threshold in thresholds]
+    parts = [as_markdown(rows, promised)]
+    if judged is not None:
+        right = [truth.is_right(candidate) for candidate in store.candidates(rank=1)] if truth else None
+        parts.append(_confidences(judged, right))
+    return "\n".join(parts)
+
+
+def _confidences(judged: Judgement, right: Sequence[bool] | None) -> str:
+    """What is accepted above some confidences."""
+    titles = ["confidence", "accepted", *(["precision"] if right else []), "precision promised by decoys"]
+    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    for cut in CUTS:
+        accepted = judged.asked >= cut
+        cells = [f"≥ {cut:g}", f"{int(accepted.sum()):,} of {len(accepted):,}"]
+        if right:
+            passed = [truth for truth, passes in zip(right, accepted, strict=True) if passes]
+            cells.append(f"{100 * sum(passed) / len(passed):.1f} %" if passed else "–")
+        promised = judged.promised_precision(judged.confidence, cut)
+        lines.append(f"| {' | '.join([*cells, f'{100 * promised:.1f} %' if promised == promised else '–'])} |")
+    return "\n".join(lines) + "\n"
+
+
+def _write_words(store: Store, judged: Judgement, path: Path) -> None:
+    """Every word with the share of its mentions that seem to be signed, the least first."""
+    asked = Counter(query.word for query in store.queries())
+    with write_beside(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(("word", "mentions", "signed share"))
+        for word, share in sorted(judged.word_shares.items(), key=lambda item: (item[1], item[0])):
+            if asked[word]:
+                table.writerow((word, asked[word], f"{share:.3f}"))
+
+
+def accepted(run: str | Path, judged: Judgement, confidence: float) -> Iterator[Candidate]:
+    """The best candidates of a run that reach a confidence, each place of a word once."""
+    seen = set()
+    with open_store(run) as store:
+        for candidate, value in zip(store.candidates(rank=1), judged.asked, strict=True):
+            place = (candidate.video, candidate.word, candidate.time)
+            if value >= confidence and place not in seen:
+                seen.add(place)
+                yield candidate

@@ -1,0 +1,48 @@
+"""`signspot annotate-report`: what an annotation run yields, and which words are worth asking for."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signspot.cli.console import count, note, say
+
+
+def annotate_report(
+    run: Annotated[str, typer.Argument(help="Folder of a run, SQLite file, or URL of a database.")],
+    corpus: Annotated[
+        Path | None, typer.Option(help="The corpus that was annotated: its mouthings tell which signs are new.")
+    ] = None,
+    decoys: Annotated[
+        str | None, typer.Option(help="The run of the same corpus with --decoys: tells precision and confidence.")
+    ] = None,
+    thresholds: Annotated[str, typer.Option(help="Least scores, as in 0.9,0.95. [default: eight]")] = "",
+    spottings: Annotated[
+        Path | None, typer.Option(help="With --decoys: write the accepted spottings (.csv, .eaf, …).")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Least confidence of an accepted spotting.")] = 0.9,
+    out: Annotated[Path, typer.Option(help="Folder of yield.md, yield.png and words.csv.")] = Path("report"),
+) -> None:
+    """Vocabulary and yield against the threshold; with decoys, precision without truth, and what to abstain from.
+
+    Example: signspot annotate-report RUN --corpus footage/ --decoys RUN-DECOYS --spottings accepted.csv
+    """
+    from signspot.annotation.yield_report import ReportOptions, accepted, report_yield
+    from signspot.errors import OptionsError
+    from signspot.export.formats import check_suffix, write
+
+    try:
+        wanted = tuple(float(value) for value in thresholds.split(",") if value.strip())
+    except ValueError:
+        raise OptionsError(f"thresholds are numbers with commas between, as in 0.9,0.95; got '{thresholds}'") from None
+    if spottings is not None:
+        check_suffix(spottings)
+        if decoys is None:
+            raise OptionsError("--spottings needs --decoys: without them there is no confidence to accept by")
+    made = report_yield(run, out, corpus, decoys, ReportOptions(wanted))
+    say(made.text.rstrip())
+    note(f"written: {out / 'yield.md'}, {out / 'yield.png'}" + (f", {out / 'words.csv'}" if decoys else ""))
+    if spottings is not None and made.judged is not None:
+        chosen = [candidate.as_spotting() for candidate in accepted(run, made.judged, confidence)]
+        write(chosen, spottings)
+        note(f"written: {count(len(chosen), 'spotting')} to {spottings}")

@@ -1,0 +1,77 @@
+"""The report of a small run, with and without decoys."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from signspot.annotation.store import open_store
+from signspot.annotation.yield_report import ReportOptions, accepted, report_yield
+from signspot.errors import OptionsError, StoreError
+from tests.annotation.making import candidate, findings, query
+
+WORDS = ("apple", "pear", "plum")
+
+
+def fill(folder: Path, best: dict[str, float], seed: int, offset: float = 0.0) -> Path:
+    """A store in which words score about as told, at places of their own."""
+    rng = np.random.default_rng(seed)
+    queries, candidates = [], []
+    for subtitle in range(20):
+        start = 100.0 * subtitle + offset
+        for number, word in enumerate(WORDS):
+            score = round(float(np.clip(best[word] + rng.normal(0, 0.02), 0.5, 0.99)), 6)
+            queries.append(query("v", subtitle, word, start, start + 10))
+            candidates.append(candidate("v", subtitle, word, start + 1 + 3 * number, score))
+    with open_store(folder, create=True) as store:
+        store.claim({"keep": "0.6"})
+        store.add(findings("v", queries, candidates))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill(tmp_path_factory.mktemp("run"), {"apple": 0.95, "pear": 0.95, "plum": 0.72}, 0)
+
+
+@pytest.fixture(scope="module")
+def decoys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill(tmp_path_factory.mktemp("decoys"), dict.fromkeys(WORDS, 0.72), 1, offset=50.0)
+
+
+def test_a_run_alone_tells_its_yield(run: Path, tmp_path: Path) -> None:
+    made = report_yield(run, tmp_path, options=ReportOptions((0.6, 0.9)))
+    assert made.judged is None
+    assert made.text.splitlines()[2:] == [
+        "| 0.6 | 0 | 3 | 0 | 0 | 60 | 60 | 0 |",
+        "| 0.9 | 0 | 2 | 0 | 0 | 40 | 40 | 0 |",
+    ]
+    assert (tmp_path / "yield.md").read_text() == made.text
+    assert (tmp_path / "yield.png").stat().st_size > 1000
+
+
+def test_thresholds_begin_at_what_the_run_stores(run: Path, tmp_path: Path) -> None:
+    assert report_yield(run, tmp_path).text.splitlines()[2].startswith("| 0.6 |")
+
+
+def test_decoys_tell_which_words_are_signed(run: Path, decoys: Path, tmp_path: Path) -> None:
+    made = report_yield(run, tmp_path, decoys=decoys)
+    rows = list(csv.DictReader((tmp_path / "words.csv").read_text().splitlines()))
+    assert rows[0]["word"] == "plum"
+    assert {row["mentions"] for row in rows} == {"20"}
+    assert made.judged is not None
+    chosen = list(accepted(run, made.judged, 0.9))
+    words = [each.word for each in chosen]
+    assert (words.count("apple"), words.count("pear")) == (20, 20)
+    assert words.count("plum") <= 2
+    assert f"| ≥ 0.9 | {len(chosen)} of 60 | " in made.text
+
+
+def test_mistakes_are_told(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no annotations"):
+        report_yield(tmp_path / "nothing", tmp_path)
+    with pytest.raises(OptionsError, match=r"between 0 and 1; got 7\.0"):
+        ReportOptions((7.0,))
+    with pytest.raises(OptionsError, match="tolerance"):
+        ReportOptions(tolerance=-1)
