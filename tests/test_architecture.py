@@ -31,6 +31,7 @@ SIDEWAYS = {
     ("world", "dictionary"),  # and writes a dictionary
     ("pictures", "spotting"),  # curves of what was spotted
     ("training", "spotting"),  # trains with the windows that spotting looks through
+    ("experiments", "annotation"),  # measures what is annotated
 }  # fmt: skip
 
 

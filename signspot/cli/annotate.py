@@ -42,9 +42,7 @@ def annotate(
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
     impostors: Annotated[int, typer.Option(help="Other words that each word is compared with, at most.")] = 32,
-    decoys: Annotated[
-        bool, typer.Option("--decoys", help="Ask for words around other subtitles, to see what chance scores.")
-    ] = False,
+    decoys: Annotated[bool, typer.Option("--decoys", help="Ask around other subtitles: what chance scores.")] = False,
     language: Annotated[str, typer.Option(help="Of the subtitles and the dictionary.")] = "en",
     seed: Annotated[int, typer.Option(help="Of the clips drawn from exemplars, and of the impostors.")] = 0,
     encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
@@ -93,10 +91,7 @@ def annotate(
         found = list(spottings(store, report.threshold, rank=best, gap=gap))
     tell(report, found)
     write_results(found, export or [], labels)
-    for problem in report.failed:
-        note(f"failed: {problem}")
-    if report.failed:
-        raise typer.Exit(INCOMPLETE)
+    tell_failures(report)
 
 
 def _stages(stage: str) -> AbstractContextManager[Progress]:
@@ -139,6 +134,14 @@ def tell(report: "Report", found: "list[Candidate]") -> None:
     say(f"{count(report.videos, 'video')} with subtitles: {', '.join(done)}")
     distinct = len({candidate.word for candidate in found})
     say(f"{count(len(found), 'spotting')} of {count(distinct, 'word')} with a score of {report.threshold:g} or more")
+
+
+def tell_failures(report: "Report") -> None:
+    """Name the videos that could not be annotated; the exit code says that there are some."""
+    for problem in report.failed:
+        note(f"failed: {problem}")
+    if report.failed:
+        raise typer.Exit(INCOMPLETE)
 
 
 def write_results(found: "list[Candidate]", export: list[Path], labels: Path | None) -> None:
