@@ -2,10 +2,10 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, Executable, MappingResult, RowMapping, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 
@@ -38,11 +38,6 @@ class Database:
             return str(self.url.database)
         return self.url.render_as_string(hide_password=True)
 
-    @property
-    def engine(self) -> Engine:
-        """SQLAlchemy's engine."""
-        return self._engine
-
     def run(self, work: Callable[[Connection], T], *, patience: float | None = None) -> T:
         """Do `work` in one transaction: all of it, or nothing; again after a failure that passes.
 
@@ -53,12 +48,38 @@ class Database:
             OutputError: the disk is full, or the database may not be written.
             StoreError: the database does not come back, or it is damaged.
         """
-        limit = self.patience if patience is None else patience
+
+        def transact() -> T:
+            with self._engine.begin() as connection:
+                return work(connection)
+
+        return self._patiently(transact, self.patience if patience is None else patience)
+
+    def rows(self, wanted: Executable, portion: int) -> Iterator[RowMapping]:
+        """What a query gives, fetched a portion at a time."""
+
+        def ask() -> tuple[Connection, MappingResult]:
+            connection = self._engine.connect()
+            try:
+                return connection, connection.execution_options(yield_per=portion).execute(wanted).mappings()
+            except BaseException:
+                connection.close()
+                raise
+
+        connection, found = self._patiently(ask, self.patience)
+        try:
+            yield from found
+        except DBAPIError as error:
+            raise explain(error, self.name) from error
+        finally:
+            connection.close()
+
+    def _patiently(self, action: Callable[[], T], limit: float) -> T:
+        """Do something with the database; where it fails in a way that passes, again and again up to a limit."""
         start, pause, told = time.monotonic(), _FIRST_PAUSE, False
         while True:
             try:
-                with self._engine.begin() as connection:
-                    result = work(connection)
+                result = action()
                 if told:
                     logger.warning("the database %s is back after %.0f s", self.name, time.monotonic() - start)
                 return result

@@ -37,7 +37,7 @@ def merge(pairs: Iterable[tuple[Query, Candidate]], gap: float) -> list[Candidat
             at[pair[1].time] = pair
     kept: list[Candidate] = []
     for candidate in sorted((candidate for _, candidate in at.values()), key=lambda one: (-one.score, one.time)):
-        if all(abs(candidate.time - other.time) >= gap for other in kept):
+        if all(round(abs(candidate.time - other.time), 3) >= gap for other in kept):
             kept.append(candidate)
     return kept
 

@@ -8,10 +8,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import Connection, RowMapping, Select, Table, delete, insert, inspect, select
-from sqlalchemy.exc import DBAPIError
 
 from signspot.annotation import schema
-from signspot.annotation.database import PATIENCE, Database, explain
+from signspot.annotation.database import PATIENCE, Database
 from signspot.annotation.records import Candidate, Findings, Query, VideoRecord
 from signspot.errors import OptionsError, OutputError, StoreError
 from signspot.files import explain_write_failure
@@ -164,11 +163,7 @@ class SqlStore:
 
     def _select(self, wanted: "Select[Any]") -> Iterator[RowMapping]:
         """Rows, a portion at a time."""
-        try:
-            with self._database.engine.connect() as connection:
-                yield from connection.execution_options(yield_per=_ROWS).execute(wanted).mappings()
-        except DBAPIError as error:
-            raise explain(error, self._database.name) from error
+        return self._database.rows(wanted, _ROWS)
 
 
 def dump(store: "SqlStore") -> Iterator[str]:

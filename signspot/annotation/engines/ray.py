@@ -19,7 +19,6 @@ logger = logging.getLogger(__name__)
 _PRIVATE = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing about this run leaves the machine
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # whatever its name says: listen on loopback only
-    "RAY_BACKEND_LOG_LEVEL": "error",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the new way with accelerators, without a notice of the old one
 }
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}

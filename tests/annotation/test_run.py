@@ -1,0 +1,318 @@
+"""The whole job without processes: nothing twice, nothing lost, only what is new; and every kind of bad input."""
+
+import json
+import logging
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.plan import Unit
+from signspot.annotation.run import Job, Report, annotate
+from signspot.annotation.sql_store import dump
+from signspot.annotation.store import open_store
+from signspot.dictionary.dictionary import save_dictionary
+from signspot.dictionary.opening import open_dictionary
+from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
+from signspot.text.subtitles import read_subtitles
+
+OPTIONS = AnnotateOptions(keep=0.0, impostors=4)
+
+
+@pytest.fixture
+def footage(corpus_folder: Path, tmp_path: Path) -> Path:
+    """The corpus as a plain folder of .pose and .vtt files, and a dictionary, both free to be changed."""
+    shutil.copytree(corpus_folder / "videos", tmp_path / "footage")
+    shutil.copytree(corpus_folder / "dictionary", tmp_path / "dictionary")
+    return tmp_path / "footage"
+
+
+@pytest.fixture
+def job(footage: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> Job:
+    return Job(footage, tmp_path / "dictionary", tmp_path / "run", encoder=str(encoder_file), cache=shared_cache)
+
+
+@pytest.fixture
+def apart(job: Job) -> Job:
+    """The job with all that it makes in its own folder."""
+    return replace(job, cache=None)
+
+
+def lines(job: Job) -> list[str]:
+    with open_store(job.out) as store:
+        return list(dump(store))
+
+
+def units(engine) -> list[Unit]:
+    return [item for item in engine.items if isinstance(item, Unit)]
+
+
+@pytest.fixture
+def go(here):
+    """Run a job; give its report and the units that were worked on."""
+
+    def run(job: Job, options: AnnotateOptions = OPTIONS) -> tuple[Report, list[Unit]]:
+        here.items.clear()
+        report = annotate(job, options, here)
+        return report, units(here)
+
+    return run
+
+
+def test_a_corpus_is_annotated_and_a_second_run_does_nothing(apart: Job, go) -> None:
+    report, worked = go(apart)
+    assert (report.videos, report.annotated, report.unchanged, report.failed) == (4, 4, 0, [])
+    assert len(worked) == 4
+    first = lines(apart)
+    assert report.queries == sum('{"Query"' in line for line in first) > 20
+    assert report.candidates == sum('{"Candidate"' in line for line in first) > report.queries / 2
+    tracks = {path: path.stat().st_mtime_ns for path in apart.out.rglob("tracks/*/*")}
+    assert len(tracks) == 4
+    report, worked = go(apart)
+    assert (report.annotated, report.unchanged, worked) == (0, 4, [])
+    assert lines(apart) == first
+    assert {path: path.stat().st_mtime_ns for path in tracks} == tracks
+
+
+def test_a_new_word_is_only_searched_and_leaves_the_rest_alone(apart: Job, go, tmp_path: Path) -> None:
+    go(apart)
+    whole = lines(apart)
+    with open_store(apart.out) as store:
+        words = sorted({query.word for query in store.queries()})
+    part = replace(apart, out=tmp_path / "part", words=tuple(words[2:]))
+    go(part)
+    tracks = {path: path.stat().st_mtime_ns for path in part.out.rglob("tracks/*/*")}
+    report, worked = go(replace(part, words=()))
+    assert {word for unit in worked for word in unit.keys} == set(words[:2])
+    assert {path: path.stat().st_mtime_ns for path in part.out.rglob("tracks/*/*")} == tracks
+    assert lines(part) == whole
+    assert not report.failed
+
+
+def test_a_new_video_costs_only_itself(job: Job, go, footage: Path, tmp_path: Path) -> None:
+    for suffix in (".pose", ".vtt"):
+        (footage / f"train-0002{suffix}").rename(tmp_path / f"train-0002{suffix}")
+    go(job)
+    for suffix in (".pose", ".vtt"):
+        (tmp_path / f"train-0002{suffix}").rename(footage / f"train-0002{suffix}")
+    _, worked = go(job)
+    assert [unit.video for unit in worked] == ["train-0002"]
+    fresh = replace(job, out=tmp_path / "fresh", cache=None)
+    go(fresh)
+    assert lines(job) == lines(fresh)
+
+
+def test_a_changed_subtitle_is_asked_again_and_a_removed_one_forgotten(job: Job, go, footage: Path) -> None:
+    go(job)
+    with open_store(job.out) as store:
+        query = next(store.queries(video="test-0001"))
+        others = [line for line in dump(store) if '"test-0001"' not in line]
+    file = footage / "test-0001.vtt"
+    text = file.read_text().replace(query.text, "Nothing is said here.")
+    file.write_text(text)
+    report, worked = go(job)
+    assert {unit.video for unit in worked} <= {"test-0001"}
+    with open_store(job.out) as store:
+        assert query.text not in {each.text for each in store.queries()}
+        assert [line for line in dump(store) if '"test-0001"' not in line] == others
+    assert (report.annotated + report.unchanged, report.failed) == (4, [])
+
+
+def test_a_changed_exemplar_redoes_its_word_only(job: Job, go, tmp_path: Path) -> None:
+    go(job, replace(OPTIONS, impostors=0))
+    with open_store(job.out) as store:
+        word = next(store.queries()).word
+    shown = sorted((tmp_path / "dictionary").rglob("*.pose"))
+    own = [path for path in shown if path.stem.rsplit("-", 1)[0] == word]
+    other = next(path for path in shown if path not in own)
+    shutil.copy(other, own[0])
+    _, worked = go(job, replace(OPTIONS, impostors=0))
+    assert {each for unit in worked for each in unit.keys} == {word}
+
+
+def test_damaged_tracks_are_made_again(apart: Job, go, tmp_path: Path) -> None:
+    go(apart)
+    first = lines(apart)
+    for number, path in enumerate(sorted(apart.out.rglob("tracks/*/*"))):
+        path.write_bytes(path.read_bytes()[: 100 * number])
+    (apart.out / "annotations.sqlite").unlink()
+    go(apart)
+    assert lines(apart) == first
+
+
+def test_the_panel_of_a_store_stays_whatever_the_dictionary_becomes(job: Job, go) -> None:
+    options = replace(OPTIONS, impostors=2)
+    words = open_dictionary(job.dictionary)
+    few = words.select(sorted(words)[:10])
+    save_dictionary(few, job.dictionary)
+    go(job, options)
+    with open_store(job.out) as store:
+        panel = json.loads(store.settings()["panel"])
+    save_dictionary(words, job.dictionary)
+    _, worked = go(job, options)
+    assert {word for unit in worked for word in unit.keys}.isdisjoint(few)
+    with open_store(job.out) as store:
+        assert json.loads(store.settings()["panel"]) == panel
+    save_dictionary(words.select(word for word in words if word != panel[0]), job.dictionary)
+    with pytest.raises(OptionsError, match=f"made with the impostor '{panel[0]}', a word that .* has no more"):
+        go(job, options)
+
+
+def test_settings_may_not_change_in_a_store_but_the_threshold_may(job: Job, go) -> None:
+    go(job)
+    for change in ({"padding": 0.0}, {"peaks": 5}, {"seed": 3}, {"mirror": False}):
+        with pytest.raises(OptionsError, match=f"was made with {next(iter(change))}"):
+            go(job, replace(OPTIONS, **change))
+    report, worked = go(replace(job, threshold=0.9))
+    assert (report.threshold, worked) == (0.9, [])
+    with pytest.raises(OptionsError, match=r"keep \(0\.95\) must not be above the threshold \(0\.9\)"):
+        go(replace(job, threshold=0.9), replace(OPTIONS, keep=0.95))
+    with pytest.raises(OptionsError, match="threshold is a score"):
+        go(replace(job, threshold=7.0))
+
+
+def test_tracks_can_be_shared_by_runs(job: Job, go, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    go(replace(job, cache=shared))
+    tracks = {path: path.stat().st_mtime_ns for path in shared.rglob("tracks/*/*")}
+    go(replace(job, cache=shared, out=tmp_path / "unpadded"), replace(OPTIONS, padding=0.0))
+    assert {path: path.stat().st_mtime_ns for path in shared.rglob("tracks/*/*")} == tracks
+    assert len(tracks) == 4
+    assert not (job.out / "tracks").exists()
+
+
+def test_a_corrupt_video_in_the_middle_is_recorded_skipped_and_named(job: Job, go, footage: Path) -> None:
+    good = (footage / "train-0001.pose").read_bytes()
+    (footage / "train-0001.pose").write_bytes(good[:1000])
+    (footage / "train-0002.pose").write_bytes(b"")
+    (footage / "train-0003.vtt").write_bytes(b"\x00\x01 no subtitles at all")
+    report, _ = go(job)
+    assert report.annotated == 1
+    assert [problem.name for problem in report.failed] == ["train-0003", "train-0001", "train-0002"]
+    assert all("\n" not in problem.message for problem in report.failed)
+    with open_store(job.out) as store:
+        problems = {video.video: video.problem for video in store.videos()}
+    assert problems["test-0001"] == ""
+    assert "train-0001.pose" in problems["train-0001"]
+    assert "train-0003.vtt" in problems["train-0003"]
+    (footage / "train-0001.pose").write_bytes(good)
+    report, worked = go(job)
+    assert "train-0001" in [unit.video for unit in worked]
+    with open_store(job.out) as store:
+        assert {video.video: video.problem for video in store.videos()}["train-0001"] == ""
+
+
+def test_a_problem_that_is_over_is_cleared(job: Job, go, footage: Path) -> None:
+    go(job)
+    good = (footage / "test-0001.vtt").read_bytes()
+    (footage / "test-0001.vtt").write_bytes(b"nothing")
+    report, _ = go(job)
+    assert [problem.name for problem in report.failed] == ["test-0001"]
+    (footage / "test-0001.vtt").write_bytes(good)
+    report, worked = go(job)
+    assert (report.failed, worked) == ([], [])
+    with open_store(job.out) as store:
+        videos = {video.video: video for video in store.videos()}
+    assert videos["test-0001"].problem == ""
+    assert videos["test-0001"].seconds > 5
+
+
+def test_a_video_that_cannot_be_opened_is_named(job: Job, go, footage: Path) -> None:
+    (footage / "train-0002.pose").unlink()
+    (footage / "train-0002.pose").symlink_to("nowhere.pose")
+    report, _ = go(job)
+    assert report.annotated == 3
+    assert [problem.name for problem in report.left_out] == ["train-0002.vtt"]
+
+
+def test_bad_cues_are_told_in_one_line_and_the_rest_is_searched(
+    job: Job, go, footage: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    seconds = 1000.0
+    file = footage / "test-0001.vtt"
+    first = read_subtitles(file)[0]
+    overlap = f"00:00:01.000 --> 00:00:05.000\n{first.text}\n\n00:00:02.000 --> 00:00:04.000\n{first.text}\n\n"
+    beyond = f"00:16:40.000 --> 00:16:42.000\n{first.text}\n\n"
+    backwards = "00:00:09.000 --> 00:00:08.000\nbackwards\n\n-00:00:03.000 --> -00:00:02.000\nnegative\n\n"
+    file.write_text(f"WEBVTT\n\n{overlap}{backwards}{beyond}")
+    with caplog.at_level(logging.WARNING):
+        report, _ = go(job)
+    assert report.failed == []
+    told = [record.getMessage() for record in caplog.records]
+    assert any(line.startswith("test-0001: test-0001.vtt: line") and line.endswith(", and 1 more") for line in told)
+    assert any("test-0001: 1 subtitles lie beyond the video's end" in line for line in told)
+    with open_store(job.out) as store:
+        asked = list(store.queries(video="test-0001"))
+        assert {query.subtitle for query in asked} == {0, 1, 2}
+        assert {query.best is None for query in asked if query.subtitle_start == seconds} == {True}
+        assert all(query.best is not None for query in asked if query.subtitle_start < seconds)
+
+
+def test_files_without_a_partner_are_told_and_the_rest_goes_on(
+    job: Job, go, footage: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (footage / "train-0001.pose").unlink()
+    (footage / "train-0002.vtt").unlink()
+    with caplog.at_level(logging.WARNING):
+        report, _ = go(job)
+    assert (report.videos, report.annotated) == (2, 2)
+    told = [record.getMessage() for record in caplog.records]
+    assert "train-0001.vtt: there is no video of this name beside it; left out" in told
+    assert any(line.startswith("train-0002: there are no subtitles") for line in told)
+
+
+def test_a_dictionary_without_any_matching_word_is_told(job: Job, go, footage: Path) -> None:
+    for file in footage.glob("*.vtt"):
+        file.write_text("WEBVTT\n\n00:00.000 --> 00:01.000\nzyx wvu\n")
+    with pytest.raises(
+        DictionaryError, match=r"no word of .*dictionary \(16 words\) occurs in the subtitles of .* 'en'"
+    ):
+        go(job)
+    with pytest.raises(UnknownWordError, match="no word 'zebra crossing' in this dictionary"):
+        go(replace(job, words=("zebra crossing",)))
+    with pytest.raises(FormatError, match="no corpus at"):
+        go(replace(job, corpus=footage / "nowhere"))
+
+
+def test_two_runs_in_one_folder_are_refused(job: Job, go, here) -> None:
+    class Nested(type(here)):
+        def run(self, work, items):
+            with pytest.raises(OptionsError, match="another run works in"):
+                annotate(job, OPTIONS, here)
+            return super().run(work, items)
+
+    report = annotate(job, OPTIONS, Nested())
+    assert report.annotated == 4
+
+
+def test_leftovers_of_killed_runs_are_removed(apart: Job, go) -> None:
+    left = apart.out / "tracks" / "hash" / ".abc.1-2.part.safetensors"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"half")
+    go(apart)
+    assert not left.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told(job: Job, go, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="a file, not a folder"):
+        go(replace(job, out=tmp_path / "file" / "run"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"padding": -1.0},
+        {"padding": float("nan")},
+        {"keep": 2.0},
+        {"peaks": 0},
+        {"stride": 0},
+        {"impostors": -1},
+        {"seed": -1},
+    ],
+)
+def test_impossible_options_are_refused(change: dict[str, float]) -> None:
+    with pytest.raises(OptionsError, match=next(iter(change))):
+        AnnotateOptions(**change)
