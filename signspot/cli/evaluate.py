@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.console import note, print_table
+from signspot.cli.evaluate_annotation import annotation
 
 app = typer.Typer(help="Measure an encoder.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -13,6 +14,9 @@ app = typer.Typer(help="Measure an encoder.", no_args_is_help=True, rich_markup_
 @app.callback()
 def evaluate() -> None:
     """Measure an encoder."""
+
+
+app.command("annotation")(annotation)
 
 
 @app.command("lsa64")

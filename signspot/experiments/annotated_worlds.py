@@ -1,0 +1,115 @@
+"""Signing worlds that are annotated as footage would be: with padding, without, and with decoys."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from signspot.annotation.engines.engine import Failure, Item, Made, attempt
+from signspot.annotation.engines.local import LocalEngine
+from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.run import Job, annotate
+from signspot.errors import OptionsError
+from signspot.progress import Progress, silent
+from signspot.world.corpus import make_corpus
+from signspot.world.english import vocabulary
+from signspot.world.layout import Corpus
+from signspot.world.options import CorpusOptions
+from signspot.world.seeds import named_rng
+
+KEEP = 0.5  # least score that is stored: nearly every query has a candidate
+PADDING = 4.0  # seconds
+_COMMON = 1064  # words from which each world draws its own
+_FIRST_SEED = 40
+
+Stage = Callable[[str], AbstractContextManager[Progress]]  # a title → what is told the progress of that stage
+
+
+def quiet(title: str) -> AbstractContextManager[Progress]:
+    """Show no progress."""
+    return nullcontext(silent)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many worlds, and how large each is."""
+
+    worlds: int
+    words: int
+    hours: float
+
+    def __post_init__(self) -> None:
+        if self.worlds < 1:
+            raise OptionsError(f"there must be at least 1 world; got {self.worlds}")
+
+
+FULL = Size(5, 400, 1.5)
+QUICK = Size(2, 60, 0.15)
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedWorld:
+    """A corpus and the folders of its runs."""
+
+    corpus: Corpus
+    run: Path
+    unpadded: Path  # the search windows are the subtitles' own times
+    decoys: Path
+
+
+def world_options(size: Size, number: int) -> CorpusOptions:
+    """One world: other signs, signers, sentences and words than the others."""
+    words = [word.word for word in vocabulary(_COMMON)]
+    chosen = named_rng(_FIRST_SEED + number, "annotated words").permutation(len(words))[: size.words]
+    return CorpusOptions(
+        words=tuple(words[index] for index in sorted(chosen)), hours=size.hours, seed=_FIRST_SEED + number
+    )
+
+
+def annotate_world(
+    size: Size, number: int, out: Path, encoder: str | None = None, workers: int = 1, stage: Stage = quiet
+) -> AnnotatedWorld:
+    """Make a world and annotate it three times; what is there already is not made again.
+
+    Args:
+        size: of the world.
+        number: which world.
+        out: folder of the world and its runs.
+        encoder: name or file; None: the shipped one.
+        workers: processes at once.
+        stage: shows the progress of each stage.
+    """
+    with stage(f"world {number + 1}") as progress:
+        corpus = make_corpus(world_options(size, number), out / "corpus", progress, workers=workers)
+    made = AnnotatedWorld(corpus, out / "run", out / "unpadded", out / "decoys")
+    for folder, options in (
+        (made.run, AnnotateOptions(padding=PADDING, keep=KEEP)),
+        (made.unpadded, AnnotateOptions(padding=0.0, keep=KEEP)),
+        (made.decoys, AnnotateOptions(padding=PADDING, keep=KEEP, decoys=True)),
+    ):
+        job = Job(corpus.folder, corpus.layout.dictionary, folder, encoder=encoder, cache=out / "cache", threshold=KEEP)
+        engine = LocalEngine(workers) if workers > 1 else _Here()
+        annotate(job, options, engine, partial(_titled, stage, f"world {number + 1}, {folder.name}"))
+    return made
+
+
+class _Here:
+    """Works in this process: nothing has to be started for a small world."""
+
+    def run(self, work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[tuple[Item, Made | Failure]]:
+        return ((item, attempt(work, item)) for item in items)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        pass
+
+
+def _titled(stage: Stage, before: str, title: str) -> AbstractContextManager[Progress]:
+    return stage(f"{before}: {title}")
