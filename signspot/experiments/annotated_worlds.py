@@ -46,7 +46,7 @@ class Size:
             raise OptionsError(f"there must be at least 1 world; got {self.worlds}")
 
 
-FULL = Size(5, 400, 1.5)
+FULL = Size(4, 400, 1.5)
 QUICK = Size(2, 60, 0.15)
 
 

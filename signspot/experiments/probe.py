@@ -20,7 +20,7 @@ from signspot.world.truth import SignTruth
 FloatArray = NDArray[np.float32]
 Place = tuple[str, str, float]  # video, word, seconds
 _JITTER = 4  # frames by which a training clip may lie off its label
-_EPOCHS, _BATCH, _RATE, _DECAY = 15, 128, 3e-3, 1e-4
+_EPOCHS, _BATCH, _RATE, _DECAY = 10, 128, 3e-3, 1e-4
 
 
 @dataclass(frozen=True, slots=True)
