@@ -34,7 +34,8 @@ def _bars(axes: Any, labels: Sequence[str], counts: Sequence[Count], title: str)
     known = [count.in_window for count in counts]
     axes.bar(labels, known, color=_KNOWN, label="also mouthed in the window")
     axes.bar(labels, [count.new for count in counts], bottom=known, color=_NEW, label="new")
-    axes.set(title=title, ylabel="localised signs")
+    highest = max((count.places for count in counts), default=0)
+    axes.set(title=title, ylabel="localised signs", ylim=(0, 1.3 * max(1, highest)))  # the legend needs room, too
 
 
 def draw_precision(curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], path: str | Path) -> Path:

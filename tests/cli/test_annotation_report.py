@@ -1,0 +1,68 @@
+"""`signspot annotate-report`, on a store that is written here; and what `evaluate annotation` refuses."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from signspot.annotation.store import open_store
+from signspot.export.formats import read_spottings
+from tests.annotation.making import candidate, findings, query
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+def fill(folder: Path, scores: list[float], offset: float) -> Path:
+    queries = [query("v", i, "apple", 100.0 * i + offset, 100.0 * i + offset + 10) for i in range(len(scores))]
+    found = [candidate("v", i, "apple", 100.0 * i + offset + 5, score) for i, score in enumerate(scores)]
+    with open_store(folder, create=True) as store:
+        store.add(findings("v", queries, found))
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return fill(tmp_path / "run", [0.97, 0.96, 0.95, 0.98, 0.97, 0.96, 0.72, 0.71], 0.0)
+
+
+@pytest.fixture
+def decoys(tmp_path: Path) -> Path:
+    return fill(tmp_path / "decoys", [0.7, 0.72, 0.74, 0.71, 0.69, 0.73, 0.7, 0.72], 50.0)
+
+
+def test_a_run_is_reported(signspot: Call, run: Path, tmp_path: Path) -> None:
+    code, out, err = signspot("annotate-report", run, "--thresholds", "0.7,0.9", "--out", tmp_path / "report")
+    assert code == 0, err
+    assert "| 0.9 | 0 | 1 | 0 | 0 | 6 | 6 | 0 |" in out
+    assert (tmp_path / "report" / "yield.png").is_file()
+
+
+def test_what_is_believed_is_written(signspot: Call, run: Path, decoys: Path, tmp_path: Path) -> None:
+    wanted = ("--decoys", decoys, "--spottings", tmp_path / "accepted.csv", "--out", tmp_path / "report")
+    code, _, err = signspot("annotate-report", run, *wanted)
+    assert code == 0, err
+    assert "written: 6 spottings" in err
+    assert {spotting.score for spotting in read_spottings(tmp_path / "accepted.csv")} == {0.95, 0.96, 0.97, 0.98}
+    assert (tmp_path / "report" / "words.csv").read_text().startswith("word,mentions,signed share\napple,8,")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--thresholds", "high"), "thresholds are numbers with commas between"),
+        (("--thresholds", "9"), "between 0 and 1; got 9"),
+        (("--spottings", "accepted.csv"), "--spottings needs --decoys"),
+        (("--spottings", "accepted.doc", "--decoys", "d"), "unknown format '.doc'"),
+    ],
+)
+def test_mistakes_are_one_line(signspot: Call, run: Path, arguments: tuple[str, ...], message: str) -> None:
+    code, _, err = signspot("annotate-report", run, *arguments)
+    assert code == 1
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_no_world_is_refused(signspot: Call, tmp_path: Path) -> None:
+    code, _, err = signspot("evaluate", "annotation", "--worlds", 0, "--out", tmp_path)
+    assert code == 1
+    assert "at least 1 world" in err
