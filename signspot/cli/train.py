@@ -1,35 +1,144 @@
-"""`signspot train`: teach a landmark encoder signing, from a configuration to weights."""
+"""`signspot train`: from a configuration to weights: a landmark trunk, an RGB trunk, or an embedding on either."""
 
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from signspot.cli.console import bar, note, say
+from signspot.progress import silent
+
+if TYPE_CHECKING:
+    from signspot.models.encoder import Encoder
+    from signspot.training.config import SigningConfig
+    from signspot.training.embedding_config import EmbeddingConfig
+    from signspot.training.rgb_config import RgbConfig
 
 
 def train(
     config: Annotated[Path, typer.Argument(help="A TOML file, such as configs/landmark.toml.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run that was stopped there goes on.")] = Path("runs"),
+    corpus: Annotated[Path | None, typer.Option(help="What to learn from: embedding and rgb need one.")] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="Name or file of an encoder: the trunk to freeze, or to start from.")
+    ] = None,
+    features: Annotated[
+        Path | None, typer.Option(help="Folder of trunk features or pictures, to share by runs. [default: in --out]")
+    ] = None,
     lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks, instead of the config's.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes that make batches.")] = 1,
+    workers: Annotated[int, typer.Option(help="Processes that make batches of a landmark trunk.")] = 1,
 ) -> None:
-    """Train a landmark encoder; Ctrl-C keeps what is learnt, and the same command goes on.
+    """Train an encoder; Ctrl-C keeps what is learnt, and the same command goes on.
 
-    Example: signspot train configs/landmark.toml --out runs/landmark
+    The key `kind` of the configuration says what: "embedding" is an MLP on a frozen trunk, "rgb" a trunk that sees
+    pixels, "signing" (or no such key) a landmark trunk. Several processes share the work of an embedding:
+    torchrun --standalone --nproc-per-node 4 --no-python signspot train …
+
+    Example: signspot train configs/embedding.toml --corpus world/ --out runs/embedding
     """
+    from signspot.training.embedding_config import EmbeddingConfig
+    from signspot.training.kinds import read_training
+    from signspot.training.rgb_config import RgbConfig
+
+    chosen = read_training(config)
+    if not isinstance(chosen, EmbeddingConfig):
+        _refuse_many_processes()
+    with told_how_to_go_on(out):
+        if isinstance(chosen, EmbeddingConfig):
+            _train_embedding(chosen, out, corpus, encoder, features)
+        elif isinstance(chosen, RgbConfig):
+            _train_rgb(chosen, out, corpus, encoder, features)
+        else:
+            _train_signing(chosen, out, lsa64, workers)
+
+
+@contextmanager
+def told_how_to_go_on(out: Path) -> Iterator[None]:
+    """Where a training is stopped, say what is kept and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if (out / "state.pt").is_file():
+            note(f"what was learnt is kept in {out}. Go on with: {command()}")
+        raise
+
+
+def command() -> str:
+    """The command as it was typed."""
+    return shlex.join(["signspot", *sys.argv[1:]])
+
+
+def _refuse_many_processes() -> None:
+    from signspot.errors import OptionsError
+    from signspot.training.distributed import join_group
+
+    with join_group() as group:
+        if group.size > 1:
+            raise OptionsError("trunks are trained by one process; only an embedding is by several. Leave out torchrun")
+
+
+def _train_signing(config: "SigningConfig", out: Path, lsa64: Path | None, workers: int) -> None:
     from dataclasses import replace
 
-    from signspot.models.checkpoints import save_encoder
-    from signspot.training.config import read_config
     from signspot.training.signing import train_signing
 
-    chosen = read_config(config)
-    if lsa64 is not None:
-        chosen = replace(chosen, lsa64=str(lsa64))
+    chosen = config if lsa64 is None else replace(config, lsa64=str(lsa64))
     with bar("training", "steps") as progress:
         encoder = train_signing(chosen, out, progress, workers=workers)
-    target = out / f"{chosen.name}.safetensors"
-    save_encoder(encoder, target, half=True)
-    say(f"{target}: {encoder.name} ({encoder.hash})")
+    _keep(encoder, out / f"{chosen.name}.safetensors", half=True)
+
+
+def _train_embedding(
+    config: "EmbeddingConfig", out: Path, folder: Path | None, name: str | None, features: Path | None
+) -> None:
+    from signspot.models.checkpoints import load_encoder
+    from signspot.training.distributed import join_group
+    from signspot.training.embedding_corpus import Run, train_on_corpus
+    from signspot.world.layout import open_corpus
+
+    corpus = open_corpus(_named(folder))
+    trunk = load_encoder(name)
+    with join_group() as group:
+        stage = bar if group.is_first else (lambda _: nullcontext(silent))
+        encoder = train_on_corpus(config, trunk, corpus, Run(out, features, command(), group), stage)
+        if group.is_first:
+            _keep(encoder, out / f"{config.name}.safetensors", half=False)
+
+
+def _train_rgb(config: "RgbConfig", out: Path, folder: Path | None, name: str | None, pictures: Path | None) -> None:
+    from signspot.models.checkpoints import load_encoder
+    from signspot.training.embedding_corpus import Run
+    from signspot.training.rgb_corpus import train_rgb_on_corpus
+    from signspot.world.layout import open_corpus
+
+    corpus = open_corpus(_named(folder))
+    start = load_encoder(name) if name is not None else None
+    encoder, tested = train_rgb_on_corpus(config, corpus, Run(out, pictures, command()), start, bar)
+    first, last = (encoder.card["metrics"]["loss_by_epoch"][epoch] for epoch in (0, -1))
+    say(f"loss: {first:.3f} in the first epoch, {last:.3f} in the last")
+    if tested is not None:
+        say(
+            f"held-out clips ({tested.clips}): {tested.top_1:.1%} right, {tested.top_5:.1%} among the best five; "
+            f"chance is {1 / tested.words:.1%}"
+        )
+    _keep(encoder, out / f"{config.name}.safetensors", half=False)
+
+
+def _named(corpus: Path | None) -> Path:
+    from signspot.errors import OptionsError
+
+    if corpus is None:
+        raise OptionsError("this training learns from a corpus. Name its folder with --corpus")
+    return corpus
+
+
+def _keep(encoder: "Encoder", target: Path, *, half: bool) -> None:
+    from signspot.models.checkpoints import save_encoder
+
+    kept = save_encoder(encoder, target, half=half)
+    say(f"{target}: {kept.name} ({kept.hash})")
     note("its default threshold is not calibrated yet. Do so with: signspot calibrate")

@@ -5,7 +5,7 @@ encoder, so that a changed source is made anew; float16, opened as memory maps. 
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,16 @@ from signspot.errors import DictionaryError, FormatError, OptionsError, Signspot
 from signspot.files import content_digest, text_digest, write_beside
 from signspot.landmarks.features import features
 from signspot.landmarks.handedness import dominant_hand
-from signspot.landmarks.interpolate import at_positions
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.trim import sign_segment
 from signspot.models.encoder import Encoder
-from signspot.models.landmark_trunk import LandmarkTrunk
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
-from signspot.spotting.exemplar_clips import clip_positions
+from signspot.spotting.exemplar_clips import clip_positions, draw_clips
 from signspot.timeline import Grid
+from signspot.training.distributed import ALONE, Group
+from signspot.training.pixel_features import FilmedExemplars, frames_of, pixel_clips, pixel_windows
 from signspot.world.layout import Corpus, CorpusVideo
 
 logger = logging.getLogger(__name__)
@@ -67,63 +67,89 @@ class TrunkFeatures:
         return means
 
 
-def trunk_features(encoder: Encoder, corpus: Corpus, folder: Path, progress: Progress = silent) -> TrunkFeatures:
+def trunk_features(
+    encoder: Encoder, corpus: Corpus, folder: Path, progress: Progress = silent, group: Group = ALONE
+) -> TrunkFeatures:
     """Open the features of a corpus; make what is missing.
 
     Args:
-        encoder: whose trunk sees; one for landmarks.
-        corpus: with landmarks and a dictionary.
+        encoder: whose trunk sees.
+        corpus: with a dictionary, and with landmarks or pictures, as the encoder needs.
         folder: where features are kept; a run that was stopped goes on.
         progress: told the videos that are done, the dictionary counting as one.
+        group: the processes that share the work and the folder.
 
     Raises:
-        OptionsError: the encoder sees pixels, or a video has no landmarks.
+        OptionsError: a video has no landmarks, or no picture, and the encoder needs them.
         DictionaryError: no exemplar can be used.
         FormatError: the trunk gives NaN.
     """
-    trunk = encoder.module.trunk
-    if not isinstance(trunk, LandmarkTrunk):
-        raise OptionsError(f"features are kept of landmark encoders; '{encoder.name}' sees pixels")
-    total = len(corpus.videos) + 1
+    videos = list(corpus.videos.values())
+    total = len(videos) + 1
+    if group.size > 1:  # each makes its share; below, all open everything
+        for video in videos[group.rank :: group.size]:
+            _windows(encoder, video, folder)
+        if group.is_first:
+            _exemplars(encoder, corpus, folder)
+        group.wait()
     found: dict[str, Windows] = {}
-    for done, video in enumerate(corpus.videos.values()):
+    for done, video in enumerate(videos):
         progress(done, total)
         found[video.id] = _windows(encoder, video, folder)
     progress(total - 1, total)
-    exemplars, clips = _exemplars(encoder, corpus.dictionary().exemplars, folder)
+    exemplars, clips = _exemplars(encoder, corpus, folder)
     progress(total, total)
     return TrunkFeatures(encoder.hash, found, exemplars, clips)
 
 
 def _windows(encoder: Encoder, video: CorpusVideo, folder: Path) -> Windows:
-    """The features of one video, from its file or from its landmarks."""
-    if video.landmarks is None:
-        raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot landmarks")
-    path = folder / encoder.hash / f"{video.id}-{content_digest(video.landmarks)}-{_VERSION}.npy"
-    contract = encoder.contract
+    """The features of one video, from their file or from its landmarks or pictures."""
+    source = _source(encoder, video)
+    path = folder / encoder.hash / f"{video.id}-{content_digest(source)}-{_VERSION}.npy"
     if not path.is_file():
-        seen = _as_right_handed(open_landmarks(video.landmarks).resampled(contract.fps))
-        missing = contract.frames - len(seen)
-        if missing > 0:
-            seen = np.concatenate([seen, np.repeat(seen[-1:], missing, axis=0)])
-        starts = range(0, len(seen) - contract.frames + 1, _CHUNK)
-        parts = [_dense(encoder, seen[start : start + _CHUNK + contract.frames - 1]) for start in starts]
-        _write(np.concatenate(parts), path, video.id)
-    kept = _open(path)
+        pixels = encoder.contract.kind == "rgb"
+        made = pixel_windows(encoder, source) if pixels else _landmark_windows(encoder, source)
+        _write(made, path, video.id)
+    kept, contract = _open(path), encoder.contract
     return Windows(kept, Grid(contract.fps, contract.frames, 1, len(kept) + contract.frames - 1))
 
 
-def _exemplars(encoder: Encoder, exemplars: Sequence[Exemplar], folder: Path) -> tuple[tuple[Exemplar, ...], HalfArray]:
+def _source(encoder: Encoder, video: CorpusVideo) -> Path:
+    """The file of a video that the encoder can see."""
+    if encoder.contract.kind == "rgb":
+        if video.video is None:
+            raise OptionsError(f"the encoder '{encoder.name}' sees pixels; the video '{video.id}' has only landmarks")
+        return video.video
+    if video.landmarks is None:
+        raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot landmarks")
+    return video.landmarks
+
+
+def _landmark_windows(encoder: Encoder, source: Path) -> HalfArray:
+    """(T, D) of all windows of landmarks."""
+    contract = encoder.contract
+    seen = as_right_handed(open_landmarks(source).resampled(contract.fps))
+    missing = contract.frames - len(seen)
+    if missing > 0:
+        seen = np.concatenate([seen, np.repeat(seen[-1:], missing, axis=0)])
+    starts = range(0, len(seen) - contract.frames + 1, _CHUNK)
+    return np.concatenate([_dense(encoder, seen[start : start + _CHUNK + contract.frames - 1]) for start in starts])
+
+
+def _exemplars(encoder: Encoder, corpus: Corpus, folder: Path) -> tuple[tuple[Exemplar, ...], HalfArray]:
     """Usable exemplars and their clips, (E, n, D)."""
+    filmed = FilmedExemplars(corpus) if encoder.contract.kind == "rgb" else None
+    exemplars = corpus.dictionary().exemplars if filmed is None else filmed.exemplars
     sources = [(each, content_digest(each.path)) for each in exemplars if each.path is not None and each.path.is_file()]
     key = text_digest("\n".join(f"{each.id} {each.segment} {digest}" for each, digest in sources))
     path = folder / encoder.hash / f"exemplars-{key}-{len(sources)}-{BANK}-{_VERSION}.npy"
     if not path.is_file():
         rows: list[HalfArray] = []
         for first in range(0, len(sources), _EXEMPLARS_AT_ONCE):
-            rows.extend(_clip_features(encoder, [each for each, _ in sources[first : first + _EXEMPLARS_AT_ONCE]]))
+            block = [each for each, _ in sources[first : first + _EXEMPLARS_AT_ONCE]]
+            rows.extend(_clip_features(encoder, block, filmed))
         if not rows:
-            raise DictionaryError("the corpus has no exemplar with landmarks. Add .pose files to its dictionary.")
+            raise DictionaryError(f"no exemplar in the dictionary of {corpus.folder} has a file")
         _write(np.stack(rows), path, "the dictionary")
     kept = _open(path)
     usable = np.isfinite(kept[:, 0, 0])
@@ -133,35 +159,45 @@ def _exemplars(encoder: Encoder, exemplars: Sequence[Exemplar], folder: Path) ->
     return chosen, kept if usable.all() else kept[usable]
 
 
-def _clip_features(encoder: Encoder, exemplars: Iterable[Exemplar]) -> list[HalfArray]:
+def _clip_features(
+    encoder: Encoder, exemplars: Iterable[Exemplar], filmed: FilmedExemplars | None
+) -> Iterator[HalfArray]:
     """(n, D) of each exemplar; NaN for one that cannot be used."""
-    clips, usable = [], []
     for exemplar in exemplars:
         try:
-            clips.append(_draw_clips(encoder, exemplar))
-            usable.append(True)
+            yield _drawn(encoder, exemplar, filmed)
         except SignspotError as error:
             logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
-            usable.append(False)
-    frames = encoder.contract.frames
-    seen = iter(_dense(encoder, clip.reshape(BANK, frames, *clip.shape[-2:])) for clip in clips)
-    empty = np.full((BANK, encoder.module.trunk.dimension), np.nan, np.float16)
-    return [next(seen) if good else empty for good in usable]
+            yield np.full((BANK, encoder.module.trunk.dimension), np.nan, np.float16)
 
 
-def _draw_clips(encoder: Encoder, exemplar: Exemplar) -> NDArray[np.float32]:
-    """(n, F, J, C): the sign of one exemplar at random rates and shifts."""
+def _drawn(encoder: Encoder, exemplar: Exemplar, filmed: FilmedExemplars | None) -> HalfArray:
+    """(n, D): the sign of one exemplar at random rates and shifts."""
+    contract = encoder.contract
+    if filmed is not None:
+        assert exemplar.path is not None, "exemplars without a path are left out before"
+        frames = list(frames_of(encoder, exemplar.path, filmed.segment(exemplar)))
+        return pixel_clips(encoder, frames, _positions(len(frames), contract.frames))
+    seen = exemplar_sign(exemplar, contract.fps)
+    return _dense(encoder, draw_clips(seen, contract.frames, BANK, np.random.default_rng(len(seen))))
+
+
+def _positions(length: int, window: int) -> NDArray[np.float64]:
+    """(n, F) places in a sign of so many frames."""
+    return np.concatenate([clip_positions(length, window, seed) for seed in range(3)])[:BANK]
+
+
+def exemplar_sign(exemplar: Exemplar, fps: float) -> NDArray[np.float32]:
+    """(T, J, C) features of one exemplar, without the rest before and after its sign."""
     assert exemplar.path is not None, "exemplars without a path are left out before"
-    landmarks = open_landmarks(exemplar.path).resampled(encoder.contract.fps)
+    landmarks = open_landmarks(exemplar.path).resampled(fps)
     segment = exemplar.segment or sign_segment(landmarks)
     inside = np.flatnonzero((landmarks.times >= segment.start) & (landmarks.times <= segment.end))
-    seen = _as_right_handed(landmarks)
-    seen = seen[inside[0] : inside[-1] + 1] if len(inside) else seen
-    positions = np.concatenate([clip_positions(len(seen), encoder.contract.frames, seed) for seed in range(3)])
-    return at_positions(seen, positions[:BANK])
+    seen = as_right_handed(landmarks)
+    return seen[inside[0] : inside[-1] + 1] if len(inside) else seen
 
 
-def _as_right_handed(landmarks: Landmarks) -> NDArray[np.float32]:
+def as_right_handed(landmarks: Landmarks) -> NDArray[np.float32]:
     """(T, J, C) features, mirrored where the left hand leads."""
     return features(landmarks, mirror=dominant_hand(landmarks) == "left")
 

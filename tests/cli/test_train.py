@@ -1,0 +1,270 @@
+"""`signspot train` of an embedding: from a corpus to an encoder that spots; every mistake is one line."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.encoder import make_encoder
+from signspot.models.registry import build
+from signspot.training import embedding
+from signspot.world.corpus import make_corpus
+from signspot.world.options import CorpusOptions
+
+Call = Callable[..., tuple[int, str, str]]
+
+CONFIG = """
+kind = "embedding"
+name = "mine"
+epochs = 3
+dimension = 32
+[batch]
+items = 6
+background = 3
+clips = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of eight words, as landmarks."""
+    folder = tmp_path_factory.mktemp("made") / "corpus"
+    make_corpus(CorpusOptions(words=8, hours=0.02, seed=3, video_seconds=30.0, dictionary_signers=3), folder)
+    return folder
+
+
+@pytest.fixture
+def corpus(made: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be spoilt."""
+    return Path(shutil.copytree(made, tmp_path / "corpus"))
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "config.toml"
+    path.write_text(CONFIG)
+    return path
+
+
+@pytest.fixture
+def train(signspot: Call, config: Path, corner: Path, tmp_path: Path) -> Call:
+    def call(corpus: Path, *more: object, out: str = "run") -> tuple[int, str, str]:
+        encoder = () if "--encoder" in more else ("--encoder", corner / "encoder.safetensors")
+        return signspot("train", config, "--corpus", corpus, "--out", tmp_path / out, *encoder, *more)
+
+    return call
+
+
+def test_the_result_is_an_encoder_that_spots(
+    train: Call, signspot: Call, made: Path, corner: Path, tmp_path: Path
+) -> None:
+    code, out, err = train(made)
+    assert code == 0, err
+    path = tmp_path / "run" / "mine.safetensors"
+    assert out.startswith(f"{path}: mine (")
+    encoder, trunk = load_encoder(path), load_encoder(corner / "encoder.safetensors")
+    for key, value in trunk.module.trunk.state_dict().items():
+        assert torch.equal(value, encoder.module.trunk.state_dict()[key])
+    card = encoder.card
+    assert card["config"]["trunk"] == trunk.hash
+    assert card["config"]["batch"]["items"] == 6
+    assert len(card["config"]["corpus"]["digest"]) == 16
+    assert card["config"]["corpus"]["items"] > 0
+    assert card["command"].startswith("signspot train ")
+    assert len(card["metrics"]["loss_by_epoch"]) == 3
+    assert (tmp_path / "run" / "curve.png").stat().st_size > 1000
+    arguments = (corner / "footage.pose", corner / "signs", "--encoder", path, "--threshold", 0, "--json")
+    code, out, err = signspot("spot", *arguments)
+    assert code == 0, err
+    assert json.loads(out.splitlines()[0])["word"] in ("apple", "friend", "name")
+
+
+def test_stopped_with_ctrl_c_it_says_how_to_go_on_and_goes_on_to_the_same_weights(
+    train: Call, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert train(made, out="whole")[0] == 0
+    real, steps = embedding.loss_of, []
+
+    def interrupted(*arguments: Any) -> Any:
+        steps.append(1)
+        if len(steps) == 4:
+            signal.raise_signal(signal.SIGINT)
+        return real(*arguments)
+
+    monkeypatch.setattr(embedding, "loss_of", interrupted)
+    code, _, err = train(made)
+    assert code == 130
+    assert f"what was learnt is kept in {tmp_path / 'run'}. Go on with: signspot train {tmp_path}" in err
+    assert len(steps) == 4
+    assert train(made)[0] == 0
+    whole, parts = (load_encoder(tmp_path / name / "mine.safetensors") for name in ("whole", "run"))
+    assert whole.hash == parts.hash
+    assert (tmp_path / "whole" / "curve.csv").read_text() == (tmp_path / "run" / "curve.csv").read_text()
+
+
+def test_two_processes_give_the_weights_of_one(
+    train: Call, made: Path, config: Path, corner: Path, tmp_path: Path
+) -> None:
+    assert train(made, out="one")[0] == 0
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--no-python")
+    verb = (Path(sys.executable).parent / "signspot", "train", config, "--corpus", made, "--out", tmp_path / "two")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    with subprocess.Popen(
+        [*map(str, (*torchrun, *verb, "--encoder", corner / "encoder.safetensors"))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as started:
+        try:
+            out, err = started.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            started.terminate()
+            raise
+    assert started.returncode == 0, err[-3000:]
+    assert out.count("mine.safetensors: mine (") == 1  # the first process alone reports
+    one, two = (load_encoder(tmp_path / name / "mine.safetensors") for name in ("one", "two"))
+    for key, value in one.module.state_dict().items():
+        assert torch.allclose(value, two.module.state_dict()[key], atol=1e-5, rtol=1e-4), key
+    curves = [np.loadtxt(tmp_path / name / "curve.csv", delimiter=",", skiprows=1) for name in ("one", "two")]
+    np.testing.assert_allclose(curves[0], curves[1], rtol=1e-4)
+
+
+def relabel(corpus: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
+    """Rewrite all labels."""
+    for path in (corpus / "labels").glob("*.jsonl"):
+        changed = [change(json.loads(line)) for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(label) + "\n" for label in changed if label is not None))
+
+
+def no_labels(corpus: Path) -> None:
+    shutil.rmtree(corpus / "labels")
+
+
+def one_word(corpus: Path) -> None:
+    words = [
+        json.loads(line)["word"]
+        for path in (corpus / "labels").glob("train*")
+        for line in path.read_text().splitlines()
+    ]
+    word = max(set(words), key=words.count)
+    relabel(corpus, lambda label: label if label["word"] == word else None)
+
+
+def no_exemplars(corpus: Path) -> None:
+    splits = corpus / "splits.json"
+    splits.unlink()
+    relabel(corpus, lambda label: {**label, "word": "zyzzyva"})
+
+
+def empty_subtitles(corpus: Path) -> None:
+    for path in (corpus / "videos").glob("*.vtt"):
+        path.write_text("WEBVTT\n")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (no_labels, "has no labels in its training videos (1). Spot mouthings or signs in it first"),
+        (one_word, "usable labels are of one word, '"),
+        (no_exemplars, "no labelled word has an exemplar in the dictionary: 'zyzzyva'. Add exemplars"),
+        (empty_subtitles, "have no subtitles, or empty ones. Put ID.vtt beside"),
+    ],
+)
+def test_a_corpus_that_teaches_nothing_is_one_line(
+    train: Call, corpus: Path, spoil: Callable[[Path], None], message: str
+) -> None:
+    spoil(corpus)
+    code, _, err = train(corpus)
+    assert code == 1
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_word_without_an_exemplar_is_left_out_and_named(train: Call, corpus: Path) -> None:
+    (corpus / "splits.json").unlink()
+    seen: list[str] = []
+
+    def first_gone(label: dict[str, Any]) -> dict[str, Any]:
+        seen.append(label["word"])
+        return {**label, "word": "zyzzyva"} if label["word"] == seen[0] else label
+
+    relabel(corpus, first_gone)
+    code, _, err = train(corpus)
+    assert code == 0
+    assert "of words without an exemplar (1): 'zyzzyva'" in err
+
+
+def test_features_that_are_no_numbers_are_one_line(train: Call, made: Path, tmp_path: Path) -> None:
+    assert train(made, "--features", tmp_path / "kept", out="first")[0] == 0
+    (exemplars,) = (tmp_path / "kept").rglob("exemplars-*.npy")
+    clips = np.load(exemplars)
+    clips[:, 1:] = np.nan  # the first clip of each tells which exemplars are usable
+    np.save(exemplars, clips)
+    code, _, err = train(made, "--features", tmp_path / "kept", out="second")
+    assert code == 1
+    assert "the loss at step 0 is nan; its batch is saved in" in err
+    assert err.count("\n") == 1
+    with np.load(tmp_path / "second" / "bad-batch-0.npz") as batch:
+        assert np.isnan(batch["exemplars"]).any()
+    for path in (tmp_path / "kept").rglob("train*.npy"):
+        np.save(path, np.full_like(np.load(path), np.nan))
+    code, _, err = train(made, "--features", tmp_path / "kept", out="third")
+    assert code == 1
+    assert "the kept features of video 'train-0001' are NaN or infinite" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('kind = "embedding"\n[batch]\nitem = 3\n', "unknown key 'item' in {path} [batch]. Did you mean 'items'?"),
+        ('kind = "embeding"\n', "no kind of training 'embeding' in {path}. Did you mean 'embedding'?"),
+        ('kind = "embedding"\nepochs = "ten"\n', "epochs in {path} must be a whole number; got 'ten'"),
+        ('kind = "embedding"\nbatch = 4\n', "batch in {path} must be a table; got 4. Write [batch]"),
+        ('kind = "embedding"\nloss = "softmax"\n', "no loss 'softmax'. There are: classification, info_nce"),
+    ],
+)
+def test_a_wrong_configuration_is_one_line(train: Call, made: Path, config: Path, text: str, message: str) -> None:
+    config.write_text(text)
+    code, _, err = train(made)
+    assert code == 1
+    assert message.format(path=config) in err
+    assert err.count("\n") == 1
+
+
+def test_a_corpus_must_be_named(signspot: Call, config: Path) -> None:
+    code, _, err = signspot("train", config)
+    assert code == 1
+    assert "Name its folder with --corpus" in err
+
+
+def test_a_checkpoint_of_another_architecture_is_one_line(
+    train: Call, made: Path, tmp_path: Path, corner: Path
+) -> None:
+    torch.manual_seed(0)
+    other = make_encoder("pixels", build("s3d", frames=8, image_size=32, width=0.1))
+    save_encoder(other, tmp_path / "pixels.safetensors")
+    code, _, err = train(made, "--encoder", tmp_path / "pixels.safetensors")
+    assert code == 1
+    assert "the encoder 'pixels' sees pixels; the video 'train-0001' has only landmarks" in err
+    assert train(made, out="again")[0] == 0
+    small = make_encoder("small", build("landmark", width=16, hand_width=8, part_width=8, last_width=16, features=32))
+    save_encoder(small, tmp_path / "small.safetensors")
+    code, _, err = train(made, "--encoder", tmp_path / "small.safetensors", out="again")
+    assert code == 1
+    assert "holds a training with another trunk. Name another folder with --out" in err
+    (tmp_path / "again" / "run.json").unlink()
+    code, _, err = train(made, "--encoder", tmp_path / "small.safetensors", out="again")
+    assert code == 1
+    assert "cannot go on from" in err
+    assert err.count("\n") == 1
