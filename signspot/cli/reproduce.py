@@ -1,4 +1,4 @@
-"""`signspot reproduce`: measure a table of the paper on the signing world."""
+"""`signspot reproduce`: measure the tables of the paper on the signing world."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,11 +9,16 @@ from signspot.cli.console import bar, note, say
 
 
 def reproduce(
-    table: Annotated[str, typer.Argument(help="Which table: table2.")],
+    table: Annotated[
+        str,
+        typer.Argument(help="table2, table3, figure5, table4, table5, table-a1, table-a2, table-a3, or all."),
+    ],
     seeds: Annotated[int | None, typer.Option(help="Trainings a cell. [default: 3, or 1 with --quick]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smaller world and shorter trainings: minutes.")] = False,
     corpus: Annotated[Path | None, typer.Option(help="A corpus that exists already. [default: one is made]")] = None,
-    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="Name or file of an encoder whose trunk is used. [default: trunks are trained]")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder; a run that was stopped there goes on.")] = Path("reproduced"),
 ) -> None:
     """Measure a table of the paper: ours, and the paper's in brackets; Ctrl-C keeps what is done.
@@ -25,8 +30,12 @@ def reproduce(
     from signspot.experiments.reproduce import FULL, QUICK
     from signspot.experiments.reproduce import reproduce as measure
     from signspot.models.checkpoints import load_encoder
+    from signspot.world.layout import open_corpus
 
     size = QUICK if quick else FULL
     size = size if seeds is None else replace(size, seeds=seeds)
-    say(measure(table, load_encoder(encoder), out, size, corpus, bar).rstrip())
-    note(f"written: {out / table}.md and {out / table}.png")
+    given = open_corpus(corpus) if corpus is not None else None
+    trunk = load_encoder(encoder) if encoder is not None else None
+    for measured, text in measure(table, out, size, given, trunk, bar):
+        say(f"{measured.title}\n\n{text}")
+        note(f"written: {out / measured.name}.md and {out / measured.name}.png")

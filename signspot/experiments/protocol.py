@@ -16,6 +16,7 @@ from torch import Tensor
 from signspot.errors import OptionsError
 from signspot.metrics.ranking import RetrievalResult
 from signspot.metrics.retrieval import ClipRetrieval
+from signspot.models.batch_norm import Domain
 from signspot.records import Label, LabelSource
 from signspot.sampling.items import Item, ItemOptions, collect_items
 from signspot.training.embedding_data import read_words
@@ -23,7 +24,7 @@ from signspot.training.trunk_features import TrunkFeatures
 from signspot.world.layout import Corpus
 
 FloatArray = NDArray[np.float32]
-Embed = Callable[[Tensor], Tensor]  # (N, D) trunk features → (N, d) embeddings of unit norm
+Embed = Callable[[Tensor, Domain], Tensor]  # (N, D) trunk features of a domain → (N, d) embeddings of unit norm
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def _merge(items: Sequence[Item], features: TrunkFeatures) -> list[Query]:
 
 
 def retrieve(
-    embed: Embed, features: TrunkFeatures, queries: Sequence[Query], words: Collection[str]
+    embed: Embed, features: TrunkFeatures, queries: Sequence[Query], words: Collection[str], stride: int = 1
 ) -> RetrievalResult:
     """Rank all exemplars of the test words for every query.
 
@@ -80,20 +81,21 @@ def retrieve(
         features: of the corpus.
         queries: to be answered.
         words: whose exemplars are ranked: the test vocabulary.
+        stride: frames between the windows that are looked at.
     """
     rows = [row for row, exemplar in enumerate(features.exemplars) if exemplar.word in set(words)]
-    gallery = _embedded(embed, features.exemplar_means()[rows])
+    gallery = _embedded(embed, features.exemplar_means()[rows], "dictionary")
     retrieval = ClipRetrieval([features.exemplars[row].word for row in rows])
     for name in dict.fromkeys(query.video for query in queries):
         windows = features.videos[name]
-        similarity = _embedded(embed, np.asarray(windows.features, np.float32)) @ gallery.T
+        similarity = _embedded(embed, np.asarray(windows.features, np.float32), "continuous") @ gallery.T
         for query in (each for each in queries if each.video == name):
-            place = slice(query.first, query.last + 1)
+            place = slice(query.first, query.last + 1, stride)
             retrieval.add(query.word, query.times, similarity[place], windows.grid.times[place])
     return retrieval.value((5,))
 
 
 @torch.inference_mode()
-def _embedded(embed: Embed, features: FloatArray) -> FloatArray:
-    embedded: FloatArray = embed(torch.from_numpy(np.ascontiguousarray(features))).numpy()
+def _embedded(embed: Embed, features: FloatArray, domain: Domain) -> FloatArray:
+    embedded: FloatArray = embed(torch.from_numpy(np.ascontiguousarray(features)), domain).numpy()
     return embedded

@@ -1,0 +1,81 @@
+"""A trunk as a classifier: it learns, goes on to the same weights after a stop, and forgets batch norms when asked."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.errors import CheckpointError, OptionsError, SignspotError
+from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.training.recombination import Clips
+from signspot.training.trunk_classification import TrunkConfig, train_trunk
+from signspot.training.trunk_clips import ClipOptions, TrunkSigns
+
+SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32, "norm": "batch"}
+CONFIG = TrunkConfig(steps=30, warm_up=3, rate=1e-2, clips=ClipOptions(clips=8), model=SMALL)
+
+
+@pytest.fixture(scope="module")
+def signs(clips: Clips) -> TrunkSigns:
+    words = [[sign.astype(np.float16) for signer in clips.values() for sign in signer[word]] for word in (1, 2)]
+    short = tuple(tuple(sign[:25] for sign in word) for word in words)
+    return TrunkSigns(("up", "sideways"), short, tuple(map(tuple, words)))
+
+
+def test_it_learns_and_is_saved(signs: TrunkSigns, tmp_path: Path) -> None:
+    told: list[tuple[int, int | None]] = []
+    encoder = train_trunk(CONFIG, signs, tmp_path, lambda done, total: told.append((done, total)))
+    rows = [line.split(",") for line in (tmp_path / "curve.csv").read_text().splitlines()]
+    assert rows[0] == ["step", "loss", "continuous accuracy", "dictionary accuracy"]
+    assert float(rows[-1][1]) < 0.7 * float(rows[1][1])
+    assert told[-1] == (30, 30)
+    assert encoder.card["data"] == "12 labelled signs and 12 exemplars of 2 words"
+    kept = save_encoder(encoder, tmp_path / "trunk.safetensors")
+    assert load_encoder(tmp_path / "trunk.safetensors").hash == kept.hash
+    assert encoder.contract.dimension == 32
+
+
+def test_a_stopped_training_goes_on_to_the_same_weights(signs: TrunkSigns, tmp_path: Path) -> None:
+    def stop(done: int, total: int | None) -> None:
+        if done == 7:
+            raise KeyboardInterrupt
+
+    config = replace(CONFIG, steps=12, save_every=5)
+    whole = train_trunk(config, signs, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        train_trunk(config, signs, tmp_path / "parts", stop)
+    assert train_trunk(config, signs, tmp_path / "parts").hash == whole.hash
+    with pytest.raises(CheckpointError, match="was trained with seed 0, not 1"):
+        train_trunk(replace(config, seed=1), signs, tmp_path / "parts")
+
+
+def test_batch_norms_forget_when_the_dictionary_joins(signs: TrunkSigns, tmp_path: Path) -> None:
+    config = replace(CONFIG, steps=4, alone=0.5)
+    kept = train_trunk(config, signs, tmp_path / "kept")
+    forgot = train_trunk(replace(config, reinitialise=True), signs, tmp_path / "forgot")
+    assert kept.hash != forgot.hash
+    seen = {name: value for name, value in forgot.module.state_dict().items() if name.endswith("num_batches_tracked")}
+    assert {int(value) for value in seen.values()} == {2}
+    rows = (tmp_path / "forgot" / "curve.csv").read_text().splitlines()
+    assert rows[2].endswith("nan")  # continuous signing alone
+    assert not rows[3].endswith("nan")
+
+
+def test_a_loss_that_is_no_number_stops_it(signs: TrunkSigns, tmp_path: Path) -> None:
+    broken = signs.continuous[0][0].copy()
+    broken[..., :3] = np.nan  # seen, but nowhere
+    bad = TrunkSigns(signs.words, ((broken,), (broken,)), signs.dictionary)
+    with pytest.raises(SignspotError, match=r"the loss at step 0 is nan; its batch is saved in .*bad-batch-0\.npz"):
+        train_trunk(CONFIG, bad, tmp_path)
+    assert np.load(tmp_path / "bad-batch-0.npz")["clips"].shape[0] == 8
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(OptionsError, match="alone is a share of the steps between 0 and 1; got 3"):
+        TrunkConfig(alone=3)
+    with pytest.raises(OptionsError, match="steps must be at least 1; got 0"):
+        TrunkConfig(steps=0)
+    assert TrunkConfig(steps=100, warm_up=10).rate_at(0) == pytest.approx(2e-4)
+    assert torch.isfinite(torch.tensor(TrunkConfig(steps=100).rate_at(99)))
