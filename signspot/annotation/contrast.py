@@ -17,7 +17,7 @@ from signspot.annotation.store import Store
 from signspot.errors import StoreError
 
 Array = NDArray[np.float64]
-REACH = 0.2  # seconds: places that are nearer are one place
+REACH = 0.32  # seconds: places that are nearer are one place; half a clip of 16 frames
 _Row = tuple[str, float, float, float, float]
 _Span = tuple[float, float]
 
