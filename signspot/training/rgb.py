@@ -95,7 +95,7 @@ def train_rgb(
         KeyboardInterrupt: it was stopped; the state is saved.
     """
     run = RunFolder(folder)
-    optimiser = torch.optim.SGD(module.parameters(), config.rate, config.momentum, weight_decay=config.weight_decay)
+    optimiser = _optimiser(config, module)
     parts = {"module": module, "optimiser": optimiser}
     saved = run.load(config.as_dict(), parts, ("curve",))
     curve: list[tuple[float, float]] = [(float(a), float(b)) for a, b in saved["curve"]] if saved else []
@@ -166,6 +166,13 @@ def held_out(module: SignEncoder, signs: RgbSigns, frames: int, image_size: int)
     return HeldOut(
         len(signs.continuous), len(signs.words), value[1].per_instance, value[5].per_instance, value[1].per_group
     )
+
+
+def _optimiser(config: RgbConfig, module: SignEncoder) -> torch.optim.Optimizer:
+    weights, decay = module.parameters(), config.weight_decay
+    if config.optimiser == "adam":
+        return torch.optim.AdamW(weights, config.rate, (config.momentum, 0.999), weight_decay=decay)
+    return torch.optim.SGD(weights, config.rate, config.momentum, weight_decay=decay)
 
 
 def _prepare(config: RgbConfig, module: SignEncoder, optimiser: Any, step: int, length: int) -> None:

@@ -7,6 +7,7 @@ from signspot.errors import OptionsError
 from signspot.training.embedding_config import Words
 
 Architecture = Literal["i3d", "s3d"]
+Optimiser = Literal["sgd", "adam"]
 _FOR_PEOPLE = ("name", "licence", "data")  # nothing follows from them
 
 
@@ -54,6 +55,7 @@ class RgbConfig:
     fps: float = 25.0  # frames a second; 8 frames at 12.5 last as long as 16 at 25
     seed: int = 0
     epochs: int = 50
+    optimiser: Optimiser = "sgd"  # the paper's; adam learns faster from little
     rate: float = 1e-2  # learning rate of the first epochs
     momentum: float = 0.9
     decay: float = 0.1  # by which the rate is multiplied, at each of:
@@ -68,7 +70,8 @@ class RgbConfig:
     augmentation: RgbAugmentation = field(default_factory=RgbAugmentation)
 
     def __post_init__(self) -> None:
-        for name, allowed in (("architecture", get_args(Architecture)), ("words", get_args(Words))):
+        choices = (("architecture", Architecture), ("words", Words), ("optimiser", Optimiser))
+        for name, allowed in ((name, get_args(kind)) for name, kind in choices):
             if getattr(self, name) not in allowed:
                 raise OptionsError(f"no {name} '{getattr(self, name)}'. There are: {', '.join(allowed)}")
         for name in ("fps", "rate", "epochs", "clip"):

@@ -1,5 +1,6 @@
 """`signspot train` of an embedding: from a corpus to an encoder that spots; every mistake is one line."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -267,4 +268,55 @@ def test_a_checkpoint_of_another_architecture_is_one_line(
     code, _, err = train(made, "--encoder", tmp_path / "small.safetensors", out="again")
     assert code == 1
     assert "cannot go on from" in err
+    assert err.count("\n") == 1
+
+
+RGB = """
+kind = "rgb"
+name = "small"
+epochs = 1
+fps = 12.5
+model = {frames = 6, image_size = 32, width = 0.06}
+batch = {clips = 8, before = 9, after = 3}
+"""
+
+
+def filmed(folder: Path) -> Path:
+    """The corpus of real videos that the tests of the RGB trunk make."""
+    path = Path(__file__).parent.parent / "training" / "filmed.py"
+    spec = importlib.util.spec_from_file_location("filmed", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return Path(module.filmed_corpus(folder).folder)
+
+
+def test_an_rgb_trunk_is_trained_and_an_embedding_on_it(
+    signspot: Call, made: Path, config: Path, corner: Path, tmp_path: Path
+) -> None:
+    corpus, rgb = filmed(tmp_path / "filmed"), tmp_path / "rgb.toml"
+    rgb.write_text(RGB)
+    run = ("--corpus", corpus, "--out", tmp_path / "rgb")
+    code, out, err = signspot("train", rgb, *run)
+    assert code == 0, err
+    assert out.splitlines()[0].startswith("loss: 1.")
+    assert "held-out clips (9): " in out
+    assert "chance is 33.3%" in out
+    config.write_text(CONFIG.replace("items = 6", "items = 3"))
+    trunk = ("--encoder", tmp_path / "rgb" / "small.safetensors")
+    code, _, err = signspot("train", config, "--corpus", corpus, "--out", tmp_path / "mlp", *trunk)
+    assert code == 0, err
+    made_of = load_encoder(tmp_path / "mlp" / "mine.safetensors")
+    assert (made_of.contract.kind, made_of.contract.fps, made_of.contract.dimension) == ("rgb", 12.5, 32)
+    code, _, err = signspot("train", rgb, *run, "--encoder", corner / "encoder.safetensors")
+    assert code == 1
+    assert "holds a training with another start" in err
+    code, _, err = signspot("train", rgb, *run[:3], tmp_path / "other", "--encoder", corner / "encoder.safetensors")
+    assert code == 1
+    assert "the encoder 'small' is of another architecture: 'landmark' instead of 'i3d'" in err
+    assert err.count("\n") == 1
+    code, _, err = signspot("train", rgb, "--corpus", made, "--out", tmp_path / "third")
+    assert code == 1
+    assert "no exemplar of" in err
     assert err.count("\n") == 1

@@ -1,0 +1,252 @@
+"""An RGB trunk: pictures are decoded once, batches are balanced; it learns, resumes to the same weights, stops."""
+
+import importlib.util
+import signal
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.errors import CheckpointError, OptionsError, SignspotError
+from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.encoder import make_encoder
+from signspot.models.registry import build
+from signspot.records import Exemplar
+from signspot.timeline import Grid
+from signspot.training import rgb
+from signspot.training.embedding_corpus import Run
+from signspot.training.material import find_material
+from signspot.training.pixel_features import FilmedExemplars, frames_of
+from signspot.training.rgb import loss_of, new_trunk, start_from
+from signspot.training.rgb_batches import RgbBatches, augmented, plain
+from signspot.training.rgb_config import RgbAugmentation, RgbBatchOptions, RgbConfig
+from signspot.training.rgb_corpus import train_rgb_on_corpus
+from signspot.training.rgb_pictures import PictureStore
+from signspot.training.rgb_signs import RgbSigns, SignReader, collect_rgb_signs, with_targets
+from signspot.training.trunk_features import TrunkFeatures, Windows, trunk_features
+from signspot.video.clips import squash_and_crop
+from signspot.video.reader import open_video
+from signspot.world.layout import Corpus
+
+spec = importlib.util.spec_from_file_location("filmed", Path(__file__).parent / "filmed.py")
+assert spec is not None
+assert spec.loader is not None
+filmed: Any = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(filmed)
+
+CONFIG = RgbConfig(
+    model={"frames": 6, "image_size": 32, "width": 0.06},
+    fps=12.5,
+    epochs=2,
+    optimiser="adam",
+    rate=3e-3,
+    batch=RgbBatchOptions(clips=8, before=9, after=3),
+    augmentation=RgbAugmentation(flip=0.5, scale=0.05, shift=0.2, brightness=0.05, contrast=0.05, saturation=0),
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    made: Corpus = filmed.filmed_corpus(tmp_path_factory.mktemp("filmed") / "corpus")
+    return made
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pictures")
+
+
+@pytest.fixture(scope="module")
+def reader(kept: Path) -> SignReader:
+    return SignReader(PictureStore(kept, 12.5, 32), 6, CONFIG.batch)
+
+
+@pytest.fixture(scope="module")
+def signs(corpus: Corpus, reader: SignReader) -> RgbSigns:
+    return collect_rgb_signs(find_material(corpus, filmed=True), reader)
+
+
+def test_stretches_are_the_pictures_before_each_label(corpus: Corpus, signs: RgbSigns) -> None:
+    assert signs.words == filmed.WORDS
+    assert (len(signs.continuous), len(signs.dictionary)) == (27, 6)
+    label = corpus.labels(["train-1"])[4]
+    sign = next(s for s in signs.continuous if s.source == "train-1" and s.start == pytest.approx(label.time - 9 / 25))
+    assert signs.words[sign.word] == label.word
+    path = corpus.videos["train-1"].video
+    assert path is not None
+    with open_video(path) as video:
+        frames = [squash_and_crop(frame.image, 32) for frame in video.resampled(12.5)]
+    first = round(sign.start * 12.5)
+    shown = np.stack(frames[first : first + 6], axis=1)
+    np.testing.assert_array_equal(plain(sign.pictures, 32), shown)  # as the road cuts it
+
+
+def test_no_video_is_decoded_twice(
+    corpus: Corpus, signs: RgbSigns, reader: SignReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signspot.training.rgb_pictures.open_video", lambda *_: pytest.fail("decoded again"))
+    again = collect_rgb_signs(find_material(corpus, filmed=True), reader)
+    assert np.array_equal(again.continuous[5].pictures, signs.continuous[5].pictures)
+
+
+def test_a_label_at_the_very_end_repeats_the_last_picture(corpus: Corpus, tmp_path: Path) -> None:
+    path = corpus.videos["test-1"].video
+    assert path is not None
+    with open_video(path) as video:
+        length = sum(1 for _ in video.resampled(12.5))
+    cut = PictureStore(tmp_path, 12.5, 32).stretches(path, [(length - 2) / 12.5, 99.0], 4)
+    assert np.array_equal(cut[0, 1], cut[0, 3])
+    assert np.array_equal(cut[0, 1], cut[1, 0])
+    assert np.array_equal(cut[1, 0], cut[1, 3])
+
+
+def test_batches_are_balanced_and_follow_from_their_number(signs: RgbSigns) -> None:
+    batches = RgbBatches(signs, replace(CONFIG, batch=replace(CONFIG.batch, clips=12)), 6, 32)
+    batch = batches[3]
+    assert batch.clips.shape == (12, 3, 6, 32, 32)
+    assert Counter(batch.words[:6].tolist()) == Counter(batch.words[6:].tolist()) == {0: 2, 1: 2, 2: 2}
+    assert torch.equal(batch.clips, batches[3].clips)
+    assert not torch.equal(batch.clips, batches[4].clips)
+    assert len(batches) == 5  # 27 labels, 6 a batch
+    alone = RgbBatches(signs, replace(CONFIG, epochs=4, alone=0.5), 6, 32)
+    assert [alone.of_dictionary(epoch) for epoch in range(4)] == [0, 0, 4, 4]
+
+
+def test_augmentation_changes_a_clip_in_its_own_way(signs: RgbSigns) -> None:
+    pictures, nothing = signs.continuous[0].pictures[:6], RgbAugmentation(0, 0, 0, 0, 0, 0)
+    still = augmented(pictures, 32, nothing, np.random.default_rng(0))
+    np.testing.assert_allclose(still, plain(pictures, 32), atol=0.01)
+    mirrored = augmented(pictures, 32, replace(nothing, flip=1.0), np.random.default_rng(0))
+    np.testing.assert_allclose(mirrored, still[..., ::-1], atol=1e-6)
+    brighter = augmented(pictures, 32, replace(nothing, brightness=0.2), np.random.default_rng(0))
+    shift = brighter - still
+    assert np.ptp(shift) < 1e-5
+    assert 0 < abs(shift.mean()) <= 0.2
+    moved = augmented(pictures, 32, replace(nothing, scale=0.1, shift=1.0), np.random.default_rng(1))
+    assert np.abs(moved - still).max() > 0.3
+
+
+def test_it_learns_and_says_so_on_held_out_clips(corpus: Corpus, kept: Path, tmp_path: Path) -> None:
+    config = replace(CONFIG, epochs=8, decays=(0.8,))
+    encoder, tested = train_rgb_on_corpus(config, corpus, Run(tmp_path, kept, "signspot train"))
+    losses = encoder.card["metrics"]["loss_by_epoch"]
+    assert len(losses) == 8
+    assert losses[-1] < 0.6 * losses[0]
+    assert tested is not None
+    assert (tested.clips, tested.words) == (9, 3)
+    assert tested.top_1 > 0.6  # chance is a third
+    assert encoder.contract.fps == 12.5
+    assert (tmp_path / "curve.png").stat().st_size > 1000
+    save_encoder(encoder, tmp_path / "rgb.safetensors")
+    assert load_encoder(tmp_path / "rgb.safetensors").hash == encoder.hash
+
+
+def test_stopped_and_resumed_gives_the_same_weights(
+    corpus: Corpus, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, _ = train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path / "whole", kept))
+    real, steps = rgb.loss_of, []
+
+    def interrupted(*arguments: Any) -> Any:
+        steps.append(1)
+        if len(steps) == 5:
+            signal.raise_signal(signal.SIGINT)
+        return real(*arguments)
+
+    monkeypatch.setattr(rgb, "loss_of", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path / "parts", kept))
+    assert len(steps) == 5
+    again, _ = train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path / "parts", kept))
+    assert again.hash == whole.hash
+    with pytest.raises(OptionsError, match="holds a training with another config"):
+        train_rgb_on_corpus(replace(CONFIG, seed=5), corpus, Run(tmp_path / "parts", kept))
+
+
+def test_a_loss_that_is_no_number_stops_and_keeps_the_batch(
+    corpus: Corpus, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spoilt(config: RgbConfig, words: int, teacher: Any = None) -> Any:
+        module = new_trunk(config, words, teacher)
+        torch.nn.init.constant_(module.trunk.logits.conv3d.bias, float("nan"))  # type: ignore[union-attr]
+        return module
+
+    monkeypatch.setattr("signspot.training.rgb_corpus.new_trunk", spoilt)
+    with pytest.raises(SignspotError, match=r"the loss at step 0 is nan; its batch is saved in .*bad-batch-0\.npz"):
+        train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path, kept))
+    with np.load(tmp_path / "bad-batch-0.npz") as saved:
+        assert saved["clips"].shape == (8, 3, 6, 32, 32)
+
+
+def test_a_start_must_fit_and_its_batch_norms_start_anew(corpus: Corpus, kept: Path, tmp_path: Path) -> None:
+    module = new_trunk(CONFIG, 7)
+    with pytest.raises(CheckpointError, match="is of another architecture: 's3d' instead of 'i3d'"):
+        start_from(module, make_encoder("other", build("s3d", **CONFIG.model, mlp=False)))
+    with pytest.raises(CheckpointError, match="is of another size, such as in Conv3d_1a_7x7"):
+        start_from(module, make_encoder("other", build("i3d", frames=6, image_size=32, width=0.2, mlp=False)))
+    fitting = make_encoder("first", new_trunk(replace(CONFIG, seed=9), 5))
+    start_from(module, fitting)
+    name = "Conv3d_1a_7x7.conv3d.weight"
+    assert torch.equal(module.trunk.state_dict()[name], fitting.module.trunk.state_dict()[name])
+    assert module.trunk.state_dict()["logits.conv3d.bias"].shape == (7,)
+    short = replace(CONFIG, epochs=1)
+    fresh, _ = train_rgb_on_corpus(short, corpus, Run(tmp_path / "fresh", kept))
+    tuned, _ = train_rgb_on_corpus(short, corpus, Run(tmp_path / "tuned", kept), fitting)
+    assert tuned.hash != fresh.hash
+
+
+def test_distillation_draws_the_embedding_towards_the_teachers(signs: RgbSigns, reader: SignReader) -> None:
+    torch.manual_seed(0)
+    small = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 12}
+    teacher = make_encoder("teacher", build("landmark", dimension=8, **small))
+    random = np.random.default_rng(0)
+    grid = Grid(25.0, 16, 1, 200)
+    videos = {name: Windows(random.normal(size=(185, 12)).astype(np.float16), grid) for name in ("train-1", "train-2")}
+    videos["train-3"] = videos["train-1"]
+    exemplars = tuple(Exemplar(sign.source[:-2], sign.source) for sign in signs.dictionary)
+    clips = random.normal(size=(6, 3, 12)).astype(np.float16)
+    taught = with_targets(signs, teacher, TrunkFeatures("t", videos, exemplars, clips), reader)
+    sign = taught.continuous[0]
+    assert sign.target is not None
+    assert sign.target.shape == (len(sign.pictures) - 5, 8)
+    nearest = grid.nearest(sign.start + 3 / 12.5)
+    with torch.inference_mode():
+        wanted = teacher.module.mlp(torch.from_numpy(videos[sign.source].features[nearest].astype(np.float32))[None])
+    np.testing.assert_allclose(sign.target[0], wanted[0], atol=1e-6)
+    module = new_trunk(CONFIG, 3, teacher).train()
+    batch = RgbBatches(taught, CONFIG, 6, 32)[0]
+    assert batch.targets is not None
+    optimiser = torch.optim.AdamW(module.parameters(), 3e-3)
+    losses = []
+    for _ in range(6):
+        loss = loss_of(module, batch, 5.0)[0] - loss_of(module, batch, 0.0)[0]  # dropout differs, a little
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_kept_features_of_pixels_are_what_the_trunk_sees(corpus: Corpus, tmp_path: Path) -> None:
+    encoder = make_encoder("small", new_trunk(CONFIG, 3), fps=12.5)
+    seen = trunk_features(encoder, corpus, tmp_path)
+    assert len(seen.exemplars) == 6
+    windows = seen.videos["test-1"]
+    path = corpus.videos["test-1"].video
+    assert path is not None
+    frames = torch.from_numpy(np.stack(list(frames_of(encoder, path)), axis=1))
+    assert windows.grid.count == len(windows.features) == frames.shape[1] - 5
+    with torch.inference_mode():
+        clip = encoder.module.trunk(frames[None, :, 21:27])[0].numpy()
+    np.testing.assert_allclose(windows.features[21], clip, rtol=2e-3, atol=2e-3)
+
+
+def test_where_the_sign_is_comes_from_landmarks_beside_the_video(corpus: Corpus) -> None:
+    exemplar = FilmedExemplars(corpus).exemplars[0]
+    segment = FilmedExemplars(corpus).segment(exemplar)
+    assert segment is not None
+    assert segment.start == pytest.approx(filmed.REST / filmed.FPS)
