@@ -5,14 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from signspot.landmarks.features import features
-from signspot.landmarks.interpolate import at_positions
 from signspot.landmarks.trim import sign_segment
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 from signspot.spotting.calibrate import FalseAlarms, false_alarms
 from signspot.spotting.embed import DenseWindows, embed_averaged
-from signspot.spotting.exemplar_clips import clip_positions
+from signspot.spotting.exemplar_clips import clips_of
 from signspot.spotting.exemplars import Gallery
 from signspot.timeline import Grid, Track
 from signspot.world.camera import project
@@ -50,7 +49,7 @@ def _gallery(encoder: Encoder, words: int, seed: int) -> Gallery:
         segment = sign_segment(seen)
         inside = (seen.times >= segment.start) & (seen.times <= segment.end)
         shown = features(seen)[inside]
-        rows.append(embed_averaged(encoder, at_positions(shown, clip_positions(len(shown), encoder.contract.frames))))
+        rows.append(embed_averaged(encoder, clips_of(shown, encoder.contract.frames)))
         exemplars.append(Exemplar(f"word {number}", f"word {number}"))
     return Gallery(tuple(exemplars), np.stack(rows))
 

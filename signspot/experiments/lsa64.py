@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.landmarks.interpolate import at_positions
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import LocalisationAccuracy
@@ -20,7 +19,7 @@ from signspot.metrics.retrieval import OneShotRetrieval
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.embed import DenseWindows, embed_averaged
-from signspot.spotting.exemplar_clips import clip_positions
+from signspot.spotting.exemplar_clips import clips_of
 from signspot.spotting.exemplars import Gallery
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.peaks import find_peaks
@@ -86,7 +85,7 @@ def load_signs(folder: str | PathLike[str], signers: Sequence[int] | None = None
 
 def embed_sign(encoder: Encoder, sign: Features) -> NDArray[np.float32]:
     """(D,) an isolated sign as a dictionary embeds it."""
-    return embed_averaged(encoder, at_positions(sign, clip_positions(len(sign), encoder.contract.frames)))
+    return embed_averaged(encoder, clips_of(sign, encoder.contract.frames))
 
 
 def one_shot(encoder: Encoder, signs: Sequence[Sign], queries: Sequence[int]) -> Iterator[Retrieval]:

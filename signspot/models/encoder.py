@@ -13,11 +13,11 @@ from signspot.errors import OptionsError
 from signspot.models.batch_norm import Domain, check_domain, use_domain
 from signspot.models.inception import InceptionTrunk, use_channels_last
 from signspot.models.landmark_trunk import LandmarkTrunk
-from signspot.models.mlp import DomainMlp, EmbeddingMlp, UnitNorm
+from signspot.models.mlp import DomainMlp, EmbeddingMlp, TwoPartMlp, UnitNorm
 
 Kind = Literal["rgb", "landmarks"]
 Trunk = InceptionTrunk | LandmarkTrunk
-Mlp = EmbeddingMlp | DomainMlp | UnitNorm
+Mlp = EmbeddingMlp | DomainMlp | TwoPartMlp | UnitNorm
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,10 @@ _ARMS = (
     (RIGHT_ELBOW, RIGHT_WRIST),
 )
 
+_ARM_JOINTS = ((LEFT_WRIST, LEFT_ELBOW, LEFT_HAND), (RIGHT_WRIST, RIGHT_ELBOW, RIGHT_HAND))
+_RAISED, _FADE = 1.2, 0.2  # shoulder widths below the shoulders: a hand lower than this rests, whatever it does
+_ELBOW_WEIGHT, _FINGER_WEIGHT = 0.3, 0.2  # against the wrist's, in a glance
+
 _SMALLEST = 0.05  # shoulder widths: nothing is scaled by less, so that noise never explodes
 _FARTHEST = 4.0  # a scaled coordinate beyond this says nothing more
 
@@ -41,6 +45,7 @@ HAND_PLACE = 7 * 3 + 3 * 3 + 1 + 1  # places, palm axes and normal, size, seen
 HAND = HAND_SHAPE + HAND_PLACE
 BODY = 7 * 4 + 4 * 3
 FACE_FEATURES = 20 * 4 + 3 + 4
+GLANCE = 2 * (1 + 2 + 2 + 20 * 3)
 
 
 def _unit(vector: Tensor) -> Tensor:
@@ -156,4 +161,26 @@ def face(x: Tensor) -> Tensor:
     spread = lips.amax(dim=-2)[..., :2] - lips.amin(dim=-2)[..., :2]
     place = offset(mouth, x[..., NOSE, :])
     parts = [scaled.flatten(-2), points[..., 3], place, spread, size * mouth[..., 3:], mouth[..., 3:]]
+    return torch.cat(parts, dim=-1)
+
+
+def glance(x: Tensor) -> Tensor:
+    """What hands in use do, in the fewest numbers; a resting hand says nothing.
+
+    Args:
+        x: (..., 69, 4) landmark features.
+
+    Returns:
+        (..., GLANCE): for each hand whether it is raised, and if so where wrist and elbow are, and its joints from
+        the wrist in hand sizes.
+    """
+    parts: list[Tensor] = []
+    for wrist, elbow, joints in _ARM_JOINTS:
+        hand = x[..., joints, :]
+        use = ((_RAISED - x[..., wrist, 1:2]) / _FADE).clamp(0.0, 1.0) * x[..., wrist, 3:]
+        rays = hand[..., 1:, :3] - hand[..., :1, :3]
+        size = _length(rays).mean(dim=-1, keepdim=True).clamp(min=_SMALLEST)
+        fingers = (rays / size[..., None]).clamp(-_FARTHEST, _FARTHEST).flatten(-2) * hand[..., 0, 3:]
+        places = [x[..., wrist, :2], _ELBOW_WEIGHT * x[..., elbow, :2], _FINGER_WEIGHT * fingers]
+        parts += [use, *(use * part for part in places)]
     return torch.cat(parts, dim=-1)

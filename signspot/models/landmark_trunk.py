@@ -27,6 +27,8 @@ class LandmarkOptions:
     part_width: int = 64  # of the encoders of body and face
     width: int = 256  # of the temporal blocks
     last_width: int = 384  # between the last temporal convolution and the output
+    glance: int = 0  # features that come from a linear path beside the network, the last ones; 0: none
+    glance_frames: int = 12  # frames in the middle of the clip that it sees: a sign is about as long
     dropout: float = 0.1  # in training
     norm: Norm = "layer"  # "batch" to study batch norm across domains
     domain_norm: bool = False  # one set of batch norms a domain (Appendix C.1)
@@ -36,6 +38,10 @@ class LandmarkOptions:
             raise OptionsError(f"a landmark clip needs at least 4 frames; got {self.frames}")
         if self.norm not in ("layer", "batch"):
             raise OptionsError(f"no norm '{self.norm}'. There are: layer, batch")
+        if not 0 <= self.glance < self.features:
+            raise OptionsError(f"glance must be in 0 … {self.features - 1}, below features; got {self.glance}")
+        if self.glance and not 1 <= self.glance_frames <= self.frames:
+            raise OptionsError(f"glance_frames must be in 1 … {self.frames}, the clip; got {self.glance_frames}")
 
 
 def plan_dilations(frames: int) -> tuple[int, ...]:
@@ -134,6 +140,29 @@ class TemporalBlock(nn.Module):
         return x[:, self.dilation : -self.dilation] + change
 
 
+class LinearPath(nn.Module):
+    """A linear view of the middle of a clip.
+
+    It learns which differences are between signers and which between signs, and nothing about single signs, so
+    signs that were never learned stay apart. `training.linear_path` fits it.
+    """
+
+    def __init__(self, options: LandmarkOptions) -> None:
+        super().__init__()
+        self.before = (options.frames - options.glance_frames) // 2
+        self.after = options.frames - options.glance_frames - self.before
+        self.conv = ValidConv(geometry.GLANCE, options.glance, options.glance_frames)
+
+    def middle(self, x: Tensor) -> Tensor:
+        """(B, T, 69, 4) landmark features to (B, T - F + glance_frames, GLANCE): what `conv` sees."""
+        return geometry.glance(x[:, self.before : x.shape[1] - self.after])
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, 69, 4) landmark features to (B, T - F + 1, glance)."""
+        seen: Tensor = self.conv(self.middle(x))
+        return seen
+
+
 class LandmarkTrunk(nn.Module):
     """Landmark features to 1024 features a clip.
 
@@ -157,8 +186,9 @@ class LandmarkTrunk(nn.Module):
             ValidConv(chosen.width, chosen.last_width, chosen.frames - 2 * sum(dilations)),
             nn.GELU(),
             nn.Dropout(chosen.dropout),
-            nn.Linear(chosen.last_width, chosen.features),
+            nn.Linear(chosen.last_width, chosen.features - chosen.glance),
         )
+        self.linear = LinearPath(chosen) if chosen.glance else None
         if chosen.domain_norm:
             make_domain_specific(self)
 
@@ -176,4 +206,4 @@ class LandmarkTrunk(nn.Module):
                 f"{self.frames}; got {tuple(x.shape)}"
             )
         features: Tensor = self.last(self.blocks(self.frame(x)))
-        return features
+        return features if self.linear is None else torch.cat([features, self.linear(x)], dim=-1)

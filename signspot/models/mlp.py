@@ -1,10 +1,13 @@
 """The embedding MLP: features of either trunk to embeddings of unit norm, the last step of an encoder."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from signspot.errors import OptionsError
 from signspot.models.batch_norm import DOMAINS, Domain, check_domain
 
 SLOPE = 0.2
@@ -19,6 +22,8 @@ class MlpOptions:
     mlp: bool = True  # False: the embedding is the trunk's own features at unit norm
     mlp_classes: int | None = None  # words of a classifier on the embedding; the public files hold one, unused
     domain_specific: bool = False  # one set of layers a domain (Table A.2)
+    linear: int = 0  # so many of the features, the last ones, go past the layers: a linear path of the trunk
+    linear_weight: float = 1.0  # of that part of the embedding, against the other
 
 
 class EmbeddingMlp(nn.Module):
@@ -59,6 +64,30 @@ class DomainMlp(nn.Module):
         return embeddings
 
 
+class TwoPartMlp(nn.Module):
+    """An embedding of two parts: of the layers, and of the trunk's linear path as it is.
+
+    The similarity of two embeddings is the weighted mean of the similarities of their parts.
+    """
+
+    def __init__(self, features: int, options: MlpOptions) -> None:
+        super().__init__()
+        if not 0 < options.linear < min(features, options.dimension):
+            raise OptionsError(f"linear must be below {min(features, options.dimension)}; got {options.linear}")
+        self.dimension, self.linear, self.weight = options.dimension, options.linear, options.linear_weight
+        narrower = replace(options, dimension=options.dimension - options.linear, linear=0)
+        self.network = EmbeddingMlp(features - options.linear, narrower)
+
+    def parts(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """(..., 1024) features to (..., D - linear) and (..., linear), both of unit norm."""
+        return self.network(features[..., : -self.linear]), F.normalize(features[..., -self.linear :], dim=-1)
+
+    def forward(self, features: Tensor, domain: Domain = "continuous") -> Tensor:
+        """(..., 1024) features to (..., D) embeddings of unit norm."""
+        network, linear = self.parts(features)
+        return torch.cat([network, self.weight * linear], dim=-1) / math.hypot(1.0, self.weight)
+
+
 class UnitNorm(nn.Module):
     """No MLP: the trunk's features themselves at unit norm, as in the I3D rows of the paper's Table 2."""
 
@@ -71,8 +100,10 @@ class UnitNorm(nn.Module):
         return F.normalize(features, dim=-1)
 
 
-def build_mlp(features: int, options: MlpOptions) -> EmbeddingMlp | DomainMlp | UnitNorm:
+def build_mlp(features: int, options: MlpOptions) -> EmbeddingMlp | DomainMlp | TwoPartMlp | UnitNorm:
     """Build the end of an encoder on a trunk of so many features."""
     if not options.mlp:
         return UnitNorm(features)
+    if options.linear:
+        return TwoPartMlp(features, options)
     return DomainMlp(features, options) if options.domain_specific else EmbeddingMlp(features, options)

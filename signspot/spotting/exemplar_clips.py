@@ -3,9 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.landmarks.interpolate import at_positions
+from signspot.landmarks.tempo import frames_at, motion_time
+
 FRAMES_PER_CLIP_DRAWN = 4  # n grows with the length of the sign: a clip for every four frames
 FEWEST, MOST = 4, 24  # clips of one exemplar
 WIDEST, NARROWEST = 1.0, 0.6  # the share of the sign that a clip spans
+
+VERSION = 2  # raised whenever the same sign gives other clips: kept embeddings are then made again
+LEAD = 2  # frames of a landmark clip before its sign, and after it: signs in continuous signing are shorter than a clip
+STRETCH = 0.1  # by which a sign in a landmark clip is longer or shorter, at most
+SHIFT = 0.04  # of a sign, by which it is early or late, at most
 
 
 def clip_positions(length: int, window: int, seed: int = 0) -> NDArray[np.float64]:
@@ -28,3 +36,22 @@ def clip_positions(length: int, window: int, seed: int = 0) -> NDArray[np.float6
     start = random.uniform(0, 1, count) * (length - 1 - span)
     positions: NDArray[np.float64] = start[:, None] + span[:, None] * np.linspace(0, 1, window)
     return positions
+
+
+def clips_of(sign: NDArray[np.float32], window: int, seed: int = 0) -> NDArray[np.float32]:
+    """(n, window, J, C) clips of the landmark features (T, J, C) of an isolated sign, in the sign's own time."""
+    count = int(np.clip(len(sign) // FRAMES_PER_CLIP_DRAWN, FEWEST, MOST))
+    return draw_clips(sign, window, count, np.random.default_rng([seed, len(sign), window]))
+
+
+def draw_clips(sign: NDArray[np.float32], window: int, count: int, random: np.random.Generator) -> NDArray[np.float32]:
+    """(count, window, J, C) as `clips_of`.
+
+    Each clip shows the whole sign in its middle; before and after, its first and last frames are held. The sign goes
+    by its own time (`motion_time`), in which holds are short, as they are in continuous signing.
+    """
+    lead = min(LEAD, (window - 2) // 2)
+    even = (np.arange(window) - lead) / (window - 1 - 2 * lead)
+    size, late = random.uniform(1 - STRETCH, 1 + STRETCH, count), random.uniform(-SHIFT, SHIFT, count)
+    shares = 0.5 + late[:, None] + (even - 0.5) * size[:, None]
+    return at_positions(sign, frames_at(motion_time(sign), shares))

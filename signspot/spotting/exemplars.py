@@ -13,7 +13,6 @@ from signspot.errors import DictionaryError, EncoderMismatchError, FormatError, 
 from signspot.files import content_digest, text_digest
 from signspot.landmarks.check import check_signing
 from signspot.landmarks.estimate import estimate_landmarks
-from signspot.landmarks.interpolate import at_positions
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.trim import sign_segment
@@ -21,7 +20,7 @@ from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 from signspot.spotting.embed import Source, embed_averaged, is_pose_file, segment_features
-from signspot.spotting.exemplar_clips import clip_positions
+from signspot.spotting.exemplar_clips import VERSION, clip_positions, clips_of
 from signspot.spotting.tracks import read_arrays, write_arrays
 from signspot.timeline import Segment
 from signspot.video.clips import squash_and_crop
@@ -139,8 +138,8 @@ class ExemplarEmbedder:
         segment = segment or sign_segment(landmarks)
         seen = segment_features(self.encoder, landmarks, segment)
         versions = [seen, segment_features(self.encoder, landmarks, segment, mirror=True)] if mirror else [seen]
-        positions = clip_positions(len(seen), self.encoder.contract.frames, self.seed)
-        return np.stack([embed_averaged(self.encoder, at_positions(version, positions)) for version in versions])
+        frames = self.encoder.contract.frames
+        return np.stack([embed_averaged(self.encoder, clips_of(version, frames, self.seed)) for version in versions])
 
     def _from_pixels(
         self, path: Path, segment: Segment | None, bbox: tuple[float, float, float, float] | None
@@ -170,6 +169,6 @@ class ExemplarEmbedder:
     ) -> Path | None:
         if self.cache is None or not path.is_file():
             return None
-        how = json.dumps([segment and [segment.start, segment.end], bbox, mirror, self.seed])
+        how = json.dumps([segment and [segment.start, segment.end], bbox, mirror, self.seed, VERSION])
         key = f"{content_digest(path)}-{text_digest(how)}"
         return self.cache / "exemplars" / self.encoder.hash / f"{key}.safetensors"

@@ -1,6 +1,6 @@
 """What a camera, a body and an estimator do to features: one draw for each performance, some for each frame."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,12 @@ class Augmentation:
     jitter: float = 0.012  # shoulder widths, of every point and frame
     finger_jitter: float = 0.012  # the same again, of the hands
     dropped: float = 0.35  # share of performances in which a hand goes missing for a while
-    lost: float = 0.2  # share of performances in which a hand is never seen, only its wrist
+    lost: float = 0.3  # share of performances in which a hand is never seen, only its wrist
     faceless: float = 0.1  # share of performances without a face
+
+    def times(self, factor: float) -> "Augmentation":
+        """The same, so many times as strong."""
+        return Augmentation(**{name: factor * value for name, value in asdict(self).items()})
 
 
 def augment(clips: Clips, random: np.random.Generator, how: Augmentation) -> Clips:

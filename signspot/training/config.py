@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any
 
 from signspot.training.augment import Augmentation
+from signspot.training.linear_path import LinearOptions
 from signspot.training.signing_batches import BatchOptions
 from signspot.training.toml_file import read_toml
 from signspot.training.world_bank import BankOptions
@@ -47,6 +48,7 @@ class SigningConfig:
     augmentation: Augmentation = field(default_factory=Augmentation)
     bank: BankOptions = field(default_factory=BankOptions)
     optimiser: Optimiser = field(default_factory=Optimiser)
+    linear: LinearOptions = field(default_factory=LinearOptions)  # where the model has a linear path
     model: dict[str, Any] = field(default_factory=dict)  # options of the landmark trunk
 
     def as_dict(self) -> dict[str, Any]:

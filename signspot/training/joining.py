@@ -6,22 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.landmarks.interpolate import at_positions
+from signspot.landmarks.tempo import frames_at, motion_time
 from signspot.training.performances import Features
 
 
-def played(sign: Features, length: int, random: np.random.Generator, cut: float = 0.12) -> Features:
+def played(sign: Features, length: int, random: np.random.Generator, clock: float = 1.0, cut: float = 0.12) -> Features:
     """A sign at another speed that is not quite even, up to a share `cut` of it lost at each end.
 
     Args:
         sign: (T, J, C) features.
         length: frames it is to last.
         random: this performance's chance.
+        clock: the share of plain time; the less, the shorter its holds (`motion_time`).
         cut: the largest share that is cut off at an end.
     """
     lost = random.uniform(0, cut, 2) * (len(sign) - 1)
     even = np.linspace(0, 1, length)
     warped = even + random.normal(0, 0.05) * np.sin(np.pi * even)
-    return at_positions(sign, lost[0] + warped * (len(sign) - 1 - lost.sum()))
+    within = sign[round(lost[0]) : len(sign) - round(lost[1])]
+    return at_positions(within, frames_at(motion_time(within, clock), warped))
 
 
 def joined(signs: Sequence[Features], gaps: Sequence[int]) -> tuple[Features, list[tuple[int, int]]]:

@@ -5,16 +5,19 @@ is a new sign, and each signer's own clips of its ingredients make that signer's
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, mirror_features
 from signspot.landmarks.interpolate import at_positions
+from signspot.landmarks.tempo import frames_at, motion_time
 from signspot.training.performances import Features, Performance
 
 ELBOWS, WRISTS = (3, 4), (5, 6)  # left, right, among the joints of features
 HANDS = (LEFT_HAND, RIGHT_HAND)
+SIBLINGS = 0.35  # share of signs that differ from the one before in one parameter
+_LEFT_ARM = (0.6, 0.3, 0.1)  # as in the path, symmetric, of yet another word
 
 Clips = dict[int, dict[int, list[Features]]]  # signer → word → trimmed repetitions
 
@@ -28,6 +31,7 @@ class Recipe:
     reverse: bool
     mirror: bool
     joined: bool  # the one after the other, not the one along the other
+    other: int | None  # the word whose right arm, mirrored, is the left one; None: as in `path`
     shift: tuple[float, float]  # of the hands, in shoulder widths
     size: float  # of the path
 
@@ -41,10 +45,29 @@ class Recombinations:
 
     def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
         """As `PerformanceSource.draw`."""
-        return [self._perform(self._invent(random), random, times) for _ in range(signs)]
+        drawn: list[list[Performance]] = []
+        recipe: Recipe | None = None
+        for _ in range(signs):
+            recipe = (
+                self._invent(random) if recipe is None or random.random() > SIBLINGS else self._vary(recipe, random)
+            )
+            drawn.append(self._perform(recipe, random, times))
+        return drawn
+
+    def _vary(self, recipe: Recipe, random: np.random.Generator) -> Recipe:
+        """Another sign that differs in one parameter."""
+        fresh = self._invent(random)
+        name = ("hands", "path", "place", "other")[int(random.integers(4))]
+        if name == "place":
+            aside = random.normal(0, 0.12, 2)
+            far = aside + np.sign(aside) * 0.25
+            return replace(recipe, shift=(recipe.shift[0] + float(far[0]), recipe.shift[1] + float(far[1])))
+        if name == "other" and fresh.other == recipe.other:
+            name = "hands"
+        return replace(recipe, **{name: getattr(fresh, name)})
 
     def _invent(self, random: np.random.Generator) -> Recipe:
-        hands, path = random.choice(self.words, 2)
+        hands, path, other = random.choice(self.words, 3)
         shift = random.normal(0, 0.25, 2) if random.random() < 0.7 else np.zeros(2)
         return Recipe(
             int(hands),
@@ -52,6 +75,7 @@ class Recombinations:
             reverse=bool(random.random() < 0.4),
             mirror=bool(random.random() < 0.5),
             joined=bool(random.random() < 0.15),
+            other=_other(int(path), int(other), random),
             shift=(float(shift[0]), float(shift[1])),
             size=float(np.exp(random.normal(0, 0.25))),
         )
@@ -64,6 +88,10 @@ class Recombinations:
     def _one(self, recipe: Recipe, random: np.random.Generator, signer: int) -> Features:
         hands, path = (_pick(self.clips[signer][word], random) for word in (recipe.hands, recipe.path))
         made = np.concatenate([hands[::2], path[::2]]) if recipe.joined else transplant(hands, path)
+        if recipe.other is not None:
+            donor = _pick(self.clips[signer][recipe.hands], random)
+            moving = _pick(self.clips[signer][recipe.other], random)
+            made = with_left_arm(made, mirror_features(transplant(donor, moving)))
         made = move(made, recipe.shift, recipe.size)
         if recipe.reverse:
             made = made[::-1]
@@ -107,6 +135,16 @@ def transplant(donor: Features, path: Features) -> Features:
     return made
 
 
+def with_left_arm(features: Features, donor: Features) -> Features:
+    """(T, J, C) with the left arm and hand of `donor`, of any length, in its own time."""
+    arm = at_positions(donor, frames_at(motion_time(donor), motion_time(features)))
+    made = features.copy()
+    for joint in (ELBOWS[0], WRISTS[0]):
+        made[:, joint] = arm[:, joint]
+    made[:, LEFT_HAND] = arm[:, LEFT_HAND]
+    return made
+
+
 def move(features: Features, shift: tuple[float, float], size: float) -> Features:
     """Shift the hands (elbows half as far), and scale their paths about their means."""
     moved = features.copy()
@@ -120,6 +158,11 @@ def move(features: Features, shift: tuple[float, float], size: float) -> Feature
             moved[:, joints, :2] += share * step[:, None] * features[:, joints, 3:]
         moved[:, ELBOWS[side], :2] += 0.5 * step * features[:, ELBOWS[side], 3:]
     return moved
+
+
+def _other(path: int, other: int, random: np.random.Generator) -> int | None:
+    """Which word the left arm follows: mostly none; else mostly the path of the right one, as in symmetric signs."""
+    return (None, path, other)[int(random.choice(3, p=_LEFT_ARM))]
 
 
 def _pick(clips: list[Features], random: np.random.Generator) -> Features:

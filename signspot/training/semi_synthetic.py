@@ -3,7 +3,8 @@
 Shapes and bodies are real, with their estimator's noise; paths, places, two-handedness and repetition are invented.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, mirror_features
 from signspot.landmarks.interpolate import at_positions
 from signspot.training.performances import Features, Performance
-from signspot.training.recombination import ELBOWS, WRISTS, Clips
+from signspot.training.recombination import ELBOWS, SIBLINGS, WRISTS, Clips
 
 SHAPES = 320  # clusters of hand frames
 _SEEN = 0.5
@@ -68,8 +69,9 @@ class SemiSynthetic:
     def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
         """As `PerformanceSource.draw`."""
         drawn = []
+        sign: Invention | None = None
         for _ in range(signs):
-            sign = self._invent(random)
+            sign = self._invent(random) if sign is None or random.random() > SIBLINGS else self._vary(sign, random)
             signers = np.resize(random.permutation(sorted(self.clips)), times)
             drawn.append([Performance(int(s), self._perform(sign, int(s), random)) for s in signers])
         return drawn
@@ -87,6 +89,17 @@ class SemiSynthetic:
             base_point=np.array([0.25, 0.7]) + random.normal(0, 0.2, 2),
             mirror=bool(random.random() < 0.5),
         )
+
+    def _vary(self, sign: Invention, random: np.random.Generator) -> Invention:
+        """Another sign that differs in one parameter: shape, place, movement, the other hand."""
+        fresh = self._invent(random)
+        changes: tuple[dict[str, Any], ...] = (
+            {"shapes": fresh.shapes},
+            {"points": sign.points - sign.points[:1] + fresh.points[:1]},
+            {"points": fresh.points - fresh.points[:1] + sign.points[:1]},
+            {"two_hands": fresh.two_hands if fresh.two_hands != sign.two_hands else (sign.two_hands + 1) % 4},
+        )
+        return replace(sign, **changes[int(random.integers(len(changes)))])
 
     def _perform(self, sign: Invention, signer: int, random: np.random.Generator) -> Features:
         bodies = self.bodies[signer]

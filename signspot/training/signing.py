@@ -21,9 +21,12 @@ from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.files import cache_folder, write_beside
 from signspot.losses.supervised_contrastive import supervised_contrastive
 from signspot.models.encoder import Encoder, SignEncoder, make_encoder
+from signspot.models.landmark_trunk import LandmarkTrunk, LinearPath
+from signspot.models.mlp import TwoPartMlp
 from signspot.models.registry import build
 from signspot.progress import Progress, silent
 from signspot.training.config import Optimiser, Shares, SigningConfig
+from signspot.training.linear_path import fit_linear_path
 from signspot.training.lsa64 import SEEN_WORDS, TRAIN_SIGNERS, read_lsa64
 from signspot.training.performances import MixedSource, PerformanceSource
 from signspot.training.recombination import RealWords, Recombinations, collect
@@ -58,11 +61,17 @@ def train_signing(
     home = Path(folder)
     torch.manual_seed(config.seed)
     module, average = build("landmark", **config.model), build("landmark", **config.model)
-    average.load_state_dict(module.state_dict())
     how = config.optimiser
-    optimiser = torch.optim.AdamW(module.parameters(), how.rate, weight_decay=how.weight_decay)
-    step = _resume(home, module, average, optimiser)
     batches = SigningBatches(open_source(config), how.steps, config.seed, config.batch, config.augmentation)
+    fixed = _linear_path(module)
+    if fixed is not None and not (home / "state.pt").is_file():
+        _fit(fixed, config, batches)
+    if fixed is not None:
+        fixed.requires_grad_(requires_grad=False)
+    average.load_state_dict(module.state_dict())
+    learned = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    optimiser = torch.optim.AdamW(learned, how.rate, weight_decay=how.weight_decay)
+    step = _resume(home, module, average, optimiser)
     loader = DataLoader(
         batches,
         batch_size=None,
@@ -102,10 +111,26 @@ def contrast(module: SignEncoder, batch: SigningBatch, temperature: float) -> Te
     features = module.trunk(torch.cat([exemplars.flatten(0, 2), continuous, beside]))
     isolated = features[: signs * takes * clips].view(signs, takes, clips, -1).mean(dim=2)
     rest = features[signs * takes * clips :]
-    embedded = module.mlp(torch.cat([isolated[:, 0], isolated[:, 1], rest]))
+    features = torch.cat([isolated[:, 0], isolated[:, 1], rest])
     known = torch.arange(signs)
     labels = torch.cat([known, known, known, torch.full((signs,), -1)])
-    return supervised_contrastive(embedded, labels, temperature)
+    whole = supervised_contrastive(module.mlp(features), labels, temperature)
+    if not isinstance(module.mlp, TwoPartMlp):
+        return whole
+    network, _ = module.mlp.parts(features)  # it must know signs by itself, too, not only where the linear path fails
+    return (whole + supervised_contrastive(network, labels, temperature)) / 2
+
+
+def _fit(path: LinearPath, config: SigningConfig, batches: SigningBatches) -> None:
+    """Fit the linear path on batches of its own, beyond those of the training."""
+    linear, steps = config.linear, config.optimiser.steps
+    weaker = config.augmentation.times(linear.augmentation)
+    own = SigningBatches(batches.source, steps + linear.batches, config.seed, config.batch, weaker)
+    fit_linear_path(path, (own[steps + number] for number in range(linear.batches)), linear)
+
+
+def _linear_path(module: SignEncoder) -> LinearPath | None:
+    return module.trunk.linear if isinstance(module.trunk, LandmarkTrunk) else None
 
 
 def open_source(config: SigningConfig) -> PerformanceSource:

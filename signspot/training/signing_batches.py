@@ -8,6 +8,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from signspot.landmarks.interpolate import at_positions
+from signspot.landmarks.tempo import frames_at, motion_time
+from signspot.spotting.exemplar_clips import draw_clips
 from signspot.training.augment import Augmentation, augment
 from signspot.training.joining import joined, played
 from signspot.training.performances import Features, Performance, PerformanceSource
@@ -19,8 +21,8 @@ class BatchOptions:
 
     signs: int = 96  # different signs in a batch
     window: int = 16  # frames in a clip
-    clips: int = 3  # of one exemplar
-    narrowest: float = 0.6  # the share of a sign that a clip of an exemplar spans, at least
+    clips: int = 1  # of one exemplar
+    clock: tuple[float, float] = (0.15, 1.0)  # the share of plain time as a sign is played in continuous signing
     shortest: int = 7  # frames of a sign in continuous signing
     longest: int = 20
     off_centre: int = 3  # frames by which a window may miss the middle of its sign
@@ -68,11 +70,8 @@ class SigningBatches(Dataset[tuple[Tensor, Tensor, Tensor]]):
         return torch.from_numpy(exemplars), torch.from_numpy(both[:, :window]), torch.from_numpy(both[:, window:])
 
     def _exemplar(self, sign: Features, random: np.random.Generator) -> Features:
-        """(n, F, J, C) clips of an isolated sign."""
-        options, length = self.options, len(sign)
-        span = random.uniform(options.narrowest, 1.0, options.clips) * (length - 1)
-        start = random.uniform(0, 1, options.clips) * (length - 1 - span)
-        return at_positions(sign, start[:, None] + span[:, None] * np.linspace(0, 1, options.window))
+        """(n, F, J, C) clips of an isolated sign, in the sign's own time."""
+        return draw_clips(sign, self.options.window, self.options.clips, random)
 
     def _continuous(
         self, sign: Performance, before: Performance, after: Performance, random: np.random.Generator
@@ -83,7 +82,8 @@ class SigningBatches(Dataset[tuple[Tensor, Tensor, Tensor]]):
         if sign.within is None:
             stream, middle = self._joined(sign.features, before.features, after.features, random)
         else:
-            middle = sum(sign.within) // 2
+            shown = stream[slice(*sign.within)]
+            middle = sign.within[0] + round(float(frames_at(motion_time(shown), np.array(0.5))))
         start = middle - options.window // 2 + int(random.integers(-options.off_centre, options.off_centre + 1))
         aside = start + int(random.choice([-1, 1])) * int(random.integers(options.window // 2 + 1, options.window + 1))
         frames = np.arange(options.window, dtype=np.float64)
@@ -95,7 +95,9 @@ class SigningBatches(Dataset[tuple[Tensor, Tensor, Tensor]]):
         """An isolated sign played fast between two others, and where its middle is."""
         options = self.options
         length = int(random.integers(options.shortest, options.longest + 1))
-        first, last = (played(part, int(random.integers(8, 18)), random) for part in (before, after))
+        clock = random.uniform(*options.clock)
+        first, last = (played(part, int(random.integers(8, 18)), random, clock) for part in (before, after))
         gaps = random.integers(options.transition[0], options.transition[1] + 1, 2)
-        stream, segments = joined([first, played(sign, length, random), last], gaps.tolist())
-        return stream, sum(segments[1]) // 2
+        shown = played(sign, length, random, clock)
+        stream, segments = joined([first, shown, last], gaps.tolist())
+        return stream, segments[1][0] + round(float(frames_at(motion_time(shown), np.array(0.5))))

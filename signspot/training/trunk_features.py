@@ -18,14 +18,13 @@ from signspot.errors import DictionaryError, FormatError, OptionsError, Signspot
 from signspot.files import content_digest, text_digest, write_beside
 from signspot.landmarks.features import features
 from signspot.landmarks.handedness import dominant_hand
-from signspot.landmarks.interpolate import at_positions
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.trim import sign_segment
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
-from signspot.spotting.exemplar_clips import clip_positions
+from signspot.spotting.exemplar_clips import clip_positions, draw_clips
 from signspot.timeline import Grid
 from signspot.training.distributed import ALONE, Group
 from signspot.training.pixel_features import FilmedExemplars, frames_of, pixel_clips, pixel_windows
@@ -180,7 +179,7 @@ def _drawn(encoder: Encoder, exemplar: Exemplar, filmed: FilmedExemplars | None)
         frames = list(frames_of(encoder, exemplar.path, filmed.segment(exemplar)))
         return pixel_clips(encoder, frames, _positions(len(frames), contract.frames))
     seen = exemplar_sign(exemplar, contract.fps)
-    return _dense(encoder, at_positions(seen, _positions(len(seen), contract.frames)))
+    return _dense(encoder, draw_clips(seen, contract.frames, BANK, np.random.default_rng(len(seen))))
 
 
 def _positions(length: int, window: int) -> NDArray[np.float64]:

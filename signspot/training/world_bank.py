@@ -17,6 +17,7 @@ from signspot.landmarks.trim import sign_segment
 from signspot.progress import Progress, silent
 from signspot.training.performances import Features, Performance
 from signspot.world.camera import project
+from signspot.world.corpus import WORLD_VERSION
 from signspot.world.estimator import observe
 from signspot.world.knobs import Knobs
 from signspot.world.lexicon import Lexicon, LexiconOptions, make_lexicon
@@ -36,7 +37,7 @@ class BankOptions:
     signs: int = 3000
     isolated: int = 4  # performances of each sign by itself
     continuous: int = 4  # performances of each sign in sentences
-    minimal_pair_share: float = 0.3
+    minimal_pair_share: float = 0.5
     seed: int = 7
 
 
@@ -74,7 +75,7 @@ def open_world_bank(
     folder: Path, options: BankOptions = BankOptions(), workers: int = 2, progress: Progress = silent
 ) -> WorldBank:
     """Open the bank of these options in a cache folder; make it first where it is not there."""
-    name = f"world-bank-{text_digest(json.dumps(asdict(options)))}"
+    name = f"world-bank-{text_digest(json.dumps([WORLD_VERSION, asdict(options)]))}"
     frames, rows, partners = (folder / f"{name}-{part}.npy" for part in ("frames", "rows", "partners"))
     if not partners.is_file():
         made = _make(options, workers, progress)

@@ -102,3 +102,30 @@ def test_widths_are_as_announced(landmark_features):
     assert geometry.hands(x).shape == (2, 3, 2, geometry.HAND)
     assert geometry.body(x).shape == (2, 3, geometry.BODY)
     assert geometry.face(x).shape == (2, 3, geometry.FACE_FEATURES)
+
+
+def test_a_glance_sees_raised_hands_only(landmark_features):
+    x = landmark_features(1, 5, dtype=torch.float64)
+    x[..., geometry.LEFT_WRIST, 1], x[..., geometry.RIGHT_WRIST, 1] = 2.0, 0.3
+    left, right = geometry.glance(x).chunk(2, dim=-1)
+    assert geometry.glance(x).shape == (1, 5, geometry.GLANCE)
+    assert (left == 0).all()
+    assert (right[..., 0] == 1).all()
+    assert (right[..., 1:3] == x[..., geometry.RIGHT_WRIST, :2]).all()
+
+
+def test_a_glance_at_a_hand_that_is_not_seen_still_knows_the_wrist(landmark_features):
+    x = landmark_features(1, 5, dtype=torch.float64)
+    x[..., geometry.RIGHT_WRIST, 1] = 0.3
+    x[..., geometry.RIGHT_HAND, :] = 0
+    right = geometry.glance(x).chunk(2, dim=-1)[1]
+    assert (right[..., 0] == 1).all()
+    assert (right[..., 5:] == 0).all()
+
+
+def test_a_glance_does_not_know_the_size_of_a_hand(landmark_features):
+    x = landmark_features(1, 5, dtype=torch.float64)
+    larger = x.clone()
+    wrist = x[..., geometry.RIGHT_HAND, :3][..., :1, :]
+    larger[..., geometry.RIGHT_HAND, :3] = wrist + 1.7 * (x[..., geometry.RIGHT_HAND, :3] - wrist)
+    torch.testing.assert_close(geometry.glance(larger), geometry.glance(x), atol=1e-6, rtol=1e-6)

@@ -31,9 +31,11 @@ def windows(x, frames):
     more=st.integers(0, 20),
     seed=st.integers(0, 99),
     norm=st.sampled_from(["layer", "batch"]),
+    glance=st.sampled_from([0, 8]),
 )
-def test_dense_pass_equals_sliding_windows(landmark_features, frames, more, seed, norm):
-    trunk = seeded_trunk(seed, frames=frames, norm=norm, **SMALL).double()
+def test_dense_pass_equals_sliding_windows(landmark_features, frames, more, seed, norm, glance):
+    middle = max(1, frames - 3)
+    trunk = seeded_trunk(seed, frames=frames, norm=norm, glance=glance, glance_frames=middle, **SMALL).double()
     x = landmark_features(1, frames + more, seed, torch.float64)
     with torch.inference_mode():
         torch.testing.assert_close(trunk.dense(x)[0], trunk(windows(x, frames)), atol=1e-12, rtol=1e-12)
@@ -52,6 +54,16 @@ def test_a_window_depends_on_each_of_its_frames_and_on_no_other(landmark_feature
     trunk.dense(x)[0, 3].square().sum().backward()
     used = x.grad.abs().sum(dim=(0, 2, 3)) > 0
     assert used.tolist() == [False] * 3 + [True] * frames + [False] * 3
+
+
+@pytest.mark.parametrize(("seen", "used"), [(12, range(2, 14)), (16, range(16)), (7, range(4, 11))])
+def test_the_linear_path_sees_the_middle_of_a_clip(landmark_features, seen, used):
+    trunk = seeded_trunk(glance=8, glance_frames=seen, **SMALL).double()
+    x = landmark_features(1, 16, dtype=torch.float64).requires_grad_()
+    trunk(x)[0, -8:].square().sum().backward()
+    assert trunk(x).shape == (1, SMALL["features"])
+    frames = torch.nonzero(x.grad.abs().sum(dim=(0, 2, 3)) > 0).flatten().tolist()
+    assert frames == list(used)
 
 
 @given(frames=st.integers(4, 200))
@@ -107,7 +119,13 @@ def test_a_clip_of_another_length_is_refused():
         seeded_trunk(**SMALL)(torch.zeros(1, 17, 69, 4))
 
 
-@pytest.mark.parametrize("options", [{"frames": 3}, {"norm": "group"}])
+@pytest.mark.parametrize("options", [{"frames": 3}, {"norm": "group"}, {"glance": 1024}])
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(OptionsError, match=str(*options.values())):
         LandmarkOptions(**options)
+
+
+@pytest.mark.parametrize("frames", [0, 17])
+def test_a_linear_path_sees_at_most_the_clip(frames):
+    with pytest.raises(OptionsError, match=f"glance_frames must be in 1 … 16, the clip; got {frames}"):
+        LandmarkOptions(glance=8, glance_frames=frames)

@@ -1,10 +1,22 @@
 """New signs from real ones."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
-from signspot.landmarks.features import RIGHT_HAND
-from signspot.training.recombination import WRISTS, Clips, RealWords, Recombinations, collect, move, transplant
+from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, mirror_features
+from signspot.training.recombination import (
+    WRISTS,
+    Clips,
+    RealWords,
+    Recipe,
+    Recombinations,
+    collect,
+    move,
+    transplant,
+    with_left_arm,
+)
 
 
 def shape_of(features: np.ndarray) -> np.ndarray:
@@ -60,3 +72,27 @@ def test_collecting_sorts_by_signer_and_word() -> None:
 def test_real_words_never_come_twice_in_a_batch(clips: Clips) -> None:
     """Two words and their mirror images: four signs, however many are asked for."""
     assert len(RealWords(clips).draw(np.random.default_rng(0), 9, 2)) == 4
+
+
+def test_a_left_arm_is_taken_over_in_its_own_time(clips: Clips) -> None:
+    features, donor = clips[1][1][0], mirror_features(clips[2][2][0][:17])
+    made = with_left_arm(features, donor)
+    assert made.shape == features.shape
+    assert made[[0, -1]][:, WRISTS[0]] == pytest.approx(donor[[0, -1]][:, WRISTS[0]], abs=1e-5)
+    assert (made[:, LEFT_HAND, 3] == 1).all()
+    assert (made[:, RIGHT_HAND] == features[:, RIGHT_HAND]).all()
+
+
+def test_some_signs_have_two_hands_and_some_differ_from_the_one_before_in_one_parameter(clips: Clips) -> None:
+    source = Recombinations(clips)
+    drawn = source.draw(np.random.default_rng(0), 60, 1)
+    seen = [sign[0].features[:, [LEFT_HAND.start, RIGHT_HAND.start], 3].mean(axis=0) for sign in drawn]
+    both = [bool((share > 0.5).all()) for share in seen]
+    assert 0.15 < np.mean(both) < 0.7
+    random = np.random.default_rng(1)
+    for _ in range(40):
+        recipe = source._invent(random)
+        changed = source._vary(recipe, random)
+        names = [field.name for field in fields(Recipe) if getattr(recipe, field.name) != getattr(changed, field.name)]
+        assert len(names) <= 1
+        assert names == [] or names[0] in ("hands", "path", "shift", "other")

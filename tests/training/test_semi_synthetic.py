@@ -1,11 +1,13 @@
 """Invented signs with real hands."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 from signspot.landmarks.features import RIGHT_HAND
 from signspot.training.recombination import Clips
-from signspot.training.semi_synthetic import HandPool, SemiSynthetic, cluster
+from signspot.training.semi_synthetic import HandPool, Invention, SemiSynthetic, cluster
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +45,12 @@ def test_performances_of_a_sign_are_nearer_to_each_other_than_to_other_signs(cli
     first = [places(sign[0].features) for sign in drawn]
     other = [np.linalg.norm(x - y) for i, x in enumerate(first) for y in first[:i]]
     assert np.median(own) < np.median(other)
+
+
+def test_siblings_differ_in_one_parameter(clips: Clips, pool: HandPool) -> None:
+    source, random = SemiSynthetic(clips, pool), np.random.default_rng(2)
+    for _ in range(30):
+        sign = source._invent(random)
+        other = source._vary(sign, random)
+        same = [np.array_equal(getattr(sign, f.name), getattr(other, f.name)) for f in fields(Invention)]
+        assert sum(not each for each in same) <= 1

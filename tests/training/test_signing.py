@@ -10,6 +10,7 @@ import torch
 from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.registry import build
 from signspot.training.config import Optimiser, Shares, SigningConfig, read_config
+from signspot.training.linear_path import LinearOptions
 from signspot.training.performances import MixedSource
 from signspot.training.recombination import Clips, RealWords, Recombinations
 from signspot.training.signing import contrast, open_source, train_signing
@@ -66,6 +67,25 @@ def test_stopped_and_resumed_gives_the_same_weights(config: SigningConfig, tmp_p
     assert whole.card["config"]["optimiser"]["steps"] == 6
     other = train_signing(replace(config, seed=2), tmp_path / "other", workers=0)
     assert other.hash != whole.hash
+
+
+def test_a_linear_path_is_fitted_first_and_stays(config: SigningConfig, tmp_path: Path) -> None:
+    model = {**SMALL, "glance": 8, "linear": 8, "dimension": 16}
+    config = replace(config, model=model, linear=LinearOptions(batches=2, directions=20))
+    fitted = train_signing(replace(config, optimiser=Optimiser(steps=0)), tmp_path / "fitted", workers=0)
+    whole = train_signing(config, tmp_path / "whole", workers=0)
+    name = "trunk.linear.conv.linear.weight"
+    assert whole.contract.dimension == 16
+    assert whole.module.state_dict()[name].abs().sum() > 0
+    assert fitted.module.state_dict()[name].shape == whole.module.state_dict()[name].shape
+
+    def stop(done: int, _: int) -> None:
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_signing(config, tmp_path / "parts", stop, workers=0)
+    assert train_signing(config, tmp_path / "parts", workers=0).hash == whole.hash
 
 
 def test_a_damaged_state_is_named(config: SigningConfig, tmp_path: Path) -> None:
