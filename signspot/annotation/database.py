@@ -9,13 +9,13 @@ from sqlalchemy import Connection, Engine, Executable, MappingResult, RowMapping
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 
+from signspot.annotation.store import PATIENCE
 from signspot.errors import MissingExtraError, OutputError, SignspotError, StoreError
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-PATIENCE = 600.0  # seconds that a database which went away is waited for
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between two attempts
 _BUSY = 30.0  # seconds that SQLite itself waits for another process's lock
 _COLLISION = 5.0  # seconds that are tried when another run writes the very same rows

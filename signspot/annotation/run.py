@@ -17,7 +17,7 @@ from signspot.annotation.mentions import find_mentions, mentioned_words
 from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.plan import Basis, Unit, draw_panel, gone_words, plan_unit
 from signspot.annotation.records import Findings, VideoRecord
-from signspot.annotation.store import Store, open_store
+from signspot.annotation.store import PATIENCE, Store, open_store
 from signspot.annotation.work import Bench, WordTask, annotate_unit, embed_words
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
@@ -49,6 +49,7 @@ class Job:
     encoder: str | None = None  # name or file; None: the shipped one
     cache: Path | None = None  # folder of tracks and exemplars, if not that of the run
     threshold: float | None = None  # least score of a spotting; None: the encoder's
+    patience: float = PATIENCE  # seconds that a database which went away is waited for
 
 
 @dataclass
@@ -90,7 +91,8 @@ def annotate(job: Job, options: AnnotateOptions, engine: Engine, stages: Stages 
     dictionary = open_dictionary(job.dictionary)
     for problem in [*dictionary.problems, *listing.problems]:
         logger.warning("%s", problem)
-    with _only_run(job.out), open_store(job.database or job.out, create=True) as store, engine:
+    place = job.database or job.out
+    with _only_run(job.out), open_store(place, create=True, patience=job.patience) as store, engine:
         run = _Run(job, options, encoder, listing, dictionary, store, engine, stages or _silently)
         return run.go(Report(threshold, len(listing.footage), left_out=list(listing.problems)))
 

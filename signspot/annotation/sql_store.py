@@ -10,8 +10,9 @@ from typing import Any, Self
 from sqlalchemy import Connection, RowMapping, Select, Table, delete, insert, inspect, select
 
 from signspot.annotation import schema
-from signspot.annotation.database import PATIENCE, Database
+from signspot.annotation.database import Database
 from signspot.annotation.records import Candidate, Findings, Query, VideoRecord
+from signspot.annotation.store import PATIENCE
 from signspot.errors import OptionsError, OutputError, StoreError
 from signspot.files import explain_write_failure
 from signspot.text.lattice import Form

@@ -10,6 +10,7 @@ from signspot.annotation.records import Candidate, Findings, Query, VideoRecord
 from signspot.errors import MissingExtraError
 
 FILE = "annotations.sqlite"  # in the folder of a run
+PATIENCE = 600.0  # seconds that a database which went away is waited for
 
 
 class Store(Protocol):
@@ -62,12 +63,13 @@ class Store(Protocol):
     ) -> None: ...
 
 
-def open_store(place: str | os.PathLike[str], *, create: bool = False) -> Store:
+def open_store(place: str | os.PathLike[str], *, create: bool = False, patience: float = PATIENCE) -> Store:
     """Open a store.
 
     Args:
         place: the folder of a run, a SQLite file, or the URL of a database (postgresql://user@host/name).
         create: make it if it is not there yet.
+        patience: seconds that the database is waited for when it goes away later; it must be there now.
 
     Raises:
         StoreError: there is none, it cannot be reached, or it is of another version.
@@ -79,7 +81,7 @@ def open_store(place: str | os.PathLike[str], *, create: bool = False) -> Store:
         if error.name and error.name.split(".")[0] == "sqlalchemy":
             raise MissingExtraError("sqlalchemy", "annotate", "a store of annotations") from None
         raise
-    return SqlStore(_url(place), create=create)
+    return SqlStore(_url(place), create=create, patience=patience)
 
 
 def _url(place: str | os.PathLike[str]) -> str:

@@ -70,6 +70,9 @@ class LocalEngine:
 
     def run(self, work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[tuple[Item, Made | Failure]]:
         """Do `work` on every item, each with its result as it becomes ready."""
+        for worker in [worker for worker in self._crew if worker.task]:  # an earlier run was broken off
+            worker.process.terminate()
+            self._dismiss(worker)
         coming, again = iter(items), deque[_Task]()
         while True:
             self._hand_out(work, coming, again)

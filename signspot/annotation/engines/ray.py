@@ -3,6 +3,7 @@
 import logging
 import os
 import shutil
+import socket
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -19,10 +20,12 @@ logger = logging.getLogger(__name__)
 _PRIVATE = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing about this run leaves the machine
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # whatever its name says: listen on loopback only
+    "RAY_DEDUP_LOGS_SKIP_REGEX": "(?s).",  # Ray prints of every worker that dies; we tell what matters
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the new way with accelerators, without a notice of the old one
 }
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
 _LOOPBACK = "127.0.0.1"
+_ANSWER = 10.0  # seconds within which a cluster must answer
 _STORE = 96 * 2**20  # bytes of Ray's object store: findings are small
 
 
@@ -59,6 +62,11 @@ class RayEngine:
 
     def _start(self) -> None:
         """Start a cluster of our own: on loopback, its files in a folder of its own, its workers with one core each."""
+        place = self._ray.util.get_node_ip_address()
+        if place != _LOOPBACK:  # Ray was imported before us and has decided already
+            raise RuntimeError(
+                f"it would listen at {place}. Let signspot import Ray first, or start a cluster yourself"
+            )
         self._folder = Path(tempfile.mkdtemp(prefix="signspot-ray-"))
         self._ray.init(
             num_cpus=self.workers or os.cpu_count() or 1,
@@ -68,13 +76,12 @@ class RayEngine:
             _temp_dir=str(self._folder),
             **_QUIET,
         )
-        place = self._ray.util.get_node_ip_address()
-        if place != _LOOPBACK:  # Ray was imported before us and has decided already
-            raise RuntimeError(
-                f"it would listen at {place}. Let signspot import Ray first, or start a cluster yourself"
-            )
 
     def _join(self, address: str) -> None:
+        host, _, port = address.removeprefix("ray://").rpartition(":")
+        if host and port.isdecimal():
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER):
+                pass  # Ray itself would wait for minutes
         self._ray.init(address=address, runtime_env={"env_vars": ONE_THREAD}, namespace="signspot", **_QUIET)
 
     def _explain(self, error: Exception) -> str:

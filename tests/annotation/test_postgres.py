@@ -1,0 +1,107 @@
+"""Annotation into a real PostgreSQL: the same result as in SQLite, also when the server goes away and comes back."""
+
+import logging
+import time
+from dataclasses import replace
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.run import Job, annotate
+from signspot.annotation.sql_store import dump
+from signspot.annotation.store import open_store
+from signspot.errors import StoreError
+
+OPTIONS = AnnotateOptions(keep=0.0, impostors=4)
+
+
+@pytest.fixture
+def job(corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> Job:
+    dictionary = corpus_folder / "dictionary"
+    return Job(corpus_folder, dictionary, tmp_path / "run", encoder=str(encoder_file), cache=shared_cache)
+
+
+@pytest.fixture
+def expected(job: Job, here, tmp_path: Path) -> list[str]:
+    """What SQLite holds."""
+    annotate(replace(job, out=tmp_path / "sqlite"), OPTIONS, here)
+    return lines(tmp_path / "sqlite")
+
+
+def lines(place: Path | str) -> list[str]:
+    with open_store(place) as store:
+        return list(dump(store))
+
+
+def interrupting(here, unit: int, what):
+    """An engine that does something just after a unit of work is finished, before it is stored."""
+
+    class Interrupting(type(here)):
+        def run(self, work, items):
+            for item, made in super().run(work, items):
+                if len(self.items) == unit:
+                    what()
+                yield item, made
+
+    return Interrupting()
+
+
+def test_both_databases_hold_the_same(job: Job, here, postgres, expected: list[str]) -> None:
+    report = annotate(replace(job, database=postgres.url), OPTIONS, here)
+    assert report.annotated == 4
+    assert lines(postgres.url) == expected
+    report = annotate(replace(job, database=postgres.url), OPTIONS, here)
+    assert (report.annotated, report.unchanged) == (0, 4)
+
+
+def test_a_server_that_goes_away_and_comes_back_loses_nothing(
+    job: Job, here, postgres, expected: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    def away() -> None:
+        postgres.stop()
+        Timer(1.0, postgres.start).start()
+
+    with caplog.at_level(logging.WARNING, "signspot.annotation.database"):
+        report = annotate(replace(job, database=postgres.url), OPTIONS, interrupting(here, 4, away))
+    assert (report.annotated, report.failed) == (4, [])
+    assert lines(postgres.url) == expected
+    told = [record.getMessage() for record in caplog.records if "database" in record.getMessage()]
+    assert len(told) == 2
+    assert told[0].endswith("does not answer; waiting up to 600 s")
+    assert "is back after" in told[1]
+    assert "secret" not in "".join(told)
+
+
+def test_a_server_that_stays_away_ends_the_run_and_the_next_one_goes_on(
+    job: Job, here, postgres, expected: list[str]
+) -> None:
+    broken = replace(job, database=postgres.url, patience=1.0)
+    try:
+        start = time.monotonic()
+        with pytest.raises(StoreError, match=r"the database postgresql\S+ cannot be used: .* nothing is lost") as told:
+            annotate(broken, OPTIONS, interrupting(here, 4, postgres.stop))
+        assert time.monotonic() - start < 60
+        assert "secret" not in str(told.value)
+        assert "\n" not in str(told.value)
+        with pytest.raises(StoreError, match="cannot be used"):
+            annotate(broken, OPTIONS, here)
+    finally:
+        postgres.start()
+    stored = lines(postgres.url)
+    assert 0 < len(stored) < len(expected)
+    report = annotate(broken, OPTIONS, here)
+    assert (report.annotated, report.unchanged) == (3, 1)
+    assert lines(postgres.url) == expected
+
+
+def test_two_runs_that_write_the_same_at_once_both_succeed(job: Job, here, postgres, expected: list[str]) -> None:
+    """Two folders, one database: what one run stores while the other works is stored once."""
+    other = replace(job, database=postgres.url, out=job.out.with_name("other"))
+
+    def meanwhile() -> None:
+        annotate(other, OPTIONS, type(here)())
+
+    annotate(replace(job, database=postgres.url), OPTIONS, interrupting(here, 4, meanwhile))
+    assert lines(postgres.url) == expected
