@@ -94,13 +94,16 @@ class FrameEncoder(nn.Module):
         self.hand = PartEncoder(geometry.HAND, options.hand_width, options.norm)
         self.body = PartEncoder(geometry.BODY, options.part_width, options.norm)
         self.face = PartEncoder(geometry.FACE_FEATURES, options.part_width, options.norm)
-        parts = 2 * options.hand_width + 2 * options.part_width
+        self.glance = PartEncoder(geometry.GLANCE, options.hand_width, options.norm) if options.glance else None
+        parts = 2 * options.hand_width + 2 * options.part_width + bool(options.glance) * options.hand_width
         self.join = nn.Sequential(nn.Linear(parts, options.width), ChannelNorm(options.width, options.norm), nn.GELU())
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, 69, 4) landmark features to (B, T, width)."""
-        hands = self.hand(geometry.hands(x)).flatten(-2)
-        joined: Tensor = self.join(torch.cat([hands, self.body(geometry.body(x)), self.face(geometry.face(x))], dim=-1))
+        parts = [self.hand(geometry.hands(x)).flatten(-2), self.body(geometry.body(x)), self.face(geometry.face(x))]
+        if self.glance is not None:
+            parts.append(self.glance(geometry.glance(x)))
+        joined: Tensor = self.join(torch.cat(parts, dim=-1))
         return joined
 
 

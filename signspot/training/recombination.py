@@ -16,7 +16,7 @@ from signspot.training.performances import Features, Performance
 
 ELBOWS, WRISTS = (3, 4), (5, 6)  # left, right, among the joints of features
 HANDS = (LEFT_HAND, RIGHT_HAND)
-SIBLINGS = 0.35  # share of signs that differ from the one before in one parameter
+SIBLINGS = 0.1  # share of signs that differ from the one before in one parameter
 _LEFT_ARM = (0.6, 0.3, 0.1)  # as in the path, symmetric, of yet another word
 
 Clips = dict[int, dict[int, list[Features]]]  # signer → word → trimmed repetitions
