@@ -8,6 +8,7 @@ import typer
 
 from signspot.cli.console import bar, note, print_table, say
 from signspot.cli.evaluate_annotation import annotation
+from signspot.cli.evaluate_lsa64 import lsa64
 
 if TYPE_CHECKING:
     from signspot.experiments.corpus_evaluation import CorpusScores
@@ -30,50 +31,7 @@ def evaluate() -> None:
 
 
 app.command("annotation")(annotation)
-
-
-@app.command("lsa64")
-def lsa64(
-    folder: Annotated[Path, typer.Argument(help="Landmarks of LSA64: signer_01.npz, signer_02.npz, …")],
-    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
-    tested: Annotated[int, typer.Option(help="The signer who is looked up and spotted.")] = 9,
-    lender: Annotated[int, typer.Option(help="The signer of the exemplars for spotting.")] = 8,
-    seed: Annotated[int, typer.Option(help="Of the pseudo-continuous streams.")] = 0,
-) -> None:
-    """One-shot retrieval and spotting of real signs, on words seen and unseen in training.
-
-    Example: signspot evaluate lsa64 lsa64/ --encoder landmark
-    """
-    from signspot.experiments.lsa64 import load_signs, one_shot, spot_streams
-    from signspot.models.checkpoints import load_encoder
-
-    chosen = load_encoder(encoder)
-    signs = load_signs(folder)
-    note(f"one-shot retrieval: signer {tested} among {len({s.word for s in signs})} words, one exemplar a word")
-    print_table(
-        ("method", "words", "R@1", "R@5", "mAP", "queries"),
-        (
-            (r.method, r.words, str(r.recall_1), str(r.recall_5), f"{r.mean_average_precision:.3f}", str(r.queries))
-            for r in one_shot(chosen, signs, [tested])
-        ),
-    )
-    note(f"spotting in pseudo-continuous streams of signer {tested}, exemplars by signer {lender}")
-    print_table(
-        ("method", "words", "mAP", "localisation", "precision", "recall", "false alarms/h/word", "signs"),
-        (
-            (
-                s.method,
-                s.words,
-                f"{s.mean_average_precision:.3f}",
-                f"{s.localisation:.3f}",
-                f"{s.precision:.3f}",
-                f"{s.recall:.3f}",
-                f"{s.false_alarms_an_hour:.2f}",
-                str(s.signs),
-            )
-            for s in spot_streams(chosen, signs, tested, lender, seed)
-        ),
-    )
+app.command("lsa64")(lsa64)
 
 
 @app.command("corpus")

@@ -9,7 +9,7 @@ from signspot.cli.console import bar, note, say
 
 
 def annotation(
-    worlds: Annotated[int | None, typer.Option(help="How many worlds. [default: 4, or 2 with --quick]")] = None,
+    worlds: Annotated[int | None, typer.Option(help="How many worlds. [default: 3, or 2 with --quick]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two small worlds: minutes.")] = False,
     encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
     workers: Annotated[int, typer.Option(help="Processes at once.")] = 1,

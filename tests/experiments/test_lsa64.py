@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from signspot.errors import FormatError, OptionsError
-from signspot.experiments.lsa64 import Sign, make_streams, one_shot, spot_streams
+from signspot.experiments.lsa64 import Sign, one_shot
+from signspot.experiments.lsa64_streams import make_streams, spot_streams
 from signspot.landmarks.features import CHANNELS, JOINTS
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
@@ -41,15 +42,23 @@ def encoder() -> Encoder:
 
 
 def test_easy_signs_are_retrieved_by_everything(encoder: Encoder, signs: list[Sign]) -> None:
-    rows = list(one_shot(encoder, signs, [9]))
+    rows = list(one_shot([encoder], signs, [9]))
     assert [(row.method, row.words) for row in rows] == [
-        (method, words) for method in ("small", "cosine", "warping") for words in ("seen", "unseen")
+        (method, words) for method in ("small", "cosine", "cosine, own time", "warping") for words in ("seen", "unseen")
     ]
     assert [row.queries for row in rows[:2]] == [96, 16]
     for row in rows[2:]:
         assert row.recall_1.value > 0.95
     with pytest.raises(OptionsError, match="at least one other"):
-        list(one_shot(encoder, signs, [8, 9]))
+        list(one_shot([encoder], signs, [7]))
+
+
+def test_every_signer_is_asked_in_turn_and_lends_to_the_others(encoder: Encoder, signs: list[Sign]) -> None:
+    both = list(one_shot([encoder], signs, [8, 9]))
+    each = [list(one_shot([encoder], signs, [signer])) for signer in (8, 9)]
+    for together, one, two in zip(both, *each, strict=True):
+        assert together.queries == one.queries + two.queries
+        assert together.recall_1.value == pytest.approx((one.recall_1.value + two.recall_1.value) / 2)
 
 
 def test_streams_hold_every_sign_once_where_the_truth_says(signs: list[Sign]) -> None:
@@ -65,7 +74,7 @@ def test_streams_hold_every_sign_once_where_the_truth_says(signs: list[Sign]) ->
 
 
 def test_spotting_is_measured_for_encoder_and_warping(encoder: Encoder, signs: list[Sign]) -> None:
-    rows = list(spot_streams(encoder, signs, 9, 8))
+    rows = list(spot_streams([encoder], signs, 9, 8))
     assert [(row.method, row.words) for row in rows] == [
         ("small", "seen"), ("small", "unseen"), ("warping", "seen"), ("warping", "unseen"),
     ]  # fmt: skip
@@ -74,9 +83,44 @@ def test_spotting_is_measured_for_encoder_and_warping(encoder: Encoder, signs: l
     assert rows[2].localisation > 0.8
     assert np.isnan(rows[2].precision)
     with pytest.raises(OptionsError, match="signers 9 and 7"):
-        list(spot_streams(encoder, signs, 9, 7))
+        list(spot_streams([encoder], signs, 9, 7))
 
 
 def test_a_folder_without_the_data_is_named(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"no signer_NN\.npz files"):
         read_lsa64(tmp_path)
+
+
+def write_signer(path: Path, words: int, frames: int = 30) -> None:
+    """A file as LSA64's landmarks come: a right wrist that moves its own way for each word, twice."""
+    label = np.array([(word, 1, rep) for word in range(1, words + 1) for rep in (1, 2)], np.int16)
+    count = len(label)
+    pose = np.zeros((count * frames, 33, 4), np.float16)
+    pose[..., 3] = 1
+    pose[:, 0, :2], pose[:, 11, :2], pose[:, 12, :2] = (0.5, 0.2), (0.6, 0.4), (0.4, 0.4)
+    share = np.linspace(0, 1, frames)
+    for clip, (word, _, _) in enumerate(label):
+        rows = slice(clip * frames, (clip + 1) * frames)
+        pose[rows, 15, :2] = (0.65, 0.9)
+        pose[rows, 16, 0], pose[rows, 16, 1] = 0.4 + 0.1 * word * share, 0.8 - 0.3 * share / word
+    np.savez(
+        path,
+        label=label,
+        start=np.arange(count + 1, dtype=np.int32) * frames,
+        aspect=np.ones(count, np.float32),
+        time=np.tile(np.arange(frames) / 20, count).astype(np.float32),
+        pose=pose,
+        pose_world=pose[..., :3],
+        left_hand=np.full((len(pose), 21, 3), np.nan, np.float16),
+        right_hand=np.full((len(pose), 21, 3), np.nan, np.float16),
+        face=np.full((len(pose), 60, 3), np.nan, np.float16),
+    )
+
+
+def test_a_classifier_is_trained_once(tmp_path: Path) -> None:
+    write_signer(tmp_path / "signer_01.npz", words=3)
+    made = classifier(tmp_path, tmp_path / "run", steps=2)
+    assert made.name == "classifier"
+    assert made.contract.dimension == 1024
+    assert "6 exemplars of 48 words" in made.card["data"]
+    assert classifier(tmp_path, tmp_path / "run", steps=2).hash == made.hash
