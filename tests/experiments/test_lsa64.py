@@ -9,6 +9,7 @@ import torch
 
 from signspot.errors import FormatError, OptionsError
 from signspot.experiments.lsa64 import Sign, one_shot
+from signspot.experiments.lsa64_classifier import classifier
 from signspot.experiments.lsa64_streams import make_streams, spot_streams
 from signspot.landmarks.features import CHANNELS, JOINTS
 from signspot.models.encoder import Encoder, make_encoder
