@@ -1,0 +1,75 @@
+"""Measure what each source of signs, and each part of the embedding, adds to a landmark encoder on LSA64.
+
+    python tools/ablate_encoder.py FOLDER_OF_LSA64 --config configs/landmark.toml --steps 200 --out runs/ablation
+
+Each source teaches an encoder of its own, for a few steps; a run that is stopped goes on. Unseen words are looked up by
+every signer in turn, seen ones by the test signer.
+"""
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from signspot.experiments.lsa64 import Sign, load_signs, one_shot
+from signspot.experiments.lsa64_streams import spot_streams
+from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.registry import build
+from signspot.training.config import Shares, SigningConfig, read_config
+from signspot.training.lsa64 import TEST_SIGNERS, VALIDATION_SIGNERS
+from signspot.training.signing import train_signing
+
+NOTHING = Shares(0.0, 0.0, 0.0, 0.0)
+PARTS = {"linear": 1e4, "network": 1e-4, "both": 1.0}  # the weight of the linear part against the network's
+
+
+def sources(config: SigningConfig) -> Iterator[tuple[str, Shares]]:
+    """Each source alone, then all of them."""
+    for name in ("world", "semi_synthetic", "recombined", "real"):
+        yield name.replace("_", "-"), replace(NOTHING, **{name: 1.0})
+    yield "all", config.shares
+
+
+def part(encoder: Encoder, weight: float) -> Encoder:
+    """The same encoder with its linear part weighed differently."""
+    module = build("landmark", **{**encoder.module.options, "linear_weight": weight})
+    module.load_state_dict(encoder.module.state_dict())
+    return make_encoder("part", module)
+
+
+def measure(encoder: Encoder, signs: list[Sign]) -> list[float]:
+    """R@1 of seen words by the test signer and of unseen ones by all signers, then mAP in streams, seen and unseen."""
+    signers = sorted({sign.signer for sign in signs})
+    seen = next(one_shot([encoder], signs, TEST_SIGNERS))
+    _, unseen = (row for row, _ in zip(one_shot([encoder], signs, signers), range(2), strict=False))
+    streams = spot_streams([encoder], signs, TEST_SIGNERS[0], VALIDATION_SIGNERS[0])
+    found = [next(streams).mean_average_precision for _ in range(2)]
+    return [seen.recall_1.value, unseen.recall_1.value, *found]
+
+
+def main() -> None:
+    """Print the table, a row a source and part."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lsa64", type=Path)
+    parser.add_argument("--config", type=Path, default=Path("configs/landmark.toml"))
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--out", type=Path, default=Path("runs/ablation"))
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    config = replace(read_config(chosen.config), lsa64=str(chosen.lsa64))
+    signs = load_signs(chosen.lsa64)
+    print(
+        "| learned from | part | R@1 seen | R@1 unseen | mAP seen | mAP unseen |\n|---|---|---|---|---|---|", flush=True
+    )
+    for name, shares in sources(config):
+        how = replace(config.optimiser, steps=chosen.steps, warm_up=min(50, chosen.steps // 4))
+        encoder = train_signing(replace(config, shares=shares, optimiser=how), chosen.out / name)
+        for title, weight in PARTS.items():
+            numbers = " | ".join(f"{number:.3f}" for number in measure(part(encoder, weight), signs))
+            print(f"| {name} | {title} | {numbers} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
