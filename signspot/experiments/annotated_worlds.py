@@ -1,4 +1,4 @@
-"""Signing worlds that are annotated as footage would be: with padding, without, and with decoys."""
+"""Signing worlds that are annotated as footage would be: with padding, with decoys, and one without padding."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -46,7 +46,7 @@ class Size:
             raise OptionsError(f"there must be at least 1 world; got {self.worlds}")
 
 
-FULL = Size(4, 400, 1.5)
+FULL = Size(3, 400, 1.5)
 QUICK = Size(2, 60, 0.15)
 
 
@@ -56,8 +56,8 @@ class AnnotatedWorld:
 
     corpus: Corpus
     run: Path
-    unpadded: Path  # the search windows are the subtitles' own times
     decoys: Path
+    unpadded: Path | None  # the search windows are the subtitles' own times; of the first world alone
 
 
 def world_options(size: Size, number: int) -> CorpusOptions:
@@ -72,7 +72,7 @@ def world_options(size: Size, number: int) -> CorpusOptions:
 def annotate_world(
     size: Size, number: int, out: Path, encoder: str | None = None, workers: int = 1, stage: Stage = quiet
 ) -> AnnotatedWorld:
-    """Make a world and annotate it three times; what is there already is not made again.
+    """Make a world and annotate it, the first one also without padding; what is there already is not made again.
 
     Args:
         size: of the world.
@@ -84,12 +84,14 @@ def annotate_world(
     """
     with stage(f"world {number + 1}") as progress:
         corpus = make_corpus(world_options(size, number), out / "corpus", progress, workers=workers)
-    made = AnnotatedWorld(corpus, out / "run", out / "unpadded", out / "decoys")
-    for folder, options in (
-        (made.run, AnnotateOptions(padding=PADDING, keep=KEEP)),
-        (made.unpadded, AnnotateOptions(padding=0.0, keep=KEEP)),
-        (made.decoys, AnnotateOptions(padding=PADDING, keep=KEEP, decoys=True)),
-    ):
+    made = AnnotatedWorld(corpus, out / "run", out / "decoys", out / "unpadded" if number == 0 else None)
+    runs = {
+        made.run: AnnotateOptions(padding=PADDING, keep=KEEP),
+        made.decoys: AnnotateOptions(padding=PADDING, keep=KEEP, decoys=True),
+    }
+    if made.unpadded is not None:
+        runs[made.unpadded] = AnnotateOptions(padding=0.0, keep=KEEP)
+    for folder, options in runs.items():
         job = Job(corpus.folder, corpus.layout.dictionary, folder, encoder=encoder, cache=out / "cache", threshold=KEEP)
         engine = LocalEngine(workers) if workers > 1 else _Here()
         annotate(job, options, engine, partial(_titled, stage, f"world {number + 1}, {folder.name}"))

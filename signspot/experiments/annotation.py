@@ -70,7 +70,7 @@ class Measured:
     learned: float  # the same, as learned without truth
     correlation: float  # of the learned with the true share of each word's mentions that are signed
     rows: tuple[YieldRow, ...]
-    sets: tuple[LabelSet, ...]
+    sets: tuple[LabelSet, ...]  # of the first world
     orders: dict[str, Ordering]
     bins: tuple[tuple[float, float, int], ...]  # confidence, share that is right, candidates
     promises: tuple[Promise, ...]
@@ -139,7 +139,7 @@ def _measure(
         learned=judged.share,
         correlation=share_correlation(judged.word_shares, mentions),
         rows=tuple(rows),
-        sets=tuple(_table7(world, encoder, features, candidates, judged)),
+        sets=tuple(_table7(world, world.unpadded, encoder, features, candidates, judged)) if world.unpadded else (),
         orders=orders,
         bins=tuple(calibration(judged.asked, right)),
         promises=tuple(_promise(judged, right, queries, cut) for cut in CUTS),
@@ -178,7 +178,12 @@ def _groups(
 
 
 def _table7(
-    world: AnnotatedWorld, encoder: Encoder, features: Path, candidates: Sequence[Candidate], judged: Judgement
+    world: AnnotatedWorld,
+    without_padding: Path,
+    encoder: Encoder,
+    features: Path,
+    candidates: Sequence[Candidate],
+    judged: Judgement,
 ) -> Iterable[LabelSet]:
     """Learn from the labels of the training videos, test on the true signs of the test videos."""
     corpus, truth = world.corpus, Truth(world.corpus)
@@ -187,7 +192,7 @@ def _table7(
     tested = [sign for video in corpus.in_split("test") for sign in corpus.signs(video.id)]
     words = sorted({label.word for label in mouthed})
     probe = Probe(trunk_features(encoder, corpus, features).videos, words, tested)
-    with open_store(world.unpadded) as unpadded:
+    with open_store(without_padding) as unpadded:
         own_time = list(unpadded.candidates(threshold=PROBED[-1], rank=1))
     sets = {f"D, score ≥ {least:g}": [c for c in candidates if c.score >= least] for least in PROBED}
     sets[f"D, score ≥ {PROBED[-1]:g}, no padding"] = own_time

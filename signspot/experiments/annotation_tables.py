@@ -7,7 +7,7 @@ from pathlib import Path
 from signspot.annotation.statistics import as_markdown
 from signspot.annotation.yield_picture import draw_precision, draw_yield
 from signspot.experiments.abstaining import EVERYTHING, PRECISION, SCORE, YIELDS
-from signspot.experiments.annotation import FINGERSPELLED, OTHERS, SELDOM, Measured
+from signspot.experiments.annotation import FINGERSPELLED, OTHERS, SELDOM, LabelSet, Measured
 from signspot.files import write_beside
 
 NAME = "annotation"
@@ -28,8 +28,8 @@ def report(worlds: Sequence[Measured]) -> str:
         f"best place right, %: {_percent(w.right for w in worlds)}",
         "## Yield against the threshold (Fig. 9), first world",
         as_markdown(first.rows),
-        "## Labels and what is learned from them (Table 7)",
-        table7(worlds),
+        f"## What labels are worth (Table 7), first world, {first.sets[0].accuracy.signs:,} test signs, %",
+        table7(first.sets),
         "## Which words to ask for: precision (%) where so many queries are answered",
         orders(worlds),
         f"Learned without truth: share of queries that are right {_percent(w.learned for w in worlds)} %; "
@@ -43,22 +43,15 @@ def report(worlds: Sequence[Measured]) -> str:
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
-def table7(worlds: Sequence[Measured]) -> str:
+def table7(sets: Sequence[LabelSet]) -> str:
     """Labels, their precision, and the accuracy of a linear classifier; the paper's I3D in brackets."""
     lines = ["| labels | number | precision | top-1 | top-5 | words' top-1 | words' top-5 | paper |", "|" + "---|" * 8]
-    for index, each in enumerate(worlds[0].sets):
-        sets = [world.sets[index] for world in worlds]
-        paper = PAPER.get(each.title)
-        accuracies = [
-            [s.accuracy.top_1 for s in sets],
-            [s.accuracy.top_5 for s in sets],
-            [s.accuracy.word_top_1 for s in sets],
-            [s.accuracy.word_top_5 for s in sets],
-        ]
-        cells = [_percent(values) + (f" ({paper[1 + i]})" if paper else "") for i, values in enumerate(accuracies)]
-        known = all(s.precision == s.precision for s in sets)
-        precision = _percent(s.precision for s in sets) if known else "–"
-        cells = [each.title, _mean(s.accuracy.labels for s in sets), precision, *cells, paper[0] if paper else ""]
+    for each in sets:
+        paper, found = PAPER.get(each.title), each.accuracy
+        shares = (found.top_1, found.top_5, found.word_top_1, found.word_top_5)
+        cells = [f"{100 * share:.1f}" + (f" ({paper[1 + i]})" if paper else "") for i, share in enumerate(shares)]
+        precision = f"{100 * each.precision:.1f}" if each.precision == each.precision else "–"
+        cells = [each.title, f"{found.labels:,}", precision, *cells, paper[0] if paper else ""]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

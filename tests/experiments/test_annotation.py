@@ -50,6 +50,7 @@ def test_padding_finds_more(worlds: list[Measured]) -> None:
     )
     assert padded.accuracy.labels > unpadded.accuracy.labels
     assert set(PAPER) <= {s.title for s in worlds[0].sets}
+    assert not worlds[1].sets
 
 
 def test_what_is_done_is_read_back(worlds: list[Measured], out: Path) -> None:
