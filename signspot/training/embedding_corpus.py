@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from signspot.errors import OptionsError
 from signspot.files import write_beside
 from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.mlp import MlpOptions
 from signspot.models.registry import build
 from signspot.progress import Progress, silent
 from signspot.sampling.items import Item
@@ -99,18 +100,13 @@ def claim(run: Run, setup: dict[str, Any]) -> None:
 def _assemble(config: EmbeddingConfig, encoder: Encoder, mlp: Mlp, run: Run, corpus: dict[str, Any]) -> Encoder:
     """Trunk, new MLP and card; a classifier on the embedding is left out."""
     old = encoder.module
-    changed = {"mlp": True, "dimension": config.dimension, "hidden": mlp_hidden(mlp), "mlp_classes": None}
-    module = build(old.architecture, **{**old.options, **changed, "domain_specific": config.domain_specific})
+    end = MlpOptions(dimension=config.dimension, domain_specific=config.domain_specific)
+    module = build(old.architecture, **{**old.options, **asdict(end)})
     module.trunk.load_state_dict(old.trunk.state_dict())
     weights = {name: value for name, value in mlp.state_dict().items() if "logits" not in name.split(".")}
     module.mlp.load_state_dict(weights)
     seen, card = encoder.contract, _card(config, encoder, run, corpus)
     return make_encoder(config.name, module, fps=seen.fps, threshold=seen.threshold, card=card)
-
-
-def mlp_hidden(mlp: Mlp) -> int:
-    """The width of the layer before the embedding."""
-    return int(next(value for name, value in mlp.state_dict().items() if name.endswith("adaptor.0.bias")).shape[0])
 
 
 def _card(config: EmbeddingConfig, encoder: Encoder, run: Run, corpus: dict[str, Any]) -> dict[str, Any]:

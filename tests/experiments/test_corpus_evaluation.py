@@ -11,6 +11,7 @@ import torch
 from signspot.errors import OptionsError
 from signspot.experiments.corpus_evaluation import evaluate_corpus, labelled_queries, part_to_test
 from signspot.experiments.protocol import find_queries, retrieve
+from signspot.metrics.ranking import RetrievalResult
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
 from signspot.records import Exemplar
@@ -74,7 +75,8 @@ def test_retrieval_is_the_protocols(corpus: Corpus, encoder: Encoder, tmp_path: 
     part, words = part_to_test(corpus, "all")
     features = trunk_features(encoder, part, tmp_path)
     scores = evaluate_corpus(encoder, part, words, features)
-    theirs = retrieve(encoder.module.mlp, features, find_queries(part, features, words), words)
+    found = retrieve(encoder.module.mlp, features, find_queries(part, features, words), words)
+    theirs = found if isinstance(found, RetrievalResult) else found.words
     assert scores.mean_average_precision.value == pytest.approx(theirs.average_precision.per_group)
     assert scores.recall_5.value == pytest.approx(theirs.recall[5].per_group)
     assert (scores.queries, scores.words) == (theirs.queries, len(words))
