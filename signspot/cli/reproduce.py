@@ -11,10 +11,12 @@ from signspot.cli.console import bar, note, say
 def reproduce(
     table: Annotated[
         str,
-        typer.Argument(help="table2, table3, figure5, table4, table5, table-a1, table-a2, table-a3, or all."),
+        typer.Argument(help="table2, table3, figure5, table4, table5, table-a1, table-a2, table-a3, table-a4, or all."),
     ],
     seeds: Annotated[int | None, typer.Option(help="Trainings a cell. [default: 3, or 1 with --quick]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smaller world and shorter trainings: minutes.")] = False,
+    words: Annotated[int | None, typer.Option(help="Words of the world. [default: 200, or 80 with --quick]")] = None,
+    hours: Annotated[float | None, typer.Option(help="Hours of footage. [default: 5, or 1 with --quick]")] = None,
     corpus: Annotated[Path | None, typer.Option(help="A corpus that exists already. [default: one is made]")] = None,
     encoder: Annotated[
         str | None, typer.Option(help="Name or file of an encoder whose trunk is used. [default: trunks are trained]")
@@ -34,8 +36,10 @@ def reproduce(
 
     size = QUICK if quick else FULL
     size = size if seeds is None else replace(size, seeds=seeds)
+    size = size if words is None else replace(size, corpus=replace(size.corpus, words=words))
+    size = size if hours is None else replace(size, corpus=replace(size.corpus, hours=hours))
     given = open_corpus(corpus) if corpus is not None else None
     trunk = load_encoder(encoder) if encoder is not None else None
-    for measured, text in measure(table, out, size, given, trunk, bar):
-        say(f"{measured.title}\n\n{text}")
-        note(f"written: {out / measured.name}.md and {out / measured.name}.png")
+    for done in measure(table, out, size, given, trunk, bar):
+        say(f"{done.title}\n\n{done.text}")
+        note(f"written: {done.path} and {done.path.with_suffix('.png')}")

@@ -35,6 +35,7 @@ class Outcome:
 
     mean_average_precision: float
     recall_5: float
+    variant_precision: float  # mAP where only exemplars of the signed variant are right
     queries: int
     words: int
     items: int  # that were trained on
@@ -109,5 +110,6 @@ class Cells:
             embed = train_embedding(config, data, self.setup.out / "runs" / run, progress)
         words = self.setup.corpus.splits().words.test
         found = retrieve(embed, features, self.setup.queries(features), words, recipe.stride)
-        shares = (found.average_precision.per_group, found.recall[5].per_group)
-        return Outcome(*shares, found.queries, found.words, len(items))
+        by_word, by_variant = found.words, found.variants.average_precision.per_group
+        shares = (by_word.average_precision.per_group, by_word.recall[5].per_group, by_variant)
+        return Outcome(*shares, by_word.queries, by_word.words, len(items))

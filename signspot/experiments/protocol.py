@@ -5,7 +5,7 @@ every sign exactly, so each true use of a test word is a query, labelled at the 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from signspot.errors import OptionsError
-from signspot.metrics.ranking import RetrievalResult
+from signspot.metrics.localisation import Tolerance
+from signspot.metrics.ranking import RankedQueries, RetrievalResult, ranks_of
 from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.batch_norm import Domain
-from signspot.records import Label, LabelSource
+from signspot.records import Exemplar, Label, LabelSource
 from signspot.sampling.items import Item, ItemOptions, collect_items
 from signspot.training.embedding_data import read_words
 from signspot.training.trunk_features import TrunkFeatures
@@ -36,6 +37,15 @@ class Query:
     first: int  # window
     last: int  # window, included
     times: tuple[float, ...]  # where the word is labelled, seconds: each is right
+    shown: frozenset[str] = frozenset()  # exemplars of the variant that is signed; empty: of which, is not known
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What was retrieved: by the paper's measure, and by one that the paper's labels did not allow."""
+
+    words: RetrievalResult  # every exemplar of the word is right
+    variants: RetrievalResult  # those of the signed variant are right; the word's others are left out
 
 
 def find_queries(corpus: Corpus, features: TrunkFeatures, words: Collection[str]) -> list[Query]:
@@ -54,10 +64,13 @@ def find_queries(corpus: Corpus, features: TrunkFeatures, words: Collection[str]
     if not labels:
         raise OptionsError(f"no test word is known to be signed in the {len(videos)} test videos of {corpus.folder}")
     items = collect_items(labels, read_words(corpus, words, videos), words, words, ItemOptions())
-    return _merge(items, features)
+    shown = {(s.video, s.word, s.end): frozenset(s.exemplars) for name in videos for s in corpus.signs(name)}
+    return _merge(items, features, shown)
 
 
-def _merge(items: Sequence[Item], features: TrunkFeatures) -> list[Query]:
+def _merge(
+    items: Sequence[Item], features: TrunkFeatures, shown: Mapping[tuple[str, str, float], frozenset[str]]
+) -> list[Query]:
     """One query a stretch and word, however often the word is signed in it."""
     times = defaultdict(list)
     for item in items:
@@ -67,13 +80,14 @@ def _merge(items: Sequence[Item], features: TrunkFeatures) -> list[Query]:
         grid = features.videos[video].grid
         inside = np.flatnonzero((grid.times >= span.start) & (grid.times <= span.end))
         if len(inside):
-            queries.append(Query(video, word, int(inside[0]), int(inside[-1]), tuple(found)))
+            exemplars = frozenset[str]().union(*(shown[video, word, time] for time in found))
+            queries.append(Query(video, word, int(inside[0]), int(inside[-1]), tuple(found), exemplars))
     return queries
 
 
 def retrieve(
     embed: Embed, features: TrunkFeatures, queries: Sequence[Query], words: Collection[str], stride: int = 1
-) -> RetrievalResult:
+) -> Retrieved:
     """Rank all exemplars of the test words for every query.
 
     Args:
@@ -85,14 +99,30 @@ def retrieve(
     """
     rows = [row for row, exemplar in enumerate(features.exemplars) if exemplar.word in set(words)]
     gallery = _embedded(embed, features.exemplar_means()[rows], "dictionary")
-    retrieval = ClipRetrieval([features.exemplars[row].word for row in rows])
+    exemplars = [features.exemplars[row] for row in rows]
+    by_word, by_variant = ClipRetrieval([exemplar.word for exemplar in exemplars]), RankedQueries()
     for name in dict.fromkeys(query.video for query in queries):
         windows = features.videos[name]
         similarity = _embedded(embed, np.asarray(windows.features, np.float32), "continuous") @ gallery.T
         for query in (each for each in queries if each.video == name):
             place = slice(query.first, query.last + 1, stride)
-            retrieval.add(query.word, query.times, similarity[place], windows.grid.times[place])
-    return retrieval.value((5,))
+            times = windows.grid.times[place]
+            maxima, peaks = similarity[place].max(axis=0), times[similarity[place].argmax(axis=0)]
+            by_word.add_maxima(query.word, query.times, maxima, peaks)
+            _rank_variant(by_variant, query, exemplars, maxima, peaks)
+    return Retrieved(by_word.value((5,)), by_variant.value((5,)))
+
+
+def _rank_variant(
+    ranked: RankedQueries, query: Query, exemplars: Sequence[Exemplar], maxima: FloatArray, peaks: FloatArray
+) -> None:
+    """Rank the exemplars of the signed variant among those of other words."""
+    own = np.array([exemplar.word == query.word for exemplar in exemplars])
+    same = own & np.array([not query.shown or exemplar.id in query.shown for exemplar in exemplars])
+    kept = np.flatnonzero(same | ~own)
+    right = np.flatnonzero((same & Tolerance().accepts(peaks, query.times))[kept])
+    if same.any():
+        ranked.add(query.word, ranks_of(maxima[kept], right), int(same.sum()))
 
 
 @torch.inference_mode()

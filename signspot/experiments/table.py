@@ -1,8 +1,9 @@
 """A table of the paper: named rows, each a recipe; ours beside the paper's, in Markdown and as a plot."""
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from signspot.files import write_beside
 from signspot.progress import Progress, silent
 
 Number = tuple[float, float | None]  # a mean and a deviation, in per cent
-Pair = tuple[Number, Number]  # mAP and R@5
+Pair = tuple[Number, Number]  # mAP and R@5, as the paper reports them
+METRICS = ("mAP", "R@5", "variant mAP")  # the last one is ours
 Outcomes = Mapping[tuple[int, Setting], Sequence[Outcome]]  # row and setting → one outcome a seed
 
 _COLOURS: dict[Setting, str] = {"seen": "#0072b2", "unseen": "#e69f00"}
@@ -83,28 +85,29 @@ def _part(progress: Progress, before: int, cells: int) -> Progress:
     return report
 
 
-def summary(outcomes: Sequence[Outcome]) -> Pair:
-    """Mean and deviation over seeds of mAP and of R@5, in per cent."""
-    return _number([o.mean_average_precision for o in outcomes]), _number([o.recall_5 for o in outcomes])
+def summary(outcomes: Sequence[Outcome]) -> tuple[Number, ...]:
+    """Mean and deviation over seeds of each metric, in per cent."""
+    shares = [(o.mean_average_precision, o.recall_5, o.variant_precision) for o in outcomes]
+    return tuple(mean_and_deviation(values) for values in zip(*shares, strict=True))
 
 
-def _number(shares: Sequence[float]) -> Number:
+def mean_and_deviation(shares: Sequence[float]) -> Number:
+    """Of shares in [0, 1], in per cent; no deviation of a single one."""
     return 100 * statistics.mean(shares), 100 * statistics.stdev(shares) if len(shares) > 1 else None
 
 
 def as_markdown(table: Table, outcomes: Outcomes) -> str:
     """The table: ours, and the paper's in brackets; below it, what it was measured on."""
-    names = [f"{setting} {metric}" for setting in table.settings for metric in ("mAP", "R@5")]
+    names = [f"{setting} {metric}" for setting in table.settings for metric in METRICS]
     if len(table.settings) == 1:
-        names = ["mAP", "R@5"]
+        names = list(METRICS)
     headings = [*table.headings, *(["items"] if table.sizes else []), *names]
     lines = [f"| {' | '.join(headings)} |", "|" + "---|" * len(headings)]
     for index, row in enumerate(table.rows):
         cells = [*row.titles, *([f"{outcomes[index, table.settings[0]][0].items:,}"] if table.sizes else [])]
         for setting in table.settings:
-            theirs = row.paper.get(setting, (None, None))
             ours = summary(outcomes[index, setting])
-            cells += [_cell(*both) for both in zip(ours, theirs, strict=True)]
+            cells += [_cell(*both) for both in zip_longest(ours, row.paper.get(setting, ()))]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", _remark(outcomes)]) + "\n"
 
@@ -117,16 +120,17 @@ def _remark(outcomes: Outcomes) -> str:
 
 
 def _cell(ours: Number, paper: Number | None) -> str:
-    return _shown(ours, 1) + (f" ({_shown(paper, 2)})" if paper else "")
+    return shown(ours, 1) + (f" ({shown(paper, 2)})" if paper else "")
 
 
-def _shown(number: Number, digits: int) -> str:
+def shown(number: Number, digits: int) -> str:
+    """A mean, with its deviation where there is one."""
     mean, deviation = number
     return f"{mean:.{digits}f}" + (f" ± {deviation:.{digits}f}" if deviation is not None else "")
 
 
 def draw(table: Table, outcomes: Outcomes, path: Path) -> Path:
-    """Our mAP and R@5 with deviations, and the paper's as marks: bars, or curves over a value."""
+    """Our numbers with deviations, and the paper's as marks: bars, or curves over a value."""
     from matplotlib.figure import Figure
 
     tall = 3.4 if table.curves else 1.6 + 0.32 * len(table.rows) * len(table.settings)
@@ -140,25 +144,27 @@ def draw(table: Table, outcomes: Outcomes, path: Path) -> Path:
 
 def _draw_bars(figure: Any, table: Table, outcomes: Outcomes) -> None:
     titles = [", ".join(row.titles) for row in table.rows]
-    picks: tuple[tuple[str, Callable[[Pair], Number]], ...] = (
-        ("mAP, %", lambda pair: pair[0]),
-        ("R@5, %", lambda pair: pair[1]),
-    )
     width = 0.8 / len(table.settings)
-    for axes, (label, pick) in zip(figure.subplots(1, 2, sharey=True), picks, strict=True):
+    for metric, axes in enumerate(figure.subplots(1, len(METRICS), sharey=True)):
         for number, setting in enumerate(table.settings):
-            ours = [pick(summary(outcomes[index, setting])) for index in range(len(table.rows))]
+            ours = [summary(outcomes[index, setting])[metric] for index in range(len(table.rows))]
             places = [index + (number - (len(table.settings) - 1) / 2) * width for index in range(len(table.rows))]
             bars = {"height": 0.95 * width, "color": _COLOURS[setting], "label": f"{setting} words"}
             axes.barh(places, [mean for mean, _ in ours], xerr=[sd or 0.0 for _, sd in ours], **bars)
             paper = [
-                (pick(row.paper[setting])[0], place)
+                (row.paper[setting][metric][0], place)
                 for row, place in zip(table.rows, places, strict=True)
-                if setting in row.paper
+                if setting in row.paper and metric < len(row.paper[setting])
             ]
-            label_once = "the paper, BSL-1K" if number == 0 else None
-            axes.scatter(*zip(*paper, strict=True), marker="|", s=140, color="black", label=label_once, zorder=3)
-        axes.set(xlabel=label, yticks=range(len(titles)), yticklabels=titles, ylim=(len(titles) - 0.5, -0.5))
+            marks = {"marker": "|", "s": 140, "color": "black", "zorder": 3}
+            axes.scatter([mean for mean, _ in paper], [place for _, place in paper], **marks)
+        axes.scatter([], [], label="the paper, BSL-1K", **marks)
+        axes.set(
+            xlabel=f"{METRICS[metric]}, %",
+            yticks=range(len(titles)),
+            yticklabels=titles,
+            ylim=(len(titles) - 0.5, -0.5),
+        )
     axes.legend(fontsize=8)
 
 
@@ -167,10 +173,11 @@ def _draw_curves(figure: Any, table: Table, outcomes: Outcomes) -> None:
     for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         mine = [index for index, row in enumerate(table.rows) if row.titles[0] == panel]
         values = [float(table.rows[index].titles[-1]) for index in mine]
-        pairs = [summary(outcomes[index, table.settings[0]]) for index in mine]
-        for metric, label, colour in ((0, "mAP", "#0072b2"), (1, "R@5", "#e69f00")):
-            means, deviations = zip(*(pair[metric] for pair in pairs), strict=True)
-            axes.errorbar(values, means, [sd or 0.0 for sd in deviations], label=label, color=colour, marker="o")
+        found = [summary(outcomes[index, table.settings[0]]) for index in mine]
+        for metric, colour in enumerate(("#0072b2", "#e69f00", "#009e73")):
+            means, deviations = zip(*(numbers[metric] for numbers in found), strict=True)
+            style = {"label": METRICS[metric], "color": colour, "marker": "o"}
+            axes.errorbar(values, means, [sd or 0.0 for sd in deviations], **style)
         axes.set(xscale="log", xlabel=panel, ylabel="%", xticks=values, xticklabels=[f"{value:g}" for value in values])
         axes.minorticks_off()
         axes.legend()

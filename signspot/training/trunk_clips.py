@@ -15,6 +15,7 @@ from signspot.landmarks.interpolate import at_positions
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.progress import Progress, silent
 from signspot.records import Label
+from signspot.spotting.exemplar_clips import draw_clips
 from signspot.training.augment import Augmentation, augment
 from signspot.training.trunk_features import as_right_handed, exemplar_sign
 from signspot.world.layout import Corpus, CorpusVideo
@@ -22,7 +23,6 @@ from signspot.world.layout import Corpus, CorpusVideo
 logger = logging.getLogger(__name__)
 
 Sign = NDArray[np.float16]  # (T, J, C)
-NARROWEST = 0.6  # the share of an exemplar's sign that a clip spans, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +142,12 @@ class TrunkBatches:
     def _clip(self, word: int, random: np.random.Generator, *, shown: bool) -> NDArray[np.float32]:
         pool = (self.signs.dictionary if shown else self.signs.continuous)[word]
         sign = pool[int(random.integers(len(pool)))].astype(np.float32)
-        last = len(sign) - 1
-        span = random.uniform(NARROWEST, 1) * last if shown else min(last, self._played(random))
-        start = random.uniform(0, max(0.0, last - span))
+        if shown:
+            return np.asarray(draw_clips(sign, self.frames, 1, random)[0])
+        last, speed = len(sign) - 1, self.options.speed
+        span = min(last, (self.frames - 1) * float(random.uniform(1 - speed, 1 + speed)))
+        start = random.uniform(0, last - span)
         return at_positions(sign, start + np.linspace(0, span, self.frames))
-
-    def _played(self, random: np.random.Generator) -> float:
-        """How many frames of continuous signing a clip spans."""
-        return (self.frames - 1) * float(random.uniform(1 - self.options.speed, 1 + self.options.speed))
 
 
 def _draw(words: Sequence[int], count: int, random: np.random.Generator) -> list[Any]:

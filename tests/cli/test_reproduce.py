@@ -49,7 +49,7 @@ def test_a_table_is_shown_and_written(
     code, said, noted = signspot("reproduce", "table3", "--quick", "--corpus", corpus, "--out", tmp_path)
     assert code == 0, noted
     assert said.splitlines()[0] == module.TABLES["table3"].title
-    assert "| dictionary | mAP | R@5 |" in said
+    assert "| dictionary | mAP | R@5 | variant mAP |" in said
     assert "(14.86 ± 1.29)" in said
     assert f"written: {tmp_path / 'table3.md'} and {tmp_path / 'table3.png'}" in noted
     assert (tmp_path / "table3.md").read_text() in said
@@ -74,6 +74,8 @@ def test_a_corpus_that_lacks_something(
     [
         (("table9",), "no table 'table9'. There are: table2"),
         (("table2", "--seeds", 0), "seeds must be at least 1; got 0"),
+        (("table2", "--words", 0), "a corpus needs at least 1 word; got 0"),
+        (("table2", "--hours", 0), "hours must be at least 0.0033"),
         (("table2", "--corpus", "no-such-folder"), "no-such-folder is no corpus"),
     ],
 )

@@ -31,12 +31,27 @@ def test_an_exemplar_is_right_only_where_its_word_is_signed() -> None:
     windows = np.tile([0.0, 0.2, 1.0], (100, 1))
     windows[40, 0] = 1.0  # apple at (40 + 8) / 25 s = 1.92 s
     features = known(windows)
-    found = retrieve(same, features, [Query("v", "apple", 0, 99, (2.0,))], ("apple", "tree"))
+    found = retrieve(same, features, [Query("v", "apple", 0, 99, (2.0,))], ("apple", "tree")).words
     assert (found.average_precision.per_group, found.recall[5].per_group) == (1.0, 1.0)
-    elsewhere = retrieve(same, features, [Query("v", "apple", 0, 99, (3.5,))], ("apple", "tree"))
+    elsewhere = retrieve(same, features, [Query("v", "apple", 0, 99, (3.5,))], ("apple", "tree")).words
     assert (elsewhere.average_precision.per_group, elsewhere.recall[5].per_group) == (0.0, 0.0)
-    second = retrieve(same, features, [Query("v", "tree", 41, 99, (1.9,))], ("apple", "tree"))
+    second = retrieve(same, features, [Query("v", "tree", 41, 99, (1.9,))], ("apple", "tree")).words
     assert second.average_precision.per_group == 1.0  # the stretch does not hold the apple
+
+
+def test_exemplars_of_other_variants_are_left_out() -> None:
+    windows = np.tile([0.0, 0.0, 1.0], (100, 1))
+    windows[40, 0] = 1.0  # the first variant of apple
+    grid = Grid(25.0, 16, 1, 115)
+    exemplars = (Exemplar("apple", "a1"), Exemplar("apple", "a2"), Exemplar("tree", "t"))
+    clips = np.array([[[1, 0, 0]], [[0, 1, 0]], [[0.1, 1, 0]]], np.float16)
+    features = TrunkFeatures("test", {"v": Windows(windows.astype(np.float16), grid)}, exemplars, clips)
+    asked = Query("v", "apple", 0, 99, (2.0,), frozenset(["a1"]))
+    found = retrieve(same, features, [asked], ("apple", "tree"))
+    assert found.words.average_precision.per_group == 0.5  # the other variant is not found, and counts
+    assert found.variants.average_precision.per_group == 1.0
+    wide = retrieve(same, features, [asked], ("apple", "tree"), stride=7)  # windows 35 and 42, 40 is skipped
+    assert wide.variants.average_precision.per_group == 0.0
 
 
 def test_queries_are_true_uses_that_a_subtitle_mentions(tmp_path: Path) -> None:
@@ -56,6 +71,7 @@ def test_queries_are_true_uses_that_a_subtitle_mentions(tmp_path: Path) -> None:
     assert len({(q.word, q.first, q.last) for q in queries}) == len(queries)
     for query in queries:
         assert query.word in words
+        assert query.shown
         assert all(any(s.word == query.word and s.end == time for s in signs) for time in query.times)
         assert all(query.first <= round(time * 25) - 8 <= query.last + 1 for time in query.times)
     with pytest.raises(OptionsError, match="no test word is known to be signed"):

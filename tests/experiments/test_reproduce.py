@@ -12,22 +12,21 @@ from signspot.experiments.setup import Setup
 
 
 def test_the_whole_way(tiny: Setup) -> None:
-    ((table, text),) = reproduce("table2", tiny.out, tiny.size, tiny.corpus)
-    assert table is TABLES["table2"]
-    assert (tiny.out / "table2.md").read_text() == text
+    (done,) = reproduce("table2", tiny.out, tiny.size, tiny.corpus)
+    assert (done.title, done.path) == (TABLES["table2"].title, tiny.out / "table2.md")
+    assert done.path.read_text() == done.text
     assert (tiny.out / "table2.png").read_bytes()[:4] == b"\x89PNG"
-    assert len(text.splitlines()) == 2 + 7 + 2
+    assert len(done.text.splitlines()) == 2 + 7 + 2
     longer = replace(tiny.size, embedding=replace(tiny.size.embedding, epochs=2))
-    ((_, other),) = reproduce("table3", tiny.out, longer, tiny.corpus)  # other trainings share the folder
-    assert "all words" in other
-    ((_, again),) = reproduce("table2", tiny.out, tiny.size, tiny.corpus)
-    assert again == text
+    (other,) = reproduce("table3", tiny.out, longer, tiny.corpus)  # other trainings share the folder
+    assert "all words" in other.text
+    assert next(reproduce("table2", tiny.out, tiny.size, tiny.corpus)) == done
 
 
 def test_all_are_measured_one_after_the_other(tiny: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {name: TABLES[name] for name in ("table3", "table5")}
-    monkeypatch.setattr(module, "TABLES", few)
-    assert [table.name for table, _ in reproduce("all", tiny.out, tiny.size, tiny.corpus)] == ["table3", "table5"]
+    monkeypatch.setattr(module, "NAMES", ("table3", "table5"))
+    done = list(reproduce("all", tiny.out, tiny.size, tiny.corpus))
+    assert [each.path.name for each in done] == ["table3.md", "table5.md"]
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:

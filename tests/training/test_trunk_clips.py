@@ -47,7 +47,7 @@ def test_a_clip_lies_within_its_sign() -> None:
     assert bool((last <= base + torch.where(shown, 40, 24)).all())
     span = last - first
     assert 13 <= float(span[~shown].min()) < float(span[~shown].max()) <= 17  # a tenth slower or faster than 15
-    assert float(span[shown].min()) >= 0.59 * 40
+    assert float(span[shown].min()) >= 0.8 * 40  # an exemplar is shown whole
 
 
 def test_a_batch_follows_from_seed_and_step() -> None:
