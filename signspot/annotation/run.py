@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 Stages = Callable[[str], AbstractContextManager[Progress]]  # what shows the progress of a named stage
 
 _WORDS = 8  # whose exemplars one task embeds
+_READERS = 4  # files that are digested at once
 _PANEL = "panel"  # the setting that names the words from which impostors are taken
 
 
@@ -200,7 +201,7 @@ class _Run:
         """The content digest of every video."""
         digests = Digests(self.job.out / "digests.json")
         with self.stages("digests") as progress:
-            found = digests.of([footage.media for footage in readable], progress=progress)
+            found = digests.of([footage.media for footage in readable], _READERS, progress)
         known: dict[Footage, str] = {}
         for footage in readable:
             digest = found[footage.media]
@@ -214,15 +215,12 @@ class _Run:
         self, digests: Mapping[Footage, str], matcher: Matcher, asked: frozenset[str], basis: Basis, report: Report
     ) -> Iterator[Unit]:
         """What is left to do, video by video, made when a worker is free for it."""
-        done: dict[str, dict[str, str]] = {}
-        for (video, word), key in self.store.keys().items():
-            done.setdefault(video, {})[word] = key
         for footage, digest in digests.items():
             subtitles = read_subtitles(footage.subtitles)
             decoys = self.options.decoys
             found = find_mentions(subtitles, matcher, self.options.padding, basis.panel, decoys=decoys)
             mentions = {word: places for word, places in found.items() if word in asked}
-            stored = done.get(footage.video, {})
+            stored = {word: key for (_, word), key in self.store.keys(video=footage.video).items()}
             gone = gone_words(mentions, asked, stored)
             if gone:
                 self.store.forget(footage.video, gone)

@@ -99,9 +99,10 @@ class SqlStore:
         table = schema.videos
         return [VideoRecord(**row) for row in self._select(select(table).order_by(table.c.video))]
 
-    def keys(self) -> dict[tuple[str, str], str]:
-        """(video, word) → the key of the finished result."""
-        return {(row["video"], row["word"]): row["key"] for row in self._select(select(schema.done))}
+    def keys(self, *, video: str | None = None) -> dict[tuple[str, str], str]:
+        """(video, word) → the key of the finished result, of all videos or of one."""
+        wanted = _ordered(select(schema.done), schema.done, video)
+        return {(row["video"], row["word"]): row["key"] for row in self._select(wanted)}
 
     def settings(self) -> dict[str, str]:
         """What all results of this store have in common; empty before the first run."""

@@ -35,8 +35,8 @@ class Store(Protocol):
     def videos(self) -> list[VideoRecord]:
         """Every video that was tried, by name."""
 
-    def keys(self) -> dict[tuple[str, str], str]:
-        """(video, word) → the key of the finished result."""
+    def keys(self, *, video: str | None = None) -> dict[tuple[str, str], str]:
+        """(video, word) → the key of the finished result, of all videos or of one."""
 
     def settings(self) -> dict[str, str]:
         """What all results of this store have in common; empty before the first run."""

@@ -52,6 +52,11 @@ class LocalEngine:
         if self.workers < 1:
             raise OptionsError(f"workers must be at least 1; got {self.workers}")
 
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The ids of the workers' processes, for those who measure them."""
+        return tuple(worker.process.pid for worker in self._crew if worker.process.pid is not None)
+
     def __enter__(self) -> Self:
         return self
 

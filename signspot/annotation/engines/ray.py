@@ -21,6 +21,7 @@ _PRIVATE = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing about this run leaves the machine
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # whatever its name says: listen on loopback only
     "RAY_DEDUP_LOGS_SKIP_REGEX": "(?s).",  # Ray prints of every worker that dies; we tell what matters
+    "RAY_worker_niceness": "0",  # as the local engine's
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the new way with accelerators, without a notice of the old one
 }
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}

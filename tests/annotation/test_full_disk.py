@@ -1,0 +1,109 @@
+"""A full disk: one clear line, nothing lost, and the next run goes on."""
+
+import os
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.run import Job, annotate
+from signspot.annotation.sql_store import dump
+from signspot.annotation.store import FILE, open_store
+from signspot.errors import OutputError
+
+OPTIONS = AnnotateOptions(keep=0.0, impostors=4)
+
+
+@pytest.fixture
+def job(corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> Job:
+    dictionary = corpus_folder / "dictionary"
+    return Job(corpus_folder, dictionary, tmp_path / "run", encoder=str(encoder_file), cache=shared_cache)
+
+
+@pytest.fixture
+def expected(job: Job, here, tmp_path: Path) -> list[str]:
+    annotate(replace(job, out=tmp_path / "expected"), OPTIONS, here)
+    return lines(tmp_path / "expected")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of two megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
+    try:
+        mounted = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("there is no mount command here")
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def lines(place: Path) -> list[str]:
+    with open_store(place) as store:
+        return list(dump(store))
+
+
+def fill(disk: Path, leave: int) -> Path:
+    """Leave only so many bytes free."""
+    ballast = disk / "ballast"
+    free = os.statvfs(disk)
+    ballast.write_bytes(b"x" * (free.f_bavail * free.f_frsize - leave))
+    return ballast
+
+
+def at_unit(here, number: int, what: Callable[[], object]):
+    class Disturbed(type(here)):
+        def run(self, work, items):
+            for item, made in super().run(work, items):
+                if len(self.items) == number:
+                    what()
+                yield item, made
+
+    return Disturbed()
+
+
+def test_no_room_for_the_store(job: Job, here, small_disk: Path, expected: list[str]) -> None:
+    crowded = replace(job, out=small_disk / "run")
+    full = at_unit(here, 4, lambda: fill(small_disk, leave=8192))
+    with pytest.raises(OutputError, match=rf"cannot write .*{FILE}: .*nothing is lost"):
+        annotate(crowded, OPTIONS, full)
+    stored = lines(crowded.out)
+    assert 0 < len(stored) < len(expected)
+    (small_disk / "ballast").unlink()
+    report = annotate(crowded, OPTIONS, here)
+    assert (report.annotated, report.unchanged) == (3, 1)
+    assert lines(crowded.out) == expected
+
+
+def test_no_room_for_tracks(job: Job, here, small_disk: Path, expected: list[str], tmp_path: Path) -> None:
+    crowded = replace(job, cache=small_disk / "cache")
+    full = at_unit(here, 2, lambda: fill(small_disk, leave=250_000))  # exemplars are there, and one track fits
+    with pytest.raises(OutputError, match=r"cannot write .*\.safetensors: the disk is full"):
+        annotate(crowded, OPTIONS, full)
+    assert not list(small_disk.rglob("*.part.*"))
+    (small_disk / "ballast").unlink()
+    report = annotate(crowded, OPTIONS, here)
+    assert report.annotated + report.unchanged == 4
+    assert lines(crowded.out) == expected
+
+
+def test_no_file_may_grow(job: Job, here, expected: list[str], tmp_path: Path) -> None:
+    """A quota or a limit of the file system, without any mount."""
+    crowded = replace(job, cache=tmp_path / "cache")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))  # a track is larger
+    try:
+        with pytest.raises(OutputError, match=r"cannot write .*\.safetensors: File too large"):
+            annotate(crowded, OPTIONS, here)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    annotate(crowded, OPTIONS, here)
+    assert lines(crowded.out) == expected
