@@ -25,6 +25,7 @@ def make(
     variants: Annotated[int, typer.Option(help="Signs of a word, at most: 1 to 4.")] = 4,
     knob: Annotated[list[str] | None, typer.Option(help="A difficulty, such as noise=0; repeatable.")] = None,
     render: Annotated[bool, typer.Option("--render", help="Film it, too: .mp4 beside the landmarks.")] = False,
+    size: Annotated[str, typer.Option(help="Width and height of the picture, in pixels.")] = "320x240",
     workers: Annotated[int, typer.Option(help="Processes that work at once.")] = 1,
 ) -> None:
     """Make a corpus: a dictionary, continuous videos, subtitles, mouthing labels, exact truth and splits.
@@ -39,6 +40,7 @@ def make(
         hours=hours,
         seed=seed,
         render=render,
+        size=read_size(size),
         video_seconds=video_seconds,
         exemplars=exemplars,
         variants=variants,
@@ -47,6 +49,16 @@ def make(
     with bar("corpus", "parts") as progress:
         corpus = make_corpus(options, out, progress, workers=workers)
     say(f"{out}: {len(corpus.videos)} videos, {len(corpus.dictionary())} words, {len(corpus.labels())} mouthing labels")
+
+
+def read_size(text: str) -> tuple[int, int]:
+    """A width and a height from a text such as `320x240`."""
+    from signspot.errors import OptionsError
+
+    width, _, height = text.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise OptionsError(f"a size is a width and a height, such as 320x240; got '{text}'")
+    return int(width), int(height)
 
 
 def read_knobs(texts: list[str]) -> "Knobs":

@@ -80,6 +80,7 @@ def train_embedding(
                 raise KeyboardInterrupt
     if group.is_first:
         run.draw_curve(_by_epoch(losses, length), config.loss.replace("_", " "))
+    group.wait()  # until all is written
     return folded(mlp, standard).eval()
 
 

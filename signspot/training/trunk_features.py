@@ -24,6 +24,7 @@ from signspot.landmarks.trim import sign_segment
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
+from signspot.spotting.exemplar_clips import VERSION as CLIPS_VERSION
 from signspot.spotting.exemplar_clips import clip_positions, draw_clips
 from signspot.timeline import Grid
 from signspot.training.distributed import ALONE, Group
@@ -142,7 +143,7 @@ def _exemplars(encoder: Encoder, corpus: Corpus, folder: Path) -> tuple[tuple[Ex
     exemplars = corpus.dictionary().exemplars if filmed is None else filmed.exemplars
     sources = [(each, content_digest(each.path)) for each in exemplars if each.path is not None and each.path.is_file()]
     key = text_digest("\n".join(f"{each.id} {each.segment} {digest}" for each, digest in sources))
-    path = folder / encoder.hash / f"exemplars-{key}-{len(sources)}-{BANK}-{_VERSION}.npy"
+    path = folder / encoder.hash / f"exemplars-{key}-{len(sources)}-{BANK}-{_VERSION}-{CLIPS_VERSION}.npy"
     if not path.is_file():
         rows: list[HalfArray] = []
         for first in range(0, len(sources), _EXEMPLARS_AT_ONCE):

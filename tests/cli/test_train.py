@@ -128,7 +128,7 @@ def test_two_processes_give_the_weights_of_one(
         env=environment,
     ) as started:
         try:
-            out, err = started.communicate(timeout=60)
+            out, err = started.communicate(timeout=600)
         except subprocess.TimeoutExpired:
             started.terminate()
             raise

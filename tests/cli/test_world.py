@@ -28,6 +28,8 @@ def test_a_small_corpus_is_made_and_its_knobs_kept(signspot: Call, tmp_path: Pat
         (("--knob", "nois=1"), "no knob 'nois'. Did you mean 'noise'?"),
         (("--knob", "noise=much"), "a knob is set by a number"),
         (("--variants", 9), "variants must be at most"),
+        (("--size", "wide"), "a size is a width and a height, such as 320x240; got 'wide'"),
+        (("--size", "320x2"), "at least 64 x 64 pixels"),
     ],
 )
 def test_impossible_worlds_are_one_line(

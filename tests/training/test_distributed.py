@@ -25,7 +25,7 @@ def torchrun(*arguments: object) -> None:
         [*command, *map(str, arguments)], stderr=subprocess.PIPE, text=True, env=environment
     ) as started:
         try:
-            _, said = started.communicate(timeout=60)
+            _, said = started.communicate(timeout=600)
         except subprocess.TimeoutExpired:
             started.terminate()  # torchrun ends its processes
             raise
