@@ -1,7 +1,7 @@
 """Precision at equal yield: candidates ordered by their score alone, and by a confidence with each kind of evidence."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ METHODS: dict[str, frozenset[Part]] = {
     "all but agreement": ALL_PARTS - {Part.AGREEMENT},
     EVERYTHING: ALL_PARTS,
 }
+PIECES = ("+ margin over rivals alone", "+ margin over impostors alone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,9 @@ def compare(
     for name, parts in METHODS.items():
         judged = judge(found, AbstentionOptions(parts))
         orders[name] = order(judged.asked, right, queries)
+    unseen = np.full(len(found), np.nan)
+    for name, half in zip(PIECES, (replace(found, impostor=unseen), replace(found, rival=unseen)), strict=True):
+        orders[name] = order(judge(half, AbstentionOptions(frozenset([Part.MARGIN]))).asked, right, queries)
     if other is not None:
         orders[TAUGHT] = order(taught(*other, found), right, queries)
     return orders, judged

@@ -38,6 +38,8 @@ from signspot.world.layout import Corpus
 THRESHOLDS = (0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)
 PROBED = (0.98, 0.95, 0.9)  # thresholds of Table 7; the paper's are 0.9, 0.8 and 0.7 on its own scale
 CUTS = (0.5, 0.8, 0.9, 0.95)  # confidences
+BELIEVED = 0.9  # confidence
+UNSIGNED, ELSEWHERE = "the word is not signed in the window", "it is signed there, at another place"
 FINGERSPELLED, SELDOM, OTHERS = "fingerspelled words", "words signed in less than half of their mentions", "others"
 
 
@@ -74,6 +76,7 @@ class Measured:
     orders: dict[str, Ordering]
     bins: tuple[tuple[float, float, int], ...]  # confidence, share that is right, candidates
     promises: tuple[Promise, ...]
+    mistakes: dict[str, int]  # what is wrong with candidates of the confidence BELIEVED
     groups: dict[str, dict[str, GroupCount]]  # order by → group of words → what is answered if half of all queries are
 
 
@@ -143,6 +146,7 @@ def _measure(
         orders=orders,
         bins=tuple(calibration(judged.asked, right)),
         promises=tuple(_promise(judged, right, queries, cut) for cut in CUTS),
+        mistakes=_mistakes(world, judged, right),
         groups={
             SCORE: half_by_group(found.score[found.asked], right, groups, queries),
             EVERYTHING: half_by_group(judged.asked, right, groups, queries),
@@ -163,6 +167,20 @@ def _signed_mentions(corpus: Corpus) -> dict[str, list[bool]]:
         for mention in corpus.mentions(video):
             signed[mention.word].append(bool(mention.signs))
     return signed
+
+
+def _mistakes(world: AnnotatedWorld, judged: Judgement, right: Flags) -> dict[str, int]:
+    """How many of the candidates that are believed and wrong are of a word that is signed in the search window."""
+    counts = {UNSIGNED: 0, ELSEWHERE: 0}
+    believed = judged.asked >= BELIEVED
+    with open_store(world.run) as run:
+        pairs = zip(run.evidence(rank=1), believed & ~right, strict=True)
+        wrong = [query for (query, _), is_mistake in pairs if is_mistake]
+    for query in wrong:
+        signs = world.corpus.signs(query.video)
+        there = any(s.word == query.word and s.start < query.end and query.start < s.end for s in signs)
+        counts[ELSEWHERE if there else UNSIGNED] += 1
+    return counts
 
 
 def _groups(

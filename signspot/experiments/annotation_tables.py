@@ -7,7 +7,16 @@ from pathlib import Path
 from signspot.annotation.statistics import as_markdown
 from signspot.annotation.yield_picture import draw_precision, draw_yield
 from signspot.experiments.abstaining import EVERYTHING, PRECISION, SCORE, YIELDS
-from signspot.experiments.annotation import FINGERSPELLED, OTHERS, SELDOM, LabelSet, Measured
+from signspot.experiments.annotation import (
+    BELIEVED,
+    ELSEWHERE,
+    FINGERSPELLED,
+    OTHERS,
+    SELDOM,
+    UNSIGNED,
+    LabelSet,
+    Measured,
+)
 from signspot.files import write_beside
 
 NAME = "annotation"
@@ -39,6 +48,8 @@ def report(worlds: Sequence[Measured]) -> str:
         groups(worlds),
         "## Is the confidence honest?",
         promises(worlds),
+        f"## What is wrong with what is believed (confidence ≥ {BELIEVED:g}), all worlds",
+        mistakes(worlds),
     ]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
@@ -102,6 +113,15 @@ def promises(worlds: Sequence[Measured]) -> str:
         if count:
             mean, right = (sum(entry[i] * entry[2] for entry in chosen) / count for i in (0, 1))
             lines.append(f"| {mean:.2f} | {right:.2f} | {count:,} |")
+    return "\n".join(lines) + "\n"
+
+
+def mistakes(worlds: Sequence[Measured]) -> str:
+    """Candidates that are believed and wrong, by what is wrong."""
+    counts = {name: sum(world.mistakes[name] for world in worlds) for name in (ELSEWHERE, UNSIGNED)}
+    lines = ["| mistake | candidates | share |", "|---|---|---|"]
+    total = max(1, sum(counts.values()))
+    lines += [f"| {name} | {count:,} | {100 * count / total:.1f} % |" for name, count in counts.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -7,6 +7,7 @@ from signspot.annotation.contrast import Contrast
 from signspot.experiments.abstaining import (
     EVERYTHING,
     METHODS,
+    PIECES,
     SCORE,
     TAUGHT,
     calibration,
@@ -66,10 +67,13 @@ def drawn(seed: int, count: int = 1500) -> tuple[Contrast, np.ndarray[tuple[int]
 def test_all_ways_are_compared() -> None:
     found, right = drawn(0)
     orders, judged = compare(found, right, len(right), drawn(1))
-    assert set(orders) == {SCORE, TAUGHT, *METHODS}
+    assert set(orders) == {SCORE, TAUGHT, *METHODS, *PIECES}
     assert orders[EVERYTHING].precisions[4] > orders[SCORE].precisions[4] + 0.05
     assert orders[TAUGHT].precisions[4] > orders[SCORE].precisions[4] + 0.05
     assert len(judged.asked) == len(right)
+    rivals, impostors = (orders[name].precisions for name in PIECES)
+    assert rivals == orders["+ margin"].precisions  # there are no impostors here
+    assert impostors == orders[SCORE].precisions
 
 
 def test_what_is_taught_is_taught_by_the_truth() -> None:

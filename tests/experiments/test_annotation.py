@@ -7,7 +7,7 @@ import pytest
 from signspot.errors import OptionsError
 from signspot.experiments.abstaining import EVERYTHING, SCORE, TAUGHT
 from signspot.experiments.annotated_worlds import Size, world_options
-from signspot.experiments.annotation import PROBED, THRESHOLDS, Measured, measure_worlds
+from signspot.experiments.annotation import BELIEVED, PROBED, THRESHOLDS, Measured, measure_worlds
 from signspot.experiments.annotation_tables import PAPER, write_report
 
 SIZE = Size(2, 12, 0.03)
@@ -42,6 +42,9 @@ def test_everything_is_measured(worlds: list[Measured]) -> None:
     assert TAUGHT in second.orders
     places = [row.full.places for row in first.rows]
     assert places == sorted(places, reverse=True)
+    believed = next(promise for promise in first.promises if promise.confidence == BELIEVED)
+    wrong = (1 - believed.precision) * believed.answered * first.queries
+    assert sum(first.mistakes.values()) == pytest.approx(wrong, abs=1e-6)
 
 
 def test_padding_finds_more(worlds: list[Measured]) -> None:
@@ -60,7 +63,7 @@ def test_what_is_done_is_read_back(worlds: list[Measured], out: Path) -> None:
 def test_the_report_has_all_tables_and_pictures(worlds: list[Measured], out: Path) -> None:
     text = write_report(worlds, out)
     assert (out / "annotation.md").read_text() == text
-    assert text.count("## ") == 5
+    assert text.count("## ") == 6
     for name in (SCORE, EVERYTHING, TAUGHT, *PAPER):
         assert f"| {name} |" in text
     assert all((out / f"annotation-{name}.png").stat().st_size > 5000 for name in ("yield", "precision"))
