@@ -17,6 +17,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="A smaller world and shorter trainings: minutes.")] = False,
     words: Annotated[int | None, typer.Option(help="Words of the world. [default: 200, or 80 with --quick]")] = None,
     hours: Annotated[float | None, typer.Option(help="Hours of footage. [default: 5, or 1 with --quick]")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of each MLP; the paper's are 50. [default: 10]")] = None,
     corpus: Annotated[Path | None, typer.Option(help="A corpus that exists already. [default: one is made]")] = None,
     encoder: Annotated[
         str | None, typer.Option(help="Name or file of an encoder whose trunk is used. [default: trunks are trained]")
@@ -38,6 +39,7 @@ def reproduce(
     size = size if seeds is None else replace(size, seeds=seeds)
     size = size if words is None else replace(size, corpus=replace(size.corpus, words=words))
     size = size if hours is None else replace(size, corpus=replace(size.corpus, hours=hours))
+    size = size if epochs is None else replace(size, embedding=replace(size.embedding, epochs=epochs))
     given = open_corpus(corpus) if corpus is not None else None
     trunk = load_encoder(encoder) if encoder is not None else None
     for done in measure(table, out, size, given, trunk, bar):

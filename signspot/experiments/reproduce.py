@@ -8,7 +8,7 @@ from signspot.errors import OptionsError
 from signspot.experiments import figure5, table2, table3, table4, table5, table_a1, table_a2, table_a3, table_a4
 from signspot.experiments.cells import Cells
 from signspot.experiments.setup import Setup, Size, Stage, quiet
-from signspot.experiments.table import as_markdown, draw, measure, prepare
+from signspot.experiments.table import as_markdown, draw, measurable, measure, prepare
 from signspot.files import write_beside
 from signspot.models.encoder import Encoder
 from signspot.sampling.batches import BatchOptions
@@ -90,7 +90,7 @@ def _reproduced(name: str, setup: Setup) -> Reproduced:
         text, title = table_a4.as_markdown(trunks), table_a4.TITLE
         table_a4.draw(trunks, picture)
     else:
-        table, cells = TABLES[name], Cells(setup)
+        table, cells = measurable(TABLES[name]), Cells(setup)
         prepare(table, cells, setup.size.seeds)
         with setup.stage(name) as progress:
             outcomes = measure(table, cells, setup.size.seeds, progress)

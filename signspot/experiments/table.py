@@ -1,16 +1,20 @@
 """A table of the paper: named rows, each a recipe; ours beside the paper's, in Markdown and as a plot."""
 
+import logging
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from signspot.errors import MissingExtraError
 from signspot.experiments.cells import Cells, Outcome, Recipe
 from signspot.experiments.setup import Setting
 from signspot.files import write_beside
 from signspot.progress import Progress, silent
+
+logger = logging.getLogger(__name__)
 
 Number = tuple[float, float | None]  # a mean and a deviation, in per cent
 Pair = tuple[Number, Number]  # mAP and R@5, as the paper reports them
@@ -28,6 +32,7 @@ class Row:
     titles: tuple[str, ...]  # one for each heading of the table
     recipe: Recipe
     paper: Mapping[Setting, Pair] = field(default_factory=dict)
+    needs: Callable[[], object] | None = None  # raises MissingExtraError where the row cannot be measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,19 @@ def measure(table: Table, cells: Cells, seeds: int, progress: Progress = silent)
         found.setdefault((row, setting), []).append(cells.measure(table.rows[row].recipe, setting, seed, within))
     progress(len(jobs) * _STEPS, len(jobs) * _STEPS)
     return found
+
+
+def measurable(table: Table) -> Table:
+    """The table without the rows that need what is not installed."""
+    rows = []
+    for row in table.rows:
+        try:
+            if row.needs is not None:
+                row.needs()
+            rows.append(row)
+        except MissingExtraError as error:
+            logger.warning("%s: the row '%s' is left out. %s", table.name, ", ".join(row.titles), error)
+    return replace(table, rows=tuple(rows))
 
 
 def prepare(table: Table, cells: Cells, seeds: int) -> None:

@@ -7,11 +7,11 @@ from signspot.experiments.cells import Recipe
 from signspot.experiments.table import Row, Table, published
 
 _PAPER = (
-    (False, 144, (41.65, 54.73)),
-    (False, 288, (42.07, 54.25)),
-    (False, 576, (43.14, 54.28)),
-    (True, 144, (43.65, 53.03)),
-    (True, 288, (43.55, 54.20)),
+    (False, 96, (41.65, 54.73)),
+    (False, 192, (42.07, 54.25)),
+    (False, 384, (43.14, 54.28)),
+    (True, 96, (43.65, 53.03)),
+    (True, 192, (43.55, 54.20)),
 )
 
 TABLE = Table(

@@ -2,6 +2,7 @@
 
 from signspot.experiments.cells import Recipe
 from signspot.experiments.table import Row, Table, published
+from signspot.text.synonyms import WordNet
 
 TABLE = Table(
     "table-a3",
@@ -12,6 +13,7 @@ TABLE = Table(
             ("English ones discarded",),
             Recipe(learn={"loss": "watch_lookup", "synonyms": "english"}),
             {"seen": published(43.27, 54.24)},
+            needs=WordNet,
         ),
         Row(
             ("those of one sign discarded",),

@@ -7,7 +7,8 @@ import pytest
 from signspot.experiments.cells import Cells, Outcome, Recipe
 from signspot.experiments.reproduce import TABLES
 from signspot.experiments.setup import Setting, Setup
-from signspot.experiments.table import Row, Table, as_markdown, draw, measure, published, summary
+from signspot.experiments.table import Row, Table, as_markdown, draw, measurable, measure, published, summary
+from signspot.text.synonyms import WordNet
 
 
 def outcomes(table: Table, *shares: float) -> dict[tuple[int, Setting], list[Outcome]]:
@@ -48,6 +49,13 @@ def test_progress_counts_hundredths_of_cells(tiny: Setup) -> None:
     assert told[-1] == (300, 300)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert [len(found[0, "seen"]), len(found[1, "seen"])] == [1, 2]
+
+
+def test_a_row_that_needs_what_is_missing_is_left_out(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    rows = (Row(("one",), Recipe()), Row(("two",), Recipe(), needs=lambda: WordNet(tmp_path)))
+    table = measurable(Table("t", "T", ("what",), rows))
+    assert [row.titles for row in table.rows] == [("one",)]
+    assert "t: the row 'two' is left out. English synonyms need WordNet" in caplog.text
 
 
 def test_what_the_paper_reports() -> None:
