@@ -53,7 +53,7 @@ def train(
         elif isinstance(chosen, RgbConfig):
             _train_rgb(chosen, out, corpus, encoder, features)
         else:
-            _train_signing(chosen, out, lsa64, workers)
+            _train_signing(chosen, out, lsa64, encoder, workers)
 
 
 @contextmanager
@@ -81,12 +81,13 @@ def _refuse_many_processes() -> None:
             raise OptionsError("trunks are trained by one process; only an embedding is by several. Leave out torchrun")
 
 
-def _train_signing(config: "SigningConfig", out: Path, lsa64: Path | None, workers: int) -> None:
+def _train_signing(config: "SigningConfig", out: Path, lsa64: Path | None, network: str | None, workers: int) -> None:
     from dataclasses import replace
 
     from signspot.training.signing import train_signing
 
     chosen = config if lsa64 is None else replace(config, lsa64=str(lsa64))
+    chosen = chosen if network is None else replace(chosen, network=network)
     with bar("training", "steps") as progress:
         encoder = train_signing(chosen, out, progress, workers=workers)
     _keep(encoder, out / f"{chosen.name}.safetensors", half=True)

@@ -13,6 +13,7 @@ from signspot.metrics.localisation import LocalisationAccuracy
 from signspot.metrics.matching import TrueSign
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar, Spotting
+from signspot.spotting.calibrate import FalseAlarms, false_alarms
 from signspot.spotting.embed import DenseWindows
 from signspot.spotting.exemplars import Gallery
 from signspot.spotting.options import SpotOptions
@@ -80,6 +81,25 @@ def spot_streams(
     for encoder in encoders:
         yield from _spot(encoder.name, _by_encoder(encoder, shown), streams, encoder.contract.threshold, LOWEST)
     yield from _spot("warping", lambda _, stream: _warped_curves(stream, shown), streams, float("nan"), -np.inf)
+
+
+def stream_alarms(encoder: Encoder, signs: Sequence[Sign], tested: int = 8, seed: int = 0) -> FalseAlarms:
+    """Search streams of some seen words, by signer `tested`, for the other seen words, by every other signer."""
+    alarms = []
+    for part in (0, 1):
+        there = [s for s in signs if s.signer == tested and s.word in SEEN_WORDS and s.word % 2 == part]
+        shown = [s for s in signs if s.signer != tested and s.word in SEEN_WORDS and s.word % 2 != part]
+        shown = [sign for sign in shown if sign.repetition == 1]
+        if not there or not shown:
+            raise OptionsError(f"background streams need signs of signer {tested} and of at least one other")
+        exemplars = tuple(Exemplar(f"{sign.word} by {sign.signer}", f"{sign.word} by {sign.signer}") for sign in shown)
+        gallery = Gallery(exemplars, np.stack([embed_sign(encoder, sign.features) for sign in shown]))
+        alarms.append(
+            false_alarms((_track(encoder, name, stream) for name, stream, _ in make_streams(there, seed)), gallery)
+        )
+    one, two = alarms
+    scores = np.sort(np.concatenate([one.scores, two.scores]))[::-1]
+    return FalseAlarms(scores, (one.hours * one.words + two.hours * two.words) / one.words, one.words)
 
 
 def _by_encoder(encoder: Encoder, shown: Sequence[Sign]) -> Curves:

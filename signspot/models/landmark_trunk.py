@@ -28,6 +28,7 @@ class LandmarkOptions:
     width: int = 256  # of the temporal blocks
     last_width: int = 384  # between the last temporal convolution and the output
     glance: int = 0  # features that come from a linear path beside the network, the last ones; 0: none
+    glance_input: bool = False  # the network sees what the linear path sees, too
     glance_frames: int = 12  # frames in the middle of the clip that it sees: a sign is about as long
     dropout: float = 0.1  # in training
     norm: Norm = "layer"  # "batch" to study batch norm across domains
@@ -94,8 +95,8 @@ class FrameEncoder(nn.Module):
         self.hand = PartEncoder(geometry.HAND, options.hand_width, options.norm)
         self.body = PartEncoder(geometry.BODY, options.part_width, options.norm)
         self.face = PartEncoder(geometry.FACE_FEATURES, options.part_width, options.norm)
-        self.glance = PartEncoder(geometry.GLANCE, options.hand_width, options.norm) if options.glance else None
-        parts = 2 * options.hand_width + 2 * options.part_width + bool(options.glance) * options.hand_width
+        self.glance = PartEncoder(geometry.GLANCE, options.hand_width, options.norm) if options.glance_input else None
+        parts = 2 * options.hand_width + 2 * options.part_width + options.glance_input * options.hand_width
         self.join = nn.Sequential(nn.Linear(parts, options.width), ChannelNorm(options.width, options.norm), nn.GELU())
 
     def forward(self, x: Tensor) -> Tensor:

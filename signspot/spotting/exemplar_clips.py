@@ -1,10 +1,12 @@
 """How an isolated sign is sampled: n clips at a random shift and a random rate (Sec. 3.3), seeded."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.landmarks.interpolate import at_positions
-from signspot.landmarks.tempo import frames_at, motion_time
+from signspot.landmarks.tempo import CLOCK, frames_at, motion_time
 
 FRAMES_PER_CLIP_DRAWN = 4  # n grows with the length of the sign: a clip for every four frames
 FEWEST, MOST = 4, 24  # clips of one exemplar
@@ -12,8 +14,18 @@ WIDEST, NARROWEST = 1.0, 0.6  # the share of the sign that a clip spans
 
 VERSION = 2  # raised whenever the same sign gives other clips: kept embeddings are then made again
 LEAD = 2  # frames of a landmark clip before its sign, and after it: signs in continuous signing are shorter than a clip
-STRETCH = 0.1  # by which a sign in a landmark clip is longer or shorter, at most
-SHIFT = 0.04  # of a sign, by which it is early or late, at most
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """How a sign is played in a landmark clip."""
+
+    stretch: float = 0.1  # by which it is longer or shorter, at most
+    shift: float = 0.04  # of the sign, by which it is early or late, at most
+    clock: float = CLOCK  # the share of plain time
+
+
+EMBEDDED = Play()  # as an exemplar is embedded
 
 
 def clip_positions(length: int, window: int, seed: int = 0) -> NDArray[np.float64]:
@@ -44,7 +56,13 @@ def clips_of(sign: NDArray[np.float32], window: int, seed: int = 0) -> NDArray[n
     return draw_clips(sign, window, count, np.random.default_rng([seed, len(sign), window]))
 
 
-def draw_clips(sign: NDArray[np.float32], window: int, count: int, random: np.random.Generator) -> NDArray[np.float32]:
+def draw_clips(
+    sign: NDArray[np.float32],
+    window: int,
+    count: int,
+    random: np.random.Generator,
+    play: Play = EMBEDDED,
+) -> NDArray[np.float32]:
     """(count, window, J, C) as `clips_of`.
 
     Each clip shows the whole sign in its middle; before and after, its first and last frames are held. The sign goes
@@ -52,6 +70,7 @@ def draw_clips(sign: NDArray[np.float32], window: int, count: int, random: np.ra
     """
     lead = min(LEAD, (window - 2) // 2)
     even = (np.arange(window) - lead) / (window - 1 - 2 * lead)
-    size, late = random.uniform(1 - STRETCH, 1 + STRETCH, count), random.uniform(-SHIFT, SHIFT, count)
+    size = random.uniform(1 - play.stretch, 1 + play.stretch, count)
+    late = random.uniform(-play.shift, play.shift, count)
     shares = 0.5 + late[:, None] + (even - 0.5) * size[:, None]
-    return at_positions(sign, frames_at(motion_time(sign), shares))
+    return at_positions(sign, frames_at(motion_time(sign, play.clock), shares))

@@ -1,5 +1,6 @@
 """From a curve of scores to decisions: all peaks above a threshold, near ones suppressed."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,16 +42,37 @@ def find_peaks(
         longest: seconds that a span may last at most.
         top: keep at most so many peaks, the highest.
     """
-    candidates = _local_maxima(scores)
-    candidates = candidates[scores[candidates] >= threshold]
+    candidates = _maxima_above(scores, threshold)
+    if not len(candidates):
+        return []
+    best_first = candidates[np.argsort(-scores[candidates], kind="stable")]
+    kept = _suppressed(times[best_first], gap, top)
+    floor = float(np.median(scores))
+    return [_with_span(times, scores, index, floor, longest) for index in sorted(best_first[kept].tolist())]
+
+
+def _maxima_above(scores: FloatArray, threshold: float) -> NDArray[np.int64]:
+    """(P,) local maxima that reach the threshold; where few windows do, the rest of the curve is hardly looked at."""
+    high = np.flatnonzero(scores >= threshold)
+    if not len(high):
+        return np.empty(0, np.int64)
+    places = np.unique(np.concatenate([high - 1, high, high + 1]).clip(0, len(scores) - 1))
+    maxima = places[_local_maxima(scores[places])]
+    return np.asarray(maxima[scores[maxima] >= threshold], np.int64)
+
+
+def _suppressed(times: FloatArray, gap: float, top: int | None) -> list[int]:
+    """Places in `times`, best first, that are kept: each at least `gap` from all that were kept before it."""
     kept: list[int] = []
-    for index in candidates[np.argsort(-scores[candidates], kind="stable")]:
+    taken: list[float] = []  # in order
+    for place, time in enumerate(times.tolist()):
         if top is not None and len(kept) == top:
             break
-        if all(abs(times[index] - times[other]) >= gap for other in kept):
-            kept.append(int(index))
-    floor = float(np.median(scores)) if len(scores) else 0.0
-    return [_with_span(times, scores, index, floor, longest) for index in sorted(kept)]
+        at = bisect_left(taken, time)
+        if all(abs(time - other) >= gap for other in taken[max(0, at - 1) : at + 1]):
+            kept.append(place)
+            taken.insert(at, time)
+    return kept
 
 
 def _local_maxima(scores: FloatArray) -> NDArray[np.int64]:
@@ -69,12 +91,13 @@ def _with_span(times: FloatArray, scores: FloatArray, index: int, floor: float, 
     """Measure how far around `index` the curve stays above half its height over `floor`."""
     score = float(scores[index])
     half = (score + min(floor, score)) / 2
-    below = scores < half
-    before = np.flatnonzero(below[:index])
-    after = np.flatnonzero(below[index:])
-    first = before[-1] + 1 if len(before) else 0
-    last = index + after[0] - 1 if len(after) else len(scores) - 1
     middle, reach = float(times[index]), longest / 2
+    low, high = (int(place) for place in np.searchsorted(times, (middle - reach, middle + reach)))
+    low = max(0, low - 1)  # one beyond, on either side: what is farther is cut off below
+    before = np.flatnonzero(scores[low:index] < half)
+    after = np.flatnonzero(scores[index : high + 1] < half)
+    first = low + before[-1] + 1 if len(before) else low
+    last = index + after[0] - 1 if len(after) else min(high, len(scores) - 1)
     start = min(max(float(times[first]), middle - reach), middle - _SHORTEST / 2)
     end = max(min(float(times[last]), middle + reach), middle + _SHORTEST / 2)
     return Peak(index, middle, max(0.0, start), end, score)

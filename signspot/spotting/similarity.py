@@ -28,6 +28,31 @@ def similarity(track: Track, exemplars: FloatArray) -> NDArray[np.float32]:
 
 def cosine(embeddings: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]:
     """(T, D) and (V, D), unit norm → (T, V) cosine similarities in [-1, 1]."""
+    _check(embeddings, exemplars)
+    found = np.empty((len(embeddings), len(exemplars)), np.float32)
+    columns = exemplars.astype(np.float32, copy=False).T
+    for start in range(0, len(embeddings), _ROWS):  # a track in 16 bits is never held in 32 as a whole
+        part = slice(start, start + _ROWS)
+        np.matmul(embeddings[part].astype(np.float32, copy=False), columns, out=found[part])
+    clipped: NDArray[np.float32] = np.clip(found, -1.0, 1.0, out=found)
+    return clipped
+
+
+def exemplar_curves(embeddings: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]:
+    """(T, D) and (V, D), unit norm → (V, T) scores in [0, 1]: the curve of each exemplar in one piece."""
+    _check(embeddings, exemplars)
+    found = np.empty((len(exemplars), len(embeddings)), np.float32)
+    rows = exemplars.astype(np.float32, copy=False)
+    for start in range(0, len(embeddings), _ROWS):
+        part = slice(start, start + _ROWS)
+        found[:, part] = rows @ embeddings[part].astype(np.float32, copy=False).T
+    found += 1
+    found *= 0.5
+    clipped: NDArray[np.float32] = np.clip(found, 0.0, 1.0, out=found)
+    return clipped
+
+
+def _check(embeddings: FloatArray, exemplars: FloatArray) -> None:
     if exemplars.ndim != 2 or exemplars.shape[1] != embeddings.shape[1]:
         raise EncoderMismatchError(
             f"exemplars of shape {exemplars.shape} do not fit a track of dimension {embeddings.shape[1]}. "
@@ -36,13 +61,6 @@ def cosine(embeddings: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]
     if not np.isfinite(exemplars).all():
         bad = np.flatnonzero(~np.isfinite(exemplars).all(axis=1)).tolist()
         raise TrackError(f"exemplar embeddings {bad[:5]} hold NaN or infinite values. Embed them again.")
-    found = np.empty((len(embeddings), len(exemplars)), np.float32)
-    columns = exemplars.astype(np.float32, copy=False).T
-    for start in range(0, len(embeddings), _ROWS):  # a track in 16 bits is never held in 32 as a whole
-        part = slice(start, start + _ROWS)
-        np.matmul(embeddings[part].astype(np.float32, copy=False), columns, out=found[part])
-    clipped: NDArray[np.float32] = np.clip(found, -1.0, 1.0, out=found)
-    return clipped
 
 
 def to_score(cosine: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ from signspot.spotting.exemplars import ExemplarEmbedder, Gallery
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.peaks import Peak, find_peaks
 from signspot.spotting.refine import Windows, refine
-from signspot.spotting.similarity import cosine, to_score
+from signspot.spotting.similarity import exemplar_curves
 from signspot.spotting.tracks import SUFFIX, read_track, track_entry, write_track
 from signspot.timeline import Track
 
@@ -187,13 +187,14 @@ def best_scores(windows: Windows, gallery: Gallery) -> Iterator[tuple[str, NDArr
         rows_of.setdefault(gallery.exemplar(row)[0].word, []).append(row)
     for block in _blocks(rows_of, max(_FEWEST, _CELLS // max(1, len(windows.times)))):
         rows = [row for word in block for row in rows_of[word]]
-        scores = to_score(cosine(windows.embeddings, gallery.embeddings[rows]))
+        scores = exemplar_curves(windows.embeddings, gallery.embeddings[rows])
         done = 0
         for word in block:
-            own = scores[:, done : done + len(rows_of[word])]
+            own = scores[done : done + len(rows_of[word])]
             done += len(rows_of[word])
-            best = own.argmax(axis=1)
-            yield word, own[np.arange(len(own)), best], np.asarray(rows_of[word])[best]
+            best = own.argmax(axis=0)
+            curve = own[0] if len(own) == 1 else np.take_along_axis(own, best[None], axis=0)[0]
+            yield word, curve, np.asarray(rows_of[word])[best]
 
 
 def _blocks(rows_of: Mapping[str, Sequence[int]], most: int) -> Iterator[list[str]]:

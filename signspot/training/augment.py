@@ -25,7 +25,7 @@ class Augmentation:
     jitter: float = 0.012  # shoulder widths, of every point and frame
     finger_jitter: float = 0.012  # the same again, of the hands
     dropped: float = 0.35  # share of performances in which a hand goes missing for a while
-    lost: float = 0.3  # share of performances in which a hand is never seen, only its wrist
+    lost: float = 0.2  # share of performances in which a hand is never seen, only its wrist
     faceless: float = 0.1  # share of performances without a face
 
     def times(self, factor: float) -> "Augmentation":

@@ -40,6 +40,7 @@ class SigningConfig:
 
     name: str = "landmark"
     seed: int = 1
+    network: str = ""  # file of an encoder whose network is where this training starts from; empty: at random
     lsa64: str = ""  # folder of LSA64 landmarks; empty: none, then only the world can be drawn from
     licence: str = ""
     data: str = ""  # one sentence for the card

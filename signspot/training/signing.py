@@ -20,6 +20,7 @@ from torch.utils.data import DataLoader
 from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.files import cache_folder, write_beside
 from signspot.losses.supervised_contrastive import supervised_contrastive
+from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder, SignEncoder, make_encoder
 from signspot.models.landmark_trunk import LandmarkTrunk, LinearPath
 from signspot.models.mlp import TwoPartMlp
@@ -64,6 +65,8 @@ def train_signing(
     how = config.optimiser
     batches = SigningBatches(open_source(config), how.steps, config.seed, config.batch, config.augmentation)
     fixed = _linear_path(module)
+    if config.network and not (home / "state.pt").is_file():
+        take_network(module, load_encoder(config.network).module)
     if fixed is not None and not (home / "state.pt").is_file():
         _fit(fixed, config, batches)
     if fixed is not None:
@@ -100,8 +103,7 @@ def train_signing(
             curve = []
             if check is not None:
                 check(step, average.eval())
-    card = {"config": config.as_dict(), "licence": config.licence, "data": config.data}
-    return make_encoder(config.name, average.eval(), card=card)
+    return make_encoder(config.name, average.eval(), card=_card(config))
 
 
 def contrast(module: SignEncoder, batch: SigningBatch, temperature: float) -> Tensor:
@@ -119,6 +121,26 @@ def contrast(module: SignEncoder, batch: SigningBatch, temperature: float) -> Te
         return whole
     network, _ = module.mlp.parts(features)  # it must know signs by itself, too, not only where the linear path fails
     return (whole + supervised_contrastive(network, labels, temperature)) / 2
+
+
+def _card(config: SigningConfig) -> dict[str, Any]:
+    """What the weights follow from; files by their names, as folders differ from machine to machine."""
+    named = {key: Path(value).name for key, value in (("network", config.network), ("lsa64", config.lsa64))}
+    card = {"config": {**config.as_dict(), **named}, "licence": config.licence, "data": config.data}
+    if config.network:
+        card["network"] = load_encoder(config.network).card.get("config", {})
+    return card
+
+
+def take_network(module: SignEncoder, donor: SignEncoder) -> None:
+    """Take over the network of another landmark encoder: everything but its linear path, if it has one."""
+    state = {name.replace("mlp.network.", "mlp."): value for name, value in donor.state_dict().items()}
+    own = {name: name.replace("mlp.network.", "mlp.") for name in module.state_dict() if "trunk.linear." not in name}
+    strange = [name for name, known in own.items() if known not in state]
+    strange += [n for n, known in own.items() if known in state and state[known].shape != module.state_dict()[n].shape]
+    if strange:
+        raise CheckpointError(f"the network does not fit this model at {strange[0]}: set [model] as it was trained")
+    module.load_state_dict({name: state[known] for name, known in own.items()}, strict=False)
 
 
 def _fit(path: LinearPath, config: SigningConfig, batches: SigningBatches) -> None:

@@ -9,7 +9,7 @@ from torch.utils.data import Dataset
 
 from signspot.landmarks.interpolate import at_positions
 from signspot.landmarks.tempo import frames_at, motion_time
-from signspot.spotting.exemplar_clips import draw_clips
+from signspot.spotting.exemplar_clips import Play, draw_clips
 from signspot.training.augment import Augmentation, augment
 from signspot.training.joining import joined, played
 from signspot.training.performances import Features, Performance, PerformanceSource
@@ -22,6 +22,9 @@ class BatchOptions:
     signs: int = 96  # different signs in a batch
     window: int = 16  # frames in a clip
     clips: int = 1  # of one exemplar
+    stretch: float = 0.3  # of a sign in a clip of an exemplar, and …
+    shift: float = 0.1  # … by how much it is early or late: more than when an exemplar is embedded
+    exemplar_clock: tuple[float, float] = (0.1, 0.6)  # the share of plain time as an exemplar is played
     clock: tuple[float, float] = (0.15, 1.0)  # the share of plain time as a sign is played in continuous signing
     shortest: int = 7  # frames of a sign in continuous signing
     longest: int = 20
@@ -71,7 +74,9 @@ class SigningBatches(Dataset[tuple[Tensor, Tensor, Tensor]]):
 
     def _exemplar(self, sign: Features, random: np.random.Generator) -> Features:
         """(n, F, J, C) clips of an isolated sign, in the sign's own time."""
-        return draw_clips(sign, self.options.window, self.options.clips, random)
+        options = self.options
+        play = Play(options.stretch, options.shift, random.uniform(*options.exemplar_clock))
+        return draw_clips(sign, options.window, options.clips, random, play)
 
     def _continuous(
         self, sign: Performance, before: Performance, after: Performance, random: np.random.Generator

@@ -10,7 +10,7 @@ import torch
 from signspot.errors import FormatError, OptionsError
 from signspot.experiments.lsa64 import Sign, one_shot
 from signspot.experiments.lsa64_classifier import classifier
-from signspot.experiments.lsa64_streams import make_streams, spot_streams
+from signspot.experiments.lsa64_streams import make_streams, spot_streams, stream_alarms
 from signspot.landmarks.features import CHANNELS, JOINTS
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
@@ -85,6 +85,16 @@ def test_spotting_is_measured_for_encoder_and_warping(encoder: Encoder, signs: l
     assert np.isnan(rows[2].precision)
     with pytest.raises(OptionsError, match="signers 9 and 7"):
         list(spot_streams([encoder], signs, 9, 7))
+
+
+def test_false_alarms_are_counted_where_a_word_is_not_signed(encoder: Encoder, signs: list[Sign]) -> None:
+    alarms = stream_alarms(encoder, signs, tested=9)
+    assert alarms.words == 24
+    assert 0 < alarms.hours < 0.1
+    assert (np.diff(alarms.scores) <= 0).all()
+    assert alarms.threshold(300) > alarms.threshold(900)
+    with pytest.raises(OptionsError, match="signer 7 and of at least one other"):
+        stream_alarms(encoder, signs, tested=7)
 
 
 def test_a_folder_without_the_data_is_named(tmp_path: Path) -> None:

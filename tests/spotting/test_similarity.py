@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from signspot.errors import EncoderMismatchError, TrackError
-from signspot.spotting.similarity import similarity, to_score
+from signspot.spotting.similarity import exemplar_curves, similarity, to_score
 from signspot.timeline import Grid, Track
 
 
@@ -40,3 +40,15 @@ def test_nan_in_exemplars_is_named() -> None:
     exemplars[1, 0] = np.nan
     with pytest.raises(TrackError, match=r"exemplar embeddings \[1\]"):
         similarity(track_of(at(0)), exemplars)
+
+
+def test_curves_of_exemplars_are_the_scores_of_similarities() -> None:
+    random = np.random.default_rng(0)
+    windows, exemplars = (random.normal(size=(count, 8)).astype(np.float32) for count in (5000, 3))
+    windows /= np.linalg.norm(windows, axis=1, keepdims=True)
+    exemplars /= np.linalg.norm(exemplars, axis=1, keepdims=True)
+    curves = exemplar_curves(windows, exemplars)
+    assert curves.shape == (3, 5000)
+    assert curves == pytest.approx(to_score(similarity(track_of(windows), exemplars)).T, abs=1e-6)
+    with pytest.raises(EncoderMismatchError, match="do not fit"):
+        exemplar_curves(windows, exemplars[:, :4])

@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from signspot.errors import CheckpointError, OptionsError, SignspotError
+from signspot.models.checkpoints import save_encoder
+from signspot.models.mlp import TwoPartMlp
 from signspot.models.registry import build
 from signspot.training.config import Optimiser, Shares, SigningConfig, read_config
 from signspot.training.linear_path import LinearOptions
@@ -86,6 +88,30 @@ def test_a_linear_path_is_fitted_first_and_stays(config: SigningConfig, tmp_path
     with pytest.raises(KeyboardInterrupt):
         train_signing(config, tmp_path / "parts", stop, workers=0)
     assert train_signing(config, tmp_path / "parts", workers=0).hash == whole.hash
+
+
+def test_a_network_is_taken_over_and_a_linear_path_fitted_beside_it(config: SigningConfig, tmp_path: Path) -> None:
+    network = train_signing(config, tmp_path / "network", workers=0)
+    file = tmp_path / "network.safetensors"
+    save_encoder(network, file, half=False)
+    model = {**SMALL, "features": 40, "glance": 8, "linear": 8, "dimension": 264}
+    beside = replace(
+        config,
+        model=model,
+        network=str(file),
+        linear=LinearOptions(batches=2, directions=20),
+        optimiser=replace(config.optimiser, steps=0),
+    )
+    both = train_signing(beside, tmp_path / "both", workers=0)
+    assert isinstance(both.module.mlp, TwoPartMlp)
+    clips = torch.randn(3, 16, 69, 4)
+    with torch.inference_mode():
+        part = both.module.mlp.parts(both.module.trunk(clips))[0]
+        torch.testing.assert_close(part, network.module(clips))
+    assert both.card["config"]["network"] == "network.safetensors"
+    assert both.card["network"]["optimiser"]["steps"] == 6
+    with pytest.raises(CheckpointError, match="does not fit this model at trunk"):
+        train_signing(replace(beside, model={**model, "width": 24}), tmp_path / "other", workers=0)
 
 
 def test_a_damaged_state_is_named(config: SigningConfig, tmp_path: Path) -> None:
