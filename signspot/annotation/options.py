@@ -40,15 +40,26 @@ class AnnotateOptions:
         if self.seed < 0:
             raise OptionsError(f"the seed must be 0 or more; got {self.seed}")
 
-    def with_keep(self, encoder: Encoder, threshold: float) -> "AnnotateOptions":
-        """The options with the least score of a candidate settled.
+    def with_keep(self, encoder: Encoder, threshold: float, stored: str | None = None) -> "AnnotateOptions":
+        """The options with the least score of a candidate settled: as given, as in the store, or below the threshold.
+
+        Args:
+            encoder: whose threshold it follows.
+            threshold: of this run.
+            stored: what a store that exists was made with.
 
         Raises:
-            OptionsError: it is above the threshold, so that spottings would be lost.
+            OptionsError: it is above the threshold, so that spottings would be missing.
         """
-        keep = self.keep if self.keep is not None else round(encoder.contract.threshold - BELOW, 6)
+        usual = min(threshold, round(encoder.contract.threshold - BELOW, 6))
+        keep = self.keep if self.keep is not None else usual if stored is None else float(stored)
         if keep > threshold and self.keep is not None:
             raise OptionsError(f"keep ({keep:g}) must not be above the threshold ({threshold:g})")
+        if keep > threshold:
+            raise OptionsError(
+                f"this store keeps scores from {keep:g} on, so a threshold of {threshold:g} would miss some. Name "
+                "another folder or database; runs may share their tracks with --cache"
+            )
         return replace(self, keep=keep)
 
     def settings(self) -> dict[str, str]:

@@ -87,14 +87,14 @@ def annotate(job: Job, options: AnnotateOptions, engine: Engine, stages: Stages 
     threshold = encoder.contract.threshold if job.threshold is None else job.threshold
     if not 0 <= threshold <= 1:
         raise OptionsError(f"threshold is a score in [0, 1]; got {threshold}")
-    options = options.with_keep(encoder, threshold)
     listing = list_footage(job.corpus, encoder.contract.kind, options.language)
     dictionary = open_dictionary(job.dictionary)
     for problem in [*dictionary.problems, *listing.problems]:
         logger.warning("%s", problem)
     place = job.database or job.out
     with _only_run(job.out), open_store(place, create=True, patience=job.patience) as store, engine:
-        run = _Run(job, options, encoder, listing, dictionary, store, engine, stages or _silently)
+        settled = options.with_keep(encoder, threshold, store.settings().get("keep"))
+        run = _Run(job, settled, encoder, listing, dictionary, store, engine, stages or _silently)
         return run.go(Report(threshold, len(listing.footage), left_out=list(listing.problems)))
 
 
@@ -129,8 +129,7 @@ class _Run:
         gallery = self._embed_words(mentioned & asked | frozenset(panel))
         panel = tuple(word for word in panel if word in gallery.words)
         basis = self._basis(gallery, panel, mentioned & asked)
-        folder = self.job.out / "gallery"
-        bench = replace(self._bench(), gallery=write_gallery(gallery, folder).resolve(), panel=panel)
+        bench = replace(self._bench(), gallery=self._write(gallery), panel=panel)
         self.store.claim({**basis.settings, _PANEL: self.store.settings().get(_PANEL, json.dumps(panel))})
         digests = self._digest(readable, report)
         units = self._units(digests, matcher, asked, basis, report)
@@ -187,6 +186,14 @@ class _Run:
         if not gallery.words:
             raise DictionaryError(f"no exemplar of {self.job.dictionary} can be read")
         return gallery
+
+    def _write(self, gallery: WordGallery) -> Path:
+        """Save the gallery for the workers, in place of those of earlier runs."""
+        path = write_gallery(gallery, self.job.out / "gallery").resolve()
+        for older in path.parent.glob("*.safetensors"):
+            if older != path:
+                older.unlink(missing_ok=True)
+        return path
 
     def _basis(self, gallery: WordGallery, panel: tuple[str, ...], words: frozenset[str]) -> Basis:
         settings = {"encoder": self.encoder.hash, **self.options.settings()}
@@ -252,8 +259,9 @@ class _Run:
             self.store.fail(replace(known, problem=""))
 
     def _fail(self, video: str, message: str, report: Report) -> None:
-        report.failed.append(Problem(video, message))
-        self.store.fail(replace(self._before(video), problem=message))
+        told = message.replace(f"{self.job.corpus}/", "")  # a store says nothing of where a corpus lay
+        report.failed.append(Problem(video, told))
+        self.store.fail(replace(self._before(video), problem=told))
 
     def _before(self, video: str) -> VideoRecord:
         """What the store knew of a video when this run began."""

@@ -3,10 +3,12 @@
 import logging
 import os
 import shutil
+import signal
 import socket
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,11 +24,14 @@ _PRIVATE = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # whatever its name says: listen on loopback only
     "RAY_DEDUP_LOGS_SKIP_REGEX": "(?s).",  # Ray prints of every worker that dies; we tell what matters
     "RAY_worker_niceness": "0",  # as the local engine's
+    "RAY_worker_register_timeout_seconds": "600",  # a busy machine is slow, not broken
+    "RAY_health_check_timeout_ms": "120000",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the new way with accelerators, without a notice of the old one
 }
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
 _LOOPBACK = "127.0.0.1"
 _ANSWER = 10.0  # seconds within which a cluster must answer
+_STARTS = 4  # attempts to start a cluster; Ray gives each 30 s, too few for a very busy machine
 _STORE = 96 * 2**20  # bytes of Ray's object store: findings are small
 
 
@@ -56,7 +61,7 @@ class RayEngine:
             self._ray = ray
             try:
                 self._start() if self.address is None else self._join(self.address)
-            except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            except Exception as error:  # Ray raises many kinds, and plain ones
                 self.__exit__(None, None, None)
                 raise EngineError(self._explain(error)) from error
         return self
@@ -68,6 +73,17 @@ class RayEngine:
             raise RuntimeError(
                 f"it would listen at {place}. Let signspot import Ray first, or start a cluster yourself"
             )
+        for left in reversed(range(_STARTS)):
+            try:
+                self._init()
+                return
+            except Exception as error:
+                if not left or "timed out" not in str(error):
+                    raise
+                logger.info("Ray did not start in its 30 s; once more: %s", _first_line(error))
+                self._clear()
+
+    def _init(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="signspot-ray-"))
         self._ray.init(
             num_cpus=self.workers or os.cpu_count() or 1,
@@ -95,9 +111,14 @@ class RayEngine:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._ray is not None:
-            self._ray.shutdown()
+            self._clear()
             self._ray = None
+
+    def _clear(self) -> None:
+        """End what was started, and remove its files."""
+        self._ray.shutdown()
         if self._folder is not None:
+            _end_leftovers(self._folder)
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
@@ -129,6 +150,14 @@ class RayEngine:
                     again.append((item, deaths + 1))
                 else:
                     yield item, died(deaths + 1, _first_line(error))
+
+
+def _end_leftovers(folder: Path) -> None:
+    """End what Ray leaves running when it gives up half-way: processes that were given this very folder."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.fsencode(folder) in (process / "cmdline").read_bytes() and int(process.name) != os.getpid():
+                os.kill(int(process.name), signal.SIGTERM)
 
 
 def _first_line(error: Exception) -> str:

@@ -1,0 +1,68 @@
+"""A run that is killed, again and again, and run again: nothing is lost, nothing is there twice."""
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.run import Job, annotate
+from signspot.annotation.sql_store import dump
+from signspot.annotation.store import FILE, open_store
+
+PATIENCE = 1200.0  # seconds for a start of Python on a busy machine
+
+
+@pytest.fixture
+def job(corpus_folder: Path, encoder_file: Path, tmp_path: Path) -> Job:
+    return Job(corpus_folder, corpus_folder / "dictionary", tmp_path / "run", encoder=str(encoder_file))
+
+
+def start(job: Job) -> "subprocess.Popen[str]":
+    words = ["annotate", job.corpus, "--dictionary", job.dictionary, "--out", job.out, "--encoder", job.encoder]
+    options = ["--keep", "0", "--impostors", "4", "--workers", "2"]
+    command = [sys.executable, "-c", "from signspot.cli.main import run; run()", *map(str, words), *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finished(out: Path) -> int:
+    """How many videos have something finished."""
+    if not (out / FILE).is_file():
+        return 0
+    with closing(sqlite3.connect(out / FILE, timeout=30)) as connection:
+        try:
+            return int(connection.execute("SELECT COUNT(DISTINCT video) FROM done").fetchone()[0])
+        except sqlite3.OperationalError:  # the tables are not there yet
+            return 0
+
+
+def tracks(out: Path) -> int:
+    return len(list(out.glob("tracks/*/*")))
+
+
+def test_killed_twice_a_run_ends_where_an_undisturbed_one_does(job: Job, here, tmp_path: Path) -> None:
+    moments = [lambda: tracks(job.out) >= 1, lambda: finished(job.out) >= 2]
+    for moment in moments:
+        with start(job) as run:
+            deadline = time.monotonic() + PATIENCE
+            while not moment() and run.poll() is None:
+                assert time.monotonic() < deadline
+                time.sleep(0.002)
+            run.send_signal(signal.SIGKILL)
+            run.communicate()
+    with start(job) as run:
+        out, err = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 0, err
+    assert "4 videos with subtitles: " in out
+    assert "0 failed" in out
+    undisturbed = replace(job, out=tmp_path / "undisturbed")
+    annotate(undisturbed, AnnotateOptions(keep=0.0, impostors=4), here)
+    with open_store(job.out) as one, open_store(undisturbed.out) as two:
+        assert list(dump(one)) == list(dump(two))
+    assert not list(job.out.rglob("*.part.*"))

@@ -1,0 +1,92 @@
+"""`signspot annotate`, as a user calls it."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from signspot.export.formats import read_spottings
+from signspot.records import Label, LabelSource
+from signspot.world.truth import read_records
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def footage(corner: Path, tmp_path: Path) -> Path:
+    """One subtitled video."""
+    folder = tmp_path / "footage"
+    folder.mkdir()
+    shutil.copy(corner / "footage.pose", folder / "monday.pose")
+    text = "1\n00:00:00,500 --> 00:00:02,000\nTwo apples.\n\n2\n00:00:02,000 --> 00:00:03,000\nMy friend's name\n"
+    (folder / "monday.srt").write_text(text)
+    return folder
+
+
+def test_from_footage_to_labels(signspot: Call, corner: Path, footage: Path, tmp_path: Path) -> None:
+    table, labels = tmp_path / "labels.csv", tmp_path / "labels" / "D.jsonl"
+    common = ("annotate", footage, "--dictionary", corner / "signs", "--out", tmp_path / "run")
+    common += ("--encoder", corner / "encoder.safetensors", "--threshold", 0.6, "--keep", 0.5)
+    code, out, err = signspot(*common, "--export", table, "--labels", labels)
+    assert code == 0, err
+    assert out.startswith("1 video with subtitles: 1 annotated, 0 unchanged, 0 failed\n")
+    found = read_spottings(table)
+    assert f"{len(found)} spottings of 3 words with a score of 0.6 or more" in out
+    assert {each.word for each in found} == {"apple", "friend", "name"}
+    assert {(each.video, each.source) for each in found} == {("monday", LabelSource.DICTIONARY)}
+    taught = list(read_records(Label, labels))
+    assert [(each.word, each.time) for each in taught] == [(each.word, each.time) for each in found]
+    assert [each.confidence for each in taught] == pytest.approx([each.score for each in found], abs=1e-4)
+    assert {each.source for each in taught} == {LabelSource.DICTIONARY}
+
+    (footage / "tuesday.pose").write_bytes(b"damaged")
+    shutil.copy(footage / "monday.srt", footage / "tuesday.srt")
+    (footage / "wednesday.srt").write_text("")
+    code, out, err = signspot(*common)
+    assert code == 3
+    assert out.startswith("2 videos with subtitles: 0 annotated, 1 unchanged, 1 failed\n")
+    assert "signspot: wednesday.srt: there is no video of this name beside it; left out\n" in err
+    assert err.splitlines()[-1].startswith("failed: tuesday: ")
+    assert "tuesday.pose" in err.splitlines()[-1]
+
+    code, _, err = signspot(*common, "--padding", 0)
+    assert (code, err.splitlines()[-1].startswith("signspot: ")) == (1, True)
+    assert "was made with padding 4.0, not 0.0" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--export", "labels.docx"), "unknown format '.docx'"),
+        (("--address", "127.0.0.1:6379"), "--address (127.0.0.1:6379) is for --engine ray"),
+        (("--workers", 0), "workers must be at least 1; got 0"),
+        (("--words-from", "nowhere.txt"), "cannot read the words in nowhere.txt"),
+        (("--threshold", 7), "threshold is a score in [0, 1]; got 7"),
+        (("--padding", -1), "padding must be 0 or more; got -1"),
+        (("--words", "aple"), "no word 'aple' in this dictionary (3 words). Did you mean 'apple'?"),
+        (("--language", "tlh"), "no lemmas for the language 'tlh'"),
+        (("--database", "mysql://host/name"), "no store in 'mysql' databases"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    signspot: Call, corner: Path, footage: Path, tmp_path: Path, options: tuple[object, ...], message: str
+) -> None:
+    where = ("--dictionary", corner / "signs", "--out", tmp_path / "run")
+    encoder = ("--encoder", corner / "encoder.safetensors")
+    code, out, err = signspot("annotate", footage, *where, *encoder, *options)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_words_from_a_file(tmp_path: Path) -> None:
+    from signspot.cli.annotate import read_words
+    from signspot.errors import OptionsError
+
+    (tmp_path / "words.txt").write_text("\ufeffapple\n\n ice cream \n", encoding="utf-8")
+    assert read_words(tmp_path / "words.txt") == ["apple", "ice cream"]
+    (tmp_path / "words.txt").write_text("\n")
+    with pytest.raises(OptionsError, match="holds no word"):
+        read_words(tmp_path / "words.txt")
