@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
+from benchmarks.annotation import annotation_rows
 from benchmarks.encoders import describe, landmark_encoder
 from benchmarks.isolation import ROOT
 from benchmarks.loss import loss_rows
@@ -27,6 +28,7 @@ BENCHMARKS: dict[str, Callable[[Sizes], list[Row]]] = {
     "trunks": trunk_rows,
     "search": search_rows,
     "road": lambda sizes: _road(sizes),
+    "annotation": lambda sizes: _annotation(sizes),
 }
 
 
@@ -63,6 +65,11 @@ def _options() -> argparse.Namespace:
 def _road(sizes: Sizes) -> list[Row]:
     with TemporaryDirectory() as folder:
         return road_rows(sizes, Path(folder))
+
+
+def _annotation(sizes: Sizes) -> list[Row]:
+    with TemporaryDirectory() as folder:
+        return annotation_rows(sizes, Path(folder))
 
 
 if __name__ == "__main__":

@@ -35,6 +35,11 @@ def run(job: Job, *, apart: bool) -> Measurement:
     return _start(job, _cores()[:1]) if apart else _here(job)
 
 
+def run_on(job: Job, cores: int, *, apart: bool) -> Measurement:
+    """Measure a job that has processes of its own on so many cores, or all there are."""
+    return _start(job, _cores()[:cores]) if apart else _here(job)
+
+
 def run_side_by_side(jobs: Sequence[Job], *, apart: bool) -> list[Measurement]:
     """Measure each job on one core of its own, all at the same time where there are cores enough."""
     cores = _cores()

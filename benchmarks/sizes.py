@@ -24,6 +24,8 @@ class Sizes:
     corpus: float = 0.1  # hours of the smaller corpus; the larger one has four times as much
     rendered: float = 10.0  # seconds that each core renders
     rendered_side: int = 256  # pixels
+    annotated: float = 0.5  # hours of landmarks that are annotated
+    annotated_words: int = 150  # of their dictionary
     rounds: int = 3  # how often what takes less than a second is timed; the fastest counts
     apart: bool = True  # every measurement in a process of its own; without, peak memory says nothing
 
@@ -46,6 +48,8 @@ QUICK = Sizes(
     corpus=0.0112,
     rendered=0.2,
     rendered_side=64,
+    annotated=0.0112,
+    annotated_words=4,
     rounds=1,
     apart=False,
 )

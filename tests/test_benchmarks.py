@@ -13,7 +13,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.slow
 
-GROUPS = ["The signing world", "Training", "Windows", "Search", "The road, speed", "The road, peak memory"]
+GROUPS = [
+    *("The signing world", "Training", "Windows", "Search", "The road, speed", "The road, peak memory"),
+    "Annotation",
+]
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -1,0 +1,123 @@
+"""Annotation of subtitled footage: hours of footage an hour with one worker and with two, and what 1,400 hours take.
+
+An hour here is an hour of the processor that has most to do, the busiest worker's and that of the process which hands
+out work and stores results: on an idle machine with a core for each, an hour of the clock on the wall.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import rmtree
+from time import process_time
+
+from benchmarks.isolation import Job, Measurement, run_on
+from benchmarks.rows import Row, against, said
+from benchmarks.sizes import Sizes
+from signspot.annotation.engines.local import LocalEngine
+from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.run import Job as Annotation
+from signspot.annotation.run import annotate
+from signspot.progress import Progress, silent
+from signspot.world.corpus import make_corpus
+from signspot.world.options import CorpusOptions
+
+_GROUP = "Annotation"
+_CORPUS = 1400.0  # hours of BOBSL, the largest corpus that the paper annotates
+
+
+def annotation_rows(sizes: Sizes, folder: Path) -> list[Row]:
+    """From landmarks and from tracks, with one worker and with two; and 1,400 hours of each on paper."""
+    options = CorpusOptions(words=sizes.annotated_words, hours=sizes.annotated, seed=7, video_seconds=60)
+    make_corpus(options, folder / "corpus")
+    one, two = (_measure(sizes, folder, workers) for workers in (1, 2))
+    again = _measure(sizes, folder, 1, tracks=True)
+    first, second, third = (each.values["hours"] / each.values["spent"] for each in (one, two, again))
+    what = (
+        f"{said(one.values['videos'])} videos of {said(one.values['hours'])} h, {said(one.values['queries'])} queries"
+    )
+    return [
+        Row(
+            _GROUP,
+            f"`.pose` files → store, {what}: two workers against one",
+            f"{against(second, first, 'hours of footage an hour')}; at most {said(one.peak)} MB in the main process",
+            second / first,
+        ),
+        Row(
+            _GROUP,
+            "the same: what the main process spends on planning and storing, against its two workers",
+            against(two.values["main"], two.values["workers"], "s"),
+            two.values["main"] / two.values["workers"],
+        ),
+        Row(
+            _GROUP,
+            "tracks → store, as for a new word or other settings, against `.pose` files → store, one worker",
+            against(third, first, "hours of footage an hour"),
+            third / first,
+        ),
+        Row(
+            _GROUP,
+            f"on paper: {_CORPUS:,.0f} h of landmarks, one worker against two",
+            against(_CORPUS / first, _CORPUS / second, "hours"),
+            second / first,
+        ),
+    ]
+
+
+def _measure(sizes: Sizes, folder: Path, workers: int, *, tracks: bool = False) -> Measurement:
+    options = {"corpus": str(folder / "corpus"), "out": str(folder / "run"), "workers": workers, "tracks": tracks}
+    return run_on(Job("annotation:work", options), workers, apart=sizes.apart)
+
+
+@dataclass
+class _Clock:
+    """Seconds of the processor while videos are worked on: of each worker, and of this process."""
+
+    engine: LocalEngine
+    main: float = 0.0
+    workers: list[float] = field(default_factory=list)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[Progress]:
+        """Measure the stage in which videos are worked on; models and exemplars are loaded before it."""
+        before, start = {pid: _spent(pid) for pid in self.engine.processes}, process_time()
+        yield silent
+        if name == "videos":
+            self.main = process_time() - start
+            self.workers = [_spent(pid) - before.get(pid, 0.0) for pid in self.engine.processes]
+
+
+def work(corpus: str, out: str, workers: int, tracks: bool) -> dict[str, float]:
+    """Annotate a corpus; with `tracks`, those of the run before are there."""
+    place = Path(out)
+    if not tracks:
+        rmtree(place / "tracks", ignore_errors=True)
+    for store in place.glob("annotations.sqlite*"):
+        store.unlink()
+    engine = LocalEngine(workers)
+    clock = _Clock(engine)
+    report = annotate(
+        Annotation(Path(corpus), Path(corpus, "dictionary"), place), AnnotateOptions(), engine, clock.stage
+    )
+    return {
+        "hours": _seconds(place) / 3600,
+        "spent": max(clock.workers) / 3600 + clock.main / 3600,
+        "workers": sum(clock.workers),
+        "main": clock.main,
+        "videos": report.annotated,
+        "queries": report.queries,
+    }
+
+
+def _seconds(place: Path) -> float:
+    from signspot.annotation.store import open_store
+
+    with open_store(place) as store:
+        return sum(video.seconds for video in store.videos())
+
+
+def _spent(pid: int) -> float:
+    """Seconds of the processor that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
