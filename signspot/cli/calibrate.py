@@ -7,18 +7,22 @@ import typer
 
 from signspot.cli.console import bar, print_table, say
 
+DEFAULT_RATE = 20.0  # one in three minutes
+
 
 def calibrate(
     weights: Annotated[Path, typer.Argument(help="A .safetensors file of ours; it is written again with its card.")],
     hours: Annotated[float, typer.Option(help="Hours of background signing.")] = 0.5,
     words: Annotated[int, typer.Option(help="Words to look for in it.")] = 100,
-    rate: Annotated[float, typer.Option(help="False alarms an hour and word at the default threshold.")] = 10.0,
+    rate: Annotated[float, typer.Option(help="False alarms an hour and word at the default threshold.")] = DEFAULT_RATE,
     seed: Annotated[int, typer.Option(help="Of the background.")] = 1,
     lsa64: Annotated[
-        Path | None, typer.Option(help="Folder of LSA64 landmarks: real signing of signer 8 is the background.")
+        Path | None, typer.Option(help="Folder of LSA64 landmarks: real signing of signer 8 is background, too.")
     ] = None,
 ) -> None:
-    """Measure false alarms on background signing, of the world or real; keep the thresholds in the encoder's card.
+    """Measure false alarms on background signing; keep the thresholds in the encoder's card.
+
+    The background is signing of the world; with real signing besides, thresholds are the means of both.
 
     Example: signspot calibrate runs/landmark/landmark.safetensors
     """
@@ -28,17 +32,17 @@ def calibrate(
     from signspot.experiments.lsa64 import load_signs
     from signspot.experiments.lsa64_streams import stream_alarms
     from signspot.models.checkpoints import load_encoder, save_encoder
+    from signspot.spotting.calibrate import mean_table
     from signspot.training.lsa64 import TRAIN_SIGNERS, VALIDATION_SIGNERS
 
     encoder = load_encoder(weights)
+    with bar("background", "s") as progress:
+        backgrounds = [measure_false_alarms(encoder, words, hours, seed, progress)]
     if lsa64 is not None:
         signs = load_signs(lsa64, (*TRAIN_SIGNERS, *VALIDATION_SIGNERS))
-        measured = stream_alarms(encoder, signs, VALIDATION_SIGNERS[0], seed)
-    else:
-        with bar("background", "s") as progress:
-            measured = measure_false_alarms(encoder, words, hours, seed, progress)
-    table = measured.table()
-    threshold = round(measured.threshold(rate), 3)
+        backgrounds.append(stream_alarms(encoder, signs, VALIDATION_SIGNERS[0], seed))
+    table = mean_table(backgrounds)
+    threshold = round(sum(measured.threshold(rate) for measured in backgrounds) / len(backgrounds), 3)
     card = {**encoder.card, "false_alarms_per_hour": table}
     save_encoder(
         replace(encoder, contract=replace(encoder.contract, threshold=threshold), card=card), weights, half=True

@@ -17,7 +17,6 @@ from signspot.spotting.spotter import best_scores
 from signspot.timeline import Track
 
 RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # false alarms an hour and word that a card tells of
-DEFAULT_RATE = 10.0  # the one whose threshold is an encoder's default
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,13 @@ class FalseAlarms:
         """Thresholds by rate, for a card; rates that cannot be told are left out."""
         told = [rate for rate in rates if rate * self.hours * self.words >= 1]
         return {f"{rate:g}": round(self.threshold(rate), 4) for rate in told}
+
+
+def mean_table(backgrounds: Sequence[FalseAlarms]) -> dict[str, float]:
+    """Thresholds by rate, each the mean over backgrounds; rates that one of them cannot tell are left out."""
+    tables = [background.table() for background in backgrounds]
+    shared = [rate for rate in tables[0] if all(rate in table for table in tables)]
+    return {rate: round(sum(table[rate] for table in tables) / len(tables), 4) for rate in shared}
 
 
 def false_alarms(tracks: Iterable[Track], gallery: Gallery, options: SpotOptions = SpotOptions()) -> FalseAlarms:
