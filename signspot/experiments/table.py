@@ -127,14 +127,15 @@ def as_markdown(table: Table, outcomes: Outcomes) -> str:
             ours = summary(outcomes[index, setting])
             cells += [_cell(*both) for both in zip_longest(ours, row.paper.get(setting, ()))]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", _remark(outcomes)]) + "\n"
+    return "\n".join([*lines, "", _remark(table, outcomes)]) + "\n"
 
 
-def _remark(outcomes: Outcomes) -> str:
+def _remark(table: Table, outcomes: Outcomes) -> str:
     first = next(iter(outcomes.values()))[0]
     seeds = max(map(len, outcomes.values()))
     over = f"mean ± deviation over {seeds} seeds" if seeds > 1 else "one seed"
-    return f"{first.queries:,} queries of {first.words:,} words; per cent, {over}; the paper's in brackets."
+    theirs = "; the paper's in brackets" if any(row.paper for row in table.rows) else ""
+    return f"{first.queries:,} queries of {first.words:,} words; per cent, {over}{theirs}."
 
 
 def _cell(ours: Number, paper: Number | None) -> str:
@@ -183,7 +184,7 @@ def _draw_bars(figure: Any, table: Table, outcomes: Outcomes) -> None:
             yticklabels=titles,
             ylim=(len(titles) - 0.5, -0.5),
         )
-    axes.legend(fontsize=8)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
 
 
 def _draw_curves(figure: Any, table: Table, outcomes: Outcomes) -> None:
