@@ -35,8 +35,8 @@ from signspot.models.encoder import Encoder
 from signspot.training.trunk_features import trunk_features
 from signspot.world.layout import Corpus
 
-THRESHOLDS = (0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)
-PROBED = (0.98, 0.95, 0.9)  # thresholds of Table 7; the paper's are 0.9, 0.8 and 0.7 on its own scale
+THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.83, 0.86, 0.88, 0.9, 0.93)
+PROBED = (0.9, 0.87, 0.8)  # thresholds of Table 7; the paper's are 0.9, 0.8 and 0.7 on its own scale
 CUTS = (0.5, 0.8, 0.9, 0.95)  # confidences
 BELIEVED = 0.9  # confidence
 UNSIGNED, ELSEWHERE = "the word is not signed in the window", "it is signed there, at another place"
