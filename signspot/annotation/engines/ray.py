@@ -105,7 +105,10 @@ class RayEngine:
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
         if self.address is None:
             return f"a Ray cluster cannot be started on this machine: {said}"
-        return f"no Ray cluster at {self.address} ({said}). Start one with: ray start --head, or leave --address out."
+        return (
+            f"no Ray cluster at {self.address} ({said}). Start one with: ray start --head, or leave --address out. "
+            "If there is one, it may ask for a token that is not set here: see RAY_AUTH_MODE in Ray's documentation."
+        )
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
