@@ -1,5 +1,7 @@
 """How long work reports that it advances: the library calls, the command line draws."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 
@@ -12,3 +14,11 @@ class Progress(Protocol):
 
 def silent(done: int, total: int | None) -> None:
     """Report to nobody."""
+
+
+Stage = Callable[[str], AbstractContextManager[Progress]]  # a title → what is told the progress of that stage
+
+
+def quiet(title: str) -> AbstractContextManager[Progress]:
+    """Show no stage."""
+    return nullcontext(silent)

@@ -3,7 +3,7 @@
 import fcntl
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -25,13 +25,12 @@ from signspot.errors import DictionaryError, FormatError, OptionsError, OutputEr
 from signspot.files import explain_write_failure
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
-from signspot.progress import Progress, silent
+from signspot.progress import Progress, Stage, silent
 from signspot.text.match import Matcher
 from signspot.text.subtitles import Subtitles, read_subtitles
 
 logger = logging.getLogger(__name__)
 
-Stages = Callable[[str], AbstractContextManager[Progress]]  # what shows the progress of a named stage
 
 _WORDS = 8  # whose exemplars one task embeds
 _READERS = 4  # files that are digested at once
@@ -67,7 +66,7 @@ class Report:
     left_out: list[Problem] = field(default_factory=list)  # files without a partner
 
 
-def annotate(job: Job, options: AnnotateOptions, engine: Engine, stages: Stages | None = None) -> Report:
+def annotate(job: Job, options: AnnotateOptions, engine: Engine, stages: Stage | None = None) -> Report:
     """Annotate a corpus. Run again after it was stopped, or with new words or videos: only what is new is done.
 
     Args:
@@ -113,7 +112,7 @@ class _Run:
     dictionary: Dictionary
     store: Store
     engine: Engine
-    stages: Stages
+    stages: Stage
 
     def go(self, report: Report) -> Report:
         """Do everything."""

@@ -1,7 +1,7 @@
 """Signing worlds that are annotated as footage would be: with padding, with decoys, and one without padding."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from signspot.annotation.engines.local import LocalEngine
 from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import Job, annotate
 from signspot.errors import OptionsError
-from signspot.progress import Progress, silent
+from signspot.progress import Progress, Stage, quiet
 from signspot.world.corpus import make_corpus
 from signspot.world.english import vocabulary
 from signspot.world.layout import Corpus
@@ -24,13 +24,6 @@ KEEP = 0.5  # least score that is stored: nearly every query has a candidate
 PADDING = 4.0  # seconds
 _COMMON = 1064  # words from which each world draws its own
 _FIRST_SEED = 40
-
-Stage = Callable[[str], AbstractContextManager[Progress]]  # a title → what is told the progress of that stage
-
-
-def quiet(title: str) -> AbstractContextManager[Progress]:
-    """Show no progress."""
-    return nullcontext(silent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,11 +27,12 @@ from signspot.experiments.abstaining import (
     half_by_group,
     share_correlation,
 )
-from signspot.experiments.annotated_worlds import AnnotatedWorld, Size, Stage, annotate_world, quiet
+from signspot.experiments.annotated_worlds import AnnotatedWorld, Size, annotate_world
 from signspot.experiments.probe import Accuracy, Place, Probe
 from signspot.files import write_beside
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
+from signspot.progress import Stage, quiet
 from signspot.training.trunk_features import trunk_features
 from signspot.world.layout import Corpus
 

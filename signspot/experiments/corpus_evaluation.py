@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.experiments.protocol import Query, find_queries
+from signspot.experiments.protocol import Query, find_queries, merged
 from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
 from signspot.metrics.detection import Detection
 from signspot.metrics.grouped import Group
@@ -29,7 +29,7 @@ from signspot.sampling.items import ItemOptions, collect_items
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.peaks import find_peaks
 from signspot.spotting.similarity import to_score
-from signspot.timeline import Grid, Segment
+from signspot.timeline import Grid
 from signspot.training.embedding_data import read_words
 from signspot.training.trunk_features import TrunkFeatures
 from signspot.world.layout import Corpus
@@ -159,16 +159,7 @@ def labelled_queries(corpus: Corpus, features: TrunkFeatures, words: Collection[
     videos = list(corpus.videos)
     subtitles = read_words(corpus, words, videos)
     items = collect_items(corpus.labels(videos), subtitles, words, words, ItemOptions(confidence=SURE))
-    times: defaultdict[tuple[str, str, Segment], list[float]] = defaultdict(list)
-    for item in items:
-        times[item.video, item.word, item.span].append(item.time)
-    queries = []
-    for (video, word, span), found in times.items():
-        grid = features.videos[video].grid
-        inside = np.flatnonzero((grid.times >= span.start) & (grid.times <= span.end))
-        if len(inside):
-            queries.append(Query(video, word, int(inside[0]), int(inside[-1]), tuple(found)))
-    return queries
+    return merged(items, features)
 
 
 @torch.inference_mode()

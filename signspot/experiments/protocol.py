@@ -7,6 +7,7 @@ every sign exactly, so each true use of a test word is a query, labelled at the 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -65,13 +66,21 @@ def find_queries(corpus: Corpus, features: TrunkFeatures, words: Collection[str]
         raise OptionsError(f"no test word is known to be signed in the {len(videos)} test videos of {corpus.folder}")
     items = collect_items(labels, read_words(corpus, words, videos), words, words, ItemOptions())
     shown = {(s.video, s.word, s.end): frozenset(s.exemplars) for name in videos for s in corpus.signs(name)}
-    return _merge(items, features, shown)
+    return merged(items, features, shown)
 
 
-def _merge(
-    items: Sequence[Item], features: TrunkFeatures, shown: Mapping[tuple[str, str, float], frozenset[str]]
+def merged(
+    items: Sequence[Item],
+    features: TrunkFeatures,
+    shown: Mapping[tuple[str, str, float], frozenset[str]] = MappingProxyType({}),
 ) -> list[Query]:
-    """One query a stretch and word, however often the word is signed in it."""
+    """One query a stretch and word, however often the word is signed in it.
+
+    Args:
+        items: labelled signs in subtitled stretches.
+        features: of the videos.
+        shown: by video, word and time, the exemplars of the variant that is signed, where that is known.
+    """
     times = defaultdict(list)
     for item in items:
         times[item.video, item.word, item.span].append(item.time)
@@ -80,7 +89,7 @@ def _merge(
         grid = features.videos[video].grid
         inside = np.flatnonzero((grid.times >= span.start) & (grid.times <= span.end))
         if len(inside):
-            exemplars = frozenset[str]().union(*(shown[video, word, time] for time in found))
+            exemplars = frozenset[str]().union(*(shown.get((video, word, time), frozenset()) for time in found))
             queries.append(Query(video, word, int(inside[0]), int(inside[-1]), tuple(found), exemplars))
     return queries
 

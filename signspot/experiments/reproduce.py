@@ -7,10 +7,11 @@ from pathlib import Path
 from signspot.errors import OptionsError
 from signspot.experiments import figure5, table2, table3, table4, table5, table_a1, table_a2, table_a3, table_a4
 from signspot.experiments.cells import Cells
-from signspot.experiments.setup import Setup, Size, Stage, quiet
+from signspot.experiments.setup import Setup, Size
 from signspot.experiments.table import as_markdown, draw, measurable, measure, prepare
 from signspot.files import write_beside
 from signspot.models.encoder import Encoder
+from signspot.progress import Stage, quiet
 from signspot.sampling.batches import BatchOptions
 from signspot.training.augment import Augmentation
 from signspot.training.embedding_config import EmbeddingConfig

@@ -1,8 +1,6 @@
 """What tables are measured on: a corpus, trunks trained on it as classifiers, their features; made when asked for."""
 
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +11,7 @@ from signspot.experiments.protocol import Query, find_queries
 from signspot.files import text_digest
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import Encoder
-from signspot.progress import Progress, silent
+from signspot.progress import Stage, quiet
 from signspot.sampling.items import Item, collect_items
 from signspot.training.embedding_config import EmbeddingConfig
 from signspot.training.embedding_data import read_words
@@ -29,13 +27,6 @@ TrunkKind = Literal["dictionary", "continuous", "joint"]  # what a trunk was tra
 Vocabulary = Literal["labelled", "full"]  # whose exemplars are looked up: words with labels, or the whole dictionary
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
 _SHARES: dict[TrunkKind, float] = {"dictionary": 1.0, "continuous": 0.0, "joint": 0.5}
-
-Stage = Callable[[str], AbstractContextManager[Progress]]  # a title → what is told the progress of that stage
-
-
-def quiet(title: str) -> AbstractContextManager[Progress]:
-    """Show no progress."""
-    return nullcontext(silent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,6 @@
 """From a corpus and a frozen trunk to an encoder with a new MLP: material, features made once, training, weights."""
 
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from signspot.files import write_beside
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.mlp import MlpOptions
 from signspot.models.registry import build
-from signspot.progress import Progress, silent
+from signspot.progress import Stage, quiet
 from signspot.sampling.items import Item
 from signspot.training.distributed import ALONE, Group
 from signspot.training.embedding import Mlp, train_embedding
@@ -23,8 +21,6 @@ from signspot.training.material import Material, find_material
 from signspot.training.trunk_features import TrunkFeatures, trunk_features
 from signspot.world.layout import Corpus
 
-Stage = Callable[[str], AbstractContextManager[Progress]]  # a title → what is told the progress of that stage
-
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -34,11 +30,6 @@ class Run:
     features: Path | None = None  # of the trunk; None: in `out`
     command: str = ""  # for the card
     group: Group = ALONE
-
-
-def quiet(title: str) -> AbstractContextManager[Progress]:
-    """Show no progress."""
-    return nullcontext(silent)
 
 
 def train_on_corpus(

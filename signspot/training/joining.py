@@ -47,12 +47,12 @@ def joined(signs: Sequence[Features], gaps: Sequence[int]) -> tuple[Features, li
         places.append(np.arange(start, end, dtype=np.float64))
         frame += len(signs[index])
         if index < len(gaps):
-            places.append(end - 1 + _smooth(np.arange(1, gaps[index] + 1) / (gaps[index] + 1)))
+            places.append(end - 1 + smooth(np.arange(1, gaps[index] + 1) / (gaps[index] + 1)))
             frame += gaps[index]
     return at_positions(np.concatenate(signs), np.concatenate(places)), segments
 
 
-def _smooth(share: NDArray[np.float64]) -> NDArray[np.float64]:
+def smooth(share: NDArray[np.float64]) -> NDArray[np.float64]:
     """Minimum jerk from 0 to 1."""
     eased: NDArray[np.float64] = share**3 * (10 - 15 * share + 6 * share**2)
     return eased

@@ -8,7 +8,8 @@ from signspot.errors import OptionsError
 from signspot.models.batch_norm import reinitialise_batch_norm
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder, SignEncoder, make_encoder
-from signspot.training.embedding_corpus import Run, Stage, claim, quiet
+from signspot.progress import Stage, quiet
+from signspot.training.embedding_corpus import Run, claim
 from signspot.training.material import Material, find_material
 from signspot.training.rgb import HeldOut, held_out, new_trunk, start_from, train_rgb
 from signspot.training.rgb_batches import RgbBatches

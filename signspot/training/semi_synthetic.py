@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, mirror_features
 from signspot.landmarks.interpolate import at_positions
+from signspot.training.joining import smooth
 from signspot.training.performances import Features, Performance
 from signspot.training.recombination import ELBOWS, SIBLINGS, WRISTS, Clips
 
@@ -137,7 +138,7 @@ class SemiSynthetic:
         there = np.linspace(0, sign.times if sign.times > 1 else 1, length) * (len(points) - 1)
         span = len(points) - 1
         folded = np.abs((there + span) % (2 * span) - span) if sign.times > 1 else there
-        eased = np.floor(folded) + _smooth(folded - np.floor(folded))
+        eased = np.floor(folded) + smooth(folded - np.floor(folded))
         eased = np.clip(eased, 0, span)
         below = np.minimum(np.floor(eased).astype(int), span - 1)
         share = (eased - below)[:, None]
@@ -207,9 +208,3 @@ def _mirrored(shape: Features) -> Features:
     flipped = shape.copy()
     flipped[..., 0] *= -1
     return flipped
-
-
-def _smooth(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Minimum jerk between 0 and 1."""
-    eased: NDArray[np.float64] = share**3 * (10 - 15 * share + 6 * share**2)
-    return eased

@@ -4,7 +4,6 @@ The loop can be stopped at any step and goes on to the very same weights: batch 
 the state (weights, their mean, the optimiser) is saved beside the result.
 """
 
-import csv
 import logging
 import math
 from collections.abc import Callable
@@ -17,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from signspot.errors import CheckpointError, OptionsError, SignspotError
-from signspot.files import cache_folder, write_beside
+from signspot.errors import CheckpointError, OptionsError
+from signspot.files import cache_folder
 from signspot.losses.supervised_contrastive import supervised_contrastive
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder, SignEncoder, make_encoder
@@ -31,6 +30,7 @@ from signspot.training.linear_path import fit_linear_path
 from signspot.training.lsa64 import SEEN_WORDS, TRAIN_SIGNERS, read_lsa64
 from signspot.training.performances import MixedSource, PerformanceSource
 from signspot.training.recombination import RealWords, Recombinations, collect
+from signspot.training.run_folder import RunFolder
 from signspot.training.semi_synthetic import HandPool, SemiSynthetic
 from signspot.training.signing_batches import SigningBatches
 from signspot.training.world_bank import open_world_bank
@@ -59,22 +59,22 @@ def train_signing(
         workers: processes that make batches.
         check: called with the step and the averaged module each time the state is saved.
     """
-    home = Path(folder)
+    run = RunFolder(Path(folder))
     torch.manual_seed(config.seed)
     module, average = build("landmark", **config.model), build("landmark", **config.model)
     how = config.optimiser
     batches = SigningBatches(open_source(config), how.steps, config.seed, config.batch, config.augmentation)
-    fixed = _linear_path(module)
-    if config.network and not (home / "state.pt").is_file():
-        take_network(module, load_encoder(config.network).module)
-    if fixed is not None and not (home / "state.pt").is_file():
-        _fit(fixed, config, batches)
-    if fixed is not None:
+    if not run.state.is_file():
+        _begin(module, config, batches)
+    if (fixed := _linear_path(module)) is not None:
         fixed.requires_grad_(requires_grad=False)
     average.load_state_dict(module.state_dict())
     learned = [parameter for parameter in module.parameters() if parameter.requires_grad]
     optimiser = torch.optim.AdamW(learned, how.rate, weight_decay=how.weight_decay)
-    step = _resume(home, module, average, optimiser)
+    setup, parts = _setup(config), {"module": module, "average": average, "optimiser": optimiser}
+    saved = run.load(setup, parts, ["curve"])
+    curve: list[float] = saved["curve"].tolist() if saved else []
+    step = len(curve)
     loader = DataLoader(
         batches,
         batch_size=None,
@@ -83,24 +83,25 @@ def train_signing(
         prefetch_factor=4 if workers else None,
     )
     module.train()
-    curve: list[tuple[int, float]] = []
     for batch in loader:
         torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
         for group in optimiser.param_groups:
             group["lr"] = how.rate * _schedule(step, how)
         loss = contrast(module, batch, how.temperature)
-        _guard(loss, batch, home, step)
+        if not torch.isfinite(loss):
+            names = ("exemplars", "continuous", "beside")
+            raise run.keep_bad_batch(loss, step, {name: part.numpy() for name, part in zip(names, batch, strict=True)})
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(module.parameters(), how.clip)
+        torch.nn.utils.clip_grad_norm_(learned, how.clip)
         optimiser.step()
         _follow(average, module, min(how.average, (1 + step) / (10 + step)))
         step += 1
-        curve.append((step, loss.item()))
+        curve.append(loss.item())
         progress(step, how.steps)
         if step % SAVE_EVERY == 0 or step == how.steps:
-            _save(home, module, average, optimiser, step, curve)
-            curve = []
+            run.save(setup, parts, {"curve": torch.tensor(curve, dtype=torch.float64)})
+            run.write_curve(("step", "loss"), [(i + 1, f"{value:.5f}") for i, value in enumerate(curve)])
             if check is not None:
                 check(step, average.eval())
     return make_encoder(config.name, average.eval(), card=_card(config))
@@ -123,10 +124,22 @@ def contrast(module: SignEncoder, batch: SigningBatch, temperature: float) -> Te
     return (whole + supervised_contrastive(network, labels, temperature)) / 2
 
 
-def _card(config: SigningConfig) -> dict[str, Any]:
+def _begin(module: SignEncoder, config: SigningConfig, batches: SigningBatches) -> None:
+    """What comes before the first step: a network that is taken over, a linear path that is fitted."""
+    if config.network:
+        take_network(module, load_encoder(config.network).module)
+    if (fixed := _linear_path(module)) is not None:
+        _fit(fixed, config, batches)
+
+
+def _setup(config: SigningConfig) -> dict[str, Any]:
     """What the weights follow from; files by their names, as folders differ from machine to machine."""
     named = {key: Path(value).name for key, value in (("network", config.network), ("lsa64", config.lsa64))}
-    card = {"config": {**config.as_dict(), **named}, "licence": config.licence, "data": config.data}
+    return {**config.as_dict(), **named}
+
+
+def _card(config: SigningConfig) -> dict[str, Any]:
+    card = {"config": _setup(config), "licence": config.licence, "data": config.data}
     if config.network:
         card["network"] = load_encoder(config.network).card.get("config", {})
     return card
@@ -198,40 +211,3 @@ def _follow(average: SignEncoder, module: SignEncoder, decay: float) -> None:
             mean.lerp_(now, 1 - decay)
         else:
             mean.copy_(now)
-
-
-def _guard(loss: Tensor, batch: SigningBatch, home: Path, step: int) -> None:
-    """Stop at a loss that is no number, with the batch saved for inspection."""
-    if torch.isfinite(loss):
-        return
-    with write_beside(home / f"bad-batch-{step}.npz") as beside:
-        np.savez(beside, exemplars=batch[0].numpy(), continuous=batch[1].numpy(), beside=batch[2].numpy())
-    raise SignspotError(f"the loss at step {step} is {loss.item()}; its batch is saved in {home}/bad-batch-{step}.npz")
-
-
-def _save(
-    home: Path, module: SignEncoder, average: SignEncoder, optimiser: Any, step: int, curve: list[tuple[int, float]]
-) -> None:
-    state = {"step": step, "module": module.state_dict(), "average": average.state_dict()}
-    with write_beside(home / "state.pt") as beside:
-        torch.save({**state, "optimiser": optimiser.state_dict()}, beside)
-    with (home / "curve.csv").open("a", newline="") as file:
-        csv.writer(file).writerows((number, f"{loss:.5f}") for number, loss in curve)
-
-
-def _resume(home: Path, module: SignEncoder, average: SignEncoder, optimiser: Any) -> int:
-    """Load a saved state; give the step to go on from."""
-    path = home / "state.pt"
-    if not path.is_file():
-        home.mkdir(parents=True, exist_ok=True)
-        return 0
-    try:
-        state = torch.load(path, weights_only=True)
-        module.load_state_dict(state["module"])
-        average.load_state_dict(state["average"])
-        optimiser.load_state_dict(state["optimiser"])
-    except Exception as error:  # whatever a damaged file makes torch raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise CheckpointError(f"cannot go on from {path}: {reason}. Remove it to start anew.") from error
-    logger.info("going on from step %d", state["step"])
-    return int(state["step"])

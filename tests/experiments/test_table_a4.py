@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from signspot.experiments import table_a4
-from signspot.experiments.setup import Setup, Size, Stage
+from signspot.experiments.setup import Setup, Size
+from signspot.progress import Stage
 from signspot.training.embedding_corpus import Run
 from signspot.training.rgb import HeldOut
 from signspot.training.rgb_config import RgbConfig

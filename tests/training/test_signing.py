@@ -114,6 +114,12 @@ def test_a_network_is_taken_over_and_a_linear_path_fitted_beside_it(config: Sign
         train_signing(replace(beside, model={**model, "width": 24}), tmp_path / "other", workers=0)
 
 
+def test_a_folder_of_another_configuration_is_refused(config: SigningConfig, tmp_path: Path) -> None:
+    train_signing(config, tmp_path, workers=0)
+    with pytest.raises(CheckpointError, match=r"was trained with seed 1, not 2\. Name another folder"):
+        train_signing(replace(config, seed=2), tmp_path, workers=0)
+
+
 def test_a_damaged_state_is_named(config: SigningConfig, tmp_path: Path) -> None:
     (tmp_path / "state.pt").write_bytes(b"nonsense")
     with pytest.raises(CheckpointError, match=r"cannot go on from .*state\.pt"):
