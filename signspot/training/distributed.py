@@ -5,6 +5,7 @@ works out the loss of the whole batch. A gradient flows back to a process's own 
 gradients of the weights are those that one process with the whole batch has.
 """
 
+import importlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -104,6 +105,9 @@ def join_group() -> Iterator[Group]:
     if not distributed.is_torchelastic_launched() or int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield ALONE
         return
+    # An optimiser loads the compiler. Loaded within a group, it holds the group for good: its threads would outlive
+    # `destroy_process_group`, and one that drops a tensor while the interpreter ends aborts the process.
+    importlib.import_module("torch._dynamo")
     distributed.init_process_group("gloo", timeout=_PATIENCE)
     try:
         yield Group(distributed.get_rank(), distributed.get_world_size())

@@ -46,8 +46,9 @@ def known_data(config: EmbeddingConfig) -> EmbeddingData:
 
 
 def steps(folder: Path) -> None:
-    """Train a little with every loss; the first process writes losses and weights."""
+    """Train a little with every loss; the first process writes losses and weights, each the threads that remain."""
     torch.set_num_threads(1)
+    folder.mkdir(parents=True, exist_ok=True)
     with join_group() as group:
         for name, config in KINDS.items():
             data = known_data(config)
@@ -62,9 +63,14 @@ def steps(folder: Path) -> None:
                 optimiser.step()
                 losses.append(loss.item())
             if group.is_first:
-                folder.mkdir(parents=True, exist_ok=True)
                 torch.save(mlp.state_dict(), folder / f"{name}.pt")
                 (folder / f"{name}.json").write_text(json.dumps({"losses": losses, "processes": group.size}))
+    (folder / f"threads-{group.rank}.json").write_text(json.dumps(thread_names()))
+
+
+def thread_names() -> list[str]:
+    """What this process's threads are called, those of libraries too."""
+    return sorted(path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm"))
 
 
 if __name__ == "__main__":
