@@ -17,11 +17,10 @@ from signspot.experiments.lsa64 import Sign, load_signs, one_shot
 from signspot.experiments.lsa64_streams import spot_streams
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
-from signspot.training.config import Shares, SigningConfig, read_config
+from signspot.training.config import NOTHING, Shares, SigningConfig, read_config
 from signspot.training.lsa64 import TEST_SIGNERS, VALIDATION_SIGNERS
 from signspot.training.signing import train_signing
 
-NOTHING = Shares(0.0, 0.0, 0.0, 0.0)
 PARTS = {"linear": 1e4, "network": 1e-4, "both": 1.0}  # the weight of the linear part against the network's
 
 

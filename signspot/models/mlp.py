@@ -65,18 +65,20 @@ class DomainMlp(nn.Module):
 
 
 class TwoPartMlp(nn.Module):
-    """An embedding of two parts: of the layers, and of the trunk's linear path as it is.
+    """An embedding of two parts: of the network, through the layers or as it is, and of the trunk's linear path.
 
     The similarity of two embeddings is the weighted mean of the similarities of their parts.
     """
 
     def __init__(self, features: int, options: MlpOptions) -> None:
         super().__init__()
-        if not 0 < options.linear < min(features, options.dimension):
-            raise OptionsError(f"linear must be below {min(features, options.dimension)}; got {options.linear}")
-        self.dimension, self.linear, self.weight = options.dimension, options.linear, options.linear_weight
-        narrower = replace(options, dimension=options.dimension - options.linear, linear=0)
-        self.network = EmbeddingMlp(features - options.linear, narrower)
+        dimension = options.dimension if options.mlp else features
+        if not 0 < options.linear < min(features, dimension):
+            raise OptionsError(f"linear must be below {min(features, dimension)}; got {options.linear}")
+        self.dimension, self.linear, self.weight = dimension, options.linear, options.linear_weight
+        narrower = replace(options, dimension=dimension - options.linear, linear=0)
+        network = features - options.linear
+        self.network: EmbeddingMlp | UnitNorm = EmbeddingMlp(network, narrower) if options.mlp else UnitNorm(network)
 
     def parts(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """(..., 1024) features to (..., D - linear) and (..., linear), both of unit norm."""
@@ -102,8 +104,8 @@ class UnitNorm(nn.Module):
 
 def build_mlp(features: int, options: MlpOptions) -> EmbeddingMlp | DomainMlp | TwoPartMlp | UnitNorm:
     """Build the end of an encoder on a trunk of so many features."""
-    if not options.mlp:
-        return UnitNorm(features)
     if options.linear:
         return TwoPartMlp(features, options)
+    if not options.mlp:
+        return UnitNorm(features)
     return DomainMlp(features, options) if options.domain_specific else EmbeddingMlp(features, options)

@@ -21,6 +21,9 @@ class Shares:
     real: float = 0.05  # real signs as they are
 
 
+NOTHING = Shares(0.0, 0.0, 0.0, 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Optimiser:
     """How weights are changed."""
@@ -45,6 +48,7 @@ class SigningConfig:
     licence: str = ""
     data: str = ""  # one sentence for the card
     shares: Shares = field(default_factory=Shares)
+    linear_shares: Shares = NOTHING  # what the linear path is fitted to; nothing: the same as the network learns from
     batch: BatchOptions = field(default_factory=BatchOptions)
     augmentation: Augmentation = field(default_factory=Augmentation)
     bank: BankOptions = field(default_factory=BankOptions)

@@ -12,11 +12,10 @@ import numpy as np
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, mirror_features
 from signspot.landmarks.interpolate import at_positions
 from signspot.landmarks.tempo import frames_at, motion_time
-from signspot.training.performances import Features, Performance
+from signspot.training.performances import SIBLINGS, Features, Performance
 
 ELBOWS, WRISTS = (3, 4), (5, 6)  # left, right, among the joints of features
 HANDS = (LEFT_HAND, RIGHT_HAND)
-SIBLINGS = 0.1  # share of signs that differ from the one before in one parameter
 _LEFT_ARM = (0.6, 0.3, 0.1)  # as in the path, symmetric, of yet another word
 
 Clips = dict[int, dict[int, list[Features]]]  # signer → word → trimmed repetitions
@@ -39,8 +38,8 @@ class Recipe:
 class Recombinations:
     """Draws new signs made of the words of a real corpus."""
 
-    def __init__(self, clips: Clips):
-        self.clips = clips
+    def __init__(self, clips: Clips, siblings: float = SIBLINGS):
+        self.clips, self.siblings = clips, siblings
         self.words = sorted(set.intersection(*(set(words) for words in clips.values())))
 
     def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
@@ -48,9 +47,8 @@ class Recombinations:
         drawn: list[list[Performance]] = []
         recipe: Recipe | None = None
         for _ in range(signs):
-            recipe = (
-                self._invent(random) if recipe is None or random.random() > SIBLINGS else self._vary(recipe, random)
-            )
+            is_new = recipe is None or random.random() > self.siblings
+            recipe = self._invent(random) if recipe is None or is_new else self._vary(recipe, random)
             drawn.append(self._perform(recipe, random, times))
         return drawn
 

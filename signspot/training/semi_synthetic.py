@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, mirror_features
 from signspot.landmarks.interpolate import at_positions
 from signspot.training.joining import smooth
-from signspot.training.performances import Features, Performance
-from signspot.training.recombination import ELBOWS, SIBLINGS, WRISTS, Clips
+from signspot.training.performances import SIBLINGS, Features, Performance
+from signspot.training.recombination import ELBOWS, WRISTS, Clips
 
 SHAPES = 320  # clusters of hand frames
 _SEEN = 0.5
@@ -60,8 +60,8 @@ class HandPool:
 class SemiSynthetic:
     """Draws invented signs with real hand shapes on real bodies."""
 
-    def __init__(self, clips: Clips, pool: HandPool):
-        self.clips, self.pool = clips, pool
+    def __init__(self, clips: Clips, pool: HandPool, siblings: float = SIBLINGS):
+        self.clips, self.pool, self.siblings = clips, pool, siblings
         wrists = [clip[:, WRISTS[1]] for words in clips.values() for reps in words.values() for clip in reps]
         stacked = np.concatenate(wrists)
         self.places = stacked[stacked[:, 3] > _SEEN, :2]
@@ -72,7 +72,8 @@ class SemiSynthetic:
         drawn = []
         sign: Invention | None = None
         for _ in range(signs):
-            sign = self._invent(random) if sign is None or random.random() > SIBLINGS else self._vary(sign, random)
+            is_new = sign is None or random.random() > self.siblings
+            sign = self._invent(random) if sign is None or is_new else self._vary(sign, random)
             signers = np.resize(random.permutation(sorted(self.clips)), times)
             drawn.append([Performance(int(s), self._perform(sign, int(s), random)) for s in signers])
         return drawn

@@ -7,6 +7,7 @@ the state (weights, their mean, the optimiser) is saved beside the result.
 import logging
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from signspot.models.landmark_trunk import LandmarkTrunk, LinearPath
 from signspot.models.mlp import TwoPartMlp
 from signspot.models.registry import build
 from signspot.progress import Progress, silent
-from signspot.training.config import Optimiser, Shares, SigningConfig
+from signspot.training.config import NOTHING, Optimiser, SigningConfig
 from signspot.training.linear_path import fit_linear_path
 from signspot.training.lsa64 import SEEN_WORDS, TRAIN_SIGNERS, read_lsa64
 from signspot.training.performances import MixedSource, PerformanceSource
@@ -160,7 +161,9 @@ def _fit(path: LinearPath, config: SigningConfig, batches: SigningBatches) -> No
     """Fit the linear path on batches of its own, beyond those of the training."""
     linear, steps = config.linear, config.optimiser.steps
     weaker = config.augmentation.times(linear.augmentation)
-    own = SigningBatches(batches.source, steps + linear.batches, config.seed, config.batch, weaker)
+    is_other = config.linear_shares not in (NOTHING, config.shares)
+    source = open_source(replace(config, shares=config.linear_shares)) if is_other else batches.source
+    own = SigningBatches(source, steps + linear.batches, config.seed, config.batch, weaker)
     fit_linear_path(path, (own[steps + number] for number in range(linear.batches)), linear)
 
 
@@ -170,11 +173,11 @@ def _linear_path(module: SignEncoder) -> LinearPath | None:
 
 def open_source(config: SigningConfig) -> PerformanceSource:
     """Open all that batches are drawn from."""
-    shares: Shares = config.shares
+    shares, siblings = config.shares, config.batch.siblings
     sources: list[PerformanceSource] = []
     weights: list[float] = []
     if shares.world:
-        sources.append(open_world_bank(cache_folder() / "training", config.bank))
+        sources.append(open_world_bank(cache_folder() / "training", config.bank, siblings=siblings))
         weights.append(shares.world)
     real = shares.semi_synthetic + shares.recombined + shares.real
     if real:
@@ -184,8 +187,8 @@ def open_source(config: SigningConfig) -> PerformanceSource:
         clips = collect((c.signer, c.word, c.sign()) for c in found if c.word in SEEN_WORDS)
         random = np.random.default_rng(config.seed)
         makers: list[tuple[float, Callable[[], PerformanceSource]]] = [
-            (shares.semi_synthetic, lambda: SemiSynthetic(clips, HandPool(clips, random))),
-            (shares.recombined, lambda: Recombinations(clips)),
+            (shares.semi_synthetic, lambda: SemiSynthetic(clips, HandPool(clips, random), siblings)),
+            (shares.recombined, lambda: Recombinations(clips, siblings)),
             (shares.real, lambda: RealWords(clips)),
         ]
         sources += [make() for share, make in makers if share]

@@ -12,7 +12,7 @@ from signspot.landmarks.tempo import frames_at, motion_time
 from signspot.spotting.exemplar_clips import Play, draw_clips
 from signspot.training.augment import Augmentation, augment
 from signspot.training.joining import joined, played
-from signspot.training.performances import Features, Performance, PerformanceSource
+from signspot.training.performances import SIBLINGS, Features, Performance, PerformanceSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class BatchOptions:
     """How signs become clips."""
 
     signs: int = 96  # different signs in a batch
+    siblings: float = SIBLINGS  # share of them that come with one that differs in one parameter
     window: int = 16  # frames in a clip
     clips: int = 1  # of one exemplar
     stretch: float = 0.3  # of a sign in a clip of an exemplar, and …

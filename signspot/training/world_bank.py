@@ -15,7 +15,7 @@ from signspot.landmarks.features import features, mirror_features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.trim import sign_segment
 from signspot.progress import Progress, silent
-from signspot.training.performances import Features, Performance
+from signspot.training.performances import SIBLINGS, Features, Performance
 from signspot.world.camera import project
 from signspot.world.corpus import WORLD_VERSION
 from signspot.world.estimator import observe
@@ -44,19 +44,26 @@ class BankOptions:
 class WorldBank:
     """Draws world signs: two isolated performances, then one in continuous signing."""
 
-    def __init__(self, frames: NDArray[np.float16], rows: NDArray[np.int64], partners: NDArray[np.int64]):
+    def __init__(
+        self,
+        frames: NDArray[np.float16],
+        rows: NDArray[np.int64],
+        partners: NDArray[np.int64],
+        siblings: float = SIBLINGS,
+    ):
+        self.siblings = siblings
         self.frames, self.rows = frames, rows  # rows: sign, is continuous, first frame, frames, start, end of the sign
         self.partners = partners  # (signs,) which sign differs in one parameter; -1: none
         self.alone = [rows[(rows[:, 0] == sign) & (rows[:, 1] == 0)] for sign in range(len(partners))]
         self.signed = [rows[(rows[:, 0] == sign) & (rows[:, 1] == 1)] for sign in range(len(partners))]
 
     def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
-        """As `PerformanceSource.draw`; minimal pairs come together."""
+        """As `PerformanceSource.draw`; a share `siblings` of the signs brings the one that differs in one parameter."""
         chosen: list[int] = []
         for sign in random.permutation(len(self.partners)):
             if len(chosen) >= signs:
                 break
-            partner = int(self.partners[sign])
+            partner = int(self.partners[sign]) if random.random() < self.siblings else -1
             chosen += [each for each in (int(sign), partner) if each >= 0 and each not in chosen]
         return [self._perform(sign, random, times) for sign in chosen[:signs]]
 
@@ -72,7 +79,11 @@ class WorldBank:
 
 
 def open_world_bank(
-    folder: Path, options: BankOptions = BankOptions(), workers: int = 2, progress: Progress = silent
+    folder: Path,
+    options: BankOptions = BankOptions(),
+    workers: int = 2,
+    progress: Progress = silent,
+    siblings: float = SIBLINGS,
 ) -> WorldBank:
     """Open the bank of these options in a cache folder; make it first where it is not there."""
     name = f"world-bank-{text_digest(json.dumps([WORLD_VERSION, asdict(options)]))}"
@@ -82,7 +93,7 @@ def open_world_bank(
         for path, array in ((frames, made[0]), (rows, made[1]), (partners, made[2])):
             with write_beside(path) as beside:
                 np.save(beside, np.asarray(array))
-    return WorldBank(np.load(frames, mmap_mode="r"), np.load(rows), np.load(partners))
+    return WorldBank(np.load(frames, mmap_mode="r"), np.load(rows), np.load(partners), siblings)
 
 
 def _make(

@@ -70,14 +70,15 @@ def test_options_choose_the_kind():
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.5])
-def test_the_similarity_of_two_parts_is_their_weighted_mean(weight):
+@pytest.mark.parametrize(("layers", "dimension"), [(True, 12), (False, 20)])
+def test_the_similarity_of_two_parts_is_their_weighted_mean(weight, layers, dimension):
     torch.manual_seed(0)
-    mlp = build_mlp(20, MlpOptions(dimension=12, hidden=8, linear=4, linear_weight=weight))
+    mlp = build_mlp(20, MlpOptions(dimension=12, hidden=8, mlp=layers, linear=4, linear_weight=weight))
     assert isinstance(mlp, TwoPartMlp)
     features = torch.randn(2, 20)
     one, two = mlp(features)
     network, linear = mlp.parts(features)
-    assert one.shape == (12,)
+    assert one.shape == (mlp.dimension,) == (dimension,)
     assert one.norm().item() == pytest.approx(1, abs=1e-6)
     assert linear[0].tolist() == pytest.approx((features[0, -4:] / features[0, -4:].norm()).tolist())
     mean = (network[0] @ network[1] + weight**2 * linear[0] @ linear[1]) / (1 + weight**2)

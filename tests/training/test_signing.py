@@ -11,7 +11,7 @@ from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.checkpoints import save_encoder
 from signspot.models.mlp import TwoPartMlp
 from signspot.models.registry import build
-from signspot.training.config import Optimiser, Shares, SigningConfig, read_config
+from signspot.training.config import NOTHING, Optimiser, Shares, SigningConfig, read_config
 from signspot.training.linear_path import LinearOptions
 from signspot.training.performances import MixedSource
 from signspot.training.recombination import Clips, RealWords, Recombinations
@@ -88,6 +88,29 @@ def test_a_linear_path_is_fitted_first_and_stays(config: SigningConfig, tmp_path
     with pytest.raises(KeyboardInterrupt):
         train_signing(config, tmp_path / "parts", stop, workers=0)
     assert train_signing(config, tmp_path / "parts", workers=0).hash == whole.hash
+
+
+def test_a_linear_path_may_be_fitted_to_signs_of_its_own(
+    config: SigningConfig, clips: Clips, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = {1.0: Recombinations(clips), 0.0: RealWords(clips)}
+    monkeypatch.setattr("signspot.training.signing.open_source", lambda config: sources[config.shares.recombined])
+    model = {**SMALL, "features": 40, "glance": 8, "linear": 8, "mlp": False}
+    config = replace(
+        config,
+        model=model,
+        shares=replace(NOTHING, real=1.0),
+        linear=LinearOptions(batches=2, directions=20),
+        optimiser=replace(config.optimiser, steps=0),
+    )
+    fitted = [
+        train_signing(replace(config, linear_shares=shares), tmp_path / name, workers=0)
+        for name, shares in (("same", NOTHING), ("named", config.shares), ("own", replace(NOTHING, recombined=1.0)))
+    ]
+    weights = [encoder.module.state_dict()["trunk.linear.conv.linear.weight"] for encoder in fitted]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    assert fitted[0].contract.dimension == 40
 
 
 def test_a_network_is_taken_over_and_a_linear_path_fitted_beside_it(config: SigningConfig, tmp_path: Path) -> None:
