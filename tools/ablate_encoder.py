@@ -17,18 +17,19 @@ from signspot.experiments.lsa64 import Sign, load_signs, one_shot
 from signspot.experiments.lsa64_streams import spot_streams
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
-from signspot.training.config import NOTHING, Shares, SigningConfig, read_config
+from signspot.training.config import NOTHING, SigningConfig, read_config
 from signspot.training.lsa64 import TEST_SIGNERS, VALIDATION_SIGNERS
 from signspot.training.signing import train_signing
 
 PARTS = {"linear": 1e4, "network": 1e-4, "both": 1.0}  # the weight of the linear part against the network's
 
 
-def sources(config: SigningConfig) -> Iterator[tuple[str, Shares]]:
-    """Each source alone, then all of them."""
+def variations(config: SigningConfig) -> Iterator[tuple[str, SigningConfig]]:
+    """Each source alone, all of them, and all of them with other shares of signs that differ in one parameter."""
     for name in ("world", "semi_synthetic", "recombined", "real"):
-        yield name.replace("_", "-"), replace(NOTHING, **{name: 1.0})
-    yield "all", config.shares
+        yield name.replace("_", "-"), replace(config, shares=replace(NOTHING, **{name: 1.0}), linear_shares=NOTHING)
+    for siblings in dict.fromkeys((config.batch.siblings, 0.0, 0.5)):
+        yield f"all, siblings {siblings:g}", replace(config, batch=replace(config.batch, siblings=siblings))
 
 
 def part(encoder: Encoder, weight: float) -> Encoder:
@@ -62,9 +63,9 @@ def main() -> None:
     print(
         "| learned from | part | R@1 seen | R@1 unseen | mAP seen | mAP unseen |\n|---|---|---|---|---|---|", flush=True
     )
-    for name, shares in sources(config):
+    for name, varied in variations(config):
         how = replace(config.optimiser, steps=chosen.steps, warm_up=min(50, chosen.steps // 4))
-        encoder = train_signing(replace(config, shares=shares, optimiser=how), chosen.out / name)
+        encoder = train_signing(replace(varied, optimiser=how), chosen.out / name.replace(", siblings ", "-"))
         for title, weight in PARTS.items():
             numbers = " | ".join(f"{number:.3f}" for number in measure(part(encoder, weight), signs))
             print(f"| {name} | {title} | {numbers} |", flush=True)

@@ -15,8 +15,8 @@ def reproduce(
     ],
     seeds: Annotated[int | None, typer.Option(help="Trainings a cell. [default: 3, or 1 with --quick]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smaller world and shorter trainings: minutes.")] = False,
-    words: Annotated[int | None, typer.Option(help="Words of the world. [default: 200, or 80 with --quick]")] = None,
-    hours: Annotated[float | None, typer.Option(help="Hours of footage. [default: 5, or 1 with --quick]")] = None,
+    words: Annotated[int | None, typer.Option(help="Words of the world. [default: 600, or 80 with --quick]")] = None,
+    hours: Annotated[float | None, typer.Option(help="Hours of footage. [default: 8, or 1 with --quick]")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of each MLP; the paper's are 50. [default: 10]")] = None,
     corpus: Annotated[Path | None, typer.Option(help="A corpus that exists already. [default: one is made]")] = None,
     encoder: Annotated[

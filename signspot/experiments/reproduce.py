@@ -43,8 +43,8 @@ _AUGMENTATION = Augmentation(lost=0.3)
 # paper's numbers show no such thing. Here it is half as many.
 _KNOBS = Knobs(variants=0.5)
 FULL = Size(
-    CorpusOptions(words=200, hours=5.0, seed=21, test_share=0.3, knobs=_KNOBS),
-    TrunkConfig(steps=400, clips=_CLIPS, augmentation=_AUGMENTATION, model=_MODEL),
+    CorpusOptions(words=600, hours=8.0, seed=31, test_share=0.3, knobs=_KNOBS),
+    TrunkConfig(steps=250, clips=_CLIPS, augmentation=_AUGMENTATION, model=_MODEL),
     EmbeddingConfig(bags="released", epochs=10, batch=BatchOptions(items=64)),
     3,
 )

@@ -118,11 +118,9 @@ def contrast(module: SignEncoder, batch: SigningBatch, temperature: float) -> Te
     features = torch.cat([isolated[:, 0], isolated[:, 1], rest])
     known = torch.arange(signs)
     labels = torch.cat([known, known, known, torch.full((signs,), -1)])
-    whole = supervised_contrastive(module.mlp(features), labels, temperature)
-    if not isinstance(module.mlp, TwoPartMlp):
-        return whole
-    network, _ = module.mlp.parts(features)  # it must know signs by itself, too, not only where the linear path fails
-    return (whole + supervised_contrastive(network, labels, temperature)) / 2
+    # The network must know signs by itself, not only where a linear path beside it fails.
+    embedded = module.mlp.parts(features)[0] if isinstance(module.mlp, TwoPartMlp) else module.mlp(features)
+    return supervised_contrastive(embedded, labels, temperature)
 
 
 def _begin(module: SignEncoder, config: SigningConfig, batches: SigningBatches) -> None:
