@@ -126,4 +126,6 @@ def content_hash(module: SignEncoder, contract: Contract) -> str:
         if not name.endswith("num_batches_tracked"):
             digest.update(f"{name} {tuple(tensor.shape)}\n".encode())
             digest.update(tensor.detach().to("cpu", torch.float32).contiguous().numpy().tobytes())
+    if isinstance(module.mlp, TwoPartMlp):
+        digest.update(f"linear weight {module.mlp.weight}\n".encode())
     return digest.hexdigest()[:16]

@@ -8,6 +8,7 @@ import torch
 
 from signspot.errors import OptionsError
 from signspot.models.encoder import Contract, content_hash, make_encoder
+from signspot.models.registry import build
 
 RGB, POINTS = (3, 16, 32, 32), (16, 69, 4)
 SUITE = {
@@ -144,3 +145,10 @@ def test_making_an_encoder_sets_evaluation_and_keeps_what_it_is_told(small):
     assert not encoder.module.training
     assert encoder.contract == Contract("landmarks", 16, 30, 8, joints=69, channels=4, threshold=0.6)
     assert encoder.card["licence"] == "CC0"
+
+
+def test_the_hash_depends_on_the_weight_of_a_linear_part() -> None:
+    small = {"features": 24, "glance": 8, "linear": 8, "mlp": False, "width": 16, "hand_width": 8, "part_width": 8}
+    one, other = (build("landmark", **small, linear_weight=weight) for weight in (1.0, 0.5))
+    other.load_state_dict(one.state_dict())
+    assert content_hash(one, one.contract()) != content_hash(other, other.contract())
