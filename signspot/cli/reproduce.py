@@ -18,6 +18,8 @@ def reproduce(
     words: Annotated[int | None, typer.Option(help="Words of the world. [default: 600, or 80 with --quick]")] = None,
     hours: Annotated[float | None, typer.Option(help="Hours of footage. [default: 8, or 1 with --quick]")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of each MLP; the paper's are 50. [default: 10]")] = None,
+    trunk_steps: Annotated[int | None, typer.Option(help="Steps of each trunk. [default: 250]")] = None,
+    world_seed: Annotated[int | None, typer.Option(help="Of the world. [default: 31, or 21 with --quick]")] = None,
     corpus: Annotated[Path | None, typer.Option(help="A corpus that exists already. [default: one is made]")] = None,
     encoder: Annotated[
         str | None, typer.Option(help="Name or file of an encoder whose trunk is used. [default: trunks are trained]")
@@ -40,6 +42,8 @@ def reproduce(
     size = size if words is None else replace(size, corpus=replace(size.corpus, words=words))
     size = size if hours is None else replace(size, corpus=replace(size.corpus, hours=hours))
     size = size if epochs is None else replace(size, embedding=replace(size.embedding, epochs=epochs))
+    size = size if trunk_steps is None else replace(size, trunk=replace(size.trunk, steps=trunk_steps))
+    size = size if world_seed is None else replace(size, corpus=replace(size.corpus, seed=world_seed))
     given = open_corpus(corpus) if corpus is not None else None
     trunk = load_encoder(encoder) if encoder is not None else None
     for done in measure(table, out, size, given, trunk, bar):

@@ -75,6 +75,7 @@ def test_a_corpus_that_lacks_something(
         (("table9",), "no table 'table9'. There are: table2"),
         (("table2", "--seeds", 0), "seeds must be at least 1; got 0"),
         (("table2", "--epochs", 0), "epochs must be above 0; got 0"),
+        (("table2", "--trunk-steps", 0), "steps must be at least 1; got 0"),
         (("table2", "--words", 0), "a corpus needs at least 1 word; got 0"),
         (("table2", "--hours", 0), "hours must be at least 0.0033"),
         (("table2", "--corpus", "no-such-folder"), "no-such-folder is no corpus"),
