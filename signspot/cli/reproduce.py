@@ -18,7 +18,9 @@ def reproduce(
     words: Annotated[int | None, typer.Option(help="Words of the world. [default: 600, or 80 with --quick]")] = None,
     hours: Annotated[float | None, typer.Option(help="Hours of footage. [default: 8, or 1 with --quick]")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of each MLP; the paper's are 50. [default: 10]")] = None,
-    trunk_steps: Annotated[int | None, typer.Option(help="Steps of each trunk. [default: 250]")] = None,
+    trunk_steps: Annotated[
+        int | None, typer.Option(help="Steps of each trunk. [default: 250, or 100 with --quick]")
+    ] = None,
     world_seed: Annotated[int | None, typer.Option(help="Of the world. [default: 31, or 21 with --quick]")] = None,
     corpus: Annotated[Path | None, typer.Option(help="A corpus that exists already. [default: one is made]")] = None,
     encoder: Annotated[

@@ -50,7 +50,7 @@ FULL = Size(
 )
 QUICK = Size(
     CorpusOptions(words=80, hours=1.0, seed=21, test_share=0.3, knobs=_KNOBS),
-    TrunkConfig(steps=250, clips=_CLIPS, augmentation=_AUGMENTATION, model=_MODEL),
+    TrunkConfig(steps=100, clips=_CLIPS, augmentation=_AUGMENTATION, model=_MODEL),
     EmbeddingConfig(bags="released", epochs=10, batch=BatchOptions(items=32)),
     1,
 )
