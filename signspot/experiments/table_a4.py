@@ -23,12 +23,12 @@ from signspot.world.options import CorpusOptions, options_as_json
 
 NAME, TITLE = "table-a4", "Table A.4: the trunk's architecture, classification of labelled clips"
 CORPUS = CorpusOptions(
-    words=8, hours=0.4, seed=11, render=True, size=(128, 96), video_seconds=30.0, exemplars=3.0, variants=1
+    words=8, hours=0.12, seed=11, render=True, size=(128, 96), video_seconds=30.0, exemplars=3.0, variants=1
 )
 CONFIG = RgbConfig(
     model={"frames": 8, "image_size": 64, "width": 0.25},
     fps=12.5,
-    epochs=25,
+    epochs=40,
     optimiser="adam",
     rate=1e-3,
     weight_decay=0.02,
