@@ -16,6 +16,7 @@ class I3DOptions:
     domain_norm: bool = False  # one set of batch norms a domain (Appendix C.1)
     image_size: int = 224  # pixels of a side
     width: float = 1.0  # share of the channels of every layer; less is for small computers
+    motion: bool = False  # see only what moves: clothes, faces and rooms are not there to be learned
 
 
 class I3D(InceptionTrunk):
@@ -27,7 +28,7 @@ class I3D(InceptionTrunk):
 
     def __init__(self, options: I3DOptions | None = None) -> None:
         chosen = options or I3DOptions()
-        super().__init__(InceptionSize(chosen.frames, chosen.image_size, chosen.width))
+        super().__init__(InceptionSize(chosen.frames, chosen.image_size, chosen.width, chosen.motion))
         self.logits = ClassifierHead(self.dimension, chosen.classes) if chosen.classes else None
         if chosen.domain_norm:
             make_domain_specific(self)

@@ -52,7 +52,8 @@ class WindowEmbedder:
         self._frames = trunk.frames
         self._batch = batch
         folded = all(isinstance(unit.bn, nn.Identity) for unit in self._trunk.modules() if isinstance(unit, ConvUnit))
-        self._shares = isinstance(trunk, I3D) and trunk.frames == _FRAMES and folded
+        # What moves in a window is seen against that window's own mean, which no two windows share.
+        self._shares = isinstance(trunk, I3D) and trunk.frames == _FRAMES and folded and not trunk.motion
 
     @torch.inference_mode()
     def __call__(self, frames: Tensor, starts: Sequence[int]) -> Tensor:
@@ -75,7 +76,8 @@ class WindowEmbedder:
         if self._shares and consecutive and len(starts) >= _FEWEST:
             return self._finish(self._shared_stem(frames[starts[0] : starts[-1] + _FRAMES]))
         clips = torch.stack([frames[start : start + self._frames] for start in starts]).transpose(1, 2)
-        return self._finish(self._trunk.run(clips.contiguous(memory_format=torch.channels_last_3d), _STEM))
+        seen = self._trunk.seen(clips).contiguous(memory_format=torch.channels_last_3d)
+        return self._finish(self._trunk.run(seen, _STEM))
 
     def _finish(self, x: Tensor) -> Tensor:
         return self._trunk.run(x.contiguous(memory_format=torch.channels_last_3d), _REST).mean(dim=(2, 3, 4))

@@ -33,6 +33,8 @@ POOLS: dict[str, tuple[Size3, Size3]] = {
     "MaxPool3d_5a_2x2": ((2, 2, 2), (2, 2, 2)),
 }
 
+_MOTION_SCALE = 2.0  # most of a clip stands still
+
 # The order of the endpoints, as the public checkpoints name them.
 ENDPOINTS = (
     "Conv3d_1a_7x7",
@@ -159,6 +161,7 @@ class InceptionSize:
     frames: int = 16  # in a clip
     image_size: int = 224  # pixels of a side
     width: float = 1.0  # share of the channels of every layer
+    motion: bool = False  # see only what moves: every pixel minus its mean over the clip
 
     def __post_init__(self) -> None:
         if self.frames < 2 or self.image_size < 32:
@@ -183,7 +186,7 @@ class InceptionTrunk(nn.Module):
 
     def __init__(self, size: InceptionSize, *, separable: bool = False, gating: bool = False) -> None:
         super().__init__()
-        self.frames, self.image_size = size.frames, size.image_size
+        self.frames, self.image_size, self.motion = size.frames, size.image_size, size.motion
         stem, channels = size.channels(64), size.channels(192)
         self.add_module(ENDPOINTS[0], spatiotemporal_unit(3, stem, (7, 7, 7), (2, 2, 2), separable=separable))
         self.add_module("Conv3d_2b_1x1", ConvUnit(stem, stem))
@@ -198,7 +201,11 @@ class InceptionTrunk(nn.Module):
 
     def forward(self, clips: Tensor) -> Tensor:
         """(B, 3, F, H, W) in [-0.5, 0.5] to (B, D); D is 1024 at full width."""
-        return self.run(clips, ENDPOINTS).mean(dim=(2, 3, 4))
+        return self.run(self.seen(clips), ENDPOINTS).mean(dim=(2, 3, 4))
+
+    def seen(self, clips: Tensor) -> Tensor:
+        """(B, 3, F, H, W) what the first layer sees of clips: all, or what moves in them."""
+        return _MOTION_SCALE * (clips - clips.mean(dim=2, keepdim=True)) if self.motion else clips
 
     def run(self, x: Tensor, endpoints: Sequence[str]) -> Tensor:
         """Pass (B, C, T, H, W) through the named endpoints."""

@@ -16,6 +16,7 @@ class S3DOptions:
     domain_norm: bool = False  # one set of batch norms a domain (Appendix C.1)
     image_size: int = 224  # pixels of a side
     width: float = 1.0  # share of the channels of every layer; less is for small computers
+    motion: bool = False  # see only what moves: clothes, faces and rooms are not there to be learned
     gating: bool = False  # self-gating at the end of every branch (S3D-G)
 
 
@@ -25,7 +26,9 @@ class S3D(InceptionTrunk):
     def __init__(self, options: S3DOptions | None = None) -> None:
         chosen = options or S3DOptions()
         super().__init__(
-            InceptionSize(chosen.frames, chosen.image_size, chosen.width), separable=True, gating=chosen.gating
+            InceptionSize(chosen.frames, chosen.image_size, chosen.width, chosen.motion),
+            separable=True,
+            gating=chosen.gating,
         )
         self.logits = ClassifierHead(self.dimension, chosen.classes) if chosen.classes else None
         if chosen.domain_norm:

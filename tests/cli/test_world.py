@@ -12,12 +12,14 @@ Call = Callable[..., tuple[int, str, str]]
 
 def test_a_small_corpus_is_made_and_its_knobs_kept(signspot: Call, tmp_path: Path) -> None:
     size = ("--words", 12, "--hours", 0.02, "--seed", 3)
-    code, out, err = signspot("world", "make", tmp_path / "w", *size, "--knob", "noise=0", "--variants", 1)
+    people = ("--signers", 3, "--test-signers", 1)
+    code, out, err = signspot("world", "make", tmp_path / "w", *size, *people, "--knob", "noise=0", "--variants", 1)
     assert code == 0, err
     assert "12 words" in out
     corpus = open_corpus(tmp_path / "w")
     assert len(corpus.videos) >= 2
     assert corpus.options["knobs"]["noise"] == 0
+    assert (corpus.options["train_signers"], corpus.options["test_signers"]) == (3, 1)
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,16 @@ def test_a_small_one_sees_small_clips_and_says_so(name):
         assert small.trunk.logits(torch.rand(2, 102)).shape == (2, 5)
 
 
+@pytest.mark.parametrize("name", ["i3d", "s3d"])
+def test_one_that_sees_motion_is_blind_to_what_stands_still(name):
+    torch.manual_seed(0)
+    moving = build(name, frames=8, image_size=32, width=0.1, motion=True, mlp=False).eval()
+    clips, room = torch.rand(2, 3, 8, 32, 32) - 0.5, torch.rand(2, 3, 1, 32, 32)
+    with torch.inference_mode():
+        torch.testing.assert_close(moving(clips + room), moving(clips), atol=1e-5, rtol=1e-4)
+        assert not torch.allclose(moving(clips.flip(2)), moving(clips), atol=1e-3)
+
+
 @pytest.mark.parametrize(("option", "message"), [({"width": 0}, "width is a share"), ({"image_size": 8}, "32 pixels")])
 def test_impossible_sizes_are_named(option, message):
     with pytest.raises(OptionsError, match=message):

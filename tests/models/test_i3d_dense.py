@@ -52,7 +52,9 @@ def test_sharing_is_exact_but_for_rounding_at_odd_image_sizes_too(i3d):
     torch.testing.assert_close(features, one_by_one(exact, frames, range(5)), atol=1e-11, rtol=1e-11)
 
 
-@pytest.mark.parametrize("trunk", [S3D(), I3D(I3DOptions(frames=8)), I3D(I3DOptions(domain_norm=True))])
+@pytest.mark.parametrize(
+    "trunk", [S3D(), I3D(I3DOptions(frames=8)), I3D(I3DOptions(domain_norm=True)), I3D(I3DOptions(motion=True))]
+)
 def test_trunks_that_cannot_share_give_the_same_too(trunk, frames):
     trunk = trunk.eval()
     for name, value in trunk.state_dict().items():
