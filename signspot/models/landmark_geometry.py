@@ -35,7 +35,7 @@ _ARMS = (
 
 _ARM_JOINTS = ((LEFT_WRIST, LEFT_ELBOW, LEFT_HAND), (RIGHT_WRIST, RIGHT_ELBOW, RIGHT_HAND))
 _RAISED, _FADE = 1.2, 0.2  # shoulder widths below the shoulders: a hand lower than this rests, whatever it does
-_ELBOW_WEIGHT, _FINGER_WEIGHT = 0.3, 0.2  # against the wrist's, in a glance
+_ELBOW_WEIGHT, _FINGER_WEIGHT, _DIRECTION_WEIGHT = 0.3, 0.2, 0.36  # against the wrist's, in a glance
 
 _SMALLEST = 0.05  # shoulder widths: nothing is scaled by less, so that noise never explodes
 _FARTHEST = 4.0  # a scaled coordinate beyond this says nothing more
@@ -45,7 +45,7 @@ HAND_PLACE = 7 * 3 + 3 * 3 + 1 + 1  # places, palm axes and normal, size, seen
 HAND = HAND_SHAPE + HAND_PLACE
 BODY = 7 * 4 + 4 * 3
 FACE_FEATURES = 20 * 4 + 3 + 4
-GLANCE = 2 * (1 + 2 + 2 + 20 * 3)
+GLANCE = 2 * (1 + 2 + 2 + 20 * 3 + 20 * 3 + 3 * 3)
 
 
 def _unit(vector: Tensor) -> Tensor:
@@ -76,6 +76,18 @@ def offset(point: Tensor, origin: Tensor) -> Tensor:
     return (point[..., :3] - origin[..., :3]) * (point[..., 3:] * origin[..., 3:])
 
 
+def _bones(points: Tensor) -> Tensor:
+    """(..., 21, 3) points of a hand to (..., 20, 3): the direction of every bone."""
+    return _unit(points[..., _BONE_TIPS, :] - points[..., _BONE_ROOTS, :])
+
+
+def _palm(hand: Tensor) -> Tensor:
+    """(..., 21, 4) points of a hand to (..., 9): the palm's two axes and its normal."""
+    along = _unit(offset(hand[..., _MIDDLE_KNUCKLE, :], hand[..., 0, :]))
+    across = _unit(offset(hand[..., _INDEX_KNUCKLE, :], hand[..., _LITTLE_KNUCKLE, :]))
+    return torch.cat([along, across, torch.linalg.cross(along, across, dim=-1)], dim=-1)
+
+
 def hand_size(hand: Tensor) -> Tensor:
     """(..., 21, 4) to (..., 1): the mean distance of the five knuckles from the wrist."""
     rays = hand[..., _KNUCKLES, :3] - hand[..., :1, :3]
@@ -94,7 +106,7 @@ def hand_shape(hand: Tensor) -> Tensor:
     """
     scaled = (hand[..., :3] - hand[..., :1, :3]) / hand_size(hand).clamp(min=_SMALLEST)[..., None]
     scaled = scaled.clamp(-_FARTHEST, _FARTHEST)
-    bones = _unit(scaled[..., _BONE_TIPS, :] - scaled[..., _BONE_ROOTS, :])
+    bones = _bones(scaled)
     chains = bones.reshape(*bones.shape[:-2], 5, 4, 3)
     bends = (chains[..., 1:, :] * chains[..., :-1, :]).sum(dim=-1)
     tips = scaled[..., _TIPS, :]
@@ -118,10 +130,7 @@ def hand_place(hand: Tensor, anchors: Tensor) -> Tensor:
     wrist = hand[..., 0, :]
     offsets = offset(wrist[..., None, :], anchors).flatten(-2)
     pointing = offset(hand[..., _INDEX_TIP, :], anchors[..., _MOUTH, :])
-    along = _unit(offset(hand[..., _MIDDLE_KNUCKLE, :], wrist))
-    across = _unit(offset(hand[..., _INDEX_KNUCKLE, :], hand[..., _LITTLE_KNUCKLE, :]))
-    normal = torch.linalg.cross(along, across, dim=-1)
-    parts = [wrist[..., :3], offsets, pointing, along, across, normal, hand_size(hand), wrist[..., 3:]]
+    parts = [wrist[..., :3], offsets, pointing, _palm(hand), hand_size(hand), wrist[..., 3:]]
     return torch.cat(parts, dim=-1)
 
 
@@ -172,7 +181,7 @@ def glance(x: Tensor) -> Tensor:
 
     Returns:
         (..., GLANCE): for each hand whether it is raised, and if so where wrist and elbow are, and its joints from
-        the wrist in hand sizes.
+        the wrist in hand sizes, the directions of its bones and of its palm.
     """
     parts: list[Tensor] = []
     for wrist, elbow, joints in _ARM_JOINTS:
@@ -181,6 +190,8 @@ def glance(x: Tensor) -> Tensor:
         rays = hand[..., 1:, :3] - hand[..., :1, :3]
         size = _length(rays).mean(dim=-1, keepdim=True).clamp(min=_SMALLEST)
         fingers = (rays / size[..., None]).clamp(-_FARTHEST, _FARTHEST).flatten(-2) * hand[..., 0, 3:]
-        places = [x[..., wrist, :2], _ELBOW_WEIGHT * x[..., elbow, :2], _FINGER_WEIGHT * fingers]
+        turned = torch.cat([_bones(hand[..., :3]).flatten(-2), _palm(hand)], dim=-1) * hand[..., 0, 3:]
+        places = [x[..., wrist, :2], _ELBOW_WEIGHT * x[..., elbow, :2]]
+        places += [_FINGER_WEIGHT * fingers, _DIRECTION_WEIGHT * turned]
         parts += [use, *(use * part for part in places)]
     return torch.cat(parts, dim=-1)

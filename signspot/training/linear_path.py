@@ -24,7 +24,7 @@ class LinearOptions:
 
     batches: int = 40  # that it is fitted on
     augmentation: float = 0.4  # of the strength of the training's
-    directions: int = 300  # of the greatest variance, among which differences are weighed
+    directions: int = 600  # of the greatest variance, among which differences are weighed
     shrinkage: float = 0.2  # of the covariance of differences towards a sphere
 
 
