@@ -123,6 +123,20 @@ def test_a_glance_at_a_hand_that_is_not_seen_still_knows_the_wrist(landmark_feat
     assert (right[..., 5:] == 0).all()
 
 
+def test_a_glance_holds_the_directions_of_all_bones_and_of_the_palm(landmark_features):
+    x = landmark_features(1, 5, dtype=torch.float64)
+    x[..., geometry.RIGHT_WRIST, 1] = 0.3
+    right = geometry.glance(x).chunk(2, dim=-1)[1]
+    bones, palm = right[..., 65:125].unflatten(-1, (20, 3)), right[..., 125:].unflatten(-1, (3, 3))
+    hand = x[..., geometry.RIGHT_HAND, :3]
+    thumb = hand[..., 2, :] - hand[..., 1, :]  # the second bone
+    cosine = torch.nn.functional.cosine_similarity(bones[..., 1, :], thumb, dim=-1)
+    torch.testing.assert_close(cosine, torch.ones_like(cosine), atol=1e-4, rtol=0)
+    lengths = bones[..., :4, :].norm(dim=-1)  # of the thumb: directions know no length
+    torch.testing.assert_close(lengths, torch.full_like(lengths, lengths.max()), atol=1e-3, rtol=0)
+    assert (palm[..., 0, :] * palm[..., 2, :]).sum(dim=-1).abs().max() < 1e-6  # the normal is square to the axes
+
+
 def test_a_glance_does_not_know_the_size_of_a_hand(landmark_features):
     x = landmark_features(1, 5, dtype=torch.float64)
     larger = x.clone()
