@@ -25,7 +25,7 @@ class LinearOptions:
     batches: int = 40  # that it is fitted on
     augmentation: float = 0.4  # of the strength of the training's
     directions: int = 600  # of the greatest variance, among which differences are weighed
-    shrinkage: float = 0.2  # of the covariance of differences towards a sphere
+    shrinkage: float = 0.1  # of the covariance of differences towards a sphere
 
 
 @torch.no_grad()
