@@ -1,10 +1,13 @@
-"""What all rooms' tests share: a private cache, one torch thread, the place of real data."""
+"""What all rooms' tests share: a private cache, one torch thread, no deadline of hypothesis, the place of real data."""
 
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+settings.register_profile("signspot", deadline=None)  # a busy machine is no reason to fail
+settings.load_profile("signspot")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 ROOT = Path(__file__).parent.parent

@@ -78,7 +78,8 @@ def test_an_error_leaves_what_was_there(tmp_path, picture):
 
 def test_ctrl_c_leaves_nothing(tmp_path):
     program = (
-        "import sys, itertools, numpy as np; from signspot.video.writer import write_video\n"
+        "import signal, sys, itertools, numpy as np; from signspot.video.writer import write_video\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs begin without it
         "def pictures():\n"
         "    for k in itertools.count():\n"
         "        if k == 100: print('running', flush=True)\n"
