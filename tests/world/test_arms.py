@@ -1,7 +1,7 @@
 """Arms keep their bones, their reach and their joints' limits, whatever is asked of them."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from signspot.world.arms import ArmBuild, elbow_of, possible_hand, reachable, smoothed
@@ -39,9 +39,8 @@ def test_what_can_be_reached_is_reached(target):
 
 @given(points, directions, directions)
 def test_a_wrist_never_bends_further_than_it_can(target, fingers, palm):
+    assume(length(np.cross(fingers[0], palm[0])) > 1e-3)  # no palm looks along its fingers
     hand = frame(fingers, palm)
-    if not np.isclose(np.linalg.det(hand[0]), 1, atol=1e-3):
-        return
     wrist = reachable(SHOULDER, target.copy(), ARM)
     elbow = elbow_of(SHOULDER, wrist, hand[..., 1], ARM)
     held = possible_hand(elbow, wrist, SHOULDER, hand)
