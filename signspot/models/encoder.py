@@ -126,6 +126,14 @@ def content_hash(module: SignEncoder, contract: Contract) -> str:
         if not name.endswith("num_batches_tracked"):
             digest.update(f"{name} {tuple(tensor.shape)}\n".encode())
             digest.update(tensor.detach().to("cpu", torch.float32).contiguous().numpy().tobytes())
-    if isinstance(module.mlp, TwoPartMlp):
-        digest.update(f"linear weight {module.mlp.weight}\n".encode())
+    for other in _beside_weights(module):
+        digest.update(f"{other}\n".encode())
     return digest.hexdigest()[:16]
+
+
+def _beside_weights(module: SignEncoder) -> list[str]:
+    """What decides the embeddings, but is neither a weight nor the shape of one."""
+    found = [f"linear weight {module.mlp.weight}"] if isinstance(module.mlp, TwoPartMlp) else []
+    if isinstance(module.trunk, InceptionTrunk) and module.trunk.motion:
+        found.append("motion")
+    return found

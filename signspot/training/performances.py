@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Features = NDArray[np.float32]
 
-SIBLINGS = 0.1  # share of signs that come with one that differs in one parameter; many more did harm
+SIBLINGS = 0.1  # share of signs that come with one that differs in one parameter
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,3 +152,10 @@ def test_the_hash_depends_on_the_weight_of_a_linear_part() -> None:
     one, other = (build("landmark", **small, linear_weight=weight) for weight in (1.0, 0.5))
     other.load_state_dict(one.state_dict())
     assert content_hash(one, one.contract()) != content_hash(other, other.contract())
+
+
+@pytest.mark.parametrize("name", ["i3d", "s3d"])
+def test_the_hash_depends_on_whether_a_trunk_sees_motion_alone(name: str) -> None:
+    one, other = (build(name, frames=8, image_size=32, width=0.1, mlp=False, motion=seen) for seen in (False, True))
+    other.load_state_dict(one.state_dict())
+    assert content_hash(one, one.contract()) != content_hash(other, other.contract())
