@@ -25,15 +25,17 @@ FACE = slice(RIGHT_HAND.stop, RIGHT_HAND.stop + len(FACE_JOINTS))
 JOINTS: int = FACE.stop  # 69
 CHANNELS = 4  # x, y, z in shoulder widths, and seen: 1 or 0
 
+VERSION = 2  # raised whenever the same landmarks give other features; `models.landmark_geometry` knows it, too
 CONTEXT = 25  # frames on either side that a frame's features depend on: the scale's window, 1 s
 CENTRE_FRAMES = 5  # frames on either side over which the centre is smoothed: 0.2 s
 GAP_FRAMES = 5  # longest gap that is filled: 0.2 s
+CARRY_FRAMES = CONTEXT  # a lost hand keeps its shape for so long, where its wrist is seen
 VISIBLE = 0.3  # a body point is seen from this visibility on
 BODY_DEPTH = 0.27  # MediaPipe stretches body depth: its world landmarks' z over its image z, on LSA64
 NARROWEST = 0.02  # a shoulder width below this share of the image's height is no measure
 FARTHEST = 4.0  # shoulder widths; a point beyond is a mistake of the estimator, and is cut
 
-_LEFT_SHOULDER, _RIGHT_SHOULDER = 1, 2
+_LEFT_SHOULDER, _RIGHT_SHOULDER, _LEFT_WRIST, _RIGHT_WRIST = 1, 2, 5, 6
 
 
 class FeatureStream:
@@ -74,7 +76,8 @@ def features(landmarks: Landmarks, *, mirror: bool = False) -> Features:
     ±0.2 s, so that the shoulders' jitter does not shake the hands; the width is the median over ±1 s. Where
     the shoulders are hidden, the nearest within 1 s stand in. A hand's z is relative to its wrist, a face's
     to the head, a body point's to the shoulders, scaled by `BODY_DEPTH`. Gaps up to
-    0.2 s are filled linearly.
+    0.2 s are filled linearly. A hand that is lost for longer goes with the body's wrist, in the shape of
+    the nearest frames within 1 s.
 
     Args:
         landmarks: T frames at 25 a second.
@@ -128,6 +131,7 @@ def _normalise(points: Features) -> Features:
         return out
     centre, width = _shoulder_frame(points)
     filled = _fill_gaps(points)
+    _carry_hands(filled, points)
     filled[..., :2] -= centre[:, None, :2]
     filled[:, : len(BODY_JOINTS), 2] -= centre[:, None, 2]
     filled[:, : len(BODY_JOINTS), 2] *= np.float32(BODY_DEPTH)
@@ -186,6 +190,28 @@ def _fill_gaps(points: Features) -> Features:
     here, there = points[start, joint], points[end, joint]
     filled[frame, joint] = here + share * (there - here)
     return filled
+
+
+def _carry_hands(filled: Features, points: Features) -> None:
+    """Give lost hands the shape they had or will have within `CARRY_FRAMES`, on the body's wrists; in place.
+
+    Estimators lose hands as they blur; a hand hardly changes in that time, and the body's points say where it is.
+    Between two shapes the nearer one counts for more, and what is out of reach for nothing.
+    """
+    for wrist, hand in ((_LEFT_WRIST, LEFT_HAND), (_RIGHT_WRIST, RIGHT_HAND)):
+        place = filled[:, wrist] * np.array([1, 1, 0], np.float32)  # a hand's depth is its own
+        has_place = np.isfinite(place[:, 0])
+        before, after = _neighbours(np.isfinite(points[:, hand, 0]).all(axis=1) & has_place)
+        frame = np.arange(len(points))
+        near = [np.maximum(0, 1 / np.maximum(d, 1) - 1 / (CARRY_FRAMES + 1)) for d in (frame - before, after - frame)]
+        total = near[0] + near[1]
+        lost = np.flatnonzero(~np.isfinite(filled[:, hand, 0]).all(axis=1) & has_place & (total > 0))
+        carried = np.zeros((len(lost), HAND_POINTS, 3), np.float32)
+        for source, weight in zip((before, after), near, strict=True):
+            share = (weight[lost] / total[lost]).astype(np.float32)
+            used = np.where(share > 0, source[lost], np.where(near[0][lost] > 0, before[lost], after[lost]))
+            carried += share[:, None, None] * (points[used][:, hand] - place[used][:, None])
+        filled[lost, hand] = carried + place[lost][:, None]
 
 
 def _neighbours(seen: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

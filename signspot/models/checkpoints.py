@@ -15,6 +15,7 @@ from torch import Tensor
 from signspot.errors import CheckpointError, OptionsError
 from signspot.files import write_beside
 from signspot.models.encoder import Encoder, SignEncoder, content_hash, make_encoder
+from signspot.models.landmark_geometry import FEATURES
 from signspot.models.public_weights import recognise, to_ours, to_public, without_wrappers
 from signspot.models.registry import build
 from signspot.models.weight_files import read_header, read_weights
@@ -123,6 +124,7 @@ def _make_card(encoder: Encoder, digest: str) -> dict[str, Any]:
         "threshold": contract.pop("threshold"),
         "contract": contract,
         "hash": digest,
+        **({"landmark_features": FEATURES} if contract["kind"] == "landmarks" else {}),
         **{key: encoder.card.get(key, "") for key in _FOR_PEOPLE},
     }
 
@@ -135,6 +137,12 @@ def _load_ours(path: Path, card: dict[str, Any]) -> Encoder:
     except (KeyError, TypeError, ValueError) as error:  # an OptionsError is a ValueError
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise CheckpointError(f"the card of {path.name} cannot be used: {reason}") from error
+    known = card.get("landmark_features", 1)
+    if said.get("kind") == "landmarks" and known != FEATURES:
+        raise CheckpointError(
+            f"{path.name} was trained on landmark features of version {known}; this signspot makes version {FEATURES}. "
+            "Train it again."
+        )
     _fill(module, read_weights(path), path.name)
     encoder = make_encoder(str(card.get("name", path.stem)), module, fps=fps, threshold=threshold, card=card)
     if asdict(encoder.contract) != said or encoder.hash != card.get("hash"):

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from signspot.errors import OptionsError
+from signspot.models import landmark_geometry
 from signspot.models.batch_norm import Domain, check_domain, use_domain
 from signspot.models.inception import InceptionTrunk, use_channels_last
 from signspot.models.landmark_trunk import LandmarkTrunk
@@ -136,4 +137,6 @@ def _beside_weights(module: SignEncoder) -> list[str]:
     found = [f"linear weight {module.mlp.weight}"] if isinstance(module.mlp, TwoPartMlp) else []
     if isinstance(module.trunk, InceptionTrunk) and module.trunk.motion:
         found.append("motion")
+    if isinstance(module.trunk, LandmarkTrunk):
+        found.append(f"landmark features {landmark_geometry.FEATURES}")
     return found

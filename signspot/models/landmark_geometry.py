@@ -1,12 +1,14 @@
 """What a signer's pose says frame by frame: shape, place and orientation, as numbers for the landmark trunk.
 
-Everything here is computed per frame from (..., 69, 4) landmark features (x, y, z in shoulder widths from the
-middle of the shoulders, and seen); no frame sees another, so the trunk stays free of temporal padding.
+Everything here is computed from (..., 69, 4) landmark features (x, y, z in shoulder widths from the middle of the
+shoulders, and seen). No frame sees another, but for `heading`, which is shorter than its input by the two frames that
+it needs: the trunk stays free of temporal padding.
 """
 
 import torch
 from torch import Tensor
 
+FEATURES = 2  # the version of the landmark features that weights are for: `landmarks.features.VERSION`
 JOINTS = 69
 CHANNELS = 4
 
@@ -34,8 +36,13 @@ _ARMS = (
 )
 
 _ARM_JOINTS = ((LEFT_WRIST, LEFT_ELBOW, LEFT_HAND), (RIGHT_WRIST, RIGHT_ELBOW, RIGHT_HAND))
+_TOUCHING = torch.tensor([4, 8, 12, 20, _MIDDLE_KNUCKLE])  # of a hand: what comes near the places of a body
+_FACE_PLACES = range(FACE.start + 14, FACE.stop)  # outer corners of the eyes, cheeks, chin, forehead
+_PLACES = [NOSE, *_FACE_PLACES, LEFT_SHOULDER, RIGHT_SHOULDER]  # and the mouth, before them
 _RAISED, _FADE = 1.2, 0.2  # shoulder widths below the shoulders: a hand lower than this rests, whatever it does
-_ELBOW_WEIGHT, _FINGER_WEIGHT, _DIRECTION_WEIGHT = 0.3, 0.2, 0.36  # against the wrist's, in a glance
+_ELBOW_WEIGHT, _FINGER_WEIGHT, _DIRECTION_WEIGHT, _NEAR_WEIGHT = 0.3, 0.2, 0.36, 0.5  # against the wrist's, in a glance
+_HEADING_WEIGHT, _SLOW = 0.4, 0.05  # shoulder widths in two frames: a wrist that moves by less hardly heads anywhere
+_NEAR = 0.4  # shoulder widths: a finger is near a place within about this distance
 
 _SMALLEST = 0.05  # shoulder widths: nothing is scaled by less, so that noise never explodes
 _FARTHEST = 4.0  # a scaled coordinate beyond this says nothing more
@@ -45,7 +52,8 @@ HAND_PLACE = 7 * 3 + 3 * 3 + 1 + 1  # places, palm axes and normal, size, seen
 HAND = HAND_SHAPE + HAND_PLACE
 BODY = 7 * 4 + 4 * 3
 FACE_FEATURES = 20 * 4 + 3 + 4
-GLANCE = 2 * (1 + 2 + 2 + 20 * 3 + 20 * 3 + 3 * 3)
+GLANCE = 2 * (1 + 2 + 2 + 20 * 3 + 20 * 3 + 3 * 3 + len(_TOUCHING) * (1 + len(_PLACES)))
+HEADING = 2 * (2 + 1)
 
 
 def _unit(vector: Tensor) -> Tensor:
@@ -173,6 +181,22 @@ def face(x: Tensor) -> Tensor:
     return torch.cat(parts, dim=-1)
 
 
+def _use(x: Tensor, wrist: int) -> Tensor:
+    """(..., 69, 4) to (..., 1): 1 where a hand is raised, 0 where it rests or is not seen."""
+    return ((_RAISED - x[..., wrist, 1:2]) / _FADE).clamp(0.0, 1.0) * x[..., wrist, 3:]
+
+
+def _nearness(hand: Tensor, places: Tensor) -> Tensor:
+    """(..., 21, 4) points of a hand and (..., P, 4) places to (..., 5 P): from 0, far or unseen, to 1, at the place.
+
+    Signs at the mouth and at the eye differ by little in space and by all in what is touched.
+    """
+    fingers = hand[..., _TOUCHING, :]
+    apart = (fingers[..., :, None, :2] - places[..., None, :, :2]).square().sum(dim=-1)
+    near = torch.exp(-apart / (2 * _NEAR**2)) * fingers[..., :, None, 3] * places[..., None, :, 3]
+    return near.flatten(-2)
+
+
 def glance(x: Tensor) -> Tensor:
     """What hands in use do, in the fewest numbers; a resting hand says nothing.
 
@@ -180,18 +204,38 @@ def glance(x: Tensor) -> Tensor:
         x: (..., 69, 4) landmark features.
 
     Returns:
-        (..., GLANCE): for each hand whether it is raised, and if so where wrist and elbow are, and its joints from
-        the wrist in hand sizes, the directions of its bones and of its palm.
+        (..., GLANCE): for each hand whether it is raised, and if so where wrist and elbow are, its joints from the
+        wrist in hand sizes, the directions of its bones and of its palm, and what of the face its fingers are near.
     """
     parts: list[Tensor] = []
+    places = torch.cat([mean_point(x[..., LIPS, :])[..., None, :], x[..., _PLACES, :]], dim=-2)
     for wrist, elbow, joints in _ARM_JOINTS:
         hand = x[..., joints, :]
-        use = ((_RAISED - x[..., wrist, 1:2]) / _FADE).clamp(0.0, 1.0) * x[..., wrist, 3:]
+        use = _use(x, wrist)
         rays = hand[..., 1:, :3] - hand[..., :1, :3]
         size = _length(rays).mean(dim=-1, keepdim=True).clamp(min=_SMALLEST)
         fingers = (rays / size[..., None]).clamp(-_FARTHEST, _FARTHEST).flatten(-2) * hand[..., 0, 3:]
         turned = torch.cat([_bones(hand[..., :3]).flatten(-2), _palm(hand)], dim=-1) * hand[..., 0, 3:]
-        places = [x[..., wrist, :2], _ELBOW_WEIGHT * x[..., elbow, :2]]
-        places += [_FINGER_WEIGHT * fingers, _DIRECTION_WEIGHT * turned]
-        parts += [use, *(use * part for part in places)]
+        near = _nearness(hand, places)
+        described = [x[..., wrist, :2], _ELBOW_WEIGHT * x[..., elbow, :2], _FINGER_WEIGHT * fingers]
+        described += [_DIRECTION_WEIGHT * turned, _NEAR_WEIGHT * near]
+        parts += [use, *(use * part for part in described)]
     return torch.cat(parts, dim=-1)
+
+
+def heading(x: Tensor) -> Tensor:
+    """Where raised hands are heading, whatever the size of the movement.
+
+    Args:
+        x: (..., T, 69, 4) landmark features.
+
+    Returns:
+        (..., T - 2, HEADING): for each hand the direction from the frame before to the frame after, which fades as the
+        hand slows down, and how fast it is, from 0 to 1.
+    """
+    parts: list[Tensor] = []
+    for wrist, _, _ in _ARM_JOINTS:
+        step = offset(x[..., 2:, wrist, :], x[..., :-2, wrist, :])[..., :2]
+        speed = _length(step)[..., None]
+        parts.append(_use(x[..., 1:-1, :, :], wrist) * torch.cat([step, speed], dim=-1) / (speed + _SLOW))
+    return _HEADING_WEIGHT * torch.cat(parts, dim=-1)

@@ -16,6 +16,8 @@ from signspot.models.batch_norm import make_domain_specific
 
 Norm = Literal["layer", "batch"]
 
+_FIRST_CORRECTIONS = 0.002  # deviation of the weights that they begin with: next to nothing is corrected
+
 
 @dataclass(frozen=True)
 class LandmarkOptions:
@@ -28,6 +30,7 @@ class LandmarkOptions:
     width: int = 256  # of the temporal blocks
     last_width: int = 384  # between the last temporal convolution and the output
     glance: int = 0  # features that come from a linear path beside the network, the last ones; 0: none
+    corrects: bool = False  # the network corrects the linear path's view, instead of having one of its own
     glance_input: bool = False  # the network sees what the linear path sees, too
     glance_frames: int = 12  # frames in the middle of the clip that it sees: a sign is about as long
     dropout: float = 0.1  # in training
@@ -41,8 +44,14 @@ class LandmarkOptions:
             raise OptionsError(f"no norm '{self.norm}'. There are: layer, batch")
         if not 0 <= self.glance < self.features:
             raise OptionsError(f"glance must be in 0 … {self.features - 1}, below features; got {self.glance}")
-        if self.glance and not 1 <= self.glance_frames <= self.frames:
-            raise OptionsError(f"glance_frames must be in 1 … {self.frames}, the clip; got {self.glance_frames}")
+        if self.corrects and not 0 < self.glance <= self.features - self.glance:
+            raise OptionsError(
+                f"to correct {self.features - self.glance} features takes glance of 1 … as many; got {self.glance}"
+            )
+        if self.glance and not 1 <= self.glance_frames <= self.frames - 2:
+            raise OptionsError(
+                f"glance_frames must be in 1 … {self.frames - 2}, the clip but for its ends; got {self.glance_frames}"
+            )
 
 
 def plan_dilations(frames: int) -> tuple[int, ...]:
@@ -155,14 +164,17 @@ class LinearPath(nn.Module):
         super().__init__()
         self.before = (options.frames - options.glance_frames) // 2
         self.after = options.frames - options.glance_frames - self.before
-        self.conv = ValidConv(geometry.GLANCE, options.glance, options.glance_frames)
+        outputs = options.features - options.glance if options.corrects else options.glance
+        self.conv = ValidConv(geometry.GLANCE + geometry.HEADING, outputs, options.glance_frames)
 
     def middle(self, x: Tensor) -> Tensor:
-        """(B, T, 69, 4) landmark features to (B, T - F + glance_frames, GLANCE): what `conv` sees."""
-        return geometry.glance(x[:, self.before : x.shape[1] - self.after])
+        """(B, T, 69, 4) landmark features to (B, T - F + glance_frames, GLANCE + HEADING): what `conv` sees."""
+        start, end = self.before, x.shape[1] - self.after
+        seen, heading = geometry.glance(x[:, start:end]), geometry.heading(x[:, start - 1 : end + 1])
+        return torch.cat([seen, heading], dim=-1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, 69, 4) landmark features to (B, T - F + 1, glance)."""
+        """(B, T, 69, 4) landmark features to (B, T - F + 1, outputs), those that tell most first."""
         seen: Tensor = self.conv(self.middle(x))
         return seen
 
@@ -185,14 +197,19 @@ class LandmarkTrunk(nn.Module):
         self.dimension = chosen.features
         self.frame = FrameEncoder(chosen)
         self.blocks = nn.Sequential(*(TemporalBlock(chosen, dilation) for dilation in dilations))
+        output = nn.Linear(chosen.last_width, chosen.features - chosen.glance)
+        if chosen.corrects:
+            nn.init.normal_(output.weight, std=_FIRST_CORRECTIONS)
+            nn.init.zeros_(output.bias)
         self.last = nn.Sequential(
             ChannelNorm(chosen.width, chosen.norm),
             ValidConv(chosen.width, chosen.last_width, chosen.frames - 2 * sum(dilations)),
             nn.GELU(),
             nn.Dropout(chosen.dropout),
-            nn.Linear(chosen.last_width, chosen.features - chosen.glance),
+            output,
         )
         self.linear = LinearPath(chosen) if chosen.glance else None
+        self.glance, self.corrects = chosen.glance, chosen.corrects
         if chosen.domain_norm:
             make_domain_specific(self)
 
@@ -210,4 +227,7 @@ class LandmarkTrunk(nn.Module):
                 f"{self.frames}; got {tuple(x.shape)}"
             )
         features: Tensor = self.last(self.blocks(self.frame(x)))
-        return features if self.linear is None else torch.cat([features, self.linear(x)], dim=-1)
+        if self.linear is None:
+            return features
+        seen = self.linear(x)
+        return torch.cat([features + seen if self.corrects else features, seen[..., : self.glance]], dim=-1)

@@ -9,6 +9,8 @@ from signspot.landmarks.features import FACE, LEFT_HAND, RIGHT_HAND
 
 Clips = NDArray[np.float32]
 
+_WRISTS = (5, 6)  # left, right, among the joints of features
+
 
 @dataclass(frozen=True, slots=True)
 class Augmentation:
@@ -24,7 +26,7 @@ class Augmentation:
     no_depth: float = 0.1  # share of performances whose depth is lost
     jitter: float = 0.012  # shoulder widths, of every point and frame
     finger_jitter: float = 0.012  # the same again, of the hands
-    dropped: float = 0.35  # share of performances in which a hand goes missing for a while
+    dropped: float = 0.35  # share of performances in which a hand is lost for a while; its shape is carried over
     lost: float = 0.2  # share of performances in which a hand is never seen, only its wrist
     faceless: float = 0.1  # share of performances without a face
 
@@ -35,7 +37,7 @@ class Augmentation:
 
 def augment(clips: Clips, random: np.random.Generator, how: Augmentation) -> Clips:
     """Change (N, F, J, C) clips; each of the N in its own way."""
-    count, frames = clips.shape[:2]
+    count = len(clips)
     changed = clips.copy()
     points, seen = changed[..., :3], changed[..., 3:]
     _resize_hands(points, np.exp(random.normal(0, how.hand_size, (count, 1, 1, 1))).astype(np.float32))
@@ -44,9 +46,9 @@ def augment(clips: Clips, random: np.random.Generator, how: Augmentation) -> Cli
     points[:] = np.einsum("nfjc,ndc->nfjd", points, _bases(count, random, how))
     points[..., :2] += random.normal(0, how.shift, (count, 1, 1, 2)).astype(np.float32)
     points += random.normal(0, how.jitter, points.shape).astype(np.float32)
-    for hand in (LEFT_HAND, RIGHT_HAND):
+    for wrist, hand in zip(_WRISTS, (LEFT_HAND, RIGHT_HAND), strict=True):
         points[:, :, hand] += random.normal(0, how.finger_jitter, points[:, :, hand].shape).astype(np.float32)
-        _drop(seen, hand, random, how.dropped / 2, frames)
+        _drop(changed, wrist, hand, random, how.dropped / 2)
         seen[random.random(count) < how.lost / 2, :, hand] = 0
     seen[random.random(count) < how.faceless, :, FACE] = 0
     points *= seen
@@ -72,9 +74,18 @@ def _resize_hands(points: Clips, factor: NDArray[np.float32]) -> None:
         points[:, :, hand] = wrist + (points[:, :, hand] - wrist) * factor
 
 
-def _drop(seen: Clips, hand: slice, random: np.random.Generator, share: float, frames: int) -> None:
-    """Lose a hand for a run of frames in some clips, in place."""
-    for index in np.flatnonzero(random.random(len(seen)) < share):
+def _drop(clips: Clips, wrist: int, hand: slice, random: np.random.Generator, share: float) -> None:
+    """Lose a hand for a run of frames in some clips, in place; its shape is carried over as by `features`."""
+    frames = clips.shape[1]
+    for index in np.flatnonzero(random.random(len(clips)) < share):
+        clip = clips[index]
         length = int(random.integers(1, max(2, frames // 2)))
         start = int(random.integers(0, frames - length + 1))
-        seen[index, start : start + length, hand] = 0
+        run, before, after = slice(start, start + length), start - 1, start + length
+        ends = [before if before >= 0 else after, after if after < frames else before]
+        place = clip[:, wrist, :3] * np.array([1, 1, 0], np.float32)  # a hand's depth is its own
+        here, there = clip[ends][:, hand, :3] - place[ends][:, None]
+        along = (np.arange(1, length + 1, dtype=np.float32) / (length + 1))[:, None, None]
+        clip[run, hand, :3] = here + along * (there - here) + place[run][:, None]
+        is_known = clip[ends, hand.start, 3].min() * clip[ends, wrist, 3].min()
+        clip[run, hand, 3] = is_known * clip[run, wrist, 3][:, None]

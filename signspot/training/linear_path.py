@@ -66,7 +66,7 @@ def whitened(everything: Floats, same: Floats, options: LinearOptions, outputs: 
             f"got {options.directions}"
         )
     mean = everything.mean(axis=0)
-    principal = _directions(np.cov(everything.T), options.directions)
+    principal = _principal(everything - mean, options.directions)
     within = np.cov((same @ principal).T)
     round_ = np.trace(within) / len(within) * np.eye(len(within))
     shrunk = (within + options.shrinkage * round_) / (1 + options.shrinkage)
@@ -83,6 +83,14 @@ def _described(path: LinearPath, exemplars: Tensor, continuous: Tensor) -> Float
     both = torch.cat([rows, path.middle(continuous).flatten(1)[:, None]], dim=1)
     described: Floats = both.double().numpy()
     return described
+
+
+def _principal(rows: Floats, count: int) -> Floats:
+    """(D, count) the directions of the greatest variance of (N, D) rows of mean 0; by whichever matrix is smaller."""
+    if not count < len(rows) < rows.shape[1]:
+        return _directions(rows.T @ rows, count)
+    seen = rows.T @ _directions(rows @ rows.T, count)
+    return np.asarray(seen / np.linalg.norm(seen, axis=0))
 
 
 def _directions(covariance: Floats, count: int) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.files import text_digest, write_beside
+from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.landmarks.features import features, mirror_features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.trim import sign_segment
@@ -86,7 +87,7 @@ def open_world_bank(
     siblings: float = SIBLINGS,
 ) -> WorldBank:
     """Open the bank of these options in a cache folder; make it first where it is not there."""
-    name = f"world-bank-{text_digest(json.dumps([WORLD_VERSION, asdict(options)]))}"
+    name = f"world-bank-{text_digest(json.dumps([WORLD_VERSION, FEATURES_VERSION, asdict(options)]))}"
     frames, rows, partners = (folder / f"{name}-{part}.npy" for part in ("frames", "rows", "partners"))
     if not partners.is_file():
         made = _make(options, workers, progress)

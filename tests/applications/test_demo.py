@@ -30,7 +30,7 @@ def test_the_whole_road_from_film_to_spottings(tmp_path: Path) -> None:
     """Real rendering, real H.264, real MediaPipe, the shipped encoder: signs are found where they are."""
     made = run_demo(tmp_path / "demo", no_bar, workers=1)
     assert len(made.truth) == 7
-    assert made.found >= 2  # 3 to 5 here; video coding and MediaPipe are not the same in every run
+    assert made.found >= 4  # 6 here; video coding and MediaPipe are not the same in every run
     assert made.false_alarms <= 3
     written = {path.name for path in made.files}
     assert {"spottings.eaf", "spottings.png", "report.html"} <= written

@@ -77,26 +77,57 @@ def test_aspect_does_not_matter(make_signing):
     np.testing.assert_allclose(features(Landmarks(*parts, square.times, (800, 400))), features(square), atol=2e-5)
 
 
-@pytest.mark.parametrize(("gap", "is_filled"), [(1, True), (5, True), (6, False)])
-def test_short_gaps_of_a_hand_are_filled_linearly(gap, is_filled):
+@pytest.mark.parametrize("gap", [1, 5])
+def test_short_gaps_of_a_hand_are_filled_linearly(gap):
     landmarks = still(40)
     landmarks.right_hand[..., 1] = 0.4 + 0.001 * np.arange(40)[:, None]
     whole = features(landmarks)
     hand = landmarks.right_hand.copy()
     hand[10 : 10 + gap] = np.nan
-    made = features(replaced(landmarks, right_hand=hand))
-    if is_filled:
-        np.testing.assert_allclose(made, whole, atol=1e-5)
-    else:
-        assert (made[10 : 10 + gap, RIGHT_HAND] == 0).all()
-        np.testing.assert_array_equal(np.delete(made, np.s_[10 : 10 + gap], 0)[:10], whole[:10])
+    np.testing.assert_allclose(features(replaced(landmarks, right_hand=hand)), whole, atol=1e-5)
 
 
-def test_a_gap_at_the_edge_is_not_filled():
-    landmarks = still(10)
-    landmarks.right_hand[:2] = np.nan
-    landmarks.right_hand[-1] = np.nan
-    assert features(landmarks)[:, RIGHT_HAND.start, 3].tolist() == [0, 0, 1, 1, 1, 1, 1, 1, 1, 0]
+def moving_hand(frames: int) -> Landmarks:
+    """The right hand opens evenly while its wrist goes down, shakes, and carries the hand with it."""
+    landmarks = still(frames)
+    wrist = np.stack([np.full(frames, 0.25), 0.3 + 0.1 * np.sin(np.arange(frames)), np.full(frames, -0.4)], axis=1)
+    landmarks.body[:, 16] = np.concatenate([wrist, np.ones((frames, 1))], axis=1)
+    opening = np.linspace(0, 0.1, frames)[:, None, None] * np.random.default_rng(0).normal(size=(1, 21, 3))
+    landmarks.right_hand[:] = opening + wrist[:, None] * [1, 1, 0]
+    return landmarks
+
+
+@pytest.mark.parametrize("gap", [6, 20, 35])
+def test_a_lost_hand_goes_with_its_wrist_from_one_shape_to_the_next(gap):
+    landmarks = moving_hand(80)
+    whole = features(landmarks)
+    landmarks.right_hand[15 : 15 + gap] = np.nan
+    made = features(landmarks)
+    np.testing.assert_array_equal(np.delete(made, np.s_[15 : 15 + gap], 0), np.delete(whole, np.s_[15 : 15 + gap], 0))
+    assert (made[:, RIGHT_HAND, 3] == 1).all()
+    shape = (made[:, RIGHT_HAND, :2] - made[:, 6:7, :2])[14 : 16 + gap]
+    gone = np.abs(shape - shape[0]).max(axis=(1, 2)) / np.abs(shape[-1] - shape[0]).max()
+    assert (np.diff(gone) >= -1e-5).all()
+    assert gone[len(gone) // 2] == pytest.approx(0.5, abs=0.1)
+    assert np.diff(gone).max() < 0.25
+
+
+def test_a_hand_lost_at_an_edge_keeps_its_last_shape_for_a_second():
+    landmarks = moving_hand(80)
+    landmarks.right_hand[30:] = np.nan
+    made = features(landmarks)
+    shape = made[:, RIGHT_HAND, :2] - made[:, 6:7, :2]
+    np.testing.assert_allclose(shape[30 : 30 + CONTEXT - 1], shape[29:30].repeat(CONTEXT - 1, 0), atol=1e-5)
+    assert (made[:55, RIGHT_HAND, 3] == 1).all()
+    assert (made[55:, RIGHT_HAND] == 0).all()
+
+
+def test_a_hand_whose_wrist_is_not_seen_is_not_carried_along():
+    landmarks = moving_hand(60)
+    landmarks.right_hand[20:40] = np.nan
+    landmarks.body[25:35, 16, 3] = 0.1
+    assert (features(landmarks)[25:35, RIGHT_HAND] == 0).all()
+    assert (features(landmarks)[20:25, RIGHT_HAND, 3] == 1).all()
 
 
 def test_hidden_shoulders_are_taken_from_nearby_frames():

@@ -198,6 +198,10 @@ def test_a_threshold_edited_in_the_card_counts(tmp_path, encoder):
     ("change", "said"),
     [
         ({"hash": "0" * 16}, "describes other weights"),
+        (
+            {"landmark_features": 1},
+            "was trained on landmark features of version 1; .* Train it again",
+        ),
         ({"contract": {"fps": 50}}, "describes other weights"),
         ({"architecture": "resnet"}, "no architecture 'resnet'"),
         ({"options": {"wdth": 1}}, "no option 'wdth'"),

@@ -127,7 +127,7 @@ def test_a_glance_holds_the_directions_of_all_bones_and_of_the_palm(landmark_fea
     x = landmark_features(1, 5, dtype=torch.float64)
     x[..., geometry.RIGHT_WRIST, 1] = 0.3
     right = geometry.glance(x).chunk(2, dim=-1)[1]
-    bones, palm = right[..., 65:125].unflatten(-1, (20, 3)), right[..., 125:].unflatten(-1, (3, 3))
+    bones, palm = right[..., 65:125].unflatten(-1, (20, 3)), right[..., 125:134].unflatten(-1, (3, 3))
     hand = x[..., geometry.RIGHT_HAND, :3]
     thumb = hand[..., 2, :] - hand[..., 1, :]  # the second bone
     cosine = torch.nn.functional.cosine_similarity(bones[..., 1, :], thumb, dim=-1)
@@ -137,9 +137,62 @@ def test_a_glance_holds_the_directions_of_all_bones_and_of_the_palm(landmark_fea
     assert (palm[..., 0, :] * palm[..., 2, :]).sum(dim=-1).abs().max() < 1e-6  # the normal is square to the axes
 
 
-def test_a_glance_does_not_know_the_size_of_a_hand(landmark_features):
+def test_the_shape_in_a_glance_does_not_know_the_size_of_a_hand(landmark_features):
     x = landmark_features(1, 5, dtype=torch.float64)
     larger = x.clone()
     wrist = x[..., geometry.RIGHT_HAND, :3][..., :1, :]
     larger[..., geometry.RIGHT_HAND, :3] = wrist + 1.7 * (x[..., geometry.RIGHT_HAND, :3] - wrist)
-    torch.testing.assert_close(geometry.glance(larger), geometry.glance(x), atol=1e-6, rtol=1e-6)
+    small, large = (geometry.glance(each).chunk(2, dim=-1)[1][..., :134] for each in (x, larger))
+    torch.testing.assert_close(large, small, atol=1e-6, rtol=1e-6)
+
+
+def near_of_right_hand(x):
+    """(..., 5, 10): thumb, index … by mouth, nose, …; the chin is 6, shoulders come last."""
+    return geometry.glance(x).chunk(2, dim=-1)[1][..., 134:].unflatten(-1, (5, 10)) / 0.5
+
+
+def test_a_glance_knows_what_fingers_are_near(landmark_features):
+    x = landmark_features(1, 5, dtype=torch.float64)
+    x[..., 3] = 1
+    x[..., geometry.RIGHT_WRIST, 1] = 0.3
+    index, chin = x[..., geometry.RIGHT_HAND.start + 8, :2], x[..., geometry.FACE.start + 18, :2]
+    apart = (index - chin).square().sum(dim=-1)
+    torch.testing.assert_close(near_of_right_hand(x)[..., 1, 6], torch.exp(-apart / (2 * 0.4**2)))
+    x[..., geometry.RIGHT_HAND.start + 8, :2] = chin
+    assert (near_of_right_hand(x)[..., 1, 6] == 1).all()
+    x[..., geometry.RIGHT_HAND.start + 8, :2] = x[..., geometry.LEFT_SHOULDER, :2]
+    assert (near_of_right_hand(x)[..., 1, 8] == 1).all()
+
+
+def test_nothing_is_near_what_is_not_seen(landmark_features):
+    x = landmark_features(1, 5, dtype=torch.float64)
+    x[..., geometry.RIGHT_WRIST, 1], x[..., 3] = 0.3, 1
+    assert (near_of_right_hand(x) > 0).all()
+    x[..., geometry.FACE, :] = 0
+    assert (near_of_right_hand(x)[..., [0, 2, 3, 4, 5, 6, 7]] == 0).all()
+    assert (near_of_right_hand(x)[..., [1, 8, 9]] > 0).all()
+    x[..., geometry.RIGHT_HAND.start + 4, :] = 0
+    assert (near_of_right_hand(x)[..., 0, :] == 0).all()
+
+
+def test_heading_is_the_direction_of_a_raised_wrist_and_knows_no_size(landmark_features):
+    x = landmark_features(1, 9, dtype=torch.float64)
+    x[..., 3] = 1
+    place = torch.tensor(
+        [[0.0, 0.3], [0.2, 0.3], [0.4, 0.3], [0.6, 0.3], [0.6, 0.3], [0.6, 0.3], [0.6, 0.3], [0.6, 0.1]]
+    )
+    x[0, :8, geometry.RIGHT_WRIST, :2] = place.double()
+    x[..., geometry.LEFT_WRIST, 1] = 2.0  # rests
+    x[0, 8, geometry.RIGHT_WRIST] = 0  # is not seen
+    left, right = (geometry.heading(x)[0] / 0.4).chunk(2, dim=-1)
+    assert geometry.heading(x).shape == (1, 7, geometry.HEADING)
+    assert (left == 0).all()
+    ahead = 0.4 / (0.4 + 0.05)
+    torch.testing.assert_close(right[0], torch.tensor([ahead, 0, ahead], dtype=torch.float64), atol=1e-3, rtol=0)
+    assert (right[4].abs() < 3e-3).all()  # it holds still
+    assert right[5, 1] == pytest.approx(-0.2 / 0.25, abs=1e-3)  # up
+    assert (right[6, :2] == 0).all()  # from a wrist to nothing there is no direction
+    slow = x.clone()
+    slow[0, :8, geometry.RIGHT_WRIST, :2] = (0.5 * place).double()
+    half = 0.2 / (0.2 + 0.05)
+    assert (geometry.heading(slow) / 0.4)[0, 0, 3] == pytest.approx(half, abs=1e-3)

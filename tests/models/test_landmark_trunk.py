@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
+from signspot.models.landmark_geometry import RIGHT_WRIST
 from signspot.models.landmark_trunk import LandmarkOptions, LandmarkTrunk, plan_dilations
 
 SMALL = {"features": 32, "hand_width": 16, "part_width": 8, "width": 24, "last_width": 16}
@@ -56,14 +57,33 @@ def test_a_window_depends_on_each_of_its_frames_and_on_no_other(landmark_feature
     assert used.tolist() == [False] * 3 + [True] * frames + [False] * 3
 
 
-@pytest.mark.parametrize(("seen", "used"), [(12, range(2, 14)), (16, range(16)), (7, range(4, 11))])
-def test_the_linear_path_sees_the_middle_of_a_clip(landmark_features, seen, used):
+@pytest.mark.parametrize(("seen", "used"), [(12, range(1, 15)), (14, range(16)), (7, range(3, 12))])
+def test_the_linear_path_sees_the_middle_of_a_clip_and_a_frame_on_either_side(landmark_features, seen, used):
     trunk = seeded_trunk(glance=8, glance_frames=seen, **SMALL).double()
-    x = landmark_features(1, 16, dtype=torch.float64).requires_grad_()
+    x = landmark_features(1, 16, dtype=torch.float64)
+    x[..., RIGHT_WRIST, 1], x[..., RIGHT_WRIST, 3] = 0.3, 1  # raised, so that it heads somewhere
+    x.requires_grad_()
     trunk(x)[0, -8:].square().sum().backward()
     assert trunk(x).shape == (1, SMALL["features"])
     frames = torch.nonzero(x.grad.abs().sum(dim=(0, 2, 3)) > 0).flatten().tolist()
     assert frames == list(used)
+
+
+def test_a_network_that_corrects_begins_as_the_linear_path(landmark_features):
+    options = {**SMALL, "features": 24}
+    trunk, x = seeded_trunk(glance=8, corrects=True, **options), landmark_features(1, 40)
+    with torch.inference_mode():
+        dense, seen = trunk.dense(x), trunk.linear(x)
+        torch.testing.assert_close(dense[0], trunk(windows(x, 16)), atol=1e-5, rtol=1e-5)
+    assert (dense.shape, seen.shape) == ((1, 25, 24), (1, 25, 16))
+    assert torch.equal(dense[..., 16:], seen[..., :8])
+    assert 0 < (dense[..., :16] - seen).norm() < 0.2 * seen.norm()
+
+
+@pytest.mark.parametrize("glance", [0, 13])
+def test_a_network_cannot_correct_what_is_not_there(glance):
+    with pytest.raises(OptionsError, match=f"got {glance}"):
+        LandmarkOptions(features=24, glance=glance, corrects=True)
 
 
 @given(frames=st.integers(4, 200))
@@ -125,7 +145,7 @@ def test_options_out_of_range_are_refused(options):
         LandmarkOptions(**options)
 
 
-@pytest.mark.parametrize("frames", [0, 17])
+@pytest.mark.parametrize("frames", [0, 15])
 def test_a_linear_path_sees_at_most_the_clip(frames):
-    with pytest.raises(OptionsError, match=f"glance_frames must be in 1 … 16, the clip; got {frames}"):
+    with pytest.raises(OptionsError, match=f"glance_frames must be in 1 … 14, the clip but for its ends; got {frames}"):
         LandmarkOptions(glance=8, glance_frames=frames)

@@ -45,7 +45,22 @@ def test_a_tilt_keeps_distances(signing: np.ndarray) -> None:
     )
 
 
-def test_dropped_hands_are_gone_for_a_run(signing: np.ndarray) -> None:
+def test_a_dropped_hand_goes_with_its_wrist_for_a_run(signing: np.ndarray) -> None:
+    signing[..., 3] = 1
+    dropped = augment(signing, np.random.default_rng(1), Augmentation(*(0.0,) * 10, 2.0, 0.0, 0.0))
+    assert (dropped[..., 3] == 1).all()
+    shapes = dropped[:, :, RIGHT_HAND, :2] - dropped[:, :, 6:7, :2]
+    for clip, before in zip(dropped, signing, strict=True):
+        changed = (np.abs(clip[:, RIGHT_HAND] - before[:, RIGHT_HAND]) > 1e-4).any(axis=(1, 2))
+        assert 1 <= changed.sum() < 16
+        assert np.abs(np.diff(changed.astype(int))).sum() <= 2
+    steps = np.diff(shapes, n=2, axis=1)
+    assert (np.abs(steps).max(axis=(2, 3)) < 1e-5).any()  # within a run a shape changes evenly
+
+
+def test_a_hand_is_not_carried_to_a_wrist_that_is_not_seen(signing: np.ndarray) -> None:
+    signing[..., 3] = 1
+    signing[:, :, 6] = 0
     dropped = augment(signing, np.random.default_rng(1), Augmentation(*(0.0,) * 10, 2.0, 0.0, 0.0))
     missing = dropped[:, :, RIGHT_HAND, 3] == 0
     for clip in missing.all(axis=2):

@@ -6,7 +6,7 @@ import torch
 
 from signspot.errors import OptionsError
 from signspot.models.landmark_trunk import LandmarkOptions, LinearPath
-from signspot.training.linear_path import LinearOptions, fit_linear_path, whitened
+from signspot.training.linear_path import LinearOptions, _principal, fit_linear_path, whitened
 from signspot.training.recombination import Clips, Recombinations
 from signspot.training.signing_batches import BatchOptions, SigningBatches
 
@@ -47,6 +47,15 @@ def test_a_fitted_path_tells_signs_apart_better_than_before(clips: Clips) -> Non
     weights = path.conv.linear.weight.clone()
     fit_linear_path(path, (batches[number] for number in range(6)), LinearOptions(directions=40))
     assert torch.equal(weights, path.conv.linear.weight)
+
+
+def test_few_rows_have_the_same_directions_by_either_matrix() -> None:
+    rows = np.random.default_rng(0).normal(size=(30, 90)) @ np.diag(np.linspace(3, 0.1, 90))
+    rows -= rows.mean(axis=0)
+    few = _principal(rows, 8)
+    many = _principal(np.repeat(rows, 4, axis=0), 8)  # more rows than numbers: the other matrix
+    assert np.abs((few * many).sum(axis=0)) == pytest.approx(1)
+    assert few.T @ few == pytest.approx(np.eye(8), abs=1e-9)
 
 
 def test_mistakes_are_named() -> None:

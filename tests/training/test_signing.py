@@ -12,7 +12,7 @@ from signspot.models.checkpoints import save_encoder
 from signspot.models.mlp import TwoPartMlp
 from signspot.models.registry import build
 from signspot.training.config import NOTHING, Optimiser, Shares, SigningConfig, read_config
-from signspot.training.linear_path import LinearOptions
+from signspot.training.linear_path import LinearOptions, fit_linear_path
 from signspot.training.performances import MixedSource
 from signspot.training.recombination import Clips, RealWords, Recombinations
 from signspot.training.signing import contrast, open_source, train_signing
@@ -88,6 +88,24 @@ def test_a_linear_path_is_fitted_first_and_stays(config: SigningConfig, tmp_path
     with pytest.raises(KeyboardInterrupt):
         train_signing(config, tmp_path / "parts", stop, workers=0)
     assert train_signing(config, tmp_path / "parts", workers=0).hash == whole.hash
+
+
+def test_a_network_learns_to_correct_a_linear_path_that_stays(
+    config: SigningConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = {**SMALL, "features": 24, "glance": 8, "linear": 8, "mlp": False, "corrects": True}
+    config = replace(config, model=model, linear=LinearOptions(batches=2, directions=20))
+    fits: list[torch.Tensor] = []
+    monkeypatch.setattr(
+        "signspot.training.signing.fit_linear_path",
+        lambda path, *how: (fit_linear_path(path, *how), fits.append(path.conv.linear.weight.clone())),
+    )
+    trunk = train_signing(config, tmp_path, workers=0).module.trunk
+    assert [torch.equal(fit, trunk.linear.conv.linear.weight) for fit in fits] == [True]
+    clips = torch.randn(3, 16, 69, 4)
+    with torch.inference_mode():
+        seen, corrected = trunk.linear(clips)[:, 0], trunk(clips)[:, :16]
+    assert 1e-4 < (corrected - seen).norm() < 0.5 * seen.norm()
 
 
 def test_a_linear_path_may_be_fitted_to_signs_of_its_own(
