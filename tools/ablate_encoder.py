@@ -56,6 +56,9 @@ def main() -> None:
     parser.add_argument("--config", type=Path, default=Path("configs/landmark.toml"))
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--out", type=Path, default=Path("runs/ablation"))
+    parser.add_argument(
+        "--only", nargs="+", metavar="SOURCE", help="rows to make, by what they learn from; all if left out"
+    )
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     config = replace(read_config(chosen.config), lsa64=str(chosen.lsa64))
@@ -64,6 +67,8 @@ def main() -> None:
         "| learned from | part | R@1 seen | R@1 unseen | mAP seen | mAP unseen |\n|---|---|---|---|---|---|", flush=True
     )
     for name, varied in variations(config):
+        if chosen.only and name not in chosen.only:
+            continue
         how = replace(config.optimiser, steps=chosen.steps, warm_up=min(50, chosen.steps // 4))
         encoder = train_signing(replace(varied, optimiser=how), chosen.out / name.replace(", siblings ", "-"))
         for title, weight in PARTS.items():

@@ -200,12 +200,13 @@ def _carry_hands(filled: Features, points: Features) -> None:
     """
     for wrist, hand in ((_LEFT_WRIST, LEFT_HAND), (_RIGHT_WRIST, RIGHT_HAND)):
         place = filled[:, wrist] * np.array([1, 1, 0], np.float32)  # a hand's depth is its own
-        has_place = np.isfinite(place[:, 0])
-        before, after = _neighbours(np.isfinite(points[:, hand, 0]).all(axis=1) & has_place)
+        is_known = np.isfinite(points[:, hand, 0]).all(axis=1) & np.isfinite(points[:, wrist, 0])
+        before, after = _neighbours(is_known)  # as they were seen: what was filled depends on frames farther away
         frame = np.arange(len(points))
         near = [np.maximum(0, 1 / np.maximum(d, 1) - 1 / (CARRY_FRAMES + 1)) for d in (frame - before, after - frame)]
         total = near[0] + near[1]
-        lost = np.flatnonzero(~np.isfinite(filled[:, hand, 0]).all(axis=1) & has_place & (total > 0))
+        is_lost = ~np.isfinite(filled[:, hand, 0]).all(axis=1) & np.isfinite(place[:, 0])
+        lost = np.flatnonzero(is_lost & (total > 0))
         carried = np.zeros((len(lost), HAND_POINTS, 3), np.float32)
         for source, weight in zip((before, after), near, strict=True):
             share = (weight[lost] / total[lost]).astype(np.float32)

@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader
 
 from signspot.errors import CheckpointError, OptionsError
 from signspot.files import cache_folder
+from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.losses.supervised_contrastive import supervised_contrastive
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder, SignEncoder, make_encoder
@@ -134,7 +135,7 @@ def _begin(module: SignEncoder, config: SigningConfig, batches: SigningBatches) 
 def _setup(config: SigningConfig) -> dict[str, Any]:
     """What the weights follow from; files by their names, as folders differ from machine to machine."""
     named = {key: Path(value).name for key, value in (("network", config.network), ("lsa64", config.lsa64))}
-    return {**config.as_dict(), **named}
+    return {**config.as_dict(), **named, "landmark_features": FEATURES_VERSION}
 
 
 def _card(config: SigningConfig) -> dict[str, Any]:

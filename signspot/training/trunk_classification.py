@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from signspot.errors import OptionsError
+from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.models.batch_norm import reinitialise_batch_norm
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
@@ -65,8 +66,8 @@ class TrunkConfig:
         return round(self.alone * self.steps)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for checkpoints and cards."""
-        return asdict(self)
+        """Plain values, for checkpoints and cards; with the version of the features that it learns from."""
+        return {**asdict(self), "landmark_features": FEATURES_VERSION}
 
 
 def train_trunk(
