@@ -26,8 +26,9 @@ class PixelWindows:
     def __init__(self, encoder: Encoder, stride: int, shelf: Shelf | None = None):
         self._encoder, self._stride, self._window = encoder, stride, encoder.contract.frames
         self._features = window_features(encoder)
-        self._frames: list[NDArray[np.float32]] = []  # from the next window's first frame on
+        self._frames: list[NDArray[np.float32]] = []  # all that a window to come may begin with
         self._first = 0  # which frame of the video `_frames` begins with
+        self._next = 0  # which frame the next window begins with, unless it is the last one, which ends with the video
         self._kept = MemoryShelf() if shelf is None else shelf
         self._done = 0  # windows embedded
 
@@ -39,10 +40,11 @@ class PixelWindows:
     def push(self, frame: NDArray[np.float32]) -> None:
         """Take one (3, H, W) frame in [-0.5, 0.5]."""
         self._frames.append(frame)
-        if len(self._frames) == (BLOCK - 1) * self._stride + self._window:
-            self._embed([number * self._stride for number in range(BLOCK)])
-            passed = BLOCK * self._stride
-            self._first += min(passed, len(self._frames))
+        if self.seen == self._next + (BLOCK - 1) * self._stride + self._window:
+            self._embed([self._next - self._first + number * self._stride for number in range(BLOCK)])
+            self._next += BLOCK * self._stride
+            passed = self._next - self._stride + 1 - self._first  # the last window may begin right after the one before
+            self._first += passed
             self._frames = self._frames[passed:]
 
     def finish(self) -> tuple[FloatArray, int]:
