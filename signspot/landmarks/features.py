@@ -19,6 +19,7 @@ FACE_JOINTS = (
     *(61, 291, 0, 17, 37, 267, 84, 314, 13, 14, 78, 308),  # lips: corners, outer above and below, inner
     *(105, 334, 33, 263, 234, 454, 152, 10),  # brows, outer eye corners, cheeks, chin, forehead
 )
+ELBOWS, WRISTS = (3, 4), (5, 6)  # left, right, among the joints
 LEFT_HAND = slice(len(BODY_JOINTS), len(BODY_JOINTS) + HAND_POINTS)
 RIGHT_HAND = slice(LEFT_HAND.stop, LEFT_HAND.stop + HAND_POINTS)
 FACE = slice(RIGHT_HAND.stop, RIGHT_HAND.stop + len(FACE_JOINTS))
@@ -35,7 +36,7 @@ BODY_DEPTH = 0.27  # MediaPipe stretches body depth: its world landmarks' z over
 NARROWEST = 0.02  # a shoulder width below this share of the image's height is no measure
 FARTHEST = 4.0  # shoulder widths; a point beyond is a mistake of the estimator, and is cut
 
-_LEFT_SHOULDER, _RIGHT_SHOULDER, _LEFT_WRIST, _RIGHT_WRIST = 1, 2, 5, 6
+_LEFT_SHOULDER, _RIGHT_SHOULDER = 1, 2
 
 
 class FeatureStream:
@@ -198,7 +199,7 @@ def _carry_hands(filled: Features, points: Features) -> None:
     Estimators lose hands as they blur; a hand hardly changes in that time, and the body's points say where it is.
     Between two shapes the nearer one counts for more, and what is out of reach for nothing.
     """
-    for wrist, hand in ((_LEFT_WRIST, LEFT_HAND), (_RIGHT_WRIST, RIGHT_HAND)):
+    for wrist, hand in zip(WRISTS, (LEFT_HAND, RIGHT_HAND), strict=True):
         place = filled[:, wrist] * np.array([1, 1, 0], np.float32)  # a hand's depth is its own
         is_known = np.isfinite(points[:, hand, 0]).all(axis=1) & np.isfinite(points[:, wrist, 0])
         before, after = _neighbours(is_known)  # as they were seen: what was filled depends on frames farther away

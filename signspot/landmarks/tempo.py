@@ -7,13 +7,12 @@ and fast performances of one sign lie on each other.
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
+from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, WRISTS
 
 CLOCK = 0.15  # the share of plain time, so that time goes on in a hold
 JITTER = 0.01  # shoulder widths a frame: where hands hardly move at all, their jitter is not taken for movement
 FASTEST = 3.0  # times the mean speed: a leap of the estimator is not the whole sign
 
-_WRISTS = (5, 6)  # left, right, among the joints of features
 _TIPS = np.array([4, 8, 12, 16, 20])
 
 
@@ -30,7 +29,7 @@ def motion_time(features: NDArray[np.float32], clock: float = CLOCK) -> NDArray[
     if len(features) < 2 or clock >= 1:
         return np.linspace(0, 1, len(features))
     speed: NDArray[np.float64] = np.zeros(len(features) - 1)
-    for wrist, hand in zip(_WRISTS, (LEFT_HAND, RIGHT_HAND), strict=True):
+    for wrist, hand in zip(WRISTS, (LEFT_HAND, RIGHT_HAND), strict=True):
         speed += np.linalg.norm(np.diff(_smooth(features[:, wrist, :2]), axis=0), axis=-1)
         tips = features[:, hand, :2][:, _TIPS] - features[:, hand.start, None, :2]
         seen = features[:, hand.start, 3] > 0

@@ -5,11 +5,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.landmarks.features import FACE, LEFT_HAND, RIGHT_HAND
+from signspot.landmarks.features import FACE, LEFT_HAND, RIGHT_HAND, WRISTS
 
 Clips = NDArray[np.float32]
-
-_WRISTS = (5, 6)  # left, right, among the joints of features
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ def augment(clips: Clips, random: np.random.Generator, how: Augmentation) -> Cli
     points[:] = np.einsum("nfjc,ndc->nfjd", points, _bases(count, random, how))
     points[..., :2] += random.normal(0, how.shift, (count, 1, 1, 2)).astype(np.float32)
     points += random.normal(0, how.jitter, points.shape).astype(np.float32)
-    for wrist, hand in zip(_WRISTS, (LEFT_HAND, RIGHT_HAND), strict=True):
+    for wrist, hand in zip(WRISTS, (LEFT_HAND, RIGHT_HAND), strict=True):
         points[:, :, hand] += random.normal(0, how.finger_jitter, points[:, :, hand].shape).astype(np.float32)
         _drop(changed, wrist, hand, random, how.dropped / 2)
         seen[random.random(count) < how.lost / 2, :, hand] = 0

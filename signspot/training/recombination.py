@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, mirror_features
+from signspot.landmarks.features import ELBOWS, LEFT_HAND, RIGHT_HAND, WRISTS, mirror_features
 from signspot.landmarks.interpolate import at_positions
 from signspot.landmarks.tempo import frames_at, motion_time
 from signspot.training.performances import SIBLINGS, Features, Performance
 
-ELBOWS, WRISTS = (3, 4), (5, 6)  # left, right, among the joints of features
 HANDS = (LEFT_HAND, RIGHT_HAND)
 _LEFT_ARM = (0.6, 0.3, 0.1)  # as in the path, symmetric, of yet another word
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, mirror_features
+from signspot.landmarks.features import ELBOWS, LEFT_HAND, RIGHT_HAND, WRISTS, mirror_features
 from signspot.landmarks.interpolate import at_positions
 from signspot.training.joining import smooth
 from signspot.training.performances import SIBLINGS, Features, Performance
-from signspot.training.recombination import ELBOWS, WRISTS, Clips
+from signspot.training.recombination import Clips
 
 SHAPES = 320  # clusters of hand frames
 _SEEN = 0.5

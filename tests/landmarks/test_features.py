@@ -12,11 +12,14 @@ from signspot.landmarks.features import (
     JOINTS,
     LEFT_HAND,
     RIGHT_HAND,
+    VERSION,
+    WRISTS,
     FeatureStream,
     features,
     mirror_features,
 )
 from signspot.landmarks.landmarks import Landmarks, concatenate
+from signspot.models import landmark_geometry
 
 
 def replaced(landmarks: Landmarks, **parts) -> Landmarks:
@@ -39,6 +42,12 @@ def test_shape_and_counts():
     made = features(still(7))
     assert made.shape == (7, JOINTS, CHANNELS) == (7, 69, 4)
     assert made.dtype == np.float32
+
+
+def test_encoders_are_for_the_features_that_are_made():
+    assert landmark_geometry.FEATURES == VERSION
+    assert (landmark_geometry.LEFT_WRIST, landmark_geometry.RIGHT_WRIST) == WRISTS
+    assert (landmark_geometry.LEFT_HAND, landmark_geometry.RIGHT_HAND) == (LEFT_HAND, RIGHT_HAND)
 
 
 def test_values_worked_by_hand():
