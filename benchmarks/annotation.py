@@ -16,12 +16,12 @@ from benchmarks.isolation import Job, Measurement, run_on
 from benchmarks.rows import Row, against, said
 from benchmarks.sizes import Sizes
 from signspot.annotation.engines.local import LocalEngine
-from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import Job as Annotation
 from signspot.annotation.run import annotate
 from signspot.progress import Progress, silent
-from signspot.world.corpus import make_corpus
-from signspot.world.options import CorpusOptions
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.options import CorpusOptions
 
 _GROUP = "Annotation"
 _CORPUS = 1400.0  # hours of BOBSL, the largest corpus that the paper annotates

@@ -10,15 +10,15 @@ import av
 from benchmarks.sizes import Sizes
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import PoseWriter
-from signspot.world.appearance import make_appearance
-from signspot.world.camera import project
-from signspot.world.estimator import observe
-from signspot.world.framing import Camera
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.motion import FPS, continuous
-from signspot.world.render import render_video
-from signspot.world.seeds import named_rng
-from signspot.world.signers import Role, make_signer
+from signspot_world.body.motion import FPS, continuous
+from signspot_world.body.signers import Role, make_signer
+from signspot_world.camera.camera import project
+from signspot_world.camera.estimator import observe
+from signspot_world.camera.framing import Camera
+from signspot_world.knobs import named_rng
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot_world.render.appearance import make_appearance
+from signspot_world.render.render import render_video
 
 SEED = 7
 

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.embedding.exemplars import Gallery
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
-from signspot.spotting.exemplars import Gallery
 from signspot.timeline import Grid, Track
 
 

@@ -7,8 +7,7 @@ from benchmarks.isolation import Job, run
 from benchmarks.rows import Row, against
 from benchmarks.sizes import Sizes
 from benchmarks.timing import fastest
-from signspot.losses.batch import BACKGROUND, Batch
-from signspot.losses.watch_read_lookup import Bags, watch_read_lookup
+from signspot.losses.watch_read_lookup import BACKGROUND, Bags, Batch, watch_read_lookup
 
 _CLIPS_AN_ITEM = 11  # the labelled one and 10 of the background
 _DIMENSION = 256

@@ -6,7 +6,7 @@ from benchmarks.footage import Footage, film
 from benchmarks.isolation import Job, Measurement, run, run_side_by_side
 from benchmarks.rows import Row, against, said
 from benchmarks.sizes import Sizes
-from signspot.world.motion import FPS
+from signspot_world.body.motion import FPS
 
 ALLOWANCE = 8.0  # MB by which peak memory may grow beside the track
 ESTIMATOR_SHARE = 0.1  # of the estimator's time, that encoder and search may add

@@ -10,11 +10,11 @@ from benchmarks.encoders import landmark_encoder
 from benchmarks.footage import repeat_landmarks
 from benchmarks.galleries import random_gallery
 from benchmarks.timing import rate
+from signspot.embedding import windows as embedding
+from signspot.embedding.windows import DenseWindows, embed
 from signspot.landmarks.estimate import MAX_SIDE, stream_landmarks
 from signspot.landmarks.features import FeatureStream
 from signspot.landmarks.pose_file import open_landmarks
-from signspot.spotting import embed as embedding
-from signspot.spotting.embed import DenseWindows, embed
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Grid, Track
 from signspot.video.reader import Video, open_video

@@ -9,8 +9,8 @@ from benchmarks.rows import Row, against, at_least
 from benchmarks.sizes import Sizes
 from benchmarks.timing import fastest
 from signspot.models.encoder import make_encoder
-from signspot.models.i3d import I3D
 from signspot.models.i3d_dense import WindowEmbedder
+from signspot.models.inception import I3D
 from signspot.models.landmark_trunk import LandmarkTrunk
 from signspot.models.registry import build
 

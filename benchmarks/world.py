@@ -9,13 +9,13 @@ from benchmarks.footage import SEED, sign
 from benchmarks.isolation import Job, are_side_by_side, run, run_side_by_side
 from benchmarks.rows import Row, against, at_least, said
 from benchmarks.sizes import Sizes
-from signspot.world.appearance import make_appearance
-from signspot.world.corpus import make_corpus
-from signspot.world.motion import FPS
-from signspot.world.options import CorpusOptions
-from signspot.world.performance import perform_video
-from signspot.world.render import render_video
-from signspot.world.world import World
+from signspot_world.body.motion import FPS
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.options import CorpusOptions
+from signspot_world.performance import perform_video
+from signspot_world.render.appearance import make_appearance
+from signspot_world.render.render import render_video
+from signspot_world.world import World
 
 _GROUP = "The signing world"
 _GENERATING_LEAST, _RENDERING_LEAST = 100.0, 1.0  # × real time

@@ -19,16 +19,15 @@ from signspot.version import VERSION
 if TYPE_CHECKING:
     from signspot.dictionary.dictionary import Dictionary
     from signspot.dictionary.opening import open_dictionary
+    from signspot.embedding.tracks import read_track, write_track
     from signspot.errors import SignspotError
-    from signspot.export.formats import read_spottings, write
+    from signspot.formats.formats import read_spottings, write
     from signspot.landmarks.estimate import estimate_landmarks
     from signspot.landmarks.landmarks import Landmarks
     from signspot.landmarks.pose_file import open_landmarks
     from signspot.models.encoder import Encoder
     from signspot.records import Exemplar, Label, Spotting, Subtitle
-    from signspot.spotting.options import SpotOptions
-    from signspot.spotting.spotter import Spotter, load
-    from signspot.spotting.tracks import read_track, write_track
+    from signspot.spotting.spotter import SpotOptions, Spotter, load
     from signspot.timeline import Grid, Segment, Track
 
 __version__ = VERSION
@@ -44,7 +43,7 @@ _HOME = {
     "Landmarks": "signspot.landmarks.landmarks",
     "Segment": "signspot.timeline",
     "SignspotError": "signspot.errors",
-    "SpotOptions": "signspot.spotting.options",
+    "SpotOptions": "signspot.spotting.spotter",
     "Spotter": "signspot.spotting.spotter",
     "Spotting": "signspot.records",
     "Subtitle": "signspot.records",
@@ -53,10 +52,10 @@ _HOME = {
     "load": "signspot.spotting.spotter",
     "open_dictionary": "signspot.dictionary.opening",
     "open_landmarks": "signspot.landmarks.pose_file",
-    "read_spottings": "signspot.export.formats",
-    "read_track": "signspot.spotting.tracks",
-    "write": "signspot.export.formats",
-    "write_track": "signspot.spotting.tracks",
+    "read_spottings": "signspot.formats.formats",
+    "read_track": "signspot.embedding.tracks",
+    "write": "signspot.formats.formats",
+    "write_track": "signspot.embedding.tracks",
 }
 
 __all__ = [

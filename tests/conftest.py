@@ -10,6 +10,8 @@ settings.register_profile("signspot", deadline=None)  # a busy machine is no rea
 settings.load_profile("signspot")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
+pytest_plugins = ["tests.fixtures.clips", "tests.fixtures.spotting", "tests.fixtures.worlds"]
+
 ROOT = Path(__file__).parent.parent
 
 

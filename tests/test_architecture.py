@@ -1,8 +1,9 @@
-"""The house: floors, sizes, shapes in `forward`, public names, a fresh CLI reference."""
+"""The house: three packages, floors, sizes, shapes in `forward`, public names, a fresh CLI reference."""
 
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -10,34 +11,48 @@ import pytest
 
 import signspot
 
-ROOT = Path(signspot.__file__).parent
-FILES = sorted(ROOT.rglob("*.py"))
+REPOSITORY = Path(signspot.__file__).parent.parent
+PRODUCT = REPOSITORY / "signspot"
+PACKAGES = ("signspot", "signspot_world", "signspot_lab")
+FILES = sorted(path for package in PACKAGES for path in (REPOSITORY / package).rglob("*.py"))
 
-FLOORS = {
-    "errors": 0, "progress": 0, "files": 0, "timeline": 0, "records": 0, "restricted_pickle": 0, "version": 0,
-    "video": 1, "landmarks": 1, "text": 1, "dictionary": 1, "export": 1, "models": 1, "losses": 1, "sampling": 1,
-    "metrics": 1, "world": 1,
-    "spotting": 2, "mouthing": 2, "recognition": 2, "training": 2, "pictures": 2,
-    "annotation": 3, "applications": 3, "experiments": 3,
-    "cli": 4, "web": 4,
-}  # fmt: skip
+# Rooms of the product by floor, lowest first; a file in the package's own folder is a room of its own.
+FLOORS = (
+    (
+        *("errors", "files", "processes", "progress", "records", "restricted_pickle"),
+        *("safe_xml", "text_files", "timeline", "version"),
+    ),
+    ("corpus", "dictionary", "formats", "landmarks", "losses", "models", "subtitles", "video", "words"),
+    ("embedding",),
+    ("pictures", "spotting", "training"),
+    ("annotation", "evaluation"),
+    ("cli",),
+)  # fmt: skip
 
+# Steps between rooms of one floor. Floor 0 is open to itself. An entry that nothing uses fails.
 SIDEWAYS = {
-    ("landmarks", "video"),  # pixels → landmarks
+    ("corpus", "dictionary"),  # a corpus has a dictionary
+    ("corpus", "subtitles"),  # and subtitles
+    ("corpus", "video"),  # and knows which files are videos
     ("dictionary", "video"),  # is this exemplar readable?
-    ("dictionary", "landmarks"),  # .pose exemplars
-    ("world", "landmarks"),  # the world speaks in landmarks
-    ("world", "video"),  # and films them
-    ("world", "dictionary"),  # and writes a dictionary
+    ("landmarks", "video"),  # pixels → landmarks
+    ("words", "subtitles"),  # words are found in subtitles
     ("pictures", "spotting"),  # curves of what was spotted
-    ("training", "spotting"),  # trains with the windows that spotting looks through
-    ("experiments", "annotation"),  # measures what is annotated
 }  # fmt: skip
 
+# Verbs of the product that load the other two packages, inside their functions only.
+VERBS_OF_OTHERS = {"calibrate", "demo", "evaluate", "reproduce", "train", "world"}
+READS_PICKLES = {PRODUCT / "restricted_pickle.py", PRODUCT / "models" / "weight_files.py"}
 
-def room_of(module: str) -> str:
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else ""
+
+def floor_of(room: str) -> int:
+    found = [number for number, rooms in enumerate(FLOORS) if room in rooms]
+    assert found, f"which floor is '{room}' on?"
+    return found[0]
+
+
+def module_of(path: Path) -> list[str]:
+    return list(path.relative_to(REPOSITORY).with_suffix("").parts)
 
 
 @cache
@@ -45,15 +60,14 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def imports_of(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(tree_of(path)):
+def imports_of(tree: ast.AST) -> Iterator[tuple[str, list[str]]]:
+    """Every import below a node: the module, and the names taken from it."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found.update(name.name for name in node.names)
+            yield from ((alias.name, []) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            found.add(node.module or "")
-    return {name for name in found if name.split(".")[0] == "signspot"}
+            assert node.level == 0, "relative import"
+            yield node.module or "", [alias.name for alias in node.names]
 
 
 def functions_of(path: Path) -> list[ast.FunctionDef]:
@@ -66,72 +80,92 @@ def body_lines(function: ast.FunctionDef) -> int:
     return (function.end_lineno or 0) - function.lineno + 1 - docstring
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-class TestEveryFile:
-    def test_imports_go_down_only(self, path: Path) -> None:
-        if path == ROOT / "__init__.py":
-            return  # the public namespace names all floors, lazily
-        room = room_of("signspot." + ".".join(path.relative_to(ROOT).with_suffix("").parts))
-        for module in imports_of(path):
-            other = room_of(module)
-            if other in ("", room):
+def test_the_packages_have_one_direction() -> None:
+    """The world never imports the lab; the product imports neither, but for verbs that load them when they run."""
+    for path in FILES:
+        package, *parts = module_of(path)
+        outer = [
+            node for node in tree_of(path).body if not isinstance(node, ast.If)
+        ]  # `if TYPE_CHECKING` loads nothing
+        eager = {
+            m.split(".")[0]
+            for node in outer
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for m, _ in imports_of(node)
+        }
+        every = {m.split(".")[0] for m, _ in imports_of(tree_of(path))}
+        if package == "signspot_world":
+            assert "signspot_lab" not in every, f"{path} imports the lab"
+        elif package == "signspot":
+            others = every & {"signspot_world", "signspot_lab"}
+            assert not others or (parts[0] == "cli" and parts[1] in VERBS_OF_OTHERS), f"{path} imports {others}"
+            assert not eager & {"signspot_world", "signspot_lab"}, f"{path} loads another package at once"
+
+
+def test_only_verbs_that_need_them_load_the_other_packages() -> None:
+    for verb in VERBS_OF_OTHERS:
+        loaded = {m.split(".")[0] for m, _ in imports_of(tree_of(PRODUCT / "cli" / f"{verb}.py"))}
+        assert loaded & {"signspot_world", "signspot_lab"}, f"'{verb}' is allowed what it does not use"
+
+
+def test_imports_go_down_only() -> None:
+    used = set()
+    for path in FILES:
+        package, room, *_ = module_of(path)
+        if package != "signspot" or room == "__init__":
+            continue
+        for module, _ in imports_of(tree_of(path)):
+            parts = module.split(".")
+            if parts[0] != "signspot" or len(parts) < 2 or parts[1] == room:
                 continue
-            assert other in FLOORS, f"{path} imports {module}: which floor is {other} on?"
-            down = FLOORS[other] < FLOORS[room]
-            base = FLOORS[room] == FLOORS[other] == 0
-            assert down or base or (room, other) in SIDEWAYS, f"{path.relative_to(ROOT)} imports {module}"
+            here, there = floor_of(room), floor_of(parts[1])
+            if there >= here and not here == there == 0:
+                assert (room, parts[1]) in SIDEWAYS, f"{path.relative_to(REPOSITORY)} imports {module}"
+                used.add((room, parts[1]))
+    assert used == SIDEWAYS, f"allowed and unused: {SIDEWAYS - used}"
 
-    def test_modules_import_modules(self, path: Path) -> None:
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "signspot":
-                target = ROOT.joinpath(*(node.module or "").split(".")[1:])
-                for alias in node.names if target.is_dir() else ():
-                    module = target / f"{alias.name}.py"
-                    assert module.is_file(), f"{path.relative_to(ROOT)} imports {alias.name} from an __init__"
 
-    def test_it_says_its_place_in_one_sentence(self, path: Path) -> None:
+def test_modules_import_modules() -> None:
+    for path in FILES:
+        for module, names in imports_of(tree_of(path)):
+            target = REPOSITORY.joinpath(*module.split("."))
+            if module.split(".")[0] in PACKAGES and target.is_dir():
+                for name in names:
+                    assert (target / f"{name}.py").is_file(), f"{path} imports {name} from an __init__"
+
+
+def test_every_file_says_its_place_and_is_no_drawer() -> None:
+    for path in FILES:
         doc = ast.get_docstring(tree_of(path)) or ""
-        assert doc.split("\n\n")[0].rstrip().endswith((".", ":")), f"{path.relative_to(ROOT)} opens with no sentence"
-
-    def test_it_is_no_drawer(self, path: Path) -> None:
+        assert doc.split("\n\n")[0].rstrip().endswith((".", ":")), f"{path} opens with no sentence"
         assert path.stem not in {"utils", "helpers", "common", "misc"}
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.ClassDef):
-                assert not node.name.endswith("Manager")
+        classes = [node.name for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef)]
+        assert not [name for name in classes if name.endswith("Manager")]
 
-    def test_sizes(self, path: Path) -> None:
-        assert path.read_text().count("\n") <= 400
-        for function in functions_of(path):
-            assert body_lines(function) <= 60, f"{path.name}:{function.lineno} {function.name} is too long"
 
-    def test_forward_tells_its_shapes(self, path: Path) -> None:
+def test_sizes_and_shapes() -> None:
+    lengths, sizes = [], []
+    for path in FILES:
+        lengths.append(path.read_text().count("\n"))
+        assert lengths[-1] <= 400, f"{path} is too long"
         for function in functions_of(path):
+            sizes.append(body_lines(function))
+            assert sizes[-1] <= 60, f"{path}:{function.lineno} {function.name} is too long"
             if function.name == "forward":
-                doc = ast.get_docstring(function) or ""
-                assert "(" in doc, f"{path.name}:{function.lineno} forward() tells no shape"
-
-    def test_the_library_never_prints(self, path: Path) -> None:
-        if room_of("signspot." + path.relative_to(ROOT).parts[0]) == "cli":
-            return
-        calls = [n.func for n in ast.walk(tree_of(path)) if isinstance(n, ast.Call)]
-        assert not [c for c in calls if isinstance(c, ast.Name) and c.id == "print"]
-
-    def test_nothing_unpickles(self, path: Path) -> None:
-        """Pickles are read by two restricted readers only; everything else may not even import pickle."""
-        allowed = {ROOT / "restricted_pickle.py", ROOT / "models" / "weight_files.py"}
-        if path in allowed:
-            return
-        names = {alias.name for n in ast.walk(tree_of(path)) if isinstance(n, ast.Import) for alias in n.names}
-        names |= {n.module for n in ast.walk(tree_of(path)) if isinstance(n, ast.ImportFrom) and n.module}
-        assert not names & {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal"}
+                assert "(" in (ast.get_docstring(function) or ""), f"{path}:{function.lineno} forward() tells no shape"
+    assert sorted(lengths)[len(lengths) // 2] <= 200
+    assert sorted(sizes)[len(sizes) // 2] <= 12
+    assert sorted(sizes)[int(len(sizes) * 0.9)] <= 30
 
 
-def test_most_files_and_functions_are_short() -> None:
-    lengths = sorted(path.read_text().count("\n") for path in FILES)
-    assert lengths[len(lengths) // 2] <= 200
-    sizes = sorted(body_lines(function) for path in FILES for function in functions_of(path))
-    assert sizes[len(sizes) // 2] <= 12
-    assert sizes[int(len(sizes) * 0.9)] <= 30
+def test_the_library_never_prints_and_never_unpickles() -> None:
+    for path in FILES:
+        if "cli" not in module_of(path):
+            calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
+            assert not [call for call in calls if isinstance(call, ast.Name) and call.id == "print"], path
+        if path not in READS_PICKLES:
+            names = {module for module, _ in imports_of(tree_of(path))}
+            assert not names & {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal"}, path
 
 
 def test_public_names_are_complete_and_sorted() -> None:
@@ -142,7 +176,7 @@ def test_public_names_are_complete_and_sorted() -> None:
         assert getattr(signspot, name) is not None
     imported = {
         alias.name
-        for node in ast.walk(tree_of(ROOT / "__init__.py"))
+        for node in ast.walk(tree_of(PRODUCT / "__init__.py"))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("signspot")
         for alias in node.names
     }
@@ -162,17 +196,15 @@ def test_importing_is_quick() -> None:
 
 def test_the_cli_reference_is_fresh() -> None:
     done = subprocess.run(
-        [sys.executable, str(ROOT.parent / "tools" / "cli_reference.py"), "--check"],
-        capture_output=True,
-        text=True,
+        [sys.executable, str(REPOSITORY / "tools" / "cli_reference.py"), "--check"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
 
 
-def test_tests_mirror_the_package() -> None:
-    tests = ROOT.parent / "tests"
-    rooms = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()}
-    for folder in (path for path in tests.iterdir() if path.is_dir() and path.name != "__pycache__"):
-        assert folder.name in rooms, f"tests/{folder.name} mirrors nothing"
+def test_tests_mirror_the_packages() -> None:
+    tests = REPOSITORY / "tests"
+    rooms = {path.name for path in PRODUCT.iterdir() if (path / "__init__.py").is_file()} | {"world", "lab"}
+    folders = {path.name for path in tests.iterdir() if path.is_dir()} - {"__pycache__", "fixtures"}
+    assert folders == rooms
     for room in rooms:
-        assert list((tests / room).glob("test_*.py")), f"no test for signspot/{room}"
+        assert list((tests / room).glob("test_*.py")), f"no test for {room}"

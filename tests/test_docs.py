@@ -16,8 +16,8 @@ import typer.main
 import signspot
 import signspot.errors
 from signspot.cli.main import app
-from signspot.export.formats import FORMATS
-from signspot.spotting.options import SpotOptions
+from signspot.formats.formats import FORMATS
+from signspot.spotting.spotter import SpotOptions
 
 ROOT = Path(signspot.__file__).parent.parent
 DOCS = ROOT / "docs"

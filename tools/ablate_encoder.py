@@ -13,18 +13,18 @@ from pathlib import Path
 
 import torch
 
-from signspot.experiments.lsa64 import Sign, load_signs, one_shot
-from signspot.experiments.lsa64_streams import spot_streams
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
-from signspot.training.config import NOTHING, SigningConfig, read_config
-from signspot.training.lsa64 import TEST_SIGNERS, VALIDATION_SIGNERS
-from signspot.training.signing import train_signing
+from signspot_lab.contrastive.config import NOTHING, ContrastiveConfig, read_config
+from signspot_lab.contrastive.training import train_contrastive
+from signspot_lab.isolated.lsa64 import TEST_SIGNERS, VALIDATION_SIGNERS
+from signspot_lab.lsa64.retrieval import Sign, load_signs, one_shot
+from signspot_lab.lsa64.streams import spot_streams
 
 PARTS = {"linear": 1e4, "network": 1e-4, "both": 1.0}  # the weight of the linear part against the network's
 
 
-def variations(config: SigningConfig) -> Iterator[tuple[str, SigningConfig]]:
+def variations(config: ContrastiveConfig) -> Iterator[tuple[str, ContrastiveConfig]]:
     """Each source alone, all of them, and all of them with other shares of signs that differ in one parameter."""
     for name in ("world", "semi_synthetic", "recombined", "real"):
         yield name.replace("_", "-"), replace(config, shares=replace(NOTHING, **{name: 1.0}), linear_shares=NOTHING)
@@ -70,7 +70,7 @@ def main() -> None:
         if chosen.only and name not in chosen.only:
             continue
         how = replace(config.optimiser, steps=chosen.steps, warm_up=min(50, chosen.steps // 4))
-        encoder = train_signing(replace(varied, optimiser=how), chosen.out / name.replace(", siblings ", "-"))
+        encoder = train_contrastive(replace(varied, optimiser=how), chosen.out / name.replace(", siblings ", "-"))
         for title, weight in PARTS.items():
             numbers = " | ".join(f"{number:.3f}" for number in measure(part(encoder, weight), signs))
             print(f"| {name} | {title} | {numbers} |", flush=True)

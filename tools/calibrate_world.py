@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.landmarks.landmarks import Landmarks
-from signspot.world.camera import Camera, project
-from signspot.world.estimator import GLOVED, NoiseOptions, observe
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.motion import isolated
-from signspot.world.seeds import named_rng
-from signspot.world.signers import make_signers
+from signspot_world.body.motion import isolated
+from signspot_world.body.signers import make_signers
+from signspot_world.camera.camera import Camera, project
+from signspot_world.camera.estimator import GLOVED, NoiseOptions, observe
+from signspot_world.knobs import named_rng
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 
 FPS = 20.0
 Values = NDArray[np.float64]

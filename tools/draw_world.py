@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from signspot.files import write_beside
 from signspot.landmarks.landmarks import Landmarks
-from signspot.world.camera import Camera, project
-from signspot.world.estimator import observe
-from signspot.world.hands import HandBuild, hand_joints
-from signspot.world.handshapes import HANDSHAPES, joint_angles
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.motion import continuous, isolated
-from signspot.world.phonology import Hands
-from signspot.world.signers import make_signers
+from signspot_world.body.arms import HandBuild, hand_joints
+from signspot_world.body.motion import continuous, isolated
+from signspot_world.body.signers import make_signers
+from signspot_world.camera.camera import Camera, project
+from signspot_world.camera.estimator import observe
+from signspot_world.language.handshapes import HANDSHAPES, joint_angles
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot_world.language.phonology import Hands
 
 Image = NDArray[np.uint8]
 FINGERS = ((0, 1, 2, 3, 4), (0, 5, 6, 7, 8), (9, 10, 11, 12), (13, 14, 15, 16), (0, 17, 18, 19, 20), (5, 9, 13, 17))

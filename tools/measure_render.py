@@ -21,18 +21,16 @@ from numpy.typing import NDArray
 from signspot.landmarks.holistic import Tracker, join_sights
 from signspot.landmarks.landmarks import Landmarks
 from signspot.video.reader import open_video
-from signspot.world.appearance import SKIN_TONES, Appearance, make_appearance
-from signspot.world.camera import project
-from signspot.world.framing import Camera
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.motion import continuous
-from signspot.world.render import render_video
-from signspot.world.render_body import draw_arm, draw_trunk
-from signspot.world.render_canvas import Canvas
-from signspot.world.render_figure import measure_build, pose_figure
-from signspot.world.render_hands import draw_hand
-from signspot.world.render_paint import mix_paint
-from signspot.world.signers import Signer, make_signers
+from signspot_world.body.motion import continuous
+from signspot_world.body.signers import Signer, make_signers
+from signspot_world.camera.camera import project
+from signspot_world.camera.framing import Camera
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot_world.render.appearance import SKIN_TONES, Appearance, make_appearance
+from signspot_world.render.canvas import Canvas
+from signspot_world.render.figure import draw_arm, draw_hand, draw_trunk, measure_build, pose_figure
+from signspot_world.render.paint import mix_paint
+from signspot_world.render.render import render_video
 
 NEAR = Camera(distance=2.0, height=0.85, aim=(0.0, 0.0))
 VISIBLE = 0.75  # of a hand's area

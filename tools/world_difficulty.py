@@ -9,8 +9,8 @@ import sys
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the matrices are small; threads only wait for each other
 
-from signspot.world.difficulty import measure_all, table
-from signspot.world.options import CorpusOptions
+from signspot_lab.difficulty import measure_all, table
+from signspot_world.options import CorpusOptions
 
 
 def main() -> None:

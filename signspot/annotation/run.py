@@ -9,16 +9,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from signspot.annotation.digests import Digests
 from signspot.annotation.engines.engine import Engine, Failure
-from signspot.annotation.footage import Footage, Listing, Problem, list_footage
-from signspot.annotation.gallery import EmbeddedWord, WordGallery, make_gallery, write_gallery
-from signspot.annotation.mentions import find_mentions, mentioned_words
-from signspot.annotation.options import AnnotateOptions
-from signspot.annotation.plan import Basis, Unit, draw_panel, gone_words, plan_unit
-from signspot.annotation.records import Findings, VideoRecord
+from signspot.annotation.gallery import Digests, EmbeddedWord, WordGallery, make_gallery, write_gallery
+from signspot.annotation.plan import Basis, Unit, draw_panel, find_mentions, gone_words, mentioned_words, plan_unit
+from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
 from signspot.annotation.store import PATIENCE, Store, open_store
 from signspot.annotation.work import Bench, WordTask, annotate_unit, embed_words
+from signspot.corpus.footage import Footage, Listing, Problem, list_footage
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError
@@ -26,8 +23,8 @@ from signspot.files import explain_write_failure
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, Stage, silent
-from signspot.text.match import Matcher
-from signspot.text.subtitles import Subtitles, read_subtitles
+from signspot.subtitles.reading import Subtitles, read_subtitles
+from signspot.words.match import Matcher
 
 logger = logging.getLogger(__name__)
 

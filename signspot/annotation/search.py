@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.annotation.gallery import EmbeddedWord, WordGallery
-from signspot.annotation.mentions import Mention
-from signspot.annotation.options import AnnotateOptions
-from signspot.annotation.plan import Unit
-from signspot.annotation.records import Candidate, Query
+from signspot.annotation.plan import Mention, Unit
+from signspot.annotation.records import AnnotateOptions, Candidate, Query
+from signspot.embedding.tracks import TrackFile
 from signspot.spotting.peaks import find_peaks
 from signspot.spotting.similarity import cosine, to_score
-from signspot.spotting.tracks import TrackFile
 from signspot.timeline import Segment
 
 Scores = NDArray[np.float32]

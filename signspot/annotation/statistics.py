@@ -2,15 +2,85 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.annotation.records import Candidate, Query
+from signspot.annotation.store import Store
+from signspot.corpus.corpus import Corpus
+from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
 from signspot.records import Label, LabelSource
+
+MARGIN = 0.2  # seconds outside of the sign at which a place still is right
+
+
+class Truth:
+    """Asks a corpus for its truth, one video at a time."""
+
+    def __init__(self, corpus: Corpus):
+        self.corpus = corpus
+        self._signs = lru_cache(maxsize=4)(corpus.signs)
+
+    def knows(self, video: str) -> bool:
+        """Whether the signs of a video are known."""
+        return bool(self._signs(video))
+
+    def is_right(self, candidate: Candidate) -> bool:
+        """Whether the word is signed at its place, or another word whose sign is the very one of the exemplar."""
+        return any(_shows(sign, candidate) for sign in self._signs(candidate.video))
+
+
+def _shows(sign: SignTruth, candidate: Candidate) -> bool:
+    there = sign.start - MARGIN <= candidate.time <= sign.end + MARGIN
+    return there and (sign.word == candidate.word or candidate.exemplar in sign.exemplars)
+
+
+def spottings(store: Store, threshold: float, *, rank: int | None = 1, gap: float = 0.4) -> Iterator[Candidate]:
+    """The spottings of a store, by video, time and word.
+
+    Args:
+        store: where candidates are.
+        threshold: least score.
+        rank: at most so many peaks of each query, the best; 1 is the paper's choice, None: all that are stored.
+        gap: seconds between two spottings of a word in a video, at least; of nearer ones the higher stays.
+    """
+    found = store.evidence(threshold=threshold, rank=rank)
+    for _, of_video in groupby(found, key=lambda pair: pair[1].video):
+        by_word: dict[str, list[tuple[Query, Candidate]]] = {}
+        for query, candidate in of_video:
+            by_word.setdefault(candidate.word, []).append((query, candidate))
+        kept = (candidate for pairs in by_word.values() for candidate in merge(pairs, gap))
+        yield from sorted(kept, key=lambda candidate: (candidate.time, candidate.word))
+
+
+def merge(pairs: Iterable[tuple[Query, Candidate]], gap: float) -> list[Candidate]:
+    """Of the candidates of one word in one video those that stay: a peak once, and none too near to a higher one.
+
+    Where several subtitles found the same peak, the one that is shown nearest to it is told.
+    """
+    at: dict[float, tuple[Query, Candidate]] = {}
+    for pair in pairs:
+        other = at.get(pair[1].time)
+        if other is None or _distance(*pair) < _distance(*other):
+            at[pair[1].time] = pair
+    kept: list[Candidate] = []
+    for candidate in sorted((candidate for _, candidate in at.values()), key=lambda one: (-one.score, one.time)):
+        if all(round(abs(candidate.time - other.time), 3) >= gap for other in kept):
+            kept.append(candidate)
+    return kept
+
+
+def _distance(query: Query, candidate: Candidate) -> tuple[float, int]:
+    """Seconds between a peak and when the subtitle is shown; of equal ones the earlier subtitle."""
+    early, late = query.subtitle_start - candidate.time, candidate.time - query.subtitle_end
+    return max(0.0, early, late), query.subtitle
+
 
 CONFIDENCE = 0.8  # of mouthings, from which they count
 TOLERANCE = 1.0  # seconds between a spotting and a mouthing of the same sign, at most

@@ -1,13 +1,19 @@
 """Where annotation keeps what it finds: one protocol, SQLite in a file or PostgreSQL by URL."""
 
+import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
+
+from sqlalchemy import Connection, Engine, Executable, MappingResult, RowMapping, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 
 from signspot.annotation.records import Candidate, Findings, Query, VideoRecord
-from signspot.errors import MissingExtraError
+from signspot.errors import MissingExtraError, OutputError, SignspotError, StoreError
 
 FILE = "annotations.sqlite"  # in the folder of a run
 PATIENCE = 600.0  # seconds that a database which went away is waited for
@@ -91,3 +97,151 @@ def _url(place: str | os.PathLike[str]) -> str:
     path = Path(text)
     file = path if path.suffix in {".sqlite", ".db"} else path / FILE
     return f"sqlite:///{file}"
+
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between two attempts
+_BUSY = 30.0  # seconds that SQLite itself waits for another process's lock
+_COLLISION = 5.0  # seconds that are tried when another run writes the very same rows
+_PASSING = ("08", "40", "57P", "53300", "23505")  # PostgreSQL: lost, collision, shutting down, too many, same rows
+_FULL = ("53100", "54")  # disk full, limit exceeded
+
+
+class Database:
+    """Runs transactions; one that fails because the database went away is run again when it is back."""
+
+    def __init__(self, url: str, *, patience: float = PATIENCE):
+        self.url = _parse(url)
+        self.patience = patience
+        self._engine = _engine(self.url)
+
+    @property
+    def name(self) -> str:
+        """The database as people may read it, without its password."""
+        if self.url.get_backend_name() == "sqlite":
+            return str(self.url.database)
+        return self.url.render_as_string(hide_password=True)
+
+    def run(self, work: Callable[[Connection], T], *, patience: float | None = None) -> T:
+        """Do `work` in one transaction: all of it, or nothing; again after a failure that passes.
+
+        Since nobody can tell whether a commit that was cut off arrived, `work` must be such that doing it twice is
+        the same as doing it once.
+
+        Raises:
+            OutputError: the disk is full, or the database may not be written.
+            StoreError: the database does not come back, or it is damaged.
+        """
+
+        def transact() -> T:
+            with self._engine.begin() as connection:
+                return work(connection)
+
+        return self._patiently(transact, self.patience if patience is None else patience)
+
+    def rows(self, wanted: Executable, portion: int) -> Iterator[RowMapping]:
+        """What a query gives, fetched a portion at a time."""
+
+        def ask() -> tuple[Connection, MappingResult]:
+            connection = self._engine.connect()
+            try:
+                return connection, connection.execution_options(yield_per=portion).execute(wanted).mappings()
+            except BaseException:
+                connection.close()
+                raise
+
+        connection, found = self._patiently(ask, self.patience)
+        try:
+            yield from found
+        except DBAPIError as error:
+            raise explain(error, self.name) from error
+        finally:
+            connection.close()
+
+    def _patiently(self, action: Callable[[], T], limit: float) -> T:
+        """Do something with the database; where it fails in a way that passes, again and again up to a limit."""
+        start, pause, told = time.monotonic(), _FIRST_PAUSE, False
+        while True:
+            try:
+                result = action()
+                if told:
+                    logger.warning("the database %s is back after %.0f s", self.name, time.monotonic() - start)
+                return result
+            except DBAPIError as error:
+                wait = min(limit, _COLLISION) if isinstance(error, IntegrityError) else limit
+                if not _passes(error) or time.monotonic() - start + pause > wait:
+                    raise explain(error, self.name) from error
+                if not told:
+                    logger.warning("the database %s does not answer; waiting up to %.0f s", self.name, limit)
+                told = True
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def close(self) -> None:
+        """Let all connections go."""
+        self._engine.dispose()
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise StoreError("this is no address of a database. Give one such as postgresql://user@host/name") from None
+    if parsed.get_backend_name() == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.get_backend_name() != "sqlite":
+        raise StoreError(f"no store in '{parsed.drivername}' databases. Use SQLite (a file) or postgresql://")
+    return parsed
+
+
+def _engine(url: URL) -> Engine:
+    try:
+        if url.get_backend_name() == "sqlite":
+            engine = create_engine(url, connect_args={"timeout": _BUSY})
+            event.listen(engine, "connect", _prepare_sqlite)
+            event.listen(engine, "begin", _begin_sqlite)
+            return engine
+        return create_engine(url, connect_args={"connect_timeout": 10})
+    except (ModuleNotFoundError, NoSuchModuleError):
+        raise MissingExtraError("psycopg", "annotate", "a store in PostgreSQL") from None
+
+
+def _prepare_sqlite(connection: Any, record: object) -> None:
+    """Write ahead, so that readers do not wait; begin transactions ourselves, so that they hold."""
+    connection.isolation_level = None
+    for pragma in ("journal_mode=WAL", "synchronous=FULL"):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _passes(error: DBAPIError) -> bool:
+    """Whether a failure may pass if one waits."""
+    if error.connection_invalidated:
+        return True
+    kind = getattr(error.orig, "sqlite_errorname", None)
+    if kind is not None:
+        return str(kind).startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CONSTRAINT_PRIMARYKEY"))
+    code = getattr(error.orig, "sqlstate", "")
+    return code is None or str(code).startswith(_PASSING)
+
+
+def explain(error: DBAPIError, name: str) -> SignspotError:
+    """Say in one line what is wrong with a database."""
+    said = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+    kind = str(getattr(error.orig, "sqlite_errorname", "") or "")
+    code = str(getattr(error.orig, "sqlstate", "") or "")
+    if kind.startswith("SQLITE_FULL") or code.startswith(_FULL):
+        return OutputError(f"cannot write {name}: the disk is full. Free some space and run again: nothing is lost.")
+    if kind.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")) or code == "42501":
+        return OutputError(f"cannot write {name}: {said}. Choose a place that you may write to.")
+    if kind.startswith("SQLITE_IOERR"):
+        return OutputError(f"cannot write {name}: {said}. Is the disk full or gone? Run again: nothing is lost.")
+    if kind.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return StoreError(f"{name} is no store of annotations, or it is damaged ({said}).")
+    return StoreError(f"the database {name} cannot be used: {said}. Run again when it can: nothing is lost.")

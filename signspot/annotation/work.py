@@ -5,18 +5,16 @@ from functools import lru_cache
 from pathlib import Path
 
 from signspot.annotation.gallery import EmbeddedWord, WordGallery, embed_word, read_gallery
-from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.plan import Unit
-from signspot.annotation.records import Findings, VideoRecord
+from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
 from signspot.annotation.search import Searcher
+from signspot.embedding.exemplars import ExemplarEmbedder
+from signspot.embedding.tracks import Shelf, TrackFile, track_entry, write_streamed
+from signspot.embedding.windows import embed
 from signspot.errors import EncoderMismatchError, FormatError, VideoError
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
-from signspot.spotting.embed import embed
-from signspot.spotting.exemplars import ExemplarEmbedder
-from signspot.spotting.shelves import Shelf
-from signspot.spotting.tracks import TrackFile, track_entry, write_streamed
 from signspot.timeline import Track
 
 

@@ -63,12 +63,12 @@ def annotate(
 
     Example: signspot annotate footage/ --dictionary my-signs/ --out run/ --workers 2 --export labels.csv
     """
-    from signspot.annotation.options import AnnotateOptions
+    from signspot.annotation.records import AnnotateOptions
     from signspot.annotation.run import Job
     from signspot.annotation.run import annotate as run
-    from signspot.annotation.spottings import spottings
+    from signspot.annotation.statistics import spottings
     from signspot.annotation.store import open_store
-    from signspot.export.formats import check_suffix
+    from signspot.formats.formats import check_suffix
 
     for path in export or []:
         check_suffix(path)
@@ -146,9 +146,9 @@ def tell_failures(report: "Report") -> None:
 
 def write_results(found: "list[Candidate]", export: list[Path], labels: Path | None) -> None:
     """Write spottings for other tools, and labels for training."""
-    from signspot.export.formats import write
+    from signspot.corpus.truth import write_records
+    from signspot.formats.formats import write
     from signspot.records import Label, LabelSource
-    from signspot.world.truth import write_records
 
     for path in export:
         write([candidate.as_spotting() for candidate in found], path)

@@ -29,7 +29,7 @@ def annotate_report(
     """
     from signspot.annotation.yield_report import ReportOptions, accepted, report_yield
     from signspot.errors import OptionsError
-    from signspot.export.formats import check_suffix, write
+    from signspot.formats.formats import check_suffix, write
 
     try:
         wanted = tuple(float(value) for value in thresholds.split(",") if value.strip())

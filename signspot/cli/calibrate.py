@@ -28,12 +28,12 @@ def calibrate(
     """
     from dataclasses import replace
 
-    from signspot.experiments.background import measure_false_alarms
-    from signspot.experiments.lsa64 import load_signs
-    from signspot.experiments.lsa64_streams import stream_alarms
     from signspot.models.checkpoints import load_encoder, save_encoder
-    from signspot.spotting.calibrate import mean_table
-    from signspot.training.lsa64 import TRAIN_SIGNERS, VALIDATION_SIGNERS
+    from signspot.spotting.calibration import mean_table
+    from signspot_lab.background import measure_false_alarms
+    from signspot_lab.isolated.lsa64 import TRAIN_SIGNERS, VALIDATION_SIGNERS
+    from signspot_lab.lsa64.retrieval import load_signs
+    from signspot_lab.lsa64.streams import stream_alarms
 
     encoder = load_encoder(weights)
     with bar("background", "s") as progress:

@@ -16,7 +16,7 @@ def convert(
 
     Example: signspot convert news.jsonl news.eaf
     """
-    from signspot.export.formats import read_spottings, write
+    from signspot.formats.formats import read_spottings, write
 
     spottings = read_spottings(source)
     write(spottings, target)

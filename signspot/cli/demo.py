@@ -16,7 +16,7 @@ def demo(
 
     Example: signspot demo --out demo/
     """
-    from signspot.applications.demo import run_demo
+    from signspot_world.demo import run_demo
 
     made = run_demo(out, bar, workers)
     print_spottings(made.spottings, as_json=False)

@@ -19,8 +19,8 @@ def embed(
 
     Example: signspot embed news.mp4 --out news.safetensors
     """
+    from signspot.embedding.tracks import SUFFIX, write_track
     from signspot.spotting.spotter import load
-    from signspot.spotting.tracks import SUFFIX, write_track
 
     target = out or Path(video.name).with_suffix(SUFFIX)
     spotter = load(encoder, cache=cache)

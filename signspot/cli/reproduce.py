@@ -34,10 +34,10 @@ def reproduce(
     """
     from dataclasses import replace
 
-    from signspot.experiments.reproduce import FULL, QUICK
-    from signspot.experiments.reproduce import reproduce as measure
+    from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
-    from signspot.world.layout import open_corpus
+    from signspot_lab.paper.reproduce import FULL, QUICK
+    from signspot_lab.paper.reproduce import reproduce as measure
 
     size = QUICK if quick else FULL
     size = size if seeds is None else replace(size, seeds=seeds)

@@ -41,10 +41,9 @@ def spot(
 
     Example: signspot spot news.mp4 my-signs/ apple --out news.eaf --plot news.png
     """
-    from signspot.export.formats import check_suffix, write
-    from signspot.pictures.views import view_of
-    from signspot.spotting.options import SpotOptions
-    from signspot.spotting.spotter import load
+    from signspot.formats.formats import check_suffix, write
+    from signspot.pictures.curves import view_of
+    from signspot.spotting.spotter import SpotOptions, load
 
     for path in out or []:
         check_suffix(path)
@@ -86,7 +85,7 @@ def exemplars_of(signs: Path, words: list[str]) -> "What":
 def threshold_of(encoder: "Encoder", rate: float, threshold: float | None) -> float:
     """The threshold of a rate of false alarms, unless both were given."""
     from signspot.errors import OptionsError
-    from signspot.spotting.calibrate import threshold_for
+    from signspot.spotting.calibration import threshold_for
 
     if threshold is not None:
         raise OptionsError("give --threshold or --false-alarms-per-hour, not both")
@@ -95,7 +94,7 @@ def threshold_of(encoder: "Encoder", rate: float, threshold: float | None) -> fl
 
 def check_pictures(*, plot: Path | None, film: Path | None, html: Path | None) -> None:
     """Refuse names that no picture can have, before long work."""
-    from signspot.pictures.suffixes import Picture, check_picture
+    from signspot.pictures.plot import Picture, check_picture
 
     wanted: list[tuple[Picture, Path | None]] = [("plot", plot), ("film", film), ("report", html)]
     for picture, path in wanted:

@@ -14,9 +14,9 @@ from signspot.progress import silent
 
 if TYPE_CHECKING:
     from signspot.models.encoder import Encoder
-    from signspot.training.config import SigningConfig
-    from signspot.training.embedding_config import EmbeddingConfig
-    from signspot.training.rgb_config import RgbConfig
+    from signspot.training.embedding.config import EmbeddingConfig
+    from signspot.training.rgb.config import RgbConfig
+    from signspot_lab.contrastive.config import ContrastiveConfig
 
 
 def train(
@@ -35,16 +35,18 @@ def train(
     """Train an encoder; Ctrl-C keeps what is learnt, and the same command goes on.
 
     The key `kind` of the configuration says what: "embedding" is an MLP on a frozen trunk, "rgb" a trunk that sees
-    pixels, "signing" (or no such key) a landmark trunk. Several processes share the work of an embedding:
+    pixels, "landmark_contrastive" a landmark trunk. Several processes share the work of an embedding:
     torchrun --standalone --nproc-per-node 4 --no-python signspot train …
 
     Example: signspot train configs/embedding.toml --corpus world/ --out runs/embedding
     """
-    from signspot.training.embedding_config import EmbeddingConfig
-    from signspot.training.kinds import read_training
-    from signspot.training.rgb_config import RgbConfig
+    from signspot.training.configuration import read_training
+    from signspot.training.embedding.config import EmbeddingConfig
+    from signspot.training.rgb.config import RgbConfig
+    from signspot_lab.contrastive.config import ContrastiveConfig
 
-    chosen = read_training(config)
+    kinds = {"landmark_contrastive": ContrastiveConfig, "embedding": EmbeddingConfig, "rgb": RgbConfig}
+    chosen = read_training(config, kinds)
     if not isinstance(chosen, EmbeddingConfig):
         _refuse_many_processes()
     with told_how_to_go_on(out):
@@ -53,7 +55,7 @@ def train(
         elif isinstance(chosen, RgbConfig):
             _train_rgb(chosen, out, corpus, encoder, features)
         else:
-            _train_signing(chosen, out, lsa64, encoder, workers)
+            _train_contrastive(chosen, out, lsa64, encoder, workers)
 
 
 @contextmanager
@@ -81,25 +83,27 @@ def _refuse_many_processes() -> None:
             raise OptionsError("trunks are trained by one process; only an embedding is by several. Leave out torchrun")
 
 
-def _train_signing(config: "SigningConfig", out: Path, lsa64: Path | None, network: str | None, workers: int) -> None:
+def _train_contrastive(
+    config: "ContrastiveConfig", out: Path, lsa64: Path | None, network: str | None, workers: int
+) -> None:
     from dataclasses import replace
 
-    from signspot.training.signing import train_signing
+    from signspot_lab.contrastive.training import train_contrastive
 
     chosen = config if lsa64 is None else replace(config, lsa64=str(lsa64))
     chosen = chosen if network is None else replace(chosen, network=network)
     with bar("training", "steps") as progress:
-        encoder = train_signing(chosen, out, progress, workers=workers)
+        encoder = train_contrastive(chosen, out, progress, workers=workers)
     _keep(encoder, out / f"{chosen.name}.safetensors", half=True)
 
 
 def _train_embedding(
     config: "EmbeddingConfig", out: Path, folder: Path | None, name: str | None, features: Path | None
 ) -> None:
+    from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
     from signspot.training.distributed import join_group
-    from signspot.training.embedding_corpus import Run, train_on_corpus
-    from signspot.world.layout import open_corpus
+    from signspot.training.embedding.on_corpus import Run, train_on_corpus
 
     corpus = open_corpus(_named(folder))
     trunk = load_encoder(name)
@@ -111,10 +115,10 @@ def _train_embedding(
 
 
 def _train_rgb(config: "RgbConfig", out: Path, folder: Path | None, name: str | None, pictures: Path | None) -> None:
+    from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
-    from signspot.training.embedding_corpus import Run
-    from signspot.training.rgb_corpus import train_rgb_on_corpus
-    from signspot.world.layout import open_corpus
+    from signspot.training.embedding.on_corpus import Run
+    from signspot.training.rgb.on_corpus import train_rgb_on_corpus
 
     corpus = open_corpus(_named(folder))
     start = load_encoder(name) if name is not None else None

@@ -1,16 +1,71 @@
 """Opens a dictionary, whatever it is stored as."""
 
 import os
+import re
+import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 
 from signspot.dictionary.bsldict import BSLDICT_FILE, read_bsldict
-from signspot.dictionary.contents import MEDIA_SUFFIXES, Contents
+from signspot.dictionary.contents import MEDIA_SUFFIXES, Contents, unique_ids
 from signspot.dictionary.dictionary import Dictionary
-from signspot.dictionary.folder import read_folder
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
 from signspot.dictionary.probe import keep_readable
 from signspot.dictionary.table import TABLE_SUFFIXES, read_table, table_in
 from signspot.errors import DictionaryError
+from signspot.records import Exemplar
+
+
+def read_folder(folder: Path) -> Contents:
+    """Find every exemplar in a folder; nothing is opened.
+
+    Raises:
+        DictionaryError: there is none.
+    """
+    files = sorted(_media_below(folder), key=lambda file: natural_order(file.relative_to(folder).as_posix()))
+    files = _without_landmarks_of_videos(files)
+    if not files:
+        raise DictionaryError(
+            f"no video or .pose file in {folder}. Put videos there as word/*.mp4, or word.mp4 and word_2.mp4"
+        )
+    names = [file.relative_to(folder).as_posix() for file in files]
+    pairs = zip(files, names, unique_ids(names), strict=True)
+    return Contents(tuple(Exemplar(word_of(name), name_id, path=file) for file, name, name_id in pairs))
+
+
+def word_of(name: str) -> str:
+    """The word that a file shows, from its path relative to the dictionary's folder (`/` between parts)."""
+    head, inside, _ = name.partition("/")
+    if not inside:
+        head = re.sub(r"(?<=.)_\d+$", "", Path(head).stem)
+    return " ".join(unicodedata.normalize("NFC", head).replace("_", " ").split()) or head
+
+
+def natural_order(name: str) -> list[tuple[str, int, str]]:
+    """A sort key by which `word_2` comes before `word_10`, and `word` before both."""
+    stem, _, suffix = name.rpartition(".")
+    parts = re.findall(r"(\D*)(\d*)", f"{stem}\0{suffix}")
+    return [(text.casefold(), int(number or -1), text) for text, number in parts]
+
+
+def _media_below(folder: Path) -> Iterator[Path]:
+    seen = {folder.resolve()}
+    for place, folders, files in os.walk(folder, followlinks=True):
+        below = {name: (Path(place) / name).resolve() for name in folders if not _passed_over(Path(place) / name)}
+        folders[:] = [name for name, target in below.items() if target not in seen]  # a link may lead in a circle
+        seen.update(below.values())
+        for name in files:
+            if Path(name).suffix.lower() in MEDIA_SUFFIXES and not name.startswith("."):
+                yield Path(place) / name
+
+
+def _passed_over(folder: Path) -> bool:
+    return folder.name.startswith((".", "__")) or (folder / "dictionary.json").exists()
+
+
+def _without_landmarks_of_videos(files: list[Path]) -> list[Path]:
+    videos = {file.with_suffix("") for file in files if file.suffix.lower() != ".pose"}
+    return [file for file in files if file.suffix.lower() != ".pose" or file.with_suffix("") not in videos]
 
 
 def open_dictionary(path: str | os.PathLike[str]) -> Dictionary:

@@ -11,9 +11,9 @@ import av
 from av.error import FFmpegError
 
 from signspot.dictionary.contents import Contents, Problem
-from signspot.dictionary.structure import shows_pictures
 from signspot.errors import DictionaryError
 from signspot.records import Exemplar
+from signspot.video.inspection import shows_pictures
 
 _POSE_VERSIONS = (0.0, 0.1, 0.2)
 _THREADS = min(8, 2 * (os.cpu_count() or 1))

@@ -1,6 +1,13 @@
 """MediaPipe Holistic: one tracker a video, which turns a picture into body, hand and face points."""
 
+import logging
+import os
+import re
+import tempfile
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from types import TracebackType
 from typing import Any, Self
@@ -9,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, Points
-from signspot.landmarks.quiet import without_noise
 
 COMPLEXITY = 1  # of the body model: 0 is faster, 2 a little better and half as fast
 
@@ -83,3 +89,37 @@ def _array(found: Any, count: int, *, visibility: bool = False, chosen: list[int
     if visibility:
         return np.array([(point.x, point.y, point.z, point.visibility) for point in points], dtype=np.float32)
     return np.array([(point.x, point.y, point.z) for point in points], dtype=np.float32)
+
+
+logger = logging.getLogger(__name__)
+
+_STDERR = 2
+_NOISE = re.compile(
+    rb"^(?:[IWEF]\d{4,8} \d\d:\d\d:\d+\.\d+ .*"  # absl, with or without its clock
+    rb"|WARNING: All log messages before absl::InitializeLog\(\).*"
+    rb"|(?:INFO|WARNING): .*(?:TensorFlow Lite|TfLite|XNNPACK|delegate).*)\n?"
+)
+_lock = threading.RLock()  # stderr belongs to the whole process: one at a time
+
+
+@contextmanager
+def without_noise() -> Iterator[None]:
+    """Hold back what is written to stderr meanwhile; then log MediaPipe's lines and pass on all others."""
+    with _lock, tempfile.TemporaryFile() as held:
+        try:
+            stderr = os.dup(_STDERR)
+        except OSError:  # there is no stderr, so nothing to keep clean
+            yield
+            return
+        try:
+            os.dup2(held.fileno(), _STDERR)
+            yield
+        finally:
+            os.dup2(stderr, _STDERR)
+            held.seek(0)
+            for line in held:
+                if _NOISE.match(line):
+                    logger.debug("mediapipe: %s", line.decode(errors="replace").rstrip())
+                else:
+                    os.write(_STDERR, line)
+            os.close(stderr)

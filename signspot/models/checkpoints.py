@@ -16,9 +16,8 @@ from signspot.errors import CheckpointError, OptionsError
 from signspot.files import write_beside
 from signspot.models.encoder import Encoder, SignEncoder, content_hash, make_encoder
 from signspot.models.landmark_geometry import FEATURES
-from signspot.models.public_weights import recognise, to_ours, to_public, without_wrappers
 from signspot.models.registry import build
-from signspot.models.weight_files import read_header, read_weights
+from signspot.models.weight_files import read_header, read_weights, recognise, to_ours, to_public, without_wrappers
 
 DEFAULT = "landmark"
 # What the published embeddings of BSLDict call the encoder that made them. Its weights are not ours to ship, so its

@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from signspot.errors import OptionsError
-from signspot.models.i3d import I3D
-from signspot.models.inception import ENDPOINTS, POOLS, ConvUnit, InceptionTrunk, pad_same, use_channels_last
+from signspot.models.inception import ENDPOINTS, I3D, POOLS, ConvUnit, InceptionTrunk, pad_same, use_channels_last
 
 _STEM = ENDPOINTS[: ENDPOINTS.index("Mixed_3b")]
 _REST = ENDPOINTS[len(_STEM) :]

@@ -9,6 +9,26 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from signspot.errors import OptionsError
+from signspot.models.batch_norm import make_domain_specific
+
+
+class ClassifierHead(nn.Module):
+    """Dropout and one linear layer from features to words.
+
+    The layer is stored as a 1 x 1 x 1 convolution, as the public checkpoints hold it
+    (`logits.conv3d.weight`), so that one head serves every trunk and every file.
+    """
+
+    def __init__(self, dimension: int, classes: int, *, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.classes = classes
+        self.dropout = nn.Dropout(dropout)
+        self.conv3d = nn.Conv3d(dimension, classes, kernel_size=1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(..., D) features to (..., K) logits, one a word."""
+        return F.linear(self.dropout(features), self.conv3d.weight.flatten(1), self.conv3d.bias)
+
 
 Size3 = tuple[int, int, int]
 
@@ -212,3 +232,58 @@ class InceptionTrunk(nn.Module):
         for name in endpoints:
             x = self.get_submodule(name)(x)
         return x
+
+
+@dataclass(frozen=True)
+class I3DOptions:
+    """How an I3D is built."""
+
+    frames: int = 16  # frames in a clip
+    classes: int | None = None  # words of its classifier; None: it has none
+    domain_norm: bool = False  # one set of batch norms a domain (Appendix C.1)
+    image_size: int = 224  # pixels of a side
+    width: float = 1.0  # share of the channels of every layer; less is for small computers
+    motion: bool = False  # see only what moves: clothes, faces and rooms are not there to be learned
+
+
+class I3D(InceptionTrunk):
+    """Inception-v1 with full 3D convolutions (Carreira and Zisserman).
+
+    With 1,064 classes it has 13,377,864 parameters. `logits` is not part of the embedding; it is kept because
+    the trunk is trained as a classifier and the public files hold it.
+    """
+
+    def __init__(self, options: I3DOptions | None = None) -> None:
+        chosen = options or I3DOptions()
+        super().__init__(InceptionSize(chosen.frames, chosen.image_size, chosen.width, chosen.motion))
+        self.logits = ClassifierHead(self.dimension, chosen.classes) if chosen.classes else None
+        if chosen.domain_norm:
+            make_domain_specific(self)
+
+
+@dataclass(frozen=True)
+class S3DOptions:
+    """How an S3D is built."""
+
+    frames: int = 16  # frames in a clip
+    classes: int | None = None  # words of its classifier; None: it has none
+    domain_norm: bool = False  # one set of batch norms a domain (Appendix C.1)
+    image_size: int = 224  # pixels of a side
+    width: float = 1.0  # share of the channels of every layer; less is for small computers
+    motion: bool = False  # see only what moves: clothes, faces and rooms are not there to be learned
+    gating: bool = False  # self-gating at the end of every branch (S3D-G)
+
+
+class S3D(InceptionTrunk):
+    """Inception-v1 with separable convolutions (Xie et al.), with or without self-gating."""
+
+    def __init__(self, options: S3DOptions | None = None) -> None:
+        chosen = options or S3DOptions()
+        super().__init__(
+            InceptionSize(chosen.frames, chosen.image_size, chosen.width, chosen.motion),
+            separable=True,
+            gating=chosen.gating,
+        )
+        self.logits = ClassifierHead(self.dimension, chosen.classes) if chosen.classes else None
+        if chosen.domain_norm:
+            make_domain_specific(self)

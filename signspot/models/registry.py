@@ -7,10 +7,9 @@ from typing import Any
 
 from signspot.errors import OptionsError
 from signspot.models.encoder import SignEncoder, Trunk
-from signspot.models.i3d import I3D, I3DOptions
+from signspot.models.inception import I3D, S3D, I3DOptions, S3DOptions
 from signspot.models.landmark_trunk import LandmarkOptions, LandmarkTrunk
 from signspot.models.mlp import MlpOptions, build_mlp
-from signspot.models.s3d import S3D, S3DOptions
 
 
 @dataclass(frozen=True)

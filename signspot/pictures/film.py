@@ -2,19 +2,118 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import cv2
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.pictures.curves import View, clock
-from signspot.pictures.lettering import text_picture
-from signspot.pictures.pages import WIDTH, Image, draw_page, fit, page_spans
-from signspot.pictures.suffixes import check_picture
+from signspot.pictures.curves import Panel, View, clock, panels
+from signspot.pictures.drawing import draw_panel, lettering, text_picture
+from signspot.pictures.plot import check_picture
 from signspot.progress import Progress, silent
+from signspot.timeline import Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter
+
+Image = NDArray[np.uint8]
+
+WIDTH = 960  # pixels, as are all lengths here
+MOST_ROWS = 4
+_ROW, _FOOT = 104, 34
+_LEFT, _RIGHT = 210, 20  # margins of the curves; thumbnails lie in the left one
+_PAGE = 20.0  # seconds
+_CURSOR = (196, 30, 58)
+_DOTS_PER_INCH = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """The curves over one stretch of time, as a picture."""
+
+    span: Segment
+    picture: Image  # (H, WIDTH, 3) RGB
+
+    def at(self, time: float) -> Image:
+        """The picture with the cursor at `time`: (H, WIDTH, 3) RGB."""
+        picture = self.picture.copy()
+        share = (time - self.span.start) / max(self.span.duration, 1e-9)
+        x = round(_LEFT + min(max(share, 0.0), 1.0) * (WIDTH - _LEFT - _RIGHT))
+        cv2.line(picture, (x, 6), (x, picture.shape[0] - _FOOT), _CURSOR, 2, cv2.LINE_AA)
+        return picture
+
+
+def page_spans(duration: float) -> list[Segment]:
+    """Cut a video into stretches of about twenty seconds, as equal as can be."""
+    count = max(1, round(duration / _PAGE))
+    edges = np.linspace(0.0, max(duration, 0.04), count + 1)
+    return [Segment(float(start), float(end)) for start, end in pairwise(edges)]
+
+
+def _height(view: View) -> int:
+    """How high every page of a view is; even, as video wants it."""
+    return _ROW * _rows(view) + _FOOT
+
+
+def _rows(view: View) -> int:
+    return max(1, min(MOST_ROWS, len(panels(view)[0])))
+
+
+def draw_page(view: View, span: Segment) -> Page:
+    """Draw the curves over `span`: the words spotted in it first, at most four."""
+    shown, left_out = panels(view, MOST_ROWS, span)
+    height = _height(view)
+    figure = Figure(figsize=(WIDTH / _DOTS_PER_INCH, height / _DOTS_PER_INCH), dpi=_DOTS_PER_INCH, facecolor="white")
+    canvas = FigureCanvasAgg(figure)
+    for row, panel in enumerate(shown):
+        bottom = height - _ROW * (row + 1) + 10
+        place = (_LEFT / WIDTH, bottom / height, (WIDTH - _LEFT - _RIGHT) / WIDTH, (_ROW - 18) / height)
+        axes = figure.add_axes(place)
+        draw_panel(axes, panel, view, span)
+        axes.tick_params(labelsize=8, labelbottom=row == len(shown) - 1)
+        _write_word(figure, panel, (bottom + _ROW - 34) / height)
+    if left_out:
+        figure.text(12 / WIDTH, 12 / height, f"{left_out} more not shown", size=8, color="#555555", va="center")
+    canvas.draw()
+    picture = np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
+    for row, panel in enumerate(shown):
+        _paste_thumbnail(picture, panel, _ROW * row + 34)
+    return Page(span, picture)
+
+
+def _write_word(figure: Figure, panel: Panel, up: float) -> None:
+    word, fonts = lettering(panel.word)
+    short = word if len(word) <= 16 else word[:15] + "…"
+    figure.text(12 / WIDTH, up, short, size=11, weight="bold", va="center", **fonts)
+
+
+def _paste_thumbnail(picture: Image, panel: Panel, top: int) -> None:
+    """Put the thumbnail of the word's best exemplar beside its curves, framed in its colour."""
+    drawn = [curve for curve in panel.curves if curve.thumbnail is not None]
+    if not drawn:
+        return
+    spotted = [s.exemplar for s in sorted(panel.spottings, key=lambda s: -s.score)]
+    curve = next((c for name in spotted for c in drawn if c.exemplar == name), drawn[0])
+    small = fit(np.asarray(curve.thumbnail), _LEFT - 70, _ROW - 42)
+    height, width = small.shape[:2]
+    picture[top : top + height, 12 : 12 + width] = small
+    colour = panel.colour(curve.exemplar)
+    rgb = tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    cv2.rectangle(picture, (12, top), (12 + width - 1, top + height - 1), rgb, 2)
+
+
+def fit(image: Image, width: int, height: int) -> Image:
+    """Scale a picture to fit into width × height, its aspect kept: (h, w, 3)."""
+    scale = min(width / image.shape[1], height / image.shape[0])
+    size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
+    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(image, size, interpolation=how), dtype=np.uint8)
+
 
 FPS = 25.0
 _VIDEO_HEIGHT = 540  # pixels, as are all lengths here

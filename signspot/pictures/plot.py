@@ -2,18 +2,43 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
+from signspot.errors import OutputError
 from signspot.files import write_beside
 from signspot.pictures.curves import Curve, Panel, View, panels, plural, summary
-from signspot.pictures.drawing import THRESHOLD_COLOUR, draw_panel
-from signspot.pictures.lettering import lettering
-from signspot.pictures.suffixes import check_picture
+from signspot.pictures.drawing import THRESHOLD_COLOUR, draw_panel, lettering
 from signspot.timeline import Segment
+
+Picture = Literal["plot", "film", "report"]
+
+SUFFIXES: dict[Picture, tuple[str, ...]] = {
+    "plot": (".png", ".svg", ".pdf"),
+    "film": (".mp4",),
+    "report": (".html", ".htm"),
+}
+
+
+def check_picture(picture: Picture, path: str | PathLike[str]) -> Path:
+    """Give the path, if its suffix fits the picture.
+
+    Raises:
+        OutputError: it does not.
+    """
+    target = Path(path)
+    known = SUFFIXES[picture]
+    if target.suffix.lower() not in known:
+        raise OutputError(
+            f"cannot write the {picture} {target}: unknown kind '{target.suffix}'. Known: {', '.join(known)}."
+        )
+    return target
+
 
 MOST_PANELS = 8
 _DOTS_PER_INCH = 100

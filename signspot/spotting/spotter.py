@@ -1,6 +1,7 @@
 """The whole road in one object: sources and exemplars in, spottings out."""
 
 import logging
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
@@ -9,6 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
+from signspot.embedding.refine import Windows, refine
+from signspot.embedding.tracks import SUFFIX, read_track, track_entry, write_track
+from signspot.embedding.windows import Source, embed
 from signspot.errors import EncoderMismatchError, OptionsError, OutputError, SignspotError
 from signspot.files import cache_folder, content_digest
 from signspot.landmarks.landmarks import Landmarks
@@ -16,14 +21,36 @@ from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Spotting
-from signspot.spotting.embed import Source, embed
-from signspot.spotting.exemplars import ExemplarEmbedder, Gallery
-from signspot.spotting.options import SpotOptions
 from signspot.spotting.peaks import Peak, find_peaks
-from signspot.spotting.refine import Windows, refine
 from signspot.spotting.similarity import exemplar_curves
-from signspot.spotting.tracks import SUFFIX, read_track, track_entry, write_track
 from signspot.timeline import Track
+
+
+@dataclass(frozen=True, slots=True)
+class SpotOptions:
+    """How to spot."""
+
+    threshold: float | None = None  # least score of a spotting, in [0, 1]; None: the encoder's calibrated one
+    stride: int = 1  # frames between two windows
+    refine: bool = False  # with a stride above 1: embed again at stride 1 around candidate peaks
+    margin: float = 0.1  # with refine: how far below the threshold a coarse peak still is a candidate
+    gap: float = 0.4  # seconds between two spottings of one word, at least
+    top: int | None = None  # at most so many spottings of a word, the best; None: all
+    mirror: bool = True  # also compare with exemplars mirrored left to right
+    seed: int = 0  # of the clips drawn from exemplars
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise OptionsError(f"threshold is a score in [0, 1]; got {self.threshold}")
+        if self.stride < 1:
+            raise OptionsError(f"stride must be at least 1 frame; got {self.stride}")
+        if not (math.isfinite(self.gap) and self.gap >= 0):
+            raise OptionsError(f"gap must be 0 s or more; got {self.gap}")
+        if not 0 <= self.margin <= 1:
+            raise OptionsError(f"margin is a difference of scores in [0, 1]; got {self.margin}")
+        if self.top is not None and self.top < 1:
+            raise OptionsError(f"top must be at least 1; got {self.top}")
+
 
 logger = logging.getLogger(__name__)
 

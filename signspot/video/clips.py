@@ -1,12 +1,14 @@
 """Frames become clips: pixels to floats, once a frame, and windows over them without copying."""
 
+import os
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import EmptyVideoError, OptionsError
-from signspot.video.orientation import Image
+from signspot.video.probing import Image
+from signspot.video.reader import open_video
 
 Pixels = NDArray[np.float32]
 Box = tuple[float, float, float, float]
@@ -146,3 +148,25 @@ class _Tail:
         self._block = self._new_block((full.shape[0], *full.shape[2:]))
         self._block[:, :keep] = full[:, full.shape[1] - keep :]
         self._used = keep
+
+
+def thumbnail(path: str | os.PathLike[str], time: float | None = None, height: int = 96) -> Image:
+    """Give the frame shown at `time` seconds, made `height` pixels high.
+
+    Args:
+        path: a video.
+        time: seconds; the middle of the video, where a sign is at its clearest, if None.
+        height: pixels.
+
+    Returns:
+        (height, W, 3) RGB.
+    """
+    if height < 1:
+        raise OptionsError(f"a thumbnail must be at least 1 pixel high; got {height}")
+    import cv2
+
+    with open_video(path) as video:
+        image = video.frame_at(video.info.duration / 2 if time is None else time).image
+    width = max(1, round(image.shape[1] * height / image.shape[0]))
+    small: Image = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
+    return small

@@ -10,12 +10,9 @@ from typing import Self
 
 from signspot.errors import EmptyVideoError, VideoError
 from signspot.timeline import Segment
-from signspot.video.clock import TimedFrame
-from signspot.video.decoding import timed_frames
-from signspot.video.orientation import Image
-from signspot.video.pixels import RgbConverter, fitted
-from signspot.video.probing import Source, VideoInfo, probe
-from signspot.video.resampling import beat_of, resample
+from signspot.video.clock import TimedFrame, beat_of, resample
+from signspot.video.decoding import RgbConverter, fitted, timed_frames
+from signspot.video.probing import Image, Source, VideoInfo, probe
 
 __all__ = ["Frame", "Video", "VideoInfo", "open_video"]
 

@@ -15,7 +15,7 @@ from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from signspot.errors import OptionsError, OutputError
 from signspot.files import write_beside
-from signspot.video.orientation import Image
+from signspot.video.probing import Image
 
 _SUFFIXES = (".mp4", ".m4v", ".mov", ".mkv")
 _BT709 = 1  # the number of BT.709 in H.264's tables of matrices, primaries and transfer curves

@@ -17,8 +17,8 @@ from signspot.annotation.engines.engine import Failure, attempt
 from signspot.models.checkpoints import save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.world.corpus import make_corpus
-from signspot.world.options import CorpusOptions
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.options import CorpusOptions
 
 
 class HereEngine:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from signspot.annotation.records import Candidate, Findings, Query, VideoRecord
-from signspot.text.lattice import Form
+from signspot.words.normalise import Form
 
 
 def query(video: str, subtitle: int, word: str, start: float = 0.0, end: float = 10.0) -> Query:

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from signspot.annotation.abstention import (
     AbstentionOptions,
+    Contrast,
     Part,
     judge,
     parts_named,
 )
-from signspot.annotation.contrast import Contrast
 from signspot.errors import OptionsError
 
 WORDS = 40

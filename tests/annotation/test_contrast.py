@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.annotation.contrast import contrast
+from signspot.annotation.abstention import contrast
 from signspot.annotation.store import Store, open_store
 from signspot.errors import StoreError
 from tests.annotation.making import candidate, findings, query

@@ -3,10 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.annotation.decoys import rotated
-from signspot.annotation.mentions import find_mentions
+from signspot.annotation.plan import find_mentions, rotated
 from signspot.records import Subtitle
-from signspot.text.match import Matcher
+from signspot.words.match import Matcher
 
 
 @given(st.lists(st.integers(), unique=True))

@@ -17,7 +17,7 @@ import pytest
 from signspot.annotation.engines.engine import ATTEMPTS, Engine, Failure
 from signspot.annotation.engines.local import LocalEngine
 from signspot.annotation.engines.ray import RayEngine
-from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import Job, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store

@@ -8,9 +8,9 @@ import pytest
 
 from signspot.annotation.gallery import EmbeddedWord, embed_word, make_gallery, read_gallery, write_gallery
 from signspot.dictionary.opening import open_dictionary
+from signspot.embedding.exemplars import ExemplarEmbedder
 from signspot.errors import FormatError
 from signspot.models.checkpoints import load_encoder
-from signspot.spotting.exemplars import ExemplarEmbedder
 
 
 def word(name: str, exemplars: int, seed: int = 0) -> EmbeddedWord:

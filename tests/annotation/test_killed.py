@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import Job, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import FILE, open_store

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.annotation.mentions import find_mentions, mentioned_words
+from signspot.annotation.plan import find_mentions, mentioned_words
 from signspot.records import Subtitle
-from signspot.text.lattice import Form
-from signspot.text.match import Matcher
+from signspot.words.match import Matcher
+from signspot.words.normalise import Form
 
 WORDS = ("apple", "ice", "ice-cream", "twenty", "child", "see", "saw")
 MATCHER = Matcher(WORDS)

@@ -3,10 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from signspot.annotation.footage import Footage
-from signspot.annotation.mentions import Mention
-from signspot.annotation.plan import RESERVE, Basis, draw_panel, gone_words, plan_unit
-from signspot.text.lattice import Form
+from signspot.annotation.plan import RESERVE, Basis, Mention, draw_panel, gone_words, plan_unit
+from signspot.corpus.footage import Footage
+from signspot.words.normalise import Form
 
 FOOTAGE = Footage("news", Path("news.mp4"), Path("news.vtt"))
 MENTION = Mention(0, 1.0, 2.0, "an apple", 3, 8, Form.ORIGINAL, 1, ())

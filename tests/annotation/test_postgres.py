@@ -8,7 +8,7 @@ from threading import Timer
 
 import pytest
 
-from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import Job, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
@@ -63,7 +63,7 @@ def test_a_server_that_goes_away_and_comes_back_loses_nothing(
         postgres.stop()
         Timer(1.0, postgres.start).start()
 
-    with caplog.at_level(logging.WARNING, "signspot.annotation.database"):
+    with caplog.at_level(logging.WARNING, "signspot.annotation.store"):
         report = annotate(replace(job, database=postgres.url), OPTIONS, interrupting(here, 4, away))
     assert (report.annotated, report.failed) == (4, [])
     assert lines(postgres.url) == expected

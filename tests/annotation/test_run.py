@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.plan import Unit
+from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import Job, Report, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
 from signspot.dictionary.dictionary import save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
-from signspot.text.subtitles import read_subtitles
+from signspot.subtitles.reading import read_subtitles
 
 OPTIONS = AnnotateOptions(keep=0.0, impostors=4)
 

@@ -11,14 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signspot.annotation.gallery import EmbeddedWord, WordGallery
-from signspot.annotation.mentions import Mention
-from signspot.annotation.options import AnnotateOptions
-from signspot.annotation.plan import Unit
-from signspot.annotation.records import Candidate, Query
+from signspot.annotation.plan import Mention, Unit
+from signspot.annotation.records import AnnotateOptions, Candidate, Query
 from signspot.annotation.search import Searcher
-from signspot.spotting.tracks import TrackFile, write_track
-from signspot.text.lattice import Form
+from signspot.embedding.tracks import TrackFile, write_track
 from signspot.timeline import Grid, Track
+from signspot.words.normalise import Form
 
 FPS, WINDOW, AXES = 25.0, 16, 8
 FRAMES = 1515  # 1,500 windows: 60.6 s

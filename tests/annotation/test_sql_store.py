@@ -9,7 +9,7 @@ import pytest
 from signspot.annotation.records import Candidate, Findings, Query, VideoRecord
 from signspot.annotation.store import FILE, open_store
 from signspot.errors import OptionsError, OutputError, StoreError
-from signspot.text.lattice import Form
+from signspot.words.normalise import Form
 
 
 def query(video: str, subtitle: int, word: str) -> Query:

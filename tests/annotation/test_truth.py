@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from signspot.annotation.truth import Truth
-from signspot.world.layout import Corpus
-from signspot.world.truth import SignTruth, write_records
+from signspot.annotation.statistics import Truth
+from signspot.corpus.corpus import Corpus
+from signspot.corpus.truth import SignTruth, write_records
 from tests.annotation.making import candidate
 
 

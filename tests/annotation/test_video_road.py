@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 from signspot.annotation.engines.local import LocalEngine
-from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import Job, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.world.appearance import make_appearance
-from signspot.world.camera import project
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.motion import continuous, isolated
-from signspot.world.render import render_video
-from signspot.world.seeds import named_rng
-from signspot.world.signers import Role, make_signer
+from signspot_world.body.motion import continuous, isolated
+from signspot_world.body.signers import Role, make_signer
+from signspot_world.camera.camera import project
+from signspot_world.knobs import named_rng
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot_world.render.appearance import make_appearance
+from signspot_world.render.render import render_video
 
 pytestmark = pytest.mark.slow
 

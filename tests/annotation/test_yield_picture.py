@@ -5,7 +5,7 @@ from pathlib import Path
 import cv2
 
 from signspot.annotation.statistics import Count, YieldRow
-from signspot.annotation.yield_picture import draw_precision, draw_yield
+from signspot.annotation.yield_report import draw_precision, draw_yield
 
 
 def ink(path: Path) -> int:

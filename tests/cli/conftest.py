@@ -12,11 +12,11 @@ from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.checkpoints import save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.world.camera import project
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.motion import continuous, isolated
-from signspot.world.seeds import named_rng
-from signspot.world.signers import Role, make_signer
+from signspot_world.body.motion import continuous, isolated
+from signspot_world.body.signers import Role, make_signer
+from signspot_world.camera.camera import project
+from signspot_world.knobs import named_rng
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 
 Outcome = tuple[int, str, str]  # exit code, stdout, stderr
 

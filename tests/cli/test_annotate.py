@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from signspot.export.formats import read_spottings
+from signspot.corpus.truth import read_records
+from signspot.formats.formats import read_spottings
 from signspot.records import Label, LabelSource
-from signspot.world.truth import read_records
 
 Call = Callable[..., tuple[int, str, str]]
 

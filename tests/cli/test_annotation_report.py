@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from signspot.annotation.store import open_store
-from signspot.export.formats import read_spottings
+from signspot.formats.formats import read_spottings
 from tests.annotation.making import candidate, findings, query
 
 Call = Callable[..., tuple[int, str, str]]

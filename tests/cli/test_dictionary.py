@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from signspot.export.formats import write
+from signspot.formats.formats import write
 from signspot.records import Spotting
 
 Call = Callable[..., tuple[int, str, str]]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from signspot.world.corpus import make_corpus
-from signspot.world.options import CorpusOptions
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.options import CorpusOptions
 
 Call = Callable[..., tuple[int, str, str]]
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.video.writer import write_video
-from signspot.world.appearance import make_appearance
-from signspot.world.camera import project
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.motion import isolated
-from signspot.world.render import render_video
-from signspot.world.seeds import named_rng
-from signspot.world.signers import Role, make_signer
+from signspot_world.body.motion import isolated
+from signspot_world.body.signers import Role, make_signer
+from signspot_world.camera.camera import project
+from signspot_world.knobs import named_rng
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot_world.render.appearance import make_appearance
+from signspot_world.render.render import render_video
 
 Call = Callable[..., tuple[int, str, str]]
 

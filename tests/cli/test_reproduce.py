@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from signspot.experiments import reproduce as module
-from signspot.experiments.setup import Size
-from signspot.sampling.batches import BatchOptions
-from signspot.training.embedding_config import EmbeddingConfig
-from signspot.training.trunk_classification import TrunkConfig
-from signspot.training.trunk_clips import ClipOptions
-from signspot.world.corpus import make_corpus
-from signspot.world.options import CorpusOptions
+from signspot.training.embedding.batches import BatchOptions
+from signspot.training.embedding.config import EmbeddingConfig
+from signspot.training.recogniser.clips import ClipOptions
+from signspot.training.recogniser.training import TrunkConfig
+from signspot_lab.paper import reproduce as module
+from signspot_lab.paper.setup import Size
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.options import CorpusOptions
 
 Outcome = tuple[int, str, str]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from signspot.export.formats import read_spottings
+from signspot.formats.formats import read_spottings
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -110,7 +110,7 @@ def test_ctrl_c_leaves_nothing_behind(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("signspot.spotting.tracks.save_file", interrupt)
+    monkeypatch.setattr("signspot.embedding.tracks.save_file", interrupt)
     encoder = ("--encoder", corner / "encoder.safetensors", "--no-cache")
     code, _, err = signspot("embed", corner / "footage.pose", "--out", tmp_path / "t.safetensors", *encoder)
     assert code == 130

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from signspot.world.layout import open_corpus
+from signspot.corpus.corpus import open_corpus
 
 Call = Callable[..., tuple[int, str, str]]
 

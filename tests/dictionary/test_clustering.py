@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from signspot.dictionary.clustering import average_linkage
+from signspot.dictionary.signers import average_linkage
 
 
 def test_by_hand() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from signspot.dictionary.download import Download, Downloader, DownloadOptions, page_problem
-from signspot.dictionary.video_check import video_problem
 from signspot.errors import DownloadError, OutputError
+from signspot.video.inspection import video_problem
 
 
 def downloader(clock: Any, **changes: Any) -> Downloader:

@@ -12,9 +12,8 @@ from signspot.dictionary.build import build_dictionary
 from signspot.dictionary.contents import Contents
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.download import Download, DownloadOptions
-from signspot.dictionary.fetch import fetch, fetch_dictionary, safe_path
+from signspot.dictionary.fetch import Fetched, add_to_manifest, fetch, fetch_dictionary, read_manifest, safe_path
 from signspot.dictionary.json_file import inside
-from signspot.dictionary.manifest import Fetched, add_to_manifest, read_manifest
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, OutputError
 from signspot.records import Exemplar

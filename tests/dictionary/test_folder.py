@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from signspot.dictionary.folder import read_folder, word_of
+from signspot.dictionary.opening import read_folder, word_of
 from signspot.errors import DictionaryError
 
 

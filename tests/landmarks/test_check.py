@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from signspot.errors import LandmarksError, NoHandsError, NoPersonError
-from signspot.landmarks.check import SigningCheck, check_signing
+from signspot.landmarks.signing import SigningCheck, check_signing
 
 
 def test_a_signer_is_fine(make_signing):

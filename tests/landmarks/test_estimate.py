@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from signspot.errors import NoPersonError, NotAVideoError, OptionsError, SignspotError
-from signspot.landmarks.check import check_signing
 from signspot.landmarks.estimate import estimate_landmarks, estimate_many, stream_landmarks
 from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.landmarks.signing import check_signing
 from signspot.timeline import Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import write_video
@@ -129,8 +129,8 @@ def test_a_cache_that_cannot_be_written_does_not_stop_the_work(noise, tmp_path, 
 @pytest.mark.slow
 def test_a_drawn_signer_is_found_where_he_was_drawn(lsa64, tmp_path):
     """Real movement, drawn and estimated again; stderr stays empty with a person in view, too."""
-    from signspot.world.appearance import make_appearance
-    from signspot.world.render import render
+    from signspot_world.render.appearance import make_appearance
+    from signspot_world.render.render import render
 
     drawn = lsa64(3)[155][1].resampled(25)[30:55]
     video = write_video(tmp_path / "drawn.mp4", render(drawn, make_appearance(4), (480, 360)), 25)

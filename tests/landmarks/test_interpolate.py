@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from signspot.landmarks.interpolate import at_positions
+from signspot.landmarks.resampling import at_positions
 
 
 def frames(*points: tuple[float, float]) -> np.ndarray:

@@ -12,8 +12,14 @@ from pose_format.pose_header import PoseHeader, PoseHeaderComponent, PoseHeaderD
 
 from signspot.errors import FormatError, LandmarksError, OutputError
 from signspot.landmarks.landmarks import FACE_POINTS, concatenate
-from signspot.landmarks.pose_file import PoseWriter, open_landmarks, stream_pose_file, write_landmarks
-from signspot.landmarks.pose_layout import BODY_NAMES, HAND_NAMES
+from signspot.landmarks.pose_file import (
+    BODY_NAMES,
+    HAND_NAMES,
+    PoseWriter,
+    open_landmarks,
+    stream_pose_file,
+    write_landmarks,
+)
 
 PIXEL = 1e-6  # float32 precision of a coordinate
 

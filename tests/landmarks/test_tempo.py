@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.landmarks.features import CHANNELS, JOINTS, RIGHT_HAND, mirror_features
-from signspot.landmarks.tempo import frames_at, motion_time
+from signspot.landmarks.resampling import frames_at, motion_time
 
 WRIST = 6
 

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from signspot.errors import LandmarksError, NoPersonError
-from signspot.landmarks.handedness import dominant_hand
 from signspot.landmarks.landmarks import Landmarks
-from signspot.landmarks.trim import sign_segment, signer_box, wrist_motion
+from signspot.landmarks.signing import dominant_hand, sign_segment, signer_box, wrist_motion
 
 
 def resting(frames: int, *, fps: float = 25.0, size=(640, 360)) -> Landmarks:

@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from signspot.losses.batch import Batch
-from signspot.losses.watch_read_lookup import classification, info_nce, watch_lookup, watch_read_lookup
+from signspot.losses.watch_read_lookup import Batch, classification, info_nce, watch_lookup, watch_read_lookup
 
 FRIEND, LANGUAGE, NAME, WHAT, SPEAK = range(5)
 

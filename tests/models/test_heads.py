@@ -1,6 +1,6 @@
 import torch
 
-from signspot.models.heads import ClassifierHead
+from signspot.models.inception import ClassifierHead
 
 
 def test_is_one_linear_layer_whatever_the_leading_axes():

@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 
 from signspot.errors import OptionsError
-from signspot.models.i3d import I3D, I3DOptions
+from signspot.models.inception import I3D, I3DOptions
 from signspot.models.registry import build
 
 

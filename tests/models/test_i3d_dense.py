@@ -5,9 +5,8 @@ import torch
 import torch.nn.functional as F
 
 from signspot.errors import OptionsError
-from signspot.models.i3d import I3D, I3DOptions
 from signspot.models.i3d_dense import WindowEmbedder, fold_batch_norm
-from signspot.models.s3d import S3D
+from signspot.models.inception import I3D, S3D, I3DOptions
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,7 @@
 import torch
 from torch import nn
 
-from signspot.models.i3d import I3D
-from signspot.models.s3d import S3D, S3DOptions
+from signspot.models.inception import I3D, S3D, S3DOptions
 
 
 def parameters(network):

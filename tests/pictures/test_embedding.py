@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from signspot.errors import VideoError
-from signspot.pictures.embedding import data_address
+from signspot.pictures.report import data_address
 from signspot.video.reader import open_video
 
 

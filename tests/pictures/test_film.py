@@ -7,8 +7,7 @@ import pytest
 
 from signspot.errors import OptionsError, OutputError, VideoError
 from signspot.pictures.curves import View
-from signspot.pictures.film import film
-from signspot.pictures.pages import WIDTH, draw_page, fit, page_spans
+from signspot.pictures.film import WIDTH, draw_page, film, fit, page_spans
 from signspot.timeline import Segment
 from signspot.video.reader import Video, open_video
 

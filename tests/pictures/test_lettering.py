@@ -1,6 +1,6 @@
 import numpy as np
 
-from signspot.pictures.lettering import lettering, text_picture
+from signspot.pictures.drawing import lettering, text_picture
 
 
 def test_letters_without_a_font_become_boxes_and_others_stay() -> None:

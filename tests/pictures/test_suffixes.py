@@ -3,7 +3,7 @@
 import pytest
 
 from signspot.errors import OutputError
-from signspot.pictures.suffixes import check_picture
+from signspot.pictures.plot import check_picture
 
 
 @pytest.mark.parametrize(("picture", "name"), [("plot", "a.PNG"), ("film", "a.mp4"), ("report", "a.htm")])

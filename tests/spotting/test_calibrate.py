@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
-from signspot.spotting.calibrate import FalseAlarms, false_alarms, mean_table, threshold_for
-from signspot.spotting.exemplars import Gallery
+from signspot.spotting.calibration import FalseAlarms, false_alarms, mean_table, threshold_for
 from signspot.timeline import Grid, Track
 
 SCORES = np.linspace(0.99, 0.5, 50, dtype=np.float32)  # 0.99, 0.98, … of 50 false alarms

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
+from signspot.embedding.refine import Windows
+from signspot.embedding.tracks import write_track
 from signspot.errors import DictionaryError, EncoderMismatchError, OptionsError, TrackError
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
-from signspot.spotting.exemplars import ExemplarEmbedder, Gallery
-from signspot.spotting.options import SpotOptions
-from signspot.spotting.refine import Windows
-from signspot.spotting.spotter import Spotter, best_scores, exemplars_of
-from signspot.spotting.tracks import write_track
+from signspot.spotting.spotter import SpotOptions, Spotter, best_scores, exemplars_of
 from signspot.timeline import Grid, Segment, Track
 
 

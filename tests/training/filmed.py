@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.dictionary.contents import Contents
 from signspot.dictionary.json_file import write_json
 from signspot.records import Exemplar
 from signspot.timeline import Segment
 from signspot.video.writer import write_video
-from signspot.world.layout import Corpus, open_corpus
 
 WORDS = ("apple", "dog", "tree")
 MOVES = {"apple": (0, 4), "dog": (3, 0), "tree": (0, 0)}  # pixels a frame, down and right

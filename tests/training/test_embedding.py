@@ -11,13 +11,13 @@ import torch
 from signspot.errors import CheckpointError, SignspotError
 from signspot.models.mlp import EmbeddingMlp
 from signspot.records import Exemplar
-from signspot.sampling.batches import BatchOptions
-from signspot.sampling.items import Item
 from signspot.timeline import Grid, Segment
-from signspot.training.embedding import folded, train_embedding
-from signspot.training.embedding_config import EmbeddingConfig, Loss
-from signspot.training.embedding_data import EmbeddingData, Standard
-from signspot.training.trunk_features import TrunkFeatures, Windows
+from signspot.training.embedding.batches import BatchOptions
+from signspot.training.embedding.config import EmbeddingConfig, Loss
+from signspot.training.embedding.data import EmbeddingData, Standard
+from signspot.training.embedding.training import folded, train_embedding
+from signspot.training.embedding.trunk_features import TrunkFeatures, Windows
+from signspot.training.items import Item
 
 WORDS = ("apple", "dog", "house", "tree")
 CONFIG = EmbeddingConfig(epochs=3, seed=4, dimension=8, batch=BatchOptions(items=4, background=2, clips=2))

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from signspot.errors import OptionsError
-from signspot.training.embedding_config import EmbeddingConfig
-from signspot.training.toml_file import read_toml
+from signspot.training.configuration import read_toml
+from signspot.training.embedding.config import EmbeddingConfig
 
 
 def test_the_rate_decays_at_40_and_45_of_50_epochs_and_at_the_same_shares_of_others() -> None:

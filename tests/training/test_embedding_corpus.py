@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 import torch
 
+from signspot.corpus.corpus import Corpus
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.sampling.batches import BatchOptions
-from signspot.training.embedding_config import EmbeddingConfig, Loss
-from signspot.training.embedding_corpus import Run, train_on_corpus
-from signspot.world.corpus import make_corpus
-from signspot.world.layout import Corpus
-from signspot.world.options import CorpusOptions
+from signspot.training.embedding.batches import BatchOptions
+from signspot.training.embedding.config import EmbeddingConfig, Loss
+from signspot.training.embedding.on_corpus import Run, train_on_corpus
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.options import CorpusOptions
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
 

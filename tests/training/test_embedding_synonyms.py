@@ -5,7 +5,7 @@ from pathlib import Path
 from signspot.dictionary.contents import Contents
 from signspot.dictionary.dictionary import Dictionary
 from signspot.records import Exemplar
-from signspot.training.embedding_synonyms import synonym_pairs
+from signspot.training.embedding.data import synonym_pairs
 
 WORDS = ("big", "car", "large", "tree")
 DICTIONARY = Dictionary(

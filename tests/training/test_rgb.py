@@ -11,26 +11,25 @@ import numpy as np
 import pytest
 import torch
 
+from signspot.corpus.corpus import Corpus
 from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot.records import Exemplar
 from signspot.timeline import Grid
-from signspot.training import rgb
-from signspot.training.embedding_corpus import Run
-from signspot.training.material import find_material
-from signspot.training.pixel_features import FilmedExemplars, frames_of
-from signspot.training.rgb import loss_of, new_trunk, start_from
-from signspot.training.rgb_batches import RgbBatches, augmented, plain
-from signspot.training.rgb_config import RgbAugmentation, RgbBatchOptions, RgbConfig
-from signspot.training.rgb_corpus import train_rgb_on_corpus
-from signspot.training.rgb_pictures import PictureStore
-from signspot.training.rgb_signs import RgbSigns, SignReader, collect_rgb_signs, with_targets
-from signspot.training.trunk_features import TrunkFeatures, Windows, trunk_features
+from signspot.training.embedding.on_corpus import Run
+from signspot.training.embedding.pixel_features import FilmedExemplars, frames_of
+from signspot.training.embedding.trunk_features import TrunkFeatures, Windows, trunk_features
+from signspot.training.rgb.batches import RgbBatches, augmented, plain
+from signspot.training.rgb.config import RgbAugmentation, RgbBatchOptions, RgbConfig
+from signspot.training.rgb.on_corpus import train_rgb_on_corpus
+from signspot.training.rgb.signs import PictureStore, RgbSigns, SignReader, collect_rgb_signs, with_targets
+from signspot.training.rgb.training import loss_of, new_trunk, start_from
+from signspot.training.rgb.training import training as rgb
+from signspot.training.subset import find_material
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
-from signspot.world.layout import Corpus
 
 spec = importlib.util.spec_from_file_location("filmed", Path(__file__).parent / "filmed.py")
 assert spec is not None
@@ -88,7 +87,7 @@ def test_stretches_are_the_pictures_before_each_label(corpus: Corpus, signs: Rgb
 def test_no_video_is_decoded_twice(
     corpus: Corpus, signs: RgbSigns, reader: SignReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("signspot.training.rgb_pictures.open_video", lambda *_: pytest.fail("decoded again"))
+    monkeypatch.setattr("signspot.training.rgb.signs.open_video", lambda *_: pytest.fail("decoded again"))
     again = collect_rgb_signs(find_material(corpus, filmed=True), reader)
     assert np.array_equal(again.continuous[5].pictures, signs.continuous[5].pictures)
 
@@ -175,7 +174,7 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_batch(
         torch.nn.init.constant_(module.trunk.logits.conv3d.bias, float("nan"))  # type: ignore[union-attr]
         return module
 
-    monkeypatch.setattr("signspot.training.rgb_corpus.new_trunk", spoilt)
+    monkeypatch.setattr("signspot.training.rgb.on_corpus.new_trunk", spoilt)
     with pytest.raises(SignspotError, match=r"the loss at step 0 is nan; its batch is saved in .*bad-batch-0\.npz"):
         train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path, kept))
     with np.load(tmp_path / "bad-batch-0.npz") as saved:

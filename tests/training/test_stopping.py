@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from signspot.training import stopping
-from signspot.training.stopping import StopSign
+from signspot.training import run_folder as stopping
+from signspot.training.run_folder import StopSign
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

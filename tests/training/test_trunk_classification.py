@@ -9,9 +9,9 @@ import torch
 
 from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.checkpoints import load_encoder, save_encoder
-from signspot.training.recombination import Clips
-from signspot.training.trunk_classification import TrunkConfig, train_trunk
-from signspot.training.trunk_clips import ClipOptions, TrunkSigns
+from signspot.training.recogniser.clips import ClipOptions, TrunkSigns
+from signspot.training.recogniser.training import TrunkConfig, train_trunk
+from signspot_lab.isolated.recombination import Clips
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32, "norm": "batch"}
 CONFIG = TrunkConfig(steps=30, warm_up=3, rate=1e-2, clips=ClipOptions(clips=8), model=SMALL)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.landmarks.features import CHANNELS, JOINTS
 from signspot.training.augment import Augmentation
-from signspot.training.trunk_clips import ClipOptions, TrunkBatches, TrunkSigns, collect_signs
-from signspot.world.corpus import make_corpus
-from signspot.world.layout import Corpus
-from signspot.world.options import CorpusOptions
+from signspot.training.recogniser.clips import ClipOptions, TrunkBatches, TrunkSigns, collect_signs
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.options import CorpusOptions
 
 STILL = Augmentation(*[0.0] * 13)
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 import torch
 
+from signspot.corpus.corpus import Corpus
 from signspot.errors import FormatError, OptionsError
 from signspot.landmarks.features import features
-from signspot.landmarks.handedness import dominant_hand
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.signing import dominant_hand
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
-from signspot.training.trunk_features import BANK, trunk_features
-from signspot.world.corpus import make_corpus
-from signspot.world.layout import Corpus
-from signspot.world.options import CorpusOptions
+from signspot.training.embedding.trunk_features import BANK, trunk_features
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.options import CorpusOptions
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
 
@@ -54,7 +54,9 @@ def test_nothing_is_made_twice(
     corpus: Corpus, encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = trunk_features(encoder, corpus, tmp_path)
-    monkeypatch.setattr("signspot.training.trunk_features._dense", lambda *_: pytest.fail("the trunk ran again"))
+    monkeypatch.setattr(
+        "signspot.training.embedding.trunk_features._dense", lambda *_: pytest.fail("the trunk ran again")
+    )
     again = trunk_features(encoder, corpus, tmp_path)
     assert np.array_equal(first.clips, again.clips)
     assert isinstance(again.clips, np.memmap)

@@ -13,14 +13,14 @@ import numpy as np
 import torch
 
 from signspot.records import Exemplar
-from signspot.sampling.batches import BatchOptions
-from signspot.sampling.items import Item
 from signspot.timeline import Grid, Segment
 from signspot.training.distributed import join_group
-from signspot.training.embedding import loss_of, new_mlp
-from signspot.training.embedding_config import EmbeddingConfig, Loss
-from signspot.training.embedding_data import EmbeddingData
-from signspot.training.trunk_features import TrunkFeatures, Windows
+from signspot.training.embedding.batches import BatchOptions
+from signspot.training.embedding.config import EmbeddingConfig, Loss
+from signspot.training.embedding.data import EmbeddingData
+from signspot.training.embedding.training import loss_of, new_mlp
+from signspot.training.embedding.trunk_features import TrunkFeatures, Windows
+from signspot.training.items import Item
 
 WORDS = ("apple", "dog", "friend", "house", "tree")
 STEPS = 4

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from signspot.video.orientation import Orientation, from_display_matrix
+from signspot.video.probing import Orientation, from_display_matrix
 
 ALL = [Orientation(*flags) for flags in itertools.product([False, True], repeat=3)]
 

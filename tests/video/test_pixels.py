@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.video.pixels import fitted
+from signspot.video.decoding import fitted
 
 
 @given(st.integers(1, 9000), st.integers(1, 9000), st.integers(1, 9000))

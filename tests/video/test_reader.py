@@ -9,7 +9,7 @@ import pytest
 
 from signspot.errors import EmptyVideoError, OptionsError, VideoError
 from signspot.timeline import Segment
-from signspot.video.pixels import RgbConverter
+from signspot.video.decoding import RgbConverter
 from signspot.video.reader import open_video
 
 

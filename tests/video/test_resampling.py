@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
 from signspot.timeline import Segment
-from signspot.video.clock import TimedFrame
-from signspot.video.resampling import Beat, beat_of, resample
+from signspot.video.clock import Beat, TimedFrame, beat_of, resample
 
 gaps = st.lists(st.integers(1, 400), min_size=0, max_size=40)
 rates = st.sampled_from([1.0, 7.3, 12.5, 24.0, 25.0, 29.97, 30.0, 50.0, 60.0, 240.0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from signspot.errors import OptionsError
-from signspot.video.thumbnail import thumbnail
+from signspot.video.clips import thumbnail
 
 
 def test_the_middle_by_default(tmp_path, make_video, number):

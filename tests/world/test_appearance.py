@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.world.appearance import CLOTHES_COLOURS, SKIN_TONES, colour_distance, make_appearance, wearable
+from signspot_world.render.appearance import CLOTHES_COLOURS, SKIN_TONES, colour_distance, make_appearance, wearable
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from signspot.errors import OptionsError
-from signspot.world.camera import Camera, project
-from signspot.world.motion import isolated
-from signspot.world.phonology import Sign
-from signspot.world.signers import make_signers
+from signspot_world.body.motion import isolated
+from signspot_world.body.signers import make_signers
+from signspot_world.camera.camera import Camera, project
+from signspot_world.language.phonology import Sign
 
 SIGNER = make_signers(1, 1, "test", left_share=0)[0]
 MOTION, _ = isolated(Sign(), SIGNER, np.random.default_rng(0))

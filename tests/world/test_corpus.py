@@ -13,15 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from signspot.corpus.corpus import open_corpus
 from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.video.reader import open_video
-from signspot.world.corpus import make_corpus
-from signspot.world.layout import open_corpus
-from signspot.world.mouthing import is_right
-from signspot.world.options import CorpusOptions
-from signspot.world.subtitles import read_vtt
-from signspot.world.world import World
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.language.mouthing import is_right
+from signspot_world.language.subtitles import read_vtt
+from signspot_world.options import CorpusOptions
+from signspot_world.world import World
 
 OPTIONS = CorpusOptions(words=24, hours=0.0125, seed=11, dictionary_signers=5)
 
@@ -144,7 +144,8 @@ def test_another_seed_gives_another_corpus(folder, tmp_path):
 def test_a_killed_run_ends_with_the_same_bytes(folder, tmp_path):
     target = tmp_path / "killed"
     code = (
-        "import sys; from signspot.world.corpus import make_corpus; from signspot.world.options import CorpusOptions\n"
+        "import sys; from signspot_world.corpus_writer import make_corpus\n"
+        "from signspot_world.options import CorpusOptions\n"
         "make_corpus(CorpusOptions(words=24, hours=0.0125, seed=11, dictionary_signers=5), sys.argv[1])"
     )
     run = subprocess.Popen([sys.executable, "-c", code, str(target)])

@@ -3,9 +3,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.world import english
-from signspot.world.english import as_english, english_words, vocabulary
-from signspot.world.numerals import number_words, ordinal_digits, spelled, year_words
+from signspot_world.language import english
+from signspot_world.language.english import (
+    as_english,
+    english_words,
+    number_words,
+    ordinal_digits,
+    spelled,
+    vocabulary,
+    year_words,
+)
 
 BY_NAME = {word.word: word for word in english_words()}
 

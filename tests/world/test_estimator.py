@@ -7,14 +7,13 @@ import pytest
 
 from signspot.errors import OptionsError
 from signspot.landmarks.landmarks import Landmarks
-from signspot.world.camera import Camera, project
-from signspot.world.dropouts import draw_runs
-from signspot.world.estimator import GLOVED, NoiseOptions, observe
-from signspot.world.knobs import Knobs
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.motion import continuous
-from signspot.world.shivers import draw_shivers, slow_drift
-from signspot.world.signers import make_signers
+from signspot_world.body.motion import continuous
+from signspot_world.body.rotations import draw_shivers, slow_drift
+from signspot_world.body.signers import make_signers
+from signspot_world.camera.camera import Camera, project
+from signspot_world.camera.estimator import GLOVED, NoiseOptions, draw_runs, observe
+from signspot_world.knobs import Knobs
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 
 LEXICON = make_lexicon(LexiconOptions(words=80, seed=3))
 SIGNER = make_signers(1, 3, "test", left_share=0)[0]

@@ -5,10 +5,9 @@ import pytest
 
 from signspot.landmarks.landmarks import FACE_POINTS, MIRRORED_FACE_POINT
 from signspot.timeline import Segment
-from signspot.world.expression import draw_expression
-from signspot.world.face import Expression, face_points
-from signspot.world.signers import make_signers
-from signspot.world.visemes import mouth_keys, visemes
+from signspot_world.body.expression import draw_expression, mouth_keys, visemes
+from signspot_world.body.face import Expression, face_points
+from signspot_world.body.signers import make_signers
 
 SIGNER = make_signers(1, 1, "test")[0]
 

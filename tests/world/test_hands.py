@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.world.fingerspelling import LETTERS, spellable
-from signspot.world.hands import HandBuild, hand_joints
-from signspot.world.handshapes import ANGLES, BASE_SHAPES, HANDSHAPES, joint_angles
+from signspot_world.body.arms import HandBuild, hand_joints
+from signspot_world.language.handshapes import ANGLES, BASE_SHAPES, HANDSHAPES, joint_angles
+from signspot_world.language.lexicon import LETTERS, spellable
 
 FINGERS = [(0, 1, 2, 3, 4), (5, 6, 7, 8), (9, 10, 11, 12), (13, 14, 15, 16), (17, 18, 19, 20)]
 

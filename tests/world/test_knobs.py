@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from signspot.errors import OptionsError
-from signspot.world.coarticulation import assimilate, blur, reduce_token
-from signspot.world.gestures import POSITION, make_token
-from signspot.world.knobs import Knobs
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.motion import continuous
-from signspot.world.phonology import Hands, Path, PathKind, Sign
-from signspot.world.signers import make_signers
-from signspot.world.strokes import stroke_states
+from signspot_world.body.coarticulation import assimilate, blur, reduce_token
+from signspot_world.body.gestures import POSITION, make_token
+from signspot_world.body.motion import continuous
+from signspot_world.body.signers import make_signers
+from signspot_world.body.strokes import stroke_states
+from signspot_world.knobs import Knobs
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot_world.language.phonology import Hands, Path, PathKind, Sign
 
 LEXICON = make_lexicon(LexiconOptions(words=150, seed=9, fingerspelled_share=0))
 SIGNS = [e.variants[0] for e in LEXICON.values()]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from signspot.errors import OptionsError, UnknownWordError
-from signspot.world.lexicon import LexiconOptions, change_one, make_lexicon
-from signspot.world.phonology import Contact, Hands, Local, Path, PathKind, Sign
-from signspot.world.places import PLACES, Region
+from signspot_world.language.lexicon import LexiconOptions, change_one, make_lexicon
+from signspot_world.language.phonology import Contact, Hands, Local, Path, PathKind, Sign
+from signspot_world.language.places import PLACES, Region
 
 OPTIONS = LexiconOptions(words=600, seed=7)
 LEXICON = make_lexicon(OPTIONS)

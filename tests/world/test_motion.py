@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from signspot.errors import OptionsError
-from signspot.world.camera import project
-from signspot.world.estimator import observe
-from signspot.world.knobs import Knobs
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.motion import continuous, isolated
-from signspot.world.phonology import Sign
-from signspot.world.signers import Handedness, make_signers
+from signspot_world.body.motion import continuous, isolated
+from signspot_world.body.signers import Handedness, make_signers
+from signspot_world.camera.camera import project
+from signspot_world.camera.estimator import observe
+from signspot_world.knobs import Knobs
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot_world.language.phonology import Sign
 
 LEXICON = make_lexicon(LexiconOptions(words=60, seed=7))
 SIGNERS = make_signers(4, 7, "train", left_share=0)
@@ -27,11 +27,11 @@ STREAM, SEGMENTS = continuous(SIGNS, SIGNERS[1], np.random.default_rng(5), Knobs
 PROGRAM = """
 import hashlib
 import numpy as np
-from signspot.world.estimator import observe
-from signspot.world.camera import project
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.motion import continuous
-from signspot.world.signers import make_signers
+from signspot_world.camera.estimator import observe
+from signspot_world.camera.camera import project
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot_world.body.motion import continuous
+from signspot_world.body.signers import make_signers
 signs = [entry.variants[0] for entry in make_lexicon(LexiconOptions(words=9, seed=7)).values()]
 signer = make_signers(1, 7, "train")[0]
 rng = np.random.default_rng(3)

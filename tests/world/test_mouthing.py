@@ -3,10 +3,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from signspot.corpus.truth import MentionTruth, SignTruth
 from signspot.records import Label, Subtitle
-from signspot.world.mouthing import MouthingSpotter, is_right, mouthing_rate
-from signspot.world.seeds import named_rng
-from signspot.world.truth import MentionTruth, SignTruth
+from signspot_world.knobs import named_rng
+from signspot_world.language.mouthing import MouthingSpotter, is_right, mouthing_rate
 
 COUNT = 6_000
 

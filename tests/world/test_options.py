@@ -1,8 +1,8 @@
 import pytest
 
 from signspot.errors import OptionsError
-from signspot.world.knobs import Knobs
-from signspot.world.options import CorpusOptions, options_as_json, options_from_json
+from signspot_world.knobs import Knobs
+from signspot_world.options import CorpusOptions, options_as_json, options_from_json
 
 
 @pytest.mark.parametrize(

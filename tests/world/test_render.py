@@ -7,13 +7,13 @@ from signspot.errors import LandmarksError, OptionsError
 from signspot.landmarks.holistic import Tracker, join_sights
 from signspot.landmarks.landmarks import FACE_POINTS
 from signspot.video.reader import open_video
-from signspot.world.appearance import make_appearance
-from signspot.world.camera import project
-from signspot.world.framing import Camera
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.motion import continuous
-from signspot.world.render import render, render_video
-from signspot.world.signers import make_signers
+from signspot_world.body.motion import continuous
+from signspot_world.body.signers import make_signers
+from signspot_world.camera.camera import project
+from signspot_world.camera.framing import Camera
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot_world.render.appearance import make_appearance
+from signspot_world.render.render import render, render_video
 
 SIZE = (256, 256)
 FRONT = Camera(distance=2.2, height=0.95, aim=(0.0, 0.03))

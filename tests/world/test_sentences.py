@@ -4,11 +4,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from signspot.world.drafting import Draft, Token, WordFrequencies
-from signspot.world.english import english_words, vocabulary
-from signspot.world.patterns import write_tokens
-from signspot.world.seeds import named_rng
-from signspot.world.sentences import GESTURES, Interpreter, Mention, Sentence, SentenceWriter, assemble
+from signspot_world.knobs import named_rng
+from signspot_world.language.drafting import Draft, Token, WordFrequencies
+from signspot_world.language.english import english_words, vocabulary
+from signspot_world.language.patterns import write_tokens
+from signspot_world.language.sentences import GESTURES, Interpreter, Mention, Sentence, SentenceWriter, assemble
 
 LISTED = vocabulary(1064)
 COUNT = 3000

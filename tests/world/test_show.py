@@ -8,11 +8,11 @@ from PIL import Image
 
 from signspot.errors import OptionsError, UnknownWordError
 from signspot.video.reader import open_video
-from signspot.world.lexicon import LexiconOptions, make_lexicon
-from signspot.world.options import CorpusOptions
-from signspot.world.show import contact_sheet, scenes, sign_film
-from signspot.world.show_page import page
-from signspot.world.world import World
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot_world.options import CorpusOptions
+from signspot_world.show import contact_sheet, scenes, sign_film
+from signspot_world.show_page import page
+from signspot_world.world import World
 
 
 @pytest.fixture(scope="module")

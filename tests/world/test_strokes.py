@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from signspot.world.gestures import ANGLES, POSITION, TURN, make_token
-from signspot.world.handshapes import joint_angles
-from signspot.world.phonology import Direction, Hands, Local, Orientation, Path, PathKind, Sign, Symmetry
-from signspot.world.signers import make_signers
-from signspot.world.strokes import minimum_jerk, stroke_states, to_and_fro
+from signspot_world.body.gestures import ANGLES, POSITION, TURN, make_token
+from signspot_world.body.signers import make_signers
+from signspot_world.body.strokes import minimum_jerk, stroke_states, to_and_fro
+from signspot_world.language.handshapes import joint_angles
+from signspot_world.language.phonology import Direction, Hands, Local, Orientation, Path, PathKind, Sign, Symmetry
 
 SIGNER = make_signers(1, 1, "test", left_share=0)[0]
 SHARES = np.linspace(0, 1, 61)

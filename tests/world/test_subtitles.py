@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from signspot.errors import FormatError
 from signspot.records import Subtitle
 from signspot.timeline import Segment
-from signspot.world.english import vocabulary
-from signspot.world.seeds import named_rng
-from signspot.world.sentences import SentenceWriter
-from signspot.world.subtitles import cut_into_cues, read_vtt, sound_captions, time_cues, wrapped, write_vtt
+from signspot_world.knobs import named_rng
+from signspot_world.language.english import vocabulary
+from signspot_world.language.sentences import SentenceWriter
+from signspot_world.language.subtitles import cut_into_cues, read_vtt, sound_captions, time_cues, wrapped, write_vtt
 
 
 @pytest.fixture(scope="module")

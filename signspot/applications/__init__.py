@@ -1,1 +1,0 @@
-"""What people do with spotting: whole jobs, from files to answers."""

@@ -1,0 +1,230 @@
+"""A corpus on disk: where its files lie, which of them are finished, and how it is opened.
+
+    corpus.json                     what it is: options, versions, videos
+    splits.json                     train and test videos; all, train and test words
+    dictionary/dictionary.json      the dictionary, with landmarks; dictionary-video/ the same with videos
+    videos/ID.pose  .vtt  .mp4      landmarks, subtitles, picture
+    labels/*.jsonl                  labels of any source, one a line
+    truth/signs, mentions/ID.jsonl  every sign, every subtitle word
+    truth/exemplars/*.jsonl         every exemplar
+
+A corpus of real footage has the same files; all but the videos may be missing, `corpus.json` too.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from signspot.corpus.truth import ExemplarTruth, MentionTruth, SignTruth, Splits, read_records, read_splits
+from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.opening import open_dictionary
+from signspot.errors import FormatError
+from signspot.files import content_digest, write_beside
+from signspot.records import Label
+
+_Truth = TypeVar("_Truth", SignTruth, MentionTruth)
+FORMAT, VERSION = "signspot-corpus", 1
+_VIDEO_SUFFIXES = (".mp4", ".mkv", ".webm", ".mov", ".avi")
+_SUBTITLE_SUFFIXES = (".vtt", ".srt", ".ttml")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the files of a corpus lie."""
+
+    folder: Path
+
+    @property
+    def corpus(self) -> Path:
+        """What the corpus is."""
+        return self.folder / "corpus.json"
+
+    @property
+    def splits(self) -> Path:
+        """Which videos and words are for what."""
+        return self.folder / "splits.json"
+
+    @property
+    def dictionary(self) -> Path:
+        """The dictionary with landmarks."""
+        return self.folder / "dictionary"
+
+    @property
+    def dictionary_video(self) -> Path:
+        """The dictionary with videos, where it was rendered."""
+        return self.folder / "dictionary-video"
+
+    def exemplar(self, name: str, *, video: bool = False) -> Path:
+        """Landmarks or video of one exemplar."""
+        media = (self.dictionary_video if video else self.dictionary) / "media" / name[:1].lower()
+        return media / f"{name}{'.mp4' if video else '.pose'}"
+
+    def video(self, name: str, suffix: str) -> Path:
+        """A file of one continuous video."""
+        return self.folder / "videos" / f"{name}{suffix}"
+
+    def labels(self, name: str) -> Path:
+        """The labels of one video, or of one source."""
+        return self.folder / "labels" / f"{name}.jsonl"
+
+    def truth(self, kind: str, name: str) -> Path:
+        """The truth about one video ('signs', 'mentions') or one part of the dictionary ('exemplars')."""
+        return self.folder / "truth" / kind / f"{name}.jsonl"
+
+    def finished(self, item: str) -> Path:
+        """The record that one item of work is finished."""
+        return self.folder / ".finished" / f"{item}.json"
+
+    def mark_finished(self, item: str, files: Sequence[Path]) -> None:
+        """Record that an item is finished, and the digest of each of its files."""
+        names = {path.relative_to(self.folder).as_posix(): content_digest(path) for path in files}
+        write_json(names, self.finished(item))
+
+    def is_finished(self, item: str) -> bool:
+        """Whether an item is finished and all its files are as they were then."""
+        try:
+            names = json.loads(self.finished(item).read_text(encoding="utf-8"))
+            return all(content_digest(self.folder / name) == digest for name, digest in names.items())
+        except (OSError, ValueError, AttributeError):
+            return False
+
+    def remove_leftovers(self) -> None:
+        """Remove what killed runs left half written."""
+        for path in self.folder.rglob(".*.part.*"):
+            path.unlink(missing_ok=True)
+
+
+def write_json(value: Any, path: Path) -> Path:
+    """Write JSON, always in the same form."""
+    with write_beside(path) as beside:
+        beside.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusVideo:
+    """One continuous video of a corpus."""
+
+    id: str
+    landmarks: Path | None  # .pose
+    video: Path | None  # .mp4
+    subtitles: Path | None  # .vtt
+    signer: str = ""
+    split: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A corpus that was opened: files are read when they are asked for."""
+
+    folder: Path
+    videos: Mapping[str, CorpusVideo]
+    options: Mapping[str, Any]  # of the world that made it; empty for real footage
+
+    @property
+    def layout(self) -> Layout:
+        """Where its files lie."""
+        return Layout(self.folder)
+
+    def dictionary(self, *, video: bool = False) -> Dictionary:
+        """Its dictionary, with landmarks or with videos."""
+        return open_dictionary(self.layout.dictionary_video if video else self.layout.dictionary)
+
+    def splits(self) -> Splits:
+        """Its splits."""
+        return read_splits(self.layout.splits)
+
+    def in_split(self, split: str) -> list[CorpusVideo]:
+        """The videos for training ('train') or for testing ('test')."""
+        return [video for video in self.videos.values() if video.split == split]
+
+    def labels(self, videos: Sequence[str] | None = None, confidence: float = 0.0) -> list[Label]:
+        """Its labels of at least this confidence, of all videos or of some; in order of video and time."""
+        wanted = self.videos.keys() if videos is None else set(videos)
+        every = read_records(Label, sorted((self.folder / "labels").glob("*.jsonl")))
+        chosen = [label for label in every if label.video in wanted and label.confidence >= confidence]
+        return sorted(chosen, key=lambda label: (label.video, label.time, label.word))
+
+    def signs(self, video: str) -> list[SignTruth]:
+        """Every sign of a video; empty where it is not known."""
+        return self._truth(SignTruth, "signs", video)
+
+    def mentions(self, video: str) -> list[MentionTruth]:
+        """Every dictionary word in a video's subtitles, signed or not; empty where it is not known."""
+        return self._truth(MentionTruth, "mentions", video)
+
+    def exemplar_truths(self) -> dict[str, ExemplarTruth]:
+        """Exemplar id → the truth about it; empty where it is not known."""
+        paths = sorted((self.folder / "truth" / "exemplars").glob("*.jsonl"))
+        return {record.exemplar: record for record in read_records(ExemplarTruth, paths)}
+
+    def _truth(self, record: type[_Truth], kind: str, video: str) -> list[_Truth]:
+        path = self.layout.truth(kind, video)
+        return list(read_records(record, path)) if path.is_file() else []
+
+
+def open_corpus(folder: str | Path) -> Corpus:
+    """Open a corpus: one that the world made, or a folder of real footage in the same layout.
+
+    Raises:
+        FormatError: it is none, or it is unfinished.
+    """
+    layout = Layout(Path(folder))
+    if layout.corpus.is_file():
+        data = _read_corpus_json(layout.corpus)
+        videos = {entry["id"]: _video_from_json(layout.folder, entry) for entry in data["videos"]}
+        _check_complete(layout, videos.values())
+        return Corpus(layout.folder, videos, data.get("options", {}))
+    found = {video.id: video for video in _find_videos(layout.folder)}
+    if not found:
+        raise FormatError(f"{layout.folder} is no corpus: neither corpus.json nor any video in videos/")
+    return Corpus(layout.folder, found, {})
+
+
+def video_as_json(video: CorpusVideo, folder: Path) -> dict[str, Any]:
+    """A video as it stands in `corpus.json`: paths relative to the folder, nothing that is missing."""
+    values = {k: v.relative_to(folder).as_posix() if isinstance(v, Path) else v for k, v in asdict(video).items()}
+    return {key: value for key, value in values.items() if value}
+
+
+def _read_corpus_json(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["format"] != FORMAT or data["version"] > VERSION:
+            raise FormatError(f"{path} is of format {data['format']} {data['version']}; this is {FORMAT} {VERSION}")
+        return {"videos": [dict(entry) for entry in data["videos"]], "options": data.get("options", {})}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"{path} describes no corpus: {error}") from error
+
+
+def _video_from_json(folder: Path, entry: dict[str, Any]) -> CorpusVideo:
+    paths = {key: folder / entry[key] if key in entry else None for key in ("landmarks", "video", "subtitles")}
+    return CorpusVideo(id=entry["id"], signer=entry.get("signer", ""), split=entry.get("split", ""), **paths)
+
+
+def _check_complete(layout: Layout, videos: Iterable[CorpusVideo]) -> None:
+    files = [path for v in videos for path in (v.landmarks, v.video, v.subtitles) if path is not None]
+    missing = [path for path in files if not path.is_file()]
+    if missing:
+        raise FormatError(
+            f"{layout.folder} is unfinished: {len(missing)} of {len(files)} files are missing, such as "
+            f"{missing[0].name}. Run the command that makes it again"
+        )
+
+
+def _find_videos(folder: Path) -> Iterator[CorpusVideo]:
+    """Videos of a folder without corpus.json: videos/ID.mp4 or ID.pose, with ID.vtt beside."""
+    splits = read_splits(folder / "splits.json") if (folder / "splits.json").is_file() else None
+    media = sorted(p for p in (folder / "videos").glob("*") if p.suffix in (*_VIDEO_SUFFIXES, ".pose"))
+    for name in dict.fromkeys(path.stem for path in media):
+        beside = {path.suffix: path for path in (folder / "videos").glob(f"{name}.*")}
+        split = "" if splits is None else "train" if name in splits.train else "test" if name in splits.test else ""
+        yield CorpusVideo(
+            id=name,
+            landmarks=beside.get(".pose"),
+            video=next((beside[s] for s in _VIDEO_SUFFIXES if s in beside), None),
+            subtitles=next((beside[s] for s in _SUBTITLE_SUFFIXES if s in beside), None),
+            split=split,
+        )

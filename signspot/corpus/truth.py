@@ -1,0 +1,180 @@
+"""The exact truth about a corpus: every sign, subtitle word and exemplar, one JSON record a line."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from signspot.errors import FormatError
+from signspot.files import write_beside
+from signspot.records import Label, LabelSource
+from signspot.timeline import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class SignTruth:
+    """One sign of a continuous video."""
+
+    video: str
+    index: int  # in the video
+    word: str
+    start: float  # seconds
+    end: float
+    variant: str  # as in the dictionary
+    signer: str
+    exemplars: tuple[str, ...]  # ids of the dictionary's exemplars that show this very sign
+    listed: bool  # the dictionary lists the word
+    fingerspelled: bool
+    mouthed: bool
+    subtitle: int | None  # the subtitle that mentions it, in order of time; None: none does
+
+    @property
+    def segment(self) -> Segment:
+        """Where the sign is."""
+        return Segment(self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class MentionTruth:
+    """A dictionary word in a subtitle, signed or not."""
+
+    video: str
+    subtitle: int  # in order of time
+    word: str
+    first: int  # its characters in the subtitle's text
+    last: int  # the character after its last
+    signs: tuple[int, ...]  # the signs that render it; empty: it is not signed
+    signing_start: float  # where the sentence is signed, seconds
+    signing_end: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExemplarTruth:
+    """One exemplar of the dictionary."""
+
+    exemplar: str
+    word: str
+    start: float
+    end: float
+    variant: str
+    signer: str
+    sign: str  # the phonological bundle, in words
+    fingerspelled: bool
+
+    @property
+    def segment(self) -> Segment:
+        """Where the sign is in the exemplar's video."""
+        return Segment(self.start, self.end)
+
+
+Record = TypeVar("Record", SignTruth, MentionTruth, ExemplarTruth, Label)
+
+
+def write_records(records: Iterable[Any], path: Path) -> Path:
+    """Write dataclass records as JSON Lines, times rounded to a tenth of a millisecond."""
+    with write_beside(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
+        for record in records:
+            values = {k: round(v, 4) if isinstance(v, float) else v for k, v in asdict(record).items()}
+            file.write(json.dumps(values, ensure_ascii=False) + "\n")
+    return path
+
+
+def read_records(kind: type[Record], paths: Path | Sequence[Path]) -> Iterator[Record]:
+    """Read JSON Lines of one kind of record.
+
+    Raises:
+        FormatError: a line is no such record.
+    """
+    names = {item.name for item in fields(kind)}
+    for path in [paths] if isinstance(paths, Path) else paths:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield _record(kind, names, line, f"{path}, line {number}")
+
+
+def _record(kind: type[Record], names: set[str], line: str, where: str) -> Record:
+    try:
+        values: dict[str, Any] = {k: v for k, v in json.loads(line).items() if k in names}
+        if "source" in values:
+            values["source"] = LabelSource(values["source"])
+        values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+        return kind(**values)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise FormatError(f"{where}: no {kind.__name__} record: {error}") from error
+
+
+TEST_WORD_SHARE = 264 / 1064  # the paper's test vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class WordSplit:
+    """The words of the two training settings and of the test that both share."""
+
+    all: tuple[str, ...]  # 'train 1064': the test words are seen in training
+    train: tuple[str, ...]  # 'train 800': the test words are unseen in training
+    test: tuple[str, ...]  # '264': tested in both settings
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """Which videos are for training and which for testing, and the word protocol."""
+
+    train: tuple[str, ...]  # video ids
+    test: tuple[str, ...]
+    words: WordSplit
+
+
+def split_words(words: Sequence[str], same_sign: Mapping[str, frozenset[str]], rng: np.random.Generator) -> WordSplit:
+    """Choose the test words, spread evenly over common and rare ones; synonyms stay on one side.
+
+    Args:
+        words: the vocabulary, common words first.
+        same_sign: word → all words that share its sign, itself included.
+        rng: decides.
+    """
+    count = round(len(words) * TEST_WORD_SHARE)
+    test: set[str] = set()
+    listed = set(words)
+    for word in _spread(words, count, rng):
+        group = same_sign.get(word, frozenset([word])) & listed
+        if word not in test and len(test) + len(group) <= count:
+            test |= group
+    return WordSplit(tuple(words), tuple(w for w in words if w not in test), tuple(w for w in words if w in test))
+
+
+def _spread(words: Sequence[str], count: int, rng: np.random.Generator) -> list[str]:
+    """All words; first one from each of `count` equal stretches of the ranks, then the rest."""
+    if count == 0:
+        return []
+    order = rng.permutation(len(words))
+    edges = np.linspace(0, len(words), count + 1).astype(int)
+    first = [min(range(a, b), key=lambda i: order[i]) for a, b in pairwise(edges)]
+    chosen = set(first)
+    rest = [i for i in rng.permutation(len(words)) if int(i) not in chosen]
+    return [words[int(i)] for i in [*first, *rest]]
+
+
+def write_splits(splits: Splits, path: Path) -> Path:
+    """Write the splits as JSON."""
+    with write_beside(path) as beside:
+        beside.write_text(json.dumps(asdict(splits), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def read_splits(path: Path) -> Splits:
+    """Read splits.
+
+    Raises:
+        FormatError: the file holds none.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        words = WordSplit(**{key: tuple(data["words"][key]) for key in ("all", "train", "test")})
+        return Splits(tuple(data["train"]), tuple(data["test"]), words)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"{path} holds no splits: {error}") from error

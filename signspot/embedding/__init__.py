@@ -1,0 +1,1 @@
+"""Pixels or landmarks in, embeddings out: windows of videos, exemplars, tracks on disk."""

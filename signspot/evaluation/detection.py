@@ -1,0 +1,297 @@
+"""Spotting in long untrimmed footage: what was found, what was missed, and how often the alarm was false."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.errors import OptionsError
+from signspot.evaluation.curve import DetectionCurve, OperatingPoint, make_curve
+from signspot.evaluation.localisation import ROUNDING
+from signspot.evaluation.ranking import mean
+from signspot.records import Spotting
+from signspot.timeline import Segment
+
+
+class Occurrence(Protocol):
+    """A word truly signed somewhere: any record with these three."""
+
+    @property
+    def word(self) -> str:
+        """What is signed."""
+
+    @property
+    def video(self) -> str:
+        """In which video."""
+
+    @property
+    def segment(self) -> Segment:
+        """Where in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrueSign:
+    """The plainest occurrence."""
+
+    word: str
+    video: str
+    segment: Segment
+
+    @classmethod
+    def from_label(cls, word: str, video: str, time: float, *, before: float = 0.8, after: float = 0.2) -> "TrueSign":
+        """A labelled time as a segment from `before` seconds before it to `after` seconds after it.
+
+        The defaults are the paper's 20 and 5 frames. Match such truths with a margin of 0.
+        """
+        return cls(word, video, Segment(time - before, time + after))
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOptions:
+    """When a spotting may count for a true sign: both conditions hold."""
+
+    margin: float = 0.2  # seconds: the spotting's time lies in the true segment, or at most so far outside
+    iou: float = 0.0  # the spans overlap at least so much
+
+    def __post_init__(self) -> None:
+        if not self.margin >= 0:
+            raise OptionsError(f"the margin must be 0 seconds or more; got {self.margin}")
+        if not 0 <= self.iou <= 1:
+            raise OptionsError(f"the overlap wanted must lie between 0 and 1; got {self.iou}")
+
+
+def by_score(spottings: Sequence[Spotting]) -> list[Spotting]:
+    """Best score first; of equal scores the earlier time, then start, end, exemplar and variant."""
+    return sorted(spottings, key=lambda s: (-s.score, s.time, s.start, s.end, s.exemplar, s.variant, s.mirrored))
+
+
+def match(
+    spottings: Sequence[Spotting], truths: Sequence[Segment], options: MatchOptions | None = None
+) -> list[Segment | None]:
+    """Give every spotting the true segment it found.
+
+    In the order given, each spotting takes one of the segments that it may count for and that are still free: the one
+    it overlaps most (IoU), of equals the one whose middle is nearest, then the earliest. So a lower threshold never
+    changes what higher scores found, and one matching serves all thresholds.
+
+    Args:
+        spottings: of one word in one video, in order of score (`by_score`).
+        truths: where that word is signed in that video.
+        options: when a spotting may count for a segment.
+
+    Returns:
+        For every spotting its segment; None: a false alarm.
+    """
+    chosen = options or MatchOptions()
+    segments = sorted(truths)
+    reach = chosen.margin + ROUNDING
+    times = np.array([spotting.time for spotting in spottings])
+    starts = np.array([segment.start for segment in segments])
+    latest_ends = np.maximum.accumulate(np.array([segment.end for segment in segments]))
+    firsts = np.searchsorted(latest_ends, times - reach, side="left").tolist()
+    lasts = np.searchsorted(starts, times + reach, side="right").tolist()
+    free = [True] * len(segments)
+    found: list[Segment | None] = []
+    for spotting, first, last in zip(spottings, firsts, lasts, strict=True):
+        near = [i for i in range(first, last) if free[i] and spotting.time <= segments[i].end + reach]
+        index = _best(spotting, segments, near, chosen.iou)
+        if index is not None:
+            free[index] = False
+        found.append(None if index is None else segments[index])
+    return found
+
+
+def _best(spotting: Spotting, segments: Sequence[Segment], near: Sequence[int], iou: float) -> int | None:
+    best: int | None = None
+    best_key = (-math.inf, -math.inf)
+    for index in near:
+        overlap = spotting.segment.iou(segments[index])
+        key = (overlap, -abs(spotting.time - segments[index].middle))
+        if overlap >= iou and key > best_key:
+            best, best_key = index, key
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionResult:
+    """What spotting reached over all thresholds; the numbers are nan where there is no true sign."""
+
+    mean_average_precision: float  # over the words that are truly signed somewhere
+    average_precision: dict[str, float]  # of each of them
+    mean_iou: float  # of all that were found with any score
+    truths: int
+    spottings: int
+    hours: float
+
+
+class Detection:
+    """Accumulates videos: spottings matched one to one with true signs of the same word.
+
+    A video is added whole and once, because its spottings compete for its signs; merging adds other videos.
+    """
+
+    def __init__(self, options: MatchOptions | None = None):
+        self.options = options or MatchOptions()
+        self._seconds: dict[str, float] = {}  # by video
+        self._pairs: dict[tuple[str, str], _Pairs] = {}  # by video and word
+
+    def add(self, video: str, seconds: float, spottings: Iterable[Spotting], truths: Iterable[Occurrence]) -> None:
+        """Take in one video.
+
+        Args:
+            video: its name.
+            seconds: how much of it was searched.
+            spottings: all that was spotted in it, of all words, with as low a threshold as you want to know about.
+            truths: all true signs in it of the words that were looked for.
+
+        Raises:
+            OptionsError: the video was added before, a record is of another video, or a number is not finite.
+        """
+        self._check(video, seconds)
+        found, true = _by_word(video, spottings), _by_word(video, truths)
+        for one in (spotting for several in found.values() for spotting in several):
+            if not (math.isfinite(one.score) and math.isfinite(one.time)):
+                raise OptionsError(f"a spotting of '{one.word}' in {video} has score {one.score} at {one.time} s")
+        self._seconds[video] = float(seconds)
+        for word in found.keys() | true.keys():
+            self._pairs[video, word] = _pair(found.get(word, []), true.get(word, []), self.options)
+
+    def merge(self, other: "Detection") -> None:
+        """Take in all videos of another accumulator.
+
+        Raises:
+            OptionsError: a video is in both, or they match by other rules.
+        """
+        if self.options != other.options:
+            raise OptionsError(f"matched by other rules: {self.options} and {other.options}")
+        both = self._seconds.keys() & other._seconds.keys()
+        if both:
+            raise OptionsError(f"video {min(both)} was added to both; add every video once")
+        self._seconds.update(other._seconds)
+        self._pairs.update(other._pairs)
+
+    def value(self) -> DetectionResult:
+        """Average precision by word, mAP and mean IoU over everything added."""
+        curves = {word: _join(pairs, self.hours) for word, pairs in sorted(self._by("word").items())}
+        precisions = {word: curve.average_precision for word, curve in curves.items() if curve.truths}
+        pairs = self._pairs.values()
+        return DetectionResult(
+            mean(list(precisions.values())),
+            precisions,
+            mean([overlap for pair in pairs for overlap in pair.overlaps[pair.matched].tolist()]),
+            sum(pair.truths for pair in pairs),
+            sum(len(pair.scores) for pair in pairs),
+            self.hours,
+        )
+
+    @property
+    def hours(self) -> float:
+        """How much footage was searched."""
+        return math.fsum(self._seconds.values()) / 3600
+
+    def curve(self, word: str | None = None) -> DetectionCurve:
+        """Counts at every threshold, of one word or of all words together."""
+        pairs = list(self._pairs.values()) if word is None else self._by("word").get(word, [])
+        return _join(pairs, self.hours)
+
+    def by_video(self, threshold: float) -> dict[str, OperatingPoint]:
+        """What each video gives with one threshold: groups to draw from in a bootstrap."""
+        pairs = self._by("video")
+        curves = {video: _join(pairs.get(video, []), seconds / 3600) for video, seconds in self._seconds.items()}
+        return {video: curve.at(threshold) for video, curve in curves.items()}
+
+    def _by(self, key: Literal["video", "word"]) -> "dict[str, list[_Pairs]]":
+        selected: defaultdict[str, list[_Pairs]] = defaultdict(list)
+        for (video, word), pairs in self._pairs.items():
+            selected[video if key == "video" else word].append(pairs)
+        return selected
+
+    def _check(self, video: str, seconds: float) -> None:
+        if video in self._seconds:
+            raise OptionsError(f"video {video} was added before; add every video once, with all its spottings")
+        if not (math.isfinite(seconds) and seconds >= 0):
+            raise OptionsError(f"video {video} lasts {seconds} seconds; give a number from 0")
+
+
+def detect(
+    spottings: Iterable[Spotting],
+    truths: Iterable[Occurrence],
+    seconds: Mapping[str, float],
+    options: MatchOptions | None = None,
+) -> Detection:
+    """Match the records of many videos at once.
+
+    Args:
+        spottings: of any of the videos.
+        truths: of any of the videos.
+        seconds: how much of every video was searched, videos without any record included.
+        options: when a spotting may count for a true sign.
+
+    Raises:
+        OptionsError: a record names a video that is not in `seconds`.
+    """
+    found, true = _by_video(spottings), _by_video(truths)
+    unknown = sorted((found.keys() | true.keys()) - seconds.keys())
+    if unknown:
+        raise OptionsError(f"the length of video '{unknown[0]}' is not known; give its seconds")
+    detection = Detection(options)
+    for video, duration in seconds.items():
+        detection.add(video, duration, found.get(video, []), true.get(video, []))
+    return detection
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pairs:
+    """The spottings of one word in one video, and what they found."""
+
+    scores: NDArray[np.float64]  # (S,)
+    overlaps: NDArray[np.float64]  # (S,) IoU with the sign found, 0 where none is
+    matched: NDArray[np.bool_]  # (S,)
+    truths: int
+
+
+def _pair(spottings: Sequence[Spotting], truths: Sequence[Occurrence], options: MatchOptions) -> _Pairs:
+    ordered = by_score(spottings)
+    found = match(ordered, [truth.segment for truth in truths], options)
+    overlaps = [0.0 if sign is None else one.segment.iou(sign) for one, sign in zip(ordered, found, strict=True)]
+    matched = [sign is not None for sign in found]
+    scores = np.array([one.score for one in ordered], np.float64)
+    return _Pairs(scores, np.array(overlaps, np.float64), np.array(matched, np.bool_), len(truths))
+
+
+def _join(pairs: Sequence[_Pairs], hours: float) -> DetectionCurve:
+    """One curve of several words or videos."""
+    scores = np.concatenate([np.empty(0), *(pair.scores for pair in pairs)])
+    overlaps = np.concatenate([np.empty(0), *(pair.overlaps for pair in pairs)])
+    matched = np.concatenate([np.empty(0, np.bool_), *(pair.matched for pair in pairs)])
+    return make_curve(scores, overlaps, matched, truths=sum(pair.truths for pair in pairs), hours=hours)
+
+
+class _OfVideo(Protocol):
+    @property
+    def word(self) -> str: ...
+    @property
+    def video(self) -> str: ...
+
+
+Record = TypeVar("Record", bound=_OfVideo)
+
+
+def _by_word(video: str, records: Iterable[Record]) -> dict[str, list[Record]]:
+    grouped: defaultdict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        if record.video != video:
+            raise OptionsError(f"a record of '{record.word}' is of video '{record.video}', not of '{video}'")
+        grouped[record.word].append(record)
+    return grouped
+
+
+def _by_video(records: Iterable[Record]) -> dict[str, list[Record]]:
+    grouped: defaultdict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        grouped[record.video].append(record)
+    return grouped

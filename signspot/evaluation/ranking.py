@@ -1,0 +1,165 @@
+"""From similarities to ranks, and from the ranks of the right answers to average precision, recall and median rank."""
+
+import math
+import statistics
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.errors import OptionsError
+
+Group = Hashable  # a word or a video: a string or a whole number
+
+
+@dataclass(frozen=True, slots=True)
+class Averages:
+    """The two means of values that belong to groups; both nan where there is no value."""
+
+    per_group: float  # the mean over groups of each group's mean: every word counts the same
+    per_instance: float  # the mean over all values
+
+
+class GroupedValues(Mapping[Group, tuple[float, ...]]):
+    """Values by group, kept one by one, so that workers can be merged and groups resampled.
+
+    Sums are exactly rounded (`math.fsum`): the averages do not depend on the order in which values came in.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[Group, list[float]] = {}
+
+    def add(self, group: Group, value: float) -> None:
+        """Take in one value of a group."""
+        self._values.setdefault(group, []).append(float(value))
+
+    def merge(self, other: "GroupedValues") -> None:
+        """Take in all values of another collection."""
+        for group, values in other._values.items():
+            self._values.setdefault(group, []).extend(values)
+
+    def value(self) -> Averages:
+        """Average over groups and over instances; nan and nan where nothing was added."""
+        return Averages(mean(list(self.means().values())), mean(self.instances()))
+
+    def means(self) -> dict[Group, float]:
+        """Every group's own mean."""
+        return {group: mean(values) for group, values in self._values.items()}
+
+    def instances(self) -> list[float]:
+        """All values, group after group."""
+        return [value for values in self._values.values() for value in values]
+
+    def __getitem__(self, group: Group) -> tuple[float, ...]:
+        return tuple(self._values[group])
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        """How many groups there are."""
+        return len(self._values)
+
+
+def mean(values: list[float]) -> float:
+    """The mean, the same in whatever order; nan of nothing."""
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+FloatArray = NDArray[np.floating[Any]]
+IntArray = NDArray[np.integer[Any]]
+
+_FEW = 64  # up to so many right answers, counting beats sorting
+
+
+def ranks_of(similarity: FloatArray, correct: IntArray) -> NDArray[np.int64]:
+    """Rank the right answers of one query among all answers, best first.
+
+    Ties go against us: of equally similar answers the wrong ones come first, so that a model which finds all
+    answers equally similar gains nothing by it.
+
+    Args:
+        similarity: (V,) to every answer; higher is better, no NaN.
+        correct: (M,) indices of the right answers, each once.
+
+    Returns:
+        (M,) ranks from 1, increasing.
+    """
+    right = np.sort(similarity[correct])
+    if len(right) <= _FEW:
+        reaching = np.array([np.count_nonzero(similarity >= value) for value in right], np.int64)
+    else:
+        reaching = len(similarity) - np.searchsorted(np.sort(similarity), right, side="left")
+    right_reaching = len(right) - np.searchsorted(right, right, side="left")
+    wrong_before = reaching - right_reaching
+    return wrong_before[::-1] + np.arange(1, len(right) + 1)
+
+
+def average_precision(ranks: IntArray, relevant: int) -> float:
+    """The precision at every right answer's rank, summed, over how many could have been found.
+
+    Args:
+        ranks: (M,) ranks from 1 of the right answers, increasing.
+        relevant: how many there could be, at least M; with 0 it is nan.
+    """
+    if relevant == 0:
+        return float("nan")
+    return float((np.arange(1, len(ranks) + 1) / ranks).sum() / relevant)
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalResult:
+    """What a retrieval reached; every number is nan where there was no query."""
+
+    average_precision: Averages  # mAP, over words and over queries
+    recall: dict[int, Averages]  # by k: the share of queries with a right answer among the first k
+    median_rank: float  # of the best right answer, over queries; infinite where at least half have none
+    queries: int
+    words: int
+
+
+class RankedQueries:
+    """Accumulates the ranks of right answers, query by query."""
+
+    def __init__(self) -> None:
+        self.best_ranks = GroupedValues()  # of the best right answer, by word; infinite: there is none
+        self.average_precisions = GroupedValues()  # by word
+
+    def add(self, word: Group, ranks: IntArray, relevant: int) -> None:
+        """Take in one query.
+
+        Args:
+            word: what was asked for.
+            ranks: (M,) ranks from 1 of the right answers, increasing; M may be 0.
+            relevant: how many right answers there could be, at least 1.
+        """
+        self.best_ranks.add(word, float(ranks[0]) if len(ranks) else float("inf"))
+        self.average_precisions.add(word, average_precision(ranks, relevant))
+
+    def merge(self, other: "RankedQueries") -> None:
+        """Take in all queries of another accumulator."""
+        self.best_ranks.merge(other.best_ranks)
+        self.average_precisions.merge(other.average_precisions)
+
+    def hits(self, k: int) -> GroupedValues:
+        """1 for every query with a right answer among the first k, else 0, by word."""
+        if k < 1:
+            raise OptionsError(f"recall is taken among the first 1 or more answers; got k={k}")
+        found = GroupedValues()
+        for word, ranks in self.best_ranks.items():
+            for rank in ranks:
+                found.add(word, float(rank <= k))
+        return found
+
+    def value(self, ks: Sequence[int] = (1, 5)) -> RetrievalResult:
+        """Average over words and over queries."""
+        ranks = self.best_ranks.instances()
+        return RetrievalResult(
+            self.average_precisions.value(),
+            {k: self.hits(k).value() for k in ks},
+            statistics.median(ranks) if ranks else float("nan"),
+            len(ranks),
+            len(self.best_ranks),
+        )

@@ -1,1 +1,0 @@
-"""Measurements: a table a file, each number printed by a named command."""

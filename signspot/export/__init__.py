@@ -1,1 +1,0 @@
-"""Spottings to and from the files of other tools."""

@@ -1,0 +1,1 @@
+"""Spottings to and from files of other tools."""

@@ -1,0 +1,159 @@
+"""BOBSL spottings: JSON by split and word, as the BOBSL and BSL-1K corpora publish theirs.
+
+Beside the lists of that format (names, global_times, probs) lie further ones that keep what it lacks. Files
+without them are read too, and so are columns as in BOBSL v2: episode_name, annot_word, annot_time,
+annot_prob, annot_type.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from signspot.errors import DictionaryError, FormatError, UnsafeFileError
+from signspot.files import write_beside
+from signspot.formats.rows import Row, dump_json, from_row, parse_json, read_text
+from signspot.records import LabelSource, Spotting
+from signspot.restricted_pickle import load_pickle, plain
+
+_SPLIT = "all"
+_INDEX = "indices"
+_LISTS = {  # name of the list in the file: our column; the first three are the format's own
+    "names": "video",
+    "global_times": "time",
+    "probs": "score",
+    "starts": "start",
+    "ends": "end",
+    "exemplars": "exemplar",
+    "variants": "variant",
+    "mirrored": "mirrored",
+    "sources": "source",
+}
+_COLUMNS = {
+    "episode_name": "video",
+    "annot_word": "word",
+    "annot_time": "time",
+    "annot_prob": "score",
+    "annot_type": "source",
+}
+# Where the sign lies around the recorded time: frames at 25 fps, as users of these corpora cut their clips.
+_SPANS = {LabelSource.MOUTHING: (-15 / 25, 4 / 25), LabelSource.DICTIONARY: (-3 / 25, 22 / 25)}
+
+
+def write(rows: Sequence[Row], path: Path) -> None:
+    """Write all rows under one split, 'all', by word."""
+    words: dict[str, dict[str, list[Any]]] = {}
+    for index, row in enumerate(rows):
+        lists = words.setdefault(str(row["word"]), {name: [] for name in (*_LISTS, _INDEX)})
+        for name, column in _LISTS.items():
+            lists[name].append(row[column])
+        lists[_INDEX].append(index)
+    with write_beside(path) as beside:
+        beside.write_text(dump_json({_SPLIT: words}, indent=1), encoding="utf-8", newline="\n")
+
+
+def read(path: Path) -> list[Spotting]:
+    """Read all splits.
+
+    Raises:
+        FormatError: it is not of this shape, lists differ in length, or a value is not what its list holds.
+    """
+    return _spottings(parse_json(read_text(path), str(path)), path)
+
+
+def read_pickle(path: Path) -> list[Spotting]:
+    """Read a pickle, as BOBSL v2 and BSL-1K publish theirs; nothing that it names is run.
+
+    Raises:
+        UnsafeFileError: the pickle asks to run code.
+        FormatError: as `read`.
+    """
+    try:
+        content = load_pickle(path)
+    except UnsafeFileError:
+        raise
+    except DictionaryError as error:
+        raise FormatError(str(error)) from error
+    return _spottings(_listed(content), path)
+
+
+def _listed(content: Any) -> Any:
+    """Arrays as lists, at any depth."""
+    value = plain(content)
+    if isinstance(value, dict):
+        return {key: _listed(part) for key, part in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _spottings(content: Any, path: Path) -> list[Spotting]:
+    if not isinstance(content, dict):
+        raise FormatError(f"{path} is not BOBSL spottings: expected splits of words; got {_kind(content)}.")
+    rows = list(_columnar(content, path) if _is_columnar(content) else _by_word(content, path))
+    rows.sort(key=lambda row: row.get(_INDEX, len(rows)))
+    return [from_row(row, str(row.pop("where"))) for row in rows]
+
+
+def _is_columnar(content: dict[str, Any]) -> bool:
+    parts = [content, *(part for part in content.values() if isinstance(part, dict))]
+    return any("annot_word" in part for part in parts)
+
+
+def _columnar(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
+    splits = {"": content} if "annot_word" in content else content
+    for split, columns in splits.items():
+        where = f"{path}, split '{split}'" if split else str(path)
+        known = {ours: columns[theirs] for theirs, ours in _COLUMNS.items() if theirs in columns}
+        for row in _zipped(known, ("video", "word", "time"), where):
+            yield _with_span(row | {"source": _source(row.get("source"), path)})
+
+
+def _by_word(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
+    for split, words in content.items():
+        if not isinstance(words, dict):
+            raise FormatError(f"{path}: split '{split}' must hold words; got {_kind(words)}.")
+        for word, lists in words.items():
+            where = f"{path}, split '{split}', word {word!r}"
+            if not isinstance(lists, dict):
+                raise FormatError(f"{where}: expected names, global_times and probs; got {_kind(lists)}.")
+            known = {ours: lists[theirs] for theirs, ours in _LISTS.items() if theirs in lists}
+            if _INDEX in lists:
+                known[_INDEX] = lists[_INDEX]
+            for row in _zipped(known, ("video", "time"), where):
+                source = row.get("source") or _source(None, path)
+                yield _with_span(row | {"word": word, "source": source})
+
+
+def _zipped(columns: dict[str, Any], required: Sequence[str], where: str) -> Iterator[dict[str, Any]]:
+    """Rows of parallel lists."""
+    theirs = {ours: name for name, ours in (_LISTS | _COLUMNS).items()}
+    for column in required:
+        if column not in columns:
+            raise FormatError(f"{where}: no list for {column} ('{theirs[column]}' or its like).")
+    lengths = {name: len(values) if isinstance(values, list) else -1 for name, values in columns.items()}
+    if len(set(lengths.values())) > 1 or -1 in lengths.values():
+        counts = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise FormatError(f"{where}: the lists must be equally long; got {counts}.")
+    for number, values in enumerate(zip(*columns.values(), strict=True), start=1):
+        row = dict(zip(columns, values, strict=True))
+        if not isinstance(row.get(_INDEX, 0), int):
+            raise FormatError(f"{where}, item {number}: its index must be a whole number; got {row[_INDEX]!r}.")
+        yield row | {"where": f"{where}, item {number}"}
+
+
+def _source(kind: object, path: Path) -> LabelSource:
+    """What found it: M in BOBSL is mouthing; its other types come of automatic search, as D does."""
+    text = str(kind or ("M" if "mouthing" in path.name.lower() else "D")).upper()
+    return next((source for source in LabelSource if text.startswith(source)), LabelSource.DICTIONARY)
+
+
+def _with_span(row: dict[str, Any]) -> dict[str, Any]:
+    before, after = _SPANS.get(row["source"], (0.0, 0.0))
+    time = row["time"]
+    if "start" in row or not isinstance(time, int | float) or before == after:
+        return row
+    return row | {"start": max(0.0, time + before), "end": time + after}
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__

@@ -1,0 +1,291 @@
+"""Spottings as plain rows of text and numbers: what every format writes and reads at the end of the road."""
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from signspot.errors import FormatError, OutputError
+from signspot.records import LabelSource, Spotting
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file that is there and not empty.
+
+    Raises:
+        FormatError: there is no such file, it cannot be read, or it is empty.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise FormatError(f"cannot read {path}: no such file. Check the name.") from None
+    except IsADirectoryError:
+        raise FormatError(f"cannot read {path}: it is a folder. Name a file in it.") from None
+    except (OSError, ValueError) as error:
+        raise FormatError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}.") from error
+    if not content:
+        raise FormatError(f"{path} is empty (0 bytes). Was it written to the end?")
+    return content
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, line ends as they stand, without a byte order mark.
+
+    Raises:
+        FormatError: it cannot be read, is empty, or is not UTF-8.
+    """
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path} is not UTF-8 text (byte {error.start}). Save it as UTF-8.") from error
+
+
+def parse_json(text: str, where: str, line: int = 1) -> Any:
+    """Parse JSON that starts at `line` of the file named in `where`.
+
+    Raises:
+        FormatError: it is not JSON; the message gives the line.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FormatError(f"{where}, line {line + error.lineno - 1}: not JSON ({error.msg}).") from error
+    except RecursionError as error:
+        raise FormatError(f"{where}, line {line}: JSON nested too deeply.") from error
+
+
+def dump_json(value: Any, indent: int | None = None) -> str:
+    """Write JSON, non-Latin words legible."""
+    return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+
+
+Row = dict[str, str | float | bool]
+
+TEXTS = ("word", "video", "exemplar", "variant")
+NUMBERS = ("time", "start", "end", "score")
+COLUMNS = ("word", "video", "time", "start", "end", "score", "exemplar", "variant", "mirrored", "source")
+HALF_WINDOW = 0.32  # seconds: half of 16 frames at 25 fps, where a file gives a time but no span
+
+_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
+_SOURCES = {source.name.lower(): source for source in LabelSource} | {s.value.lower(): s for s in LabelSource}
+_NOT_UNICODE = re.compile(r"[\ud800-\udfff]|\\(?=u(?:d[89a-f][0-9a-f]{2}|005c))")
+_ESCAPE = re.compile(r"\\u(d[89a-f][0-9a-f]{2}|005c)")
+
+
+def to_row(spotting: Spotting) -> Row:
+    """Turn a spotting into plain values, in the order of COLUMNS."""
+    row: Row = {}
+    for column in COLUMNS:
+        value = getattr(spotting, column)
+        if column in TEXTS:
+            row[column] = _escape_names(str(value))
+        elif column in NUMBERS:
+            row[column] = float(value)
+        else:
+            row[column] = bool(value) if column == "mirrored" else str(value)
+    return row
+
+
+def to_rows(spottings: Iterable[Spotting]) -> list[Row]:
+    """Turn spottings into rows; the first number that is NaN or infinite stops it.
+
+    Raises:
+        OutputError: a number is not finite.
+    """
+    rows = [to_row(spotting) for spotting in spottings]
+    for index, row in enumerate(rows, start=1):
+        for column in NUMBERS:
+            if not math.isfinite(float(row[column])):
+                raise OutputError(
+                    f"spotting {index} ({row['word']!r} in {row['video']!r}) has {column} {row[column]}; "
+                    "only finite numbers can be written. Remove it and write again."
+                )
+    return rows
+
+
+def from_row(row: Mapping[str, Any], where: str) -> Spotting:
+    """Make a spotting of plain values; only `word` and `time` must be there.
+
+    Args:
+        row: values by column, as text or as numbers; columns that are not ours are passed over.
+        where: the place in the file, for the message of an error.
+
+    Raises:
+        FormatError: a required column is missing, or a value is not what its column holds.
+    """
+    for column in ("word", "time"):
+        if row.get(column) is None:
+            raise FormatError(f"{where}: no '{column}'. Each spotting needs at least word and time.")
+    time = _number(row, "time", 0.0, where)
+    return Spotting(
+        word=_text(row, "word", where),
+        video=_text(row, "video", where),
+        time=time,
+        start=_number(row, "start", max(0.0, time - HALF_WINDOW), where),
+        end=_number(row, "end", time + HALF_WINDOW, where),
+        score=_number(row, "score", 1.0, where),
+        exemplar=_text(row, "exemplar", where),
+        variant=_text(row, "variant", where),
+        mirrored=_truth(row, where),
+        source=_source(row, where),
+    )
+
+
+def _escape_names(text: str) -> str:
+    """Escape what is no Unicode (a file name in another encoding), so that every format holds it."""
+    return _NOT_UNICODE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _unescape_names(text: str) -> str:
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def _text(row: Mapping[str, Any], column: str, where: str) -> str:
+    value = row.get(column)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise FormatError(f"{where}: {column} must be text; got {value!r}.")
+    return _unescape_names(value)
+
+
+def _number(row: Mapping[str, Any], column: str, default: float, where: str) -> float:
+    value = row.get(column)
+    if value is None or value == "":
+        if column == "time":
+            raise FormatError(f"{where}: time is empty. Give it in seconds, such as 12.48.")
+        return default
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise FormatError(f"{where}: {column} must be a finite number; got {value!r}.")
+    return number
+
+
+def _truth(row: Mapping[str, Any], where: str) -> bool:
+    value = row.get("mirrored")
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    truth = _TRUTHS.get(str(value).strip().lower())
+    if truth is None:
+        raise FormatError(f"{where}: mirrored must be true or false; got {value!r}.")
+    return truth
+
+
+def _source(row: Mapping[str, Any], where: str) -> LabelSource:
+    value = row.get("source")
+    if value is None or value == "":
+        return LabelSource.VERIFIED
+    source = _SOURCES.get(str(value).strip().lower())
+    if source is None:
+        raise FormatError(f"{where}: source must be M, D or V (mouthing, dictionary, verified); got {value!r}.")
+    return source
+
+
+_LAST_MS = 2**32 - 2  # ELAN's schema counts milliseconds in an unsigned 32-bit number
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """A spotting as a tool shows it."""
+
+    word: str
+    start: int  # milliseconds, 0 or later
+    end: int  # milliseconds, after the start
+
+
+def visible(row: Row) -> Visible:
+    """What a tool shows of a row: one line of legible text, and at least one whole millisecond."""
+    start = _milliseconds(float(row["start"]))
+    end = max(start + 1, _milliseconds(float(row["end"])))
+    return Visible(one_line(str(row["word"])), start, end)
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(min(max(seconds, 0.0) * 1000, float(_LAST_MS)))
+
+
+def one_line(text: str) -> str:
+    """Show characters that break a line, or that XML cannot hold, by their code; the rest as they are."""
+    return "".join(f"\\u{ord(char):04x}" if _breaks_a_line(char) else char for char in text)
+
+
+def _breaks_a_line(char: str) -> bool:
+    return unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in "\ufffe\uffff"
+
+
+def dump_record(row: Row, index: int) -> str:
+    """The exact record and its place in the list as one line of JSON, in ASCII and free of '-->'."""
+    ordered = {"score": row["score"], "exemplar": row["exemplar"]} | row | {"index": index}
+    return json.dumps(ordered, allow_nan=False).replace(">", "\\u003e")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The exact record that travelled beside what a tool shows."""
+
+    spotting: Spotting
+    shown: Visible  # how it looked when it was written
+    index: int  # its place in the list
+
+
+def parse_record(text: str | None) -> Record | None:
+    """Read what `dump_record` wrote; None where there is nothing of ours, or a person damaged it."""
+    try:
+        row: Any = json.loads(text or "")
+        return Record(from_row(row, "record"), visible(row), int(row["index"]))
+    except (FormatError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def join(seen: Visible, record: Record | None, video: str) -> Spotting:
+    """Join what is seen in the file with the exact record, if there is one.
+
+    Args:
+        seen: what the tool shows now, after any edit.
+        record: what was written; None for an annotation that a person added.
+        video: the video's name, for an annotation without a record.
+
+    Returns:
+        The exact spotting where nothing was edited. A moved boundary replaces start or end; a changed word
+        makes the spotting a person's: source V, score 1, no exemplar.
+    """
+    if record is None:
+        return _made_by_person(seen.word, seen.start / 1000, seen.end / 1000, video)
+    exact, shown = record.spotting, record.shown
+    start = exact.start if seen.start == shown.start else seen.start / 1000
+    end = exact.end if seen.end == shown.end else seen.end / 1000
+    if seen.word != shown.word:
+        return _made_by_person(seen.word, start, end, exact.video)
+    if (seen.start, seen.end) == (shown.start, shown.end) or start <= exact.time <= end:
+        return replace(exact, start=start, end=end)
+    return replace(exact, start=start, end=end, time=(start + end) / 2)
+
+
+def _made_by_person(word: str, start: float, end: float, video: str) -> Spotting:
+    return Spotting(word, video, (start + end) / 2, start, end, score=1.0, source=LabelSource.VERIFIED)
+
+
+def in_order(found: Iterable[tuple[Record | None, Spotting]]) -> list[Spotting]:
+    """Spottings in the order in which they were written; those that a person added come last, by time."""
+    with_record: list[tuple[int, Spotting]] = []
+    added: list[Spotting] = []
+    for record, spotting in found:
+        if record is None:
+            added.append(spotting)
+        else:
+            with_record.append((record.index, spotting))
+    kept = [spotting for _, spotting in sorted(with_record, key=itemgetter(0))]
+    return kept + sorted(added, key=lambda spotting: spotting.start)
+
+
+def videos_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The names of the videos, each once, in the order in which they come."""
+    return list(dict.fromkeys(str(row["video"]) for row in rows))

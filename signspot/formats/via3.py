@@ -1,0 +1,167 @@
+"""VIA 3 projects: a segment a spotting, with a yes / no / unsure choice for people who verify by eye."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from signspot.errors import FormatError
+from signspot.files import write_beside
+from signspot.formats.rows import (
+    Record,
+    Row,
+    Visible,
+    dump_json,
+    dump_record,
+    in_order,
+    join,
+    parse_json,
+    parse_record,
+    read_text,
+    videos_of,
+    visible,
+)
+from signspot.records import LabelSource, Spotting
+
+_SEGMENT = "FILE1_Z2_XY0"  # VIA's name for a stretch of time in one file
+_VIDEO = 4
+_AT_ADDRESS, _ON_DISK = 2, 3  # where VIA looks for a file
+_TEXT, _RADIO = 1, 3  # kinds of attributes
+_WORD, _VERIFIED, _SCORE, _RECORD = (
+    "1",
+    "2",
+    "3",
+    "4",
+)  # our attributes; VIA shows a row for each value of the first
+_RECORD_NAME = "signspot record"
+_ANSWERS = {"yes": "yes", "no": "no", "unsure": "unsure"}
+
+
+def write(rows: Sequence[Row], path: Path) -> None:
+    """Write a project with one view a video. A spotting that a person has verified is answered with yes."""
+    views = {video: str(number) for number, video in enumerate(videos_of(rows), start=1)}
+    project = {
+        "project": _project(path, list(views.values())),
+        "config": {
+            "file": {"loc_prefix": {"1": "", "2": "", "3": "", "4": ""}},
+            "ui": {"file_content_align": "center", "temporal_segment_metadata_editor_visible": True},
+        },
+        "attribute": _attributes(),
+        "file": {fid: _file(video, fid) for video, fid in views.items()},
+        "metadata": dict(_segment(row, number, views) for number, row in enumerate(rows, start=1)),
+        "view": {vid: {"fid_list": [vid]} for vid in views.values()},
+    }
+    with write_beside(path) as beside:
+        beside.write_text(dump_json(project, indent=1), encoding="utf-8", newline="\n")
+
+
+def _project(path: Path, views: list[str]) -> dict[str, Any]:
+    return {
+        "pid": "__VIA_PROJECT_ID__",
+        "rev": "__VIA_PROJECT_REV_ID__",
+        "rev_timestamp": "__VIA_PROJECT_REV_TIMESTAMP__",
+        "pname": path.name.removesuffix(".json").removesuffix(".via").encode("utf-8", "replace").decode("utf-8"),
+        "data_format_version": "3.1.1",
+        "creator": "signspot",
+        "created": 0,
+        "vid_list": views,
+    }
+
+
+def _attributes() -> dict[str, Any]:
+    def attribute(name: str, kind: int, description: str, options: dict[str, str]) -> dict[str, Any]:
+        return {
+            "aname": name,
+            "anchor_id": _SEGMENT,
+            "type": kind,
+            "desc": description,
+            "options": options,
+            "default_option_id": "",
+        }
+
+    return {
+        _WORD: attribute("word", _TEXT, "The word that was spotted", {}),
+        _VERIFIED: attribute("correct", _RADIO, "Is this sign the word?", _ANSWERS),
+        _SCORE: attribute("score", _TEXT, "(1 + cosine) / 2, in [0, 1]", {}),
+        _RECORD: attribute(_RECORD_NAME, _TEXT, "The exact record; leave it as it is", {}),
+    }
+
+
+def _file(video: str, fid: str) -> dict[str, Any]:
+    is_address = video.startswith(("http://", "https://"))
+    is_here = os.path.isfile(video)  # noqa: PTH113, because Path refuses some names that a list may hold
+    return {
+        "fid": fid,
+        "fname": video,
+        "type": _VIDEO,
+        "loc": _AT_ADDRESS if is_address else _ON_DISK,
+        "src": Path(video).resolve().as_uri() if is_here and not is_address else video,
+    }
+
+
+def _segment(row: Row, number: int, views: dict[str, str]) -> tuple[str, dict[str, Any]]:
+    shown = visible(row)
+    vid = views[str(row["video"])]
+    values = {
+        _WORD: shown.word,
+        _VERIFIED: "yes" if row["source"] == LabelSource.VERIFIED else "",
+        _SCORE: f"{row['score']:.3f}",
+        _RECORD: dump_record(row, number),
+    }
+    times = [shown.start / 1000, shown.end / 1000]
+    return f"{vid}_{number:08d}", {"vid": vid, "flg": 0, "z": times, "xy": [], "av": values}
+
+
+def read(path: Path) -> list[Spotting]:
+    """Read the segments of a project. Answered with yes: verified (V); with no: left out; else as it was.
+
+    A segment without a record of ours is a person's spotting; its word is the value of the project's first
+    attribute of segments.
+
+    Raises:
+        FormatError: it is not a VIA 3 project.
+    """
+    content = parse_json(read_text(path), str(path))
+    if not (isinstance(content, dict) and isinstance(content.get("metadata"), dict) and "project" in content):
+        raise FormatError(f"{path} is not a VIA 3 project: it has no 'project' and 'metadata'.")
+    try:
+        return in_order(_read_segments(content, path))
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise FormatError(f"{path} is not a VIA 3 project that can be read ({error!r}).") from error
+
+
+def _read_segments(content: dict[str, Any], path: Path) -> Iterator[tuple[Record | None, Spotting]]:
+    attributes = {aid: a for aid, a in content.get("attribute", {}).items() if a.get("anchor_id") == _SEGMENT}
+    is_ours = attributes.get(_RECORD, {}).get("aname") == _RECORD_NAME
+    for name, segment in content["metadata"].items():
+        times = segment.get("z", [])
+        if len(times) != 2 or segment.get("xy"):
+            continue  # a region in a picture, or a remark on the whole file
+        start, end = round(1000 * times[0]), round(1000 * times[1])
+        if end < start:
+            raise FormatError(f"{path}: segment {name!r} ends before it starts.")
+        values = segment.get("av", {})
+        record = parse_record(values.get(_RECORD)) if is_ours else None
+        spotting = join(Visible(_word(values, attributes), start, end), record, _video(content, segment, path))
+        answer = values.get(_VERIFIED, "") if is_ours else ""
+        if answer != "no":
+            yield record, _answered(spotting, answer)
+
+
+def _answered(spotting: Spotting, answer: str) -> Spotting:
+    return replace(spotting, source=LabelSource.VERIFIED) if answer == "yes" else spotting
+
+
+def _word(values: dict[str, Any], attributes: dict[str, Any]) -> str:
+    """The value of the first attribute of segments, as people see it."""
+    aid = next(iter(attributes), _WORD)
+    value = str(values.get(aid, ""))
+    options = attributes.get(aid, {}).get("options") or {}
+    return str(options.get(value, value))
+
+
+def _video(content: dict[str, Any], segment: dict[str, Any], path: Path) -> str:
+    view = content.get("view", {}).get(str(segment.get("vid")), {})
+    fid = next(iter(view.get("fid_list", [])), None)
+    return str(content.get("file", {}).get(str(fid), {}).get("fname") or path.stem)

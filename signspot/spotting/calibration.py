@@ -1,0 +1,90 @@
+"""Which threshold gives how many false alarms: measured on signing in which the words looked for do not occur."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.embedding.exemplars import Gallery
+from signspot.embedding.refine import Windows
+from signspot.errors import OptionsError
+from signspot.models.encoder import Encoder
+from signspot.spotting.peaks import find_peaks
+from signspot.spotting.spotter import SpotOptions, best_scores
+from signspot.timeline import Track
+
+RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # false alarms an hour and word that a card tells of
+
+
+@dataclass(frozen=True, slots=True)
+class FalseAlarms:
+    """Scores of everything that was spotted where nothing was to be found."""
+
+    scores: NDArray[np.float32]  # falling
+    hours: float  # searched
+    words: int  # looked for
+
+    def threshold(self, rate: float) -> float:
+        """The least threshold with at most `rate` false alarms an hour and word.
+
+        Raises:
+            OptionsError: the rate is not above 0, or too low to be told from so little background.
+        """
+        if not rate > 0:
+            raise OptionsError(f"false alarms an hour must be above 0; got {rate}")
+        allowed = rate * self.hours * self.words
+        if allowed < 1:
+            least = 1 / (self.hours * self.words)
+            raise OptionsError(f"this background tells of no fewer than {least:.3g} false alarms an hour; got {rate}")
+        count = min(int(allowed), len(self.scores) - 1)
+        return float(np.nextafter(self.scores[count], np.float32(2)))
+
+    def table(self, rates: Sequence[float] = RATES) -> dict[str, float]:
+        """Thresholds by rate, for a card; rates that cannot be told are left out."""
+        told = [rate for rate in rates if rate * self.hours * self.words >= 1]
+        return {f"{rate:g}": round(self.threshold(rate), 4) for rate in told}
+
+
+def mean_table(backgrounds: Sequence[FalseAlarms]) -> dict[str, float]:
+    """Thresholds by rate, each the mean over backgrounds; rates that one of them cannot tell are left out."""
+    tables = [background.table() for background in backgrounds]
+    shared = [rate for rate in tables[0] if all(rate in table for table in tables)]
+    return {rate: round(sum(table[rate] for table in tables) / len(tables), 4) for rate in shared}
+
+
+def false_alarms(tracks: Iterable[Track], gallery: Gallery, options: SpotOptions = SpotOptions()) -> FalseAlarms:
+    """Spot words in background tracks, in which none of them is signed."""
+    found: list[float] = []
+    seconds = 0.0
+    for track in tracks:
+        windows = Windows.of(track)
+        seconds += track.grid.frames / track.grid.fps
+        for _, scores, _ in best_scores(windows, gallery):
+            peaks = find_peaks(windows.times, scores, threshold=0.5, gap=options.gap, longest=1.28)
+            found.extend(peak.score for peak in peaks)
+    if not found:
+        raise OptionsError("nothing at all was spotted in the background; there is nothing to calibrate with")
+    words = len({exemplar.word for exemplar in gallery.exemplars})
+    return FalseAlarms(np.sort(np.array(found, np.float32))[::-1], seconds / 3600, words)
+
+
+def threshold_for(encoder: Encoder, rate: float) -> float:
+    """The threshold at which an encoder gives `rate` false alarms an hour and word, by its card.
+
+    Between the rates that the card tells of, the threshold is linear in the logarithm of the rate.
+
+    Raises:
+        OptionsError: the card tells nothing of it, or the rate is outside of what it tells.
+    """
+    table: Mapping[str, float] = dict(encoder.card.get("false_alarms_per_hour") or {})
+    if not table:
+        raise OptionsError(f"the encoder '{encoder.name}' is not calibrated. Use --threshold, or signspot calibrate")
+    known = sorted((float(each), value) for each, value in table.items())
+    if not known[0][0] <= rate <= known[-1][0]:
+        raise OptionsError(
+            f"the encoder '{encoder.name}' is calibrated for {known[0][0]:g} to {known[-1][0]:g} false alarms an hour "
+            f"and word; got {rate:g}"
+        )
+    return float(np.interp(math.log(rate), [math.log(each) for each, _ in known], [value for _, value in known]))

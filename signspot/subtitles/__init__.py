@@ -1,0 +1,1 @@
+"""Subtitle files to timed text."""

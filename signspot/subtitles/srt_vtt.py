@@ -1,0 +1,122 @@
+"""WebVTT (.vtt): the reader, forgiving where people and tools err."""
+
+import re
+from itertools import zip_longest
+
+from signspot.errors import FormatError
+from signspot.subtitles.cues import CueSheet, Timing, add_cue, find_timings, without_next_index
+
+
+def read_srt(text: str, where: str) -> CueSheet:
+    """Read cues: everything between two timing lines is text, less the next cue's number.
+
+    Numbers and blank lines may be missing, and blank lines may stand inside a text.
+
+    Args:
+        text: of the file, with plain line ends.
+        where: the file's name, for messages.
+
+    Raises:
+        FormatError: there is text, but no line with times.
+    """
+    lines = text.split("\n")
+    timings = find_timings(lines)
+    sheet = CueSheet()
+    first = timings[0].place if timings else len(lines)
+    stray, index = without_next_index(["", *lines[:first]], 0)
+    opening = next((place for place, line in enumerate(stray) if line.strip()), None)
+    if not timings and any(line.strip() for line in lines):
+        at = next(place for place, line in enumerate(lines, start=1) if line.strip())
+        raise FormatError(f"{where}, line {at}: no times such as 00:00:01,000 --> 00:00:02,000 in the whole file.")
+    if opening is not None:
+        sheet.report(opening, "text before the first times; left out")
+    for timing, following in zip_longest(timings, timings[1:]):
+        body = lines[timing.place + 1 : following.place if following else len(lines)]
+        body, index = without_next_index(body, index) if following else (body, None)
+        add_cue(sheet, timing, lines, [line for line in body if line.strip()])
+    return sheet
+
+
+_HEADER = re.compile(r"WEBVTT(?:[ \t]|$)")
+_ASIDE = re.compile(r"NOTE(?:[ \t]|$)|(?:STYLE|REGION)[ \t]*$")
+
+
+def read_vtt(text: str, where: str) -> CueSheet:
+    """Read cues: a text ends at a blank line or at the next times; notes, styles and regions are passed over.
+
+    Args:
+        text: of the file, with plain line ends.
+        where: the file's name, for messages.
+
+    Raises:
+        FormatError: there is neither a header nor a line with times.
+    """
+    lines = text.split("\n")
+    sheet = CueSheet()
+    opening = next((place for place, line in enumerate(lines) if line.strip()), None)
+    headed = opening is not None and _HEADER.match(lines[opening].lstrip()) is not None
+    _blank_out_asides(lines, opening if headed else None)
+    timings = find_timings(lines)
+    if opening is not None and not headed:
+        if not timings:
+            raise FormatError(
+                f"{where}, line {opening + 1}: neither WEBVTT nor any times such as 00:01.000 --> 00:02.000."
+            )
+        sheet.report(opening + 1, "no WEBVTT at the head; read all the same")
+    _report_stray(sheet, lines, 0, timings[0].place if timings else len(lines))
+    index = _identifier(lines, timings[0].place) if timings else None
+    for timing, following in zip_longest(timings, timings[1:]):
+        index = _read_cue(sheet, lines, timing, following, index)
+    return sheet
+
+
+def _blank_out_asides(lines: list[str], header: int | None) -> None:
+    """Empty the header and every note, style and region, so that line numbers stay."""
+    after_blank, inside = True, ""
+    for place, line in enumerate(lines):
+        if not line.strip():
+            after_blank, inside = True, ""
+            continue
+        if place == header:
+            inside = "header"
+        elif after_blank and _ASIDE.match(line):
+            inside = "aside"
+        elif inside == "header" and any("-->" in near for near in lines[place : place + 2]):
+            inside = ""  # no blank line between the header and the first cue or its name
+        if inside:
+            lines[place] = ""
+        after_blank = False
+
+
+def _read_cue(
+    sheet: CueSheet, lines: list[str], timing: Timing, following: Timing | None, index: int | None
+) -> int | None:
+    """Add one cue; report text that belongs to none; give the number of the next cue."""
+    until = following.place if following else len(lines)
+    blank = next((place for place in range(timing.place + 1, until) if not lines[place].strip()), until)
+    body = lines[timing.place + 1 : blank]
+    following_index = None
+    if blank < until:
+        _report_stray(sheet, lines, blank, until)
+        following_index = _identifier(lines, until) if following else None
+    elif following:
+        body, following_index = without_next_index(body, index)
+    add_cue(sheet, timing, lines, body)
+    return following_index
+
+
+def _identifier(lines: list[str], place: int) -> int | None:
+    """The number on the line before the times at `place`, if it is one."""
+    name = lines[place - 1].strip() if place else ""
+    return int(name) if name.isdecimal() and len(name) < 10 else None
+
+
+def _report_stray(sheet: CueSheet, lines: list[str], start: int, until: int) -> None:
+    """Report each block between `start` and `until` that has no times; the line before times is a cue's name."""
+    last = until - 1 if until < len(lines) else until
+    before = True
+    for place in range(start, last):
+        filled = bool(lines[place].strip())
+        if filled and before:
+            sheet.report(place + 1, f"text without times: {lines[place].strip()[:40]!r}; left out")
+        before = not filled

@@ -1,0 +1,94 @@
+"""Configurations out of TOML files: frozen records and their parts, with every mistake named."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from signspot.errors import OptionsError
+
+_T = TypeVar("_T")
+
+KIND = "kind"  # the key that says what is trained
+_PLAIN: dict[type, tuple[tuple[type, ...], str]] = {
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+    str: ((str,), "a text"),
+    bool: ((bool,), "true or false"),
+    dict: ((dict,), "a table"),
+}
+
+
+def read_toml(path: str | PathLike[str], kind: type[_T]) -> _T:
+    """Read a TOML file into a frozen record and its parts.
+
+    Raises:
+        OptionsError: it is missing, is no TOML, has an unknown key (the nearest one is named), or a value does not fit.
+    """
+    values = read_table(path)
+    values.pop(KIND, None)
+    return fill(kind, values, str(path))
+
+
+def read_table(path: str | PathLike[str]) -> dict[str, Any]:
+    """Read a TOML file as it stands.
+
+    Raises:
+        OptionsError: it is missing, or is no TOML.
+    """
+    try:
+        return tomllib.loads(Path(path).read_text())
+    except OSError as error:
+        raise OptionsError(f"cannot read the configuration {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptionsError(f"{path} is no TOML file: {error}") from error
+
+
+def fill(kind: type[_T], values: dict[str, Any], where: str) -> _T:
+    """Make a dataclass of a table, its parts first."""
+    known = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+    hints = get_type_hints(kind)
+    for key in values:
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(sorted(known))}"
+            raise OptionsError(f"unknown key '{key}' in {where}.{hint}")
+    made = {key: _value(hints[key], value, key, where) for key, value in values.items()}
+    try:
+        return kind(**made)
+    except TypeError as error:
+        raise OptionsError(f"{where} does not fit: {error}") from error
+
+
+def _value(hint: Any, value: Any, key: str, where: str) -> Any:
+    """One value as its field wants it."""
+    if is_dataclass(hint) and isinstance(hint, type):
+        if not isinstance(value, dict):
+            raise OptionsError(f"{key} in {where} must be a table; got {value!r}. Write [{key}]")
+        return fill(hint, value, f"{where} [{key}]")
+    if get_origin(hint) is tuple:
+        if not isinstance(value, list):
+            raise OptionsError(f"{key} in {where} must be a list; got {value!r}")
+        return tuple(_value(get_args(hint)[0], each, key, where) for each in value)
+    allowed, name = _PLAIN.get(get_origin(hint) or hint, ((object,), ""))
+    if not isinstance(value, allowed) or (isinstance(value, bool) and name and hint is not bool):
+        raise OptionsError(f"{key} in {where} must be {name}; got {value!r}")
+    return value
+
+
+def read_training(path: str | PathLike[str], kinds: Mapping[str, type[Any]]) -> Any:
+    """Read the TOML file of any training: its key `kind` says which record of `kinds` the rest is read into.
+
+    Raises:
+        OptionsError: as `read_toml`; or there is no such kind.
+    """
+    values = read_table(path)
+    kind = values.pop(KIND, None)
+    if kind not in kinds:
+        near = get_close_matches(str(kind), kinds, n=1)
+        hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(kinds)}"
+        raise OptionsError(f"no kind of training '{kind}' in {path}.{hint}")
+    return fill(kinds[kind], values, str(path))

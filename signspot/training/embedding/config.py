@@ -1,0 +1,55 @@
+"""How an embedding MLP learns on a frozen trunk: one frozen record, read from TOML, recorded in the checkpoint."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+from signspot.errors import OptionsError
+from signspot.losses.watch_read_lookup import Bags
+from signspot.training.embedding.batches import BatchOptions
+from signspot.training.items import ItemOptions
+
+Loss = Literal["classification", "info_nce", "watch_lookup", "watch_read_lookup"]
+Synonyms = Literal["keep", "sign", "english"]
+Words = Literal["all", "train"]
+_FOR_PEOPLE = ("name", "licence", "data")  # nothing follows from them
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingConfig:
+    """All that a training follows from, besides its corpus and its trunk. The defaults are the paper's."""
+
+    name: str = "embedding"  # of the encoder
+    licence: str = ""  # of its weights; empty: that of the trunk
+    data: str = ""  # one sentence for the card; empty: said of the trunk and the corpus
+    words: Words = "all"  # of a corpus with splits: all words, or those for training alone
+    loss: Loss = "watch_read_lookup"
+    bags: Bags = "paper"  # of Watch-Read-Lookup
+    temperature: float = 0.07
+    seed: int = 0
+    epochs: int = 50
+    rate: float = 1e-2  # learning rate of the first epochs
+    momentum: float = 0.9
+    decay: float = 0.1  # by which the rate is multiplied, at each of:
+    decays: tuple[float, ...] = (0.8, 0.9)  # shares of the epochs: 40 and 45 of 50
+    dimension: int = 256  # of the embedding
+    domain_specific: bool = False  # one MLP for continuous signing, one for the dictionary (Table A.2)
+    synonyms: Synonyms = "keep"  # as negatives; or discard pairs that share a sign or an English meaning (Table A.3)
+    items: ItemOptions = field(default_factory=ItemOptions)
+    batch: BatchOptions = field(default_factory=BatchOptions)
+
+    def __post_init__(self) -> None:
+        choices = (("loss", Loss), ("bags", Bags), ("synonyms", Synonyms), ("words", Words))
+        for name, allowed in ((name, get_args(kind)) for name, kind in choices):
+            if getattr(self, name) not in allowed:
+                raise OptionsError(f"no {name} '{getattr(self, name)}'. There are: {', '.join(allowed)}")
+        for name in ("temperature", "rate", "epochs", "dimension"):
+            if not getattr(self, name) > 0:
+                raise OptionsError(f"{name} must be above 0; got {getattr(self, name)}")
+
+    def rate_at(self, epoch: int) -> float:
+        """The learning rate of an epoch, counted from 0."""
+        return self.rate * self.decay ** sum(epoch >= round(share * self.epochs) for share in self.decays)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values of all that a training follows from, for checkpoints and cards."""
+        return {name: value for name, value in asdict(self).items() if name not in _FOR_PEOPLE}

@@ -1,0 +1,173 @@
+"""Teaches an embedding MLP on a frozen trunk, with any loss of the paper (Sec. 3.3, Optimization).
+
+The loop can be stopped at any step and goes on to the very same weights: batch i follows from the seed and i, and
+the state (weights, momentum, curve) is saved beside the result. Several processes may share the work.
+"""
+
+import logging
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from signspot.errors import CheckpointError
+from signspot.losses.watch_read_lookup import classification, info_nce, watch_lookup, watch_read_lookup
+from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions
+from signspot.progress import Progress, silent
+from signspot.training.distributed import ALONE, Group
+from signspot.training.embedding.config import EmbeddingConfig
+from signspot.training.embedding.data import EmbeddingData, FeatureBatch, Standard
+from signspot.training.run_folder import RunFolder, StopSign
+
+logger = logging.getLogger(__name__)
+
+Mlp = EmbeddingMlp | DomainMlp
+
+
+def train_embedding(
+    config: EmbeddingConfig,
+    data: EmbeddingData,
+    folder: str | PathLike[str],
+    progress: Progress = silent,
+    group: Group = ALONE,
+) -> Mlp:
+    """Train an embedding MLP.
+
+    Args:
+        config: all that the training follows from, besides the data.
+        data: batches of trunk features.
+        folder: where state, curve.csv and curve.png are kept; a training that was stopped there goes on.
+        progress: told the steps done.
+        group: the processes that train together; they see the same folder, and the first one writes.
+
+    Returns:
+        The MLP, for the trunk's features as they are.
+
+    Raises:
+        SignspotError: the loss is no number; the batch is saved for inspection.
+        CheckpointError: the folder holds a state that does not fit.
+        KeyboardInterrupt: it was stopped; the state is saved.
+    """
+    run = RunFolder(Path(folder))
+    mlp = new_mlp(config, data)
+    optimiser = torch.optim.SGD(mlp.parameters(), config.rate, config.momentum)
+    standard = data.standard()
+    first, losses = _resume(run, mlp, optimiser, config, group)
+    length, total = len(data), config.epochs * len(data)
+    mlp.train()
+    with StopSign() as stop:
+        for step in range(first, total):
+            for settings in optimiser.param_groups:
+                settings["lr"] = config.rate_at(step // length)
+            batch = data.read(step, group)
+            loss = loss_of(mlp, batch, standard, config, group)
+            if not torch.isfinite(loss):
+                raise run.keep_bad_batch(loss, step, _arrays(data[step]))
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            group.sum_gradients(mlp)
+            optimiser.step()
+            losses.append(loss.item())
+            progress(step + 1, total)
+            stopped = group.any(is_so=stop.heard)
+            if group.is_first and (stopped or (step + 1) % length == 0):
+                _save(run, mlp, optimiser, config, losses, length)
+            if stopped:
+                raise KeyboardInterrupt
+    if group.is_first:
+        run.draw_curve(_by_epoch(losses, length), config.loss.replace("_", " "))
+    group.wait()  # until all is written
+    return folded(mlp, standard).eval()
+
+
+def new_mlp(config: EmbeddingConfig, data: EmbeddingData) -> Mlp:
+    """An MLP with random weights that follow from the seed."""
+    torch.manual_seed(config.seed)
+    words = len(data.words) if config.loss == "classification" else None
+    options = MlpOptions(dimension=config.dimension, mlp_classes=words)
+    return (DomainMlp if config.domain_specific else EmbeddingMlp)(data.features.dimension, options)
+
+
+def loss_of(mlp: Mlp, batch: FeatureBatch, standard: Standard, config: EmbeddingConfig, group: Group = ALONE) -> Tensor:
+    """The loss of one whole batch, of which `batch` holds this process's share of features."""
+    clips, exemplars = ((part - standard.mean) / standard.scale for part in (batch.clips, batch.exemplars))
+    watched, shown = parts_of(mlp)
+    places = batch.places
+    if config.loss == "classification":
+        logits = [_logits(watched, clips), _logits(shown, exemplars)]
+        words = torch.cat([torch.from_numpy(places.clip_word), batch.exemplar_words])
+        counts = (len(places.clip_word), len(places.exemplars))
+        return classification(torch.cat([group.gather(*each) for each in zip(logits, counts, strict=True)]), words)
+    made = batch.embedded(
+        group.gather(watched(clips), len(places.clip_word)), group.gather(shown(exemplars), len(places.exemplars))
+    )
+    if config.loss == "info_nce":
+        return info_nce(made, config.temperature, batch.synonyms)
+    if config.loss == "watch_lookup":
+        return watch_lookup(made, config.temperature, batch.synonyms)
+    return watch_read_lookup(made, config.temperature, config.bags, batch.synonyms)
+
+
+def parts_of(mlp: Mlp) -> tuple[EmbeddingMlp, EmbeddingMlp]:
+    """The layers for continuous signing and those for the dictionary: the same, unless they are domain-specific."""
+    if isinstance(mlp, EmbeddingMlp):
+        return mlp, mlp
+    continuous, dictionary = mlp.domains["continuous"], mlp.domains["dictionary"]
+    assert isinstance(continuous, EmbeddingMlp), "as DomainMlp is built"
+    assert isinstance(dictionary, EmbeddingMlp), "as DomainMlp is built"
+    return continuous, dictionary
+
+
+@torch.no_grad()
+def folded(mlp: Mlp, standard: Standard) -> Mlp:
+    """The same MLP for features that are not standardised; exact, as a leaky ReLU is linear in a scale above 0."""
+    for part in dict.fromkeys(parts_of(mlp)):
+        inner, outer = part.res[0], part.adaptor[0]
+        assert isinstance(inner, nn.Linear), "as EmbeddingMlp is built"
+        assert isinstance(outer, nn.Linear), "as EmbeddingMlp is built"
+        inner.bias.mul_(standard.scale).sub_(inner.weight @ standard.mean)
+        outer.bias.sub_(outer.weight @ standard.mean / standard.scale)
+        outer.weight.div_(standard.scale)
+    return mlp
+
+
+def _logits(mlp: EmbeddingMlp, features: Tensor) -> Tensor:
+    assert mlp.logits is not None, "a classifier is built with logits"
+    logits: Tensor = mlp.logits(mlp.adaptor(features + mlp.res(features)))
+    return logits
+
+
+def _arrays(batch: FeatureBatch) -> dict[str, Any]:
+    """A whole batch, as it is saved for inspection."""
+    return {
+        "clips": batch.clips.numpy(),
+        "clip_word": batch.places.clip_word,
+        "exemplars": batch.exemplars.numpy(),
+        "exemplar_word": batch.exemplar_words.numpy(),
+        "videos": np.array(batch.places.videos),
+    }
+
+
+def _by_epoch(losses: list[float], length: int) -> list[float]:
+    """The mean loss of every whole epoch."""
+    return [float(np.mean(losses[i : i + length])) for i in range(0, len(losses) - length + 1, length)]
+
+
+def _save(run: RunFolder, mlp: Mlp, optimiser: Any, config: EmbeddingConfig, losses: list[float], length: int) -> None:
+    run.save(config.as_dict(), {"mlp": mlp, "optimiser": optimiser}, {"losses": losses})
+    rows = [(i + 1, f"{config.rate_at(i):g}", f"{loss:.6f}") for i, loss in enumerate(_by_epoch(losses, length))]
+    run.write_curve(("epoch", "rate", "loss"), rows)
+
+
+def _resume(run: RunFolder, mlp: Mlp, optimiser: Any, config: EmbeddingConfig, group: Group) -> tuple[int, list[float]]:
+    """Load a saved state; give the step to go on from, and the losses of all steps so far."""
+    saved = run.load(config.as_dict(), {"mlp": mlp, "optimiser": optimiser}, ("losses",))
+    losses = [float(loss) for loss in saved["losses"]] if saved else []
+    if not group.agrees(len(losses)):
+        raise CheckpointError(f"the processes do not see the same {run.home}. Name a folder that all of them share.")
+    if losses:
+        logger.info("going on from step %d", len(losses))
+    return len(losses), losses

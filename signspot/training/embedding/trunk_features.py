@@ -1,0 +1,227 @@
+"""Trunk features of a whole corpus, made once and kept: epochs over a frozen trunk never run it again.
+
+A file a video (all windows, stride 1) and a file for all exemplars (a bank of clips each), named by content and
+encoder, so that a changed source is made anew; float16, opened as memory maps. Left-handed signing is mirrored.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from signspot.corpus.corpus import Corpus, CorpusVideo
+from signspot.embedding.exemplars import VERSION as CLIPS_VERSION
+from signspot.embedding.exemplars import clip_positions, draw_clips
+from signspot.errors import DictionaryError, FormatError, OptionsError, SignspotError
+from signspot.files import content_digest, text_digest, write_beside
+from signspot.landmarks.features import features
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.signing import dominant_hand, sign_segment
+from signspot.models.encoder import Encoder
+from signspot.progress import Progress, silent
+from signspot.records import Exemplar
+from signspot.timeline import Grid
+from signspot.training.distributed import ALONE, Group
+from signspot.training.embedding.pixel_features import FilmedExemplars, frames_of, pixel_clips, pixel_windows
+
+logger = logging.getLogger(__name__)
+
+HalfArray = NDArray[np.float16]
+BANK = 12  # clips of each exemplar, at random rates and shifts
+_CHUNK = 512  # windows that pass through the trunk at once
+_EXEMPLARS_AT_ONCE = 32
+_VERSION = 1  # raised whenever the same source would give other features
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Windows:
+    """All windows of one video."""
+
+    features: HalfArray  # (T, D)
+    grid: Grid
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrunkFeatures:
+    """What a frozen trunk sees in a corpus."""
+
+    encoder: str  # content hash
+    videos: Mapping[str, Windows]
+    exemplars: tuple[Exemplar, ...]  # E
+    clips: HalfArray  # (E, n, D)
+
+    @property
+    def dimension(self) -> int:
+        """D, the width of the trunk's output."""
+        return int(self.clips.shape[-1])
+
+    def exemplar_means(self) -> NDArray[np.float32]:
+        """(E, D): all clips of each exemplar averaged, as at test time."""
+        means: NDArray[np.float32] = np.asarray(self.clips, np.float32).mean(axis=1)
+        return means
+
+
+def trunk_features(
+    encoder: Encoder, corpus: Corpus, folder: Path, progress: Progress = silent, group: Group = ALONE
+) -> TrunkFeatures:
+    """Open the features of a corpus; make what is missing.
+
+    Args:
+        encoder: whose trunk sees.
+        corpus: with a dictionary, and with landmarks or pictures, as the encoder needs.
+        folder: where features are kept; a run that was stopped goes on.
+        progress: told the videos that are done, the dictionary counting as one.
+        group: the processes that share the work and the folder.
+
+    Raises:
+        OptionsError: a video has no landmarks, or no picture, and the encoder needs them.
+        DictionaryError: no exemplar can be used.
+        FormatError: the trunk gives NaN.
+    """
+    videos = list(corpus.videos.values())
+    total = len(videos) + 1
+    if group.size > 1:  # each makes its share; below, all open everything
+        for video in videos[group.rank :: group.size]:
+            _windows(encoder, video, folder)
+        if group.is_first:
+            _exemplars(encoder, corpus, folder)
+        group.wait()
+    found: dict[str, Windows] = {}
+    for done, video in enumerate(videos):
+        progress(done, total)
+        found[video.id] = _windows(encoder, video, folder)
+    progress(total - 1, total)
+    exemplars, clips = _exemplars(encoder, corpus, folder)
+    progress(total, total)
+    return TrunkFeatures(encoder.hash, found, exemplars, clips)
+
+
+def _windows(encoder: Encoder, video: CorpusVideo, folder: Path) -> Windows:
+    """The features of one video, from their file or from its landmarks or pictures."""
+    source = _source(encoder, video)
+    path = folder / encoder.hash / f"{video.id}-{content_digest(source)}-{_VERSION}.npy"
+    if not path.is_file():
+        pixels = encoder.contract.kind == "rgb"
+        made = pixel_windows(encoder, source) if pixels else _landmark_windows(encoder, source)
+        _write(made, path, video.id)
+    kept, contract = _open(path), encoder.contract
+    return Windows(kept, Grid(contract.fps, contract.frames, 1, len(kept) + contract.frames - 1))
+
+
+def _source(encoder: Encoder, video: CorpusVideo) -> Path:
+    """The file of a video that the encoder can see."""
+    if encoder.contract.kind == "rgb":
+        if video.video is None:
+            raise OptionsError(f"the encoder '{encoder.name}' sees pixels; the video '{video.id}' has only landmarks")
+        return video.video
+    if video.landmarks is None:
+        raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot landmarks")
+    return video.landmarks
+
+
+def _landmark_windows(encoder: Encoder, source: Path) -> HalfArray:
+    """(T, D) of all windows of landmarks."""
+    contract = encoder.contract
+    seen = as_right_handed(open_landmarks(source).resampled(contract.fps))
+    missing = contract.frames - len(seen)
+    if missing > 0:
+        seen = np.concatenate([seen, np.repeat(seen[-1:], missing, axis=0)])
+    starts = range(0, len(seen) - contract.frames + 1, _CHUNK)
+    return np.concatenate([_dense(encoder, seen[start : start + _CHUNK + contract.frames - 1]) for start in starts])
+
+
+def _exemplars(encoder: Encoder, corpus: Corpus, folder: Path) -> tuple[tuple[Exemplar, ...], HalfArray]:
+    """Usable exemplars and their clips, (E, n, D)."""
+    filmed = FilmedExemplars(corpus) if encoder.contract.kind == "rgb" else None
+    exemplars = corpus.dictionary().exemplars if filmed is None else filmed.exemplars
+    sources = [(each, content_digest(each.path)) for each in exemplars if each.path is not None and each.path.is_file()]
+    key = text_digest("\n".join(f"{each.id} {each.segment} {digest}" for each, digest in sources))
+    path = folder / encoder.hash / f"exemplars-{key}-{len(sources)}-{BANK}-{_VERSION}-{CLIPS_VERSION}.npy"
+    if not path.is_file():
+        rows: list[HalfArray] = []
+        for first in range(0, len(sources), _EXEMPLARS_AT_ONCE):
+            block = [each for each, _ in sources[first : first + _EXEMPLARS_AT_ONCE]]
+            rows.extend(_clip_features(encoder, block, filmed))
+        if not rows:
+            raise DictionaryError(f"no exemplar in the dictionary of {corpus.folder} has a file")
+        _write(np.stack(rows), path, "the dictionary")
+    kept = _open(path)
+    usable = np.isfinite(kept[:, 0, 0])
+    if not usable.any():
+        raise DictionaryError(f"none of {len(kept):,} exemplars can be used. See the log.")
+    chosen = tuple(each for (each, _), good in zip(sources, usable, strict=True) if good)
+    return chosen, kept if usable.all() else kept[usable]
+
+
+def _clip_features(
+    encoder: Encoder, exemplars: Iterable[Exemplar], filmed: FilmedExemplars | None
+) -> Iterator[HalfArray]:
+    """(n, D) of each exemplar; NaN for one that cannot be used."""
+    for exemplar in exemplars:
+        try:
+            yield _drawn(encoder, exemplar, filmed)
+        except SignspotError as error:
+            logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
+            yield np.full((BANK, encoder.module.trunk.dimension), np.nan, np.float16)
+
+
+def _drawn(encoder: Encoder, exemplar: Exemplar, filmed: FilmedExemplars | None) -> HalfArray:
+    """(n, D): the sign of one exemplar at random rates and shifts."""
+    contract = encoder.contract
+    if filmed is not None:
+        assert exemplar.path is not None, "exemplars without a path are left out before"
+        frames = list(frames_of(encoder, exemplar.path, filmed.segment(exemplar)))
+        return pixel_clips(encoder, frames, _positions(len(frames), contract.frames))
+    seen = exemplar_sign(exemplar, contract.fps)
+    return _dense(encoder, draw_clips(seen, contract.frames, BANK, np.random.default_rng(len(seen))))
+
+
+def _positions(length: int, window: int) -> NDArray[np.float64]:
+    """(n, F) places in a sign of so many frames."""
+    return np.concatenate([clip_positions(length, window, seed) for seed in range(3)])[:BANK]
+
+
+def exemplar_sign(exemplar: Exemplar, fps: float) -> NDArray[np.float32]:
+    """(T, J, C) features of one exemplar, without the rest before and after its sign."""
+    assert exemplar.path is not None, "exemplars without a path are left out before"
+    landmarks = open_landmarks(exemplar.path).resampled(fps)
+    segment = exemplar.segment or sign_segment(landmarks)
+    inside = np.flatnonzero((landmarks.times >= segment.start) & (landmarks.times <= segment.end))
+    seen = as_right_handed(landmarks)
+    return seen[inside[0] : inside[-1] + 1] if len(inside) else seen
+
+
+def as_right_handed(landmarks: Landmarks) -> NDArray[np.float32]:
+    """(T, J, C) features, mirrored where the left hand leads."""
+    return features(landmarks, mirror=dominant_hand(landmarks) == "left")
+
+
+@torch.inference_mode()
+def _dense(encoder: Encoder, seen: NDArray[np.float32]) -> HalfArray:
+    """(T, J, C) of a video → (T - F + 1, D), or (n, F, J, C) clips → (n, D)."""
+    trunk: Any = encoder.module.trunk
+    given = torch.from_numpy(np.ascontiguousarray(seen))
+    made = trunk(given) if given.ndim == 4 else trunk.dense(given[None])[0]
+    return made.numpy().astype(np.float16)  # type: ignore[no-any-return]
+
+
+def _write(made: HalfArray, path: Path, name: str) -> None:
+    finite = np.isfinite(made).reshape(len(made), -1).all(axis=1)
+    if not finite.any() or (made.ndim == 2 and not finite.all()):
+        raise FormatError(f"the trunk's features of {name} are NaN or infinite. Check its landmarks and the encoder.")
+    with write_beside(path) as beside:
+        np.save(beside, made)
+
+
+def _open(path: Path) -> HalfArray:
+    try:
+        kept: HalfArray = np.load(path, mmap_mode="r", allow_pickle=False)
+        return kept
+    except (OSError, ValueError) as error:
+        raise FormatError(f"cannot read the features {path} ({error}). Remove it, and it is made again.") from error

@@ -1,0 +1,1 @@
+"""A landmark trunk learns to tell words apart."""

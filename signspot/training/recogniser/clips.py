@@ -1,0 +1,158 @@
+"""What a trunk is trained on as a classifier: labelled clips of continuous signing and clips of exemplars, balanced."""
+
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from signspot.corpus.corpus import Corpus, CorpusVideo
+from signspot.embedding.exemplars import draw_clips
+from signspot.errors import OptionsError, SignspotError
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.resampling import at_positions
+from signspot.progress import Progress, silent
+from signspot.records import Label
+from signspot.training.augment import Augmentation, augment
+from signspot.training.embedding.trunk_features import as_right_handed, exemplar_sign
+
+logger = logging.getLogger(__name__)
+
+Sign = NDArray[np.float16]  # (T, J, C)
+
+
+@dataclass(frozen=True, slots=True)
+class ClipOptions:
+    """How signs become clips. A labelled sign lies between `before` frames before its label and `after` after it."""
+
+    clips: int = 128  # in a batch
+    dictionary: float = 0.5  # share of them that are of exemplars; 0: none, 1: all
+    before: int = 20
+    after: int = 5
+    speed: float = 0.1  # by how much continuous signing is played faster or slower, at most
+    confidence: float = 0.5  # least confidence of a label
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.dictionary <= 1:
+            raise OptionsError(f"dictionary is a share between 0 and 1; got {self.dictionary}")
+        if self.clips < 2:
+            raise OptionsError(f"a batch needs at least 2 clips; got {self.clips}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrunkSigns:
+    """All signs that a trunk may be trained on, by word and domain, in memory."""
+
+    words: tuple[str, ...]  # K
+    continuous: tuple[tuple[Sign, ...], ...]  # K: the frames around each label
+    dictionary: tuple[tuple[Sign, ...], ...]  # K: each exemplar, trimmed
+
+    @property
+    def labels(self) -> int:
+        """How many labelled signs there are."""
+        return sum(map(len, self.continuous))
+
+
+def collect_signs(
+    corpus: Corpus,
+    words: Collection[str],
+    videos: Collection[str],
+    options: ClipOptions,
+    fps: float = 25.0,
+    progress: Progress = silent,
+) -> TrunkSigns:
+    """Cut the labelled signs of some words out of some videos, and their exemplars out of the dictionary.
+
+    Raises:
+        OptionsError: fewer than two words have a label where labels are wanted, or an exemplar where those are.
+    """
+    known = tuple(sorted(words))
+    signed: dict[str, list[Sign]] = {word: [] for word in known}
+    shown: dict[str, list[Sign]] = {word: [] for word in known}
+    if options.dictionary < 1:
+        labels = [each for each in corpus.labels(list(videos), options.confidence) if each.word in signed]
+        for done, name in enumerate(videos):
+            progress(done, len(videos))
+            own = [each for each in labels if each.video == name]
+            for label, cut in zip(own, _around(own, corpus.videos[name], options, fps), strict=True):
+                signed[label.word].append(cut)
+    if options.dictionary > 0:
+        for exemplar in corpus.dictionary().exemplars:
+            if exemplar.word in shown and exemplar.path is not None:
+                try:
+                    shown[exemplar.word].append(exemplar_sign(exemplar, fps).astype(np.float16))
+                except SignspotError as error:
+                    logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
+    for kind, found, wanted in (
+        ("a label", signed, options.dictionary < 1),
+        ("an exemplar", shown, options.dictionary > 0),
+    ):
+        count = sum(bool(signs) for signs in found.values())
+        if wanted and count < 2:
+            raise OptionsError(f"{count} of {len(known):,} words have {kind}: a classifier needs two")
+    return TrunkSigns(known, tuple(tuple(signed[w]) for w in known), tuple(tuple(shown[w]) for w in known))
+
+
+def _around(labels: Sequence[Label], video: CorpusVideo, options: ClipOptions, fps: float) -> list[Sign]:
+    """The frames in which each label's sign lies, edges repeated where the video ends."""
+    if not labels:
+        return []
+    if video.landmarks is None:
+        raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot landmarks")
+    landmarks = open_landmarks(video.landmarks).resampled(fps)
+    seen = as_right_handed(landmarks)
+    frames = np.arange(-options.before, options.after)
+    origin = float(landmarks.times[0])
+    places = [round((label.time - origin) * fps) + frames for label in labels]
+    return [seen[np.clip(place, 0, len(seen) - 1)].astype(np.float16) for place in places]
+
+
+class TrunkBatches:
+    """Batch number i is made from the seed and i alone: words and domains equally often, whatever there is of each."""
+
+    def __init__(self, signs: TrunkSigns, frames: int, seed: int, options: ClipOptions, augmentation: Augmentation):
+        self.signs, self.frames, self.seed = signs, frames, seed
+        self.options, self.augmentation = options, augmentation
+        self._signed = [word for word, found in enumerate(signs.continuous) if found]
+        self._shown = [word for word, found in enumerate(signs.dictionary) if found]
+
+    def make(self, step: int, dictionary: float | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Make a batch.
+
+        Args:
+            step: its number.
+            dictionary: share of exemplars; None: that of the options.
+
+        Returns:
+            (N, F, J, C) clips, (N,) words, (N,) bool: the clip is of an exemplar.
+        """
+        random = np.random.default_rng([self.seed, step])
+        share = self.options.dictionary if dictionary is None else dictionary
+        count = round(self.options.clips * share)
+        words = [*_draw(self._signed, self.options.clips - count, random), *_draw(self._shown, count, random)]
+        shown = np.arange(len(words)) >= len(words) - count
+        clips = [self._clip(word, random, shown=bool(kind)) for word, kind in zip(words, shown, strict=True)]
+        made = augment(np.stack(clips), random, self.augmentation)
+        return torch.from_numpy(made), torch.tensor(words), torch.from_numpy(shown)
+
+    def _clip(self, word: int, random: np.random.Generator, *, shown: bool) -> NDArray[np.float32]:
+        pool = (self.signs.dictionary if shown else self.signs.continuous)[word]
+        sign = pool[int(random.integers(len(pool)))].astype(np.float32)
+        if shown:
+            return np.asarray(draw_clips(sign, self.frames, 1, random)[0])
+        last, speed = len(sign) - 1, self.options.speed
+        span = min(last, (self.frames - 1) * float(random.uniform(1 - speed, 1 + speed)))
+        start = random.uniform(0, last - span)
+        return at_positions(sign, start + np.linspace(0, span, self.frames))
+
+
+def _draw(words: Sequence[int], count: int, random: np.random.Generator) -> list[Any]:
+    """`count` words, each as often as any other."""
+    if not count:
+        return []
+    rounds = [random.permutation(words) for _ in range(-(-count // len(words)))]
+    return [int(word) for word in np.concatenate(rounds)[:count]]

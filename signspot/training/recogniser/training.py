@@ -1,0 +1,140 @@
+"""Trains a landmark trunk as a classifier of labelled clips and exemplars: stage one of Sec. 3.3.
+
+First on continuous signing alone, if asked to, then jointly with the dictionary; in between batch norms may forget what
+one domain taught them (Appendix C.1). The loop can be stopped at any step and goes on to the very same weights.
+"""
+
+import logging
+import math
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from signspot.errors import OptionsError
+from signspot.landmarks.features import VERSION as FEATURES_VERSION
+from signspot.models.batch_norm import reinitialise_batch_norm
+from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.registry import build
+from signspot.progress import Progress, silent
+from signspot.training.augment import Augmentation
+from signspot.training.recogniser.clips import ClipOptions, TrunkBatches, TrunkSigns
+from signspot.training.run_folder import RunFolder
+
+logger = logging.getLogger(__name__)
+
+_COLUMNS = ("step", "loss", "continuous accuracy", "dictionary accuracy")
+
+
+@dataclass(frozen=True, slots=True)
+class TrunkConfig:
+    """All that a training follows from, besides its signs."""
+
+    name: str = "classifier"
+    seed: int = 0
+    steps: int = 3000
+    alone: float = 0.0  # share of the steps on continuous signing alone, before the dictionary joins
+    reinitialise: bool = False  # batch norms forget, when the dictionary joins
+    rate: float = 2e-3  # the highest learning rate; it falls as a cosine to nothing
+    warm_up: int = 100  # steps until the highest rate
+    weight_decay: float = 0.05
+    clip: float = 1.0  # longest gradient
+    save_every: int = 200  # steps
+    clips: ClipOptions = field(default_factory=ClipOptions)
+    augmentation: Augmentation = field(default_factory=Augmentation)
+    model: dict[str, Any] = field(default_factory=dict)  # options of the landmark trunk
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise OptionsError(f"steps must be at least 1; got {self.steps}")
+        if not 0 <= self.alone <= 1:
+            raise OptionsError(f"alone is a share of the steps between 0 and 1; got {self.alone}")
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate of a step, counted from 0."""
+        warm = min(1.0, (step + 1) / max(1, self.warm_up))
+        return self.rate * warm * (1 + math.cos(math.pi * step / self.steps)) / 2
+
+    @property
+    def joined(self) -> int:
+        """The step from which on the dictionary is trained on, too."""
+        return round(self.alone * self.steps)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for checkpoints and cards; with the version of the features that it learns from."""
+        return {**asdict(self), "landmark_features": FEATURES_VERSION}
+
+
+def train_trunk(
+    config: TrunkConfig, signs: TrunkSigns, folder: str | PathLike[str], progress: Progress = silent
+) -> Encoder:
+    """Train a trunk to tell words apart.
+
+    Args:
+        config: all that the training follows from, besides the signs.
+        signs: what there is to learn from.
+        folder: where state and curve.csv are kept; a training that was stopped there goes on.
+        progress: told the steps done.
+
+    Returns:
+        An encoder: the trunk's features before the classifier, at unit norm.
+
+    Raises:
+        SignspotError: the loss is no number; the batch is saved for inspection.
+        CheckpointError: the folder holds a state that does not fit.
+    """
+    run = RunFolder(Path(folder))
+    torch.manual_seed(config.seed)
+    module = build("landmark", mlp=False, **config.model)
+    head = nn.Linear(module.trunk.dimension, len(signs.words))
+    weights = [*module.parameters(), *head.parameters()]
+    optimiser = torch.optim.AdamW(weights, config.rate, weight_decay=config.weight_decay)
+    batches = TrunkBatches(signs, module.trunk.frames, config.seed, config.clips, config.augmentation)
+    setup, parts = {**config.as_dict(), "words": signs.words}, {"trunk": module, "head": head, "optimiser": optimiser}
+    saved = run.load(setup, parts, ["curve"])
+    curve: list[list[float]] = saved["curve"].tolist() if saved else []
+    module.train()
+    for step in range(len(curve), config.steps):
+        torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
+        for group in optimiser.param_groups:
+            group["lr"] = config.rate_at(step)
+        if config.reinitialise and step == config.joined > 0:
+            logger.info("%d batch norms forget", reinitialise_batch_norm(module.trunk))
+        batch = batches.make(step, 0.0 if step < config.joined else None)
+        logits = head(module.trunk(batch[0]))
+        loss = functional.cross_entropy(logits, batch[1])
+        if not torch.isfinite(loss):
+            names = ("clips", "words", "dictionary")
+            raise run.keep_bad_batch(loss, step, {name: part.numpy() for name, part in zip(names, batch, strict=True)})
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(weights, config.clip)
+        optimiser.step()
+        curve.append([loss.item(), *_accuracies(logits, batch)])
+        progress(step + 1, config.steps)
+        if (step + 1) % config.save_every == 0 or step + 1 == config.steps:
+            run.save(setup, parts, {"curve": torch.tensor(curve, dtype=torch.float64)})
+            run.write_curve(_COLUMNS, [(i + 1, *(f"{value:.4f}" for value in row)) for i, row in enumerate(curve)])
+    return make_encoder(config.name, module.eval(), card=_card(config, signs, curve))
+
+
+def _accuracies(logits: Tensor, batch: tuple[Tensor, Tensor, Tensor]) -> list[float]:
+    """The share of right answers among continuous clips, and among exemplars; nan where there are none."""
+    right = (logits.argmax(dim=1) == batch[1]).float()
+    return [float(right[kind].mean()) for kind in (~batch[2], batch[2])]
+
+
+def _card(config: TrunkConfig, signs: TrunkSigns, curve: list[list[float]]) -> dict[str, Any]:
+    last = np.array(curve[-config.save_every :])
+    reached = {"training accuracy, continuous": last[:, 1].mean(), "training accuracy, dictionary": last[:, 2].mean()}
+    return {
+        "config": config.as_dict(),
+        "data": f"{signs.labels:,} labelled signs and {sum(map(len, signs.dictionary)):,} exemplars "
+        f"of {len(signs.words):,} words",
+        "metrics": {name: round(float(share), 4) for name, share in reached.items() if share == share},
+    }

@@ -1,0 +1,1 @@
+"""An RGB trunk learns to tell words apart."""

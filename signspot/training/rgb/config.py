@@ -1,0 +1,94 @@
+"""How an RGB trunk learns to tell words apart: one frozen record, read from TOML, recorded in the checkpoint."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+from signspot.errors import OptionsError
+from signspot.training.embedding.config import Words
+
+Architecture = Literal["i3d", "s3d"]
+Optimiser = Literal["sgd", "adam"]
+_FOR_PEOPLE = ("name", "licence", "data")  # nothing follows from them
+
+
+@dataclass(frozen=True, slots=True)
+class RgbAugmentation:
+    """What is done to the pictures of a clip, the same to all of them; 0 everywhere changes nothing."""
+
+    flip: float = 0.5  # share of clips that are mirrored
+    scale: float = 0.1  # by how much a picture is magnified or shrunk, at most
+    shift: float = 1.0  # how far the crop may move, as a share of the room there is
+    brightness: float = 0.2  # added to all colours, at most
+    contrast: float = 0.2  # by how much colours are spread or drawn together, at most
+    saturation: float = 0.2  # by how much colours are made stronger or greyer, at most
+
+
+@dataclass(frozen=True, slots=True)
+class RgbBatchOptions:
+    """What a batch is made of, and how signs become clips. The defaults are the paper's, but for the size."""
+
+    clips: int = 16  # the paper has 4
+    dictionary: float = 0.5  # share of clips that are of exemplars: both domains are balanced
+    before: int = 20  # frames at 25 a second before a label from which its sign may begin
+    after: int = 5  # and after it until which it may last
+    confidence: float = 0.5  # least confidence of a label
+
+    def __post_init__(self) -> None:
+        if self.clips < 2:
+            raise OptionsError(f"a batch needs at least 2 clips; got {self.clips}")
+        if not 0 <= self.dictionary <= 1:
+            raise OptionsError(f"dictionary is a share between 0 and 1; got {self.dictionary}")
+        if self.before < 1 or self.after < 0:
+            raise OptionsError(f"a sign lies before its label; got {self.before} frames before, {self.after} after")
+
+
+@dataclass(frozen=True, slots=True)
+class RgbConfig:
+    """All that a training follows from, besides its corpus."""
+
+    name: str = "rgb"  # of the encoder
+    licence: str = ""
+    data: str = ""  # one sentence for the card
+    words: Words = "all"  # of a corpus with splits: all words, or those for training alone
+    architecture: Architecture = "i3d"
+    model: dict[str, Any] = field(default_factory=dict)  # options of the trunk: frames, image_size, width …
+    fps: float = 25.0  # frames a second; 8 frames at 12.5 last as long as 16 at 25
+    seed: int = 0
+    epochs: int = 50
+    optimiser: Optimiser = "sgd"  # the paper's; adam learns faster from little
+    rate: float = 1e-2  # learning rate of the first epochs
+    momentum: float = 0.9
+    decay: float = 0.1  # by which the rate is multiplied, at each of:
+    decays: tuple[float, ...] = (0.4, 0.8)  # shares of the epochs: 20 and 40 of 50
+    weight_decay: float = 0.0
+    clip: float = 10.0  # longest gradient
+    alone: float = 0.0  # share of the epochs on continuous signing alone, before the dictionary joins
+    reinitialise: bool = True  # batch norms forget, when the dictionary joins (Appendix C.1)
+    distil: float = 0.0  # weight of distillation: the landmark encoder's embedding is the target of ours
+    teacher: str = "landmark"  # name or file of that encoder
+    batch: RgbBatchOptions = field(default_factory=RgbBatchOptions)
+    augmentation: RgbAugmentation = field(default_factory=RgbAugmentation)
+
+    def __post_init__(self) -> None:
+        choices = (("architecture", Architecture), ("words", Words), ("optimiser", Optimiser))
+        for name, allowed in ((name, get_args(kind)) for name, kind in choices):
+            if getattr(self, name) not in allowed:
+                raise OptionsError(f"no {name} '{getattr(self, name)}'. There are: {', '.join(allowed)}")
+        for name in ("fps", "rate", "epochs", "clip"):
+            if not getattr(self, name) > 0:
+                raise OptionsError(f"{name} must be above 0; got {getattr(self, name)}")
+        if not 0 <= self.alone <= 1 or not self.distil >= 0:
+            raise OptionsError(f"alone is a share and distil 0 or more; got {self.alone} and {self.distil}")
+
+    @property
+    def joined(self) -> int:
+        """The epoch from which on the dictionary is trained on, too."""
+        return round(self.alone * self.epochs)
+
+    def rate_at(self, epoch: int) -> float:
+        """The learning rate of an epoch, counted from 0."""
+        return self.rate * self.decay ** sum(epoch >= round(share * self.epochs) for share in self.decays)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values of all that a training follows from, for checkpoints and cards."""
+        return {name: value for name, value in asdict(self).items() if name not in _FOR_PEOPLE}

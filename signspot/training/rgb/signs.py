@@ -1,0 +1,229 @@
+"""What an RGB trunk is trained on: pictures around labels and of exemplars, and what a landmark encoder sees there."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
+
+from signspot.corpus.corpus import Corpus
+from signspot.errors import EmptyVideoError, FormatError, OptionsError, SignspotError
+from signspot.files import content_digest, text_digest, write_beside
+from signspot.models.encoder import Encoder
+from signspot.progress import Progress, silent
+from signspot.records import Exemplar, Label
+from signspot.timeline import Segment
+from signspot.training.embedding.pixel_features import FilmedExemplars
+from signspot.training.embedding.trunk_features import TrunkFeatures
+from signspot.training.rgb.config import RgbBatchOptions
+from signspot.training.subset import Material
+from signspot.video.clips import squashed_side
+from signspot.video.probing import Image
+from signspot.video.reader import open_video
+
+Pictures = NDArray[np.uint8]
+_VERSION = 1  # raised whenever the same source would give other pictures
+
+
+@dataclass(frozen=True, slots=True)
+class PictureStore:
+    """Where pictures are kept, and how they are cut."""
+
+    folder: Path
+    fps: float
+    image_size: int  # pixels of a side that the trunk sees
+
+    @property
+    def side(self) -> int:
+        """Pixels of a side that are kept."""
+        return squashed_side(self.image_size)
+
+    def stretches(self, video: Path, starts: Sequence[float], frames: int) -> Pictures:
+        """(L, S, H, W, 3): `frames` pictures from each start on, in seconds; the ends of the video are repeated."""
+        path = self._path(video, f"{frames} {[round(start, 4) for start in starts]}")
+        if not path.is_file():
+            self._cut(video, [max(0, round(start * self.fps)) for start in starts], frames, path)
+        return _open(path)
+
+    def sign(self, video: Path, segment: Segment | None) -> Pictures:
+        """(T, H, W, 3): all pictures of a video, or of a stretch of it."""
+        path = self._path(video, f"{segment}")
+        if not path.is_file():
+            with open_video(video) as opened:
+                seen = [self._squash(frame.image) for frame in opened.resampled(self.fps, segment)]
+            with write_beside(path) as beside:
+                np.save(beside, np.stack(seen))
+        return _open(path)
+
+    def _cut(self, video: Path, firsts: Sequence[int], frames: int, path: Path) -> None:
+        """Decode a video once, and put each picture wherever it is wanted; memory holds one picture."""
+        wanted: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for row, first in enumerate(firsts):
+            for place in range(frames):
+                wanted[first + place].append((row, place))
+        last = max(wanted)
+        picture: Pictures | None = None
+        with write_beside(path) as beside:
+            shape = (len(firsts), frames, self.side, self.side, 3)
+            made = open_memmap(beside, "w+", np.uint8, shape)
+            number = -1
+            with open_video(video) as opened:
+                for number, frame in enumerate(opened.resampled(self.fps)):
+                    picture = self._squash(frame.image) if number in wanted else picture
+                    for row, place in wanted.get(number, ()):
+                        made[row, place] = picture
+                    if number == last:
+                        break
+                else:
+                    picture = None if number < 0 else self._squash(frame.image)
+            if picture is None:
+                raise EmptyVideoError(f"{video} holds no frame")
+            for late in (place for place in wanted if place > number):
+                for row, place in wanted[late]:
+                    made[row, place] = picture
+            made.flush()
+            del made
+
+    def _squash(self, image: Image) -> Pictures:
+        import cv2
+
+        squashed: Pictures = cv2.resize(image, (self.side, self.side), interpolation=cv2.INTER_LINEAR)
+        return squashed
+
+    def _path(self, video: Path, cut: str) -> Path:
+        key = text_digest(f"{cut} {self.fps} {self.side} {_VERSION}")
+        return self.folder / f"{video.stem}-{content_digest(video)}-{key}.npy"
+
+
+def _open(path: Path) -> Pictures:
+    try:
+        kept: Pictures = np.load(path, mmap_mode="r", allow_pickle=False)
+        return kept
+    except (OSError, ValueError) as error:
+        raise FormatError(f"cannot read the pictures {path} ({error}). Remove it, and it is made again.") from error
+
+
+logger = logging.getLogger(__name__)
+
+LABEL_FPS = 25.0  # of the frames in which the options tell how far a sign lies from its label
+Targets = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sign:
+    """One sign as pictures."""
+
+    pictures: Pictures  # (T, H, W, 3)
+    word: int
+    start: float  # seconds in its video
+    source: str  # id of the video or of the exemplar
+    target: Targets | None = None  # (T - F + 1, D) or (1, D): what the teacher embeds there
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RgbSigns:
+    """All signs that there are, by domain; words are numbered in sorted order."""
+
+    words: tuple[str, ...]
+    continuous: tuple[Sign, ...]
+    dictionary: tuple[Sign, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SignReader:
+    """Cuts signs out of videos, through the store of pictures."""
+
+    store: PictureStore
+    frames: int  # in a clip
+    options: RgbBatchOptions
+
+    def continuous(self, corpus: Corpus, labels: Sequence[Label], number: Mapping[str, int]) -> list[Sign]:
+        """The stretch around each label in which its sign lies."""
+        before = self.options.before / LABEL_FPS
+        length = max(self.frames, round((self.options.before + self.options.after) / LABEL_FPS * self.store.fps))
+        found: list[Sign] = []
+        for name, video in corpus.videos.items():
+            own = [label for label in labels if label.video == name]
+            if not own:
+                continue
+            if video.video is None:
+                raise OptionsError(
+                    f"an RGB trunk sees pixels; the video '{name}' of {corpus.folder} has only landmarks"
+                )
+            starts = [max(0.0, label.time - before) for label in own]
+            cut = self.store.stretches(video.video, starts, length)
+            found += [Sign(cut[i], number[label.word], starts[i], name) for i, label in enumerate(own)]
+        return found
+
+    def exemplar(self, filmed: FilmedExemplars, exemplar: Exemplar, number: Mapping[str, int]) -> Sign | None:
+        """The sign of one exemplar, without rest; None for one that cannot be read."""
+        assert exemplar.path is not None, "exemplars without a path are left out"
+        try:
+            pictures = self.store.sign(exemplar.path, filmed.segment(exemplar))
+        except SignspotError as error:
+            logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
+            return None
+        return Sign(pictures, number[exemplar.word], 0.0, exemplar.id)
+
+
+def collect_rgb_signs(material: Material, reader: SignReader, progress: Progress = silent) -> RgbSigns:
+    """Cut all signs of the material; those of words that are labelled at least once.
+
+    Raises:
+        OptionsError: fewer than two words are labelled surely enough, or a video has no pictures.
+    """
+    labels = [label for label in material.labels if label.confidence >= reader.options.confidence]
+    words = tuple(sorted({label.word for label in labels}))
+    if len(words) < 2:
+        raise OptionsError(
+            f"{len(words)} words have labels of confidence {reader.options.confidence} or more and an exemplar; "
+            "telling words apart needs two"
+        )
+    number = {word: index for index, word in enumerate(words)}
+    filmed = FilmedExemplars(material.corpus)
+    exemplars = [each for each in filmed.exemplars if each.word in number]
+    total = len(exemplars) + 1
+    progress(0, total)
+    continuous = reader.continuous(material.corpus, labels, number)
+    dictionary = []
+    for done, exemplar in enumerate(exemplars):
+        progress(done + 1, total)
+        sign = reader.exemplar(filmed, exemplar, number)
+        dictionary += [sign] if sign is not None else []
+    progress(total, total)
+    return RgbSigns(words, tuple(continuous), tuple(dictionary))
+
+
+def with_targets(signs: RgbSigns, teacher: Encoder, features: TrunkFeatures, reader: SignReader) -> RgbSigns:
+    """Beside each sign, what a landmark encoder embeds of it.
+
+    Args:
+        signs: as pictures.
+        teacher: the landmark encoder.
+        features: what its trunk sees of the same videos and exemplars.
+        reader: that cut the signs.
+    """
+    means = torch.from_numpy(features.exemplar_means())
+    with torch.inference_mode():
+        known = teacher.module.mlp(means, "dictionary").numpy()
+    shown = {exemplar.id: known[row : row + 1] for row, exemplar in enumerate(features.exemplars)}
+    watched = tuple(replace(sign, target=_watched(sign, teacher, features, reader)) for sign in signs.continuous)
+    listed = tuple(replace(sign, target=shown[sign.source]) for sign in signs.dictionary if sign.source in shown)
+    return replace(signs, continuous=watched, dictionary=listed)
+
+
+@torch.inference_mode()
+def _watched(sign: Sign, teacher: Encoder, features: TrunkFeatures, reader: SignReader) -> Targets:
+    """(T - F + 1, D): the teacher's embedding at the middle of each clip of a stretch."""
+    windows, fps = features.videos[sign.source], reader.store.fps
+    count = len(sign.pictures) - reader.frames + 1
+    middles = sign.start + (np.arange(count) + reader.frames / 2) / fps
+    nearest = [windows.grid.nearest(float(middle)) for middle in middles]
+    seen = torch.from_numpy(np.asarray(windows.features[nearest], np.float32))
+    embedded: Targets = teacher.module.mlp(seen, "continuous").numpy()
+    return embedded

@@ -1,0 +1,195 @@
+"""Teaches an RGB trunk to tell words apart, on labelled clips and exemplars jointly (Sec. 3.3, Joint pretraining).
+
+The loop can be stopped at any step and goes on to the very same weights: batch i follows from the seed and i, and
+the state is saved beside the result. With a teacher, the embedding is also drawn towards what a landmark encoder sees.
+"""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from signspot.errors import CheckpointError
+from signspot.evaluation.classification import ClassificationAccuracy
+from signspot.losses.watch_read_lookup import classification
+from signspot.models.batch_norm import reinitialise_batch_norm
+from signspot.models.encoder import Encoder, SignEncoder
+from signspot.models.inception import InceptionTrunk, use_channels_last
+from signspot.models.registry import build
+from signspot.progress import Progress, silent
+from signspot.training.rgb.batches import RgbBatch, RgbBatches, plain
+from signspot.training.rgb.config import RgbConfig
+from signspot.training.rgb.signs import RgbSigns
+from signspot.training.run_folder import RunFolder, StopSign
+
+logger = logging.getLogger(__name__)
+
+SAVE_EVERY = 100  # steps
+SETTLING = 30  # batches over which batch norms are averaged in the end
+_COLUMNS = ("epoch", "rate", "loss", "accuracy")
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Accuracy on clips of signers and footage that were not trained on; logits are averaged over windows."""
+
+    clips: int
+    words: int  # that there are to choose from
+    top_1: float  # share of clips
+    top_5: float
+    top_1_by_word: float  # mean over words
+
+
+def new_trunk(config: RgbConfig, words: int, teacher: Encoder | None = None) -> SignEncoder:
+    """An encoder with random weights that follow from the seed; its MLP is there only if there is a teacher."""
+    torch.manual_seed(config.seed)
+    end: dict[str, Any] = {"mlp": False} if teacher is None else {"dimension": teacher.contract.dimension}
+    module = build(config.architecture, **{**config.model, **end, "classes": words})
+    assert isinstance(module.trunk, InceptionTrunk), "the configuration allows rgb architectures only"
+    use_channels_last(module.trunk)
+    return module
+
+
+def start_from(module: SignEncoder, encoder: Encoder) -> None:
+    """Take over the weights of a trunk, all but its classifier.
+
+    Raises:
+        CheckpointError: it is of another architecture or size.
+    """
+    old = encoder.module
+    if old.architecture != module.architecture:
+        raise CheckpointError(
+            f"the encoder '{encoder.name}' is of another architecture: '{old.architecture}' instead of "
+            f"'{module.architecture}'. Name that one in the configuration, or start from nothing."
+        )
+    wanted = module.trunk.state_dict()
+    given = {name: value for name, value in old.trunk.state_dict().items() if not name.startswith("logits.")}
+    other = [name for name, value in given.items() if name not in wanted or wanted[name].shape != value.shape]
+    if other:
+        raise CheckpointError(f"the trunk of '{encoder.name}' is of another size, such as in {other[0]}: see [model]")
+    module.trunk.load_state_dict(given, strict=False)
+
+
+def train_rgb(
+    config: RgbConfig, module: SignEncoder, batches: RgbBatches, folder: Path, progress: Progress = silent
+) -> SignEncoder:
+    """Train a trunk, in place.
+
+    Args:
+        config: all that the training follows from, besides the signs.
+        module: as it starts.
+        batches: clips.
+        folder: where state, curve.csv and curve.png are kept; a training that was stopped there goes on.
+        progress: told the steps done.
+
+    Raises:
+        SignspotError: the loss is no number; the batch is saved for inspection.
+        CheckpointError: the folder holds a state that does not fit.
+        KeyboardInterrupt: it was stopped; the state is saved.
+    """
+    run = RunFolder(folder)
+    optimiser = _optimiser(config, module)
+    parts = {"module": module, "optimiser": optimiser}
+    saved = run.load(config.as_dict(), parts, ("curve",))
+    curve: list[tuple[float, float]] = [(float(a), float(b)) for a, b in saved["curve"]] if saved else []
+    length, total = len(batches), config.epochs * len(batches)
+    module.train()
+    with StopSign() as stop:
+        for step in range(len(curve), total):
+            _prepare(config, module, optimiser, step, length)
+            batch = batches[step]
+            loss, right = loss_of(module, batch, config.distil)
+            if not torch.isfinite(loss):
+                raise run.keep_bad_batch(loss, step, {"clips": batch.clips.numpy(), "words": batch.words.numpy()})
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(module.parameters(), config.clip)
+            optimiser.step()
+            curve.append((loss.item(), right))
+            progress(step + 1, total)
+            if stop.heard or (step + 1) % SAVE_EVERY == 0 or step + 1 == total:
+                run.save(config.as_dict(), parts, {"curve": curve})
+                run.write_curve(_COLUMNS, _rows(config, curve, length))
+            if stop.heard:
+                raise KeyboardInterrupt
+    run.draw_curve([loss for loss, _ in _by_epoch(curve, length)], config.architecture)
+    settle_batch_norm(module, batches, total)
+    return module.eval()
+
+
+def loss_of(module: SignEncoder, batch: RgbBatch, distil: float) -> tuple[Tensor, float]:
+    """The loss of one batch, and the share of its clips whose word is right."""
+    features = module.trunk(batch.clips.contiguous(memory_format=torch.channels_last_3d))
+    assert isinstance(module.trunk, InceptionTrunk), "an rgb trunk"
+    logits = module.trunk.logits(features)  # type: ignore[operator]  # built with a classifier
+    loss = classification(logits, batch.words)
+    if distil and batch.targets is not None:
+        loss = loss + distil * (1 - functional.cosine_similarity(module.mlp(features), batch.targets)).mean()
+    return loss, float((logits.argmax(dim=1) == batch.words).float().mean())
+
+
+@torch.no_grad()
+def settle_batch_norm(module: SignEncoder, batches: RgbBatches, first: int) -> None:
+    """Measure the statistics of all batch norms anew on fresh batches: they are averages of weights long gone."""
+    norms = [layer for layer in module.modules() if isinstance(layer, _BatchNorm)]
+    before = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None  # a plain mean over batches
+    module.train()
+    for step in range(first, first + min(SETTLING, 2 * len(batches) + 2)):
+        torch.manual_seed(step)
+        module.trunk(batches[step].clips.contiguous(memory_format=torch.channels_last_3d))
+    for norm, momentum in zip(norms, before, strict=True):
+        norm.momentum = momentum
+    module.eval()
+
+
+@torch.inference_mode()
+def held_out(module: SignEncoder, signs: RgbSigns, frames: int, image_size: int) -> HeldOut:
+    """Classify stretches of continuous signing, logits averaged over all their windows."""
+    accuracy = ClassificationAccuracy()
+    assert isinstance(module.trunk, InceptionTrunk), "an rgb trunk"
+    for sign in signs.continuous:
+        starts = range(len(sign.pictures) - frames + 1)
+        clips = np.stack([plain(sign.pictures[start : start + frames], image_size) for start in starts])
+        logits = module.trunk.logits(module.trunk(torch.from_numpy(clips)))  # type: ignore[operator]
+        accuracy.add(logits.mean(dim=0, keepdim=True).numpy(), [sign.word])
+    value = accuracy.value((1, 5))
+    return HeldOut(
+        len(signs.continuous), len(signs.words), value[1].per_instance, value[5].per_instance, value[1].per_group
+    )
+
+
+def _optimiser(config: RgbConfig, module: SignEncoder) -> torch.optim.Optimizer:
+    weights, decay = module.parameters(), config.weight_decay
+    if config.optimiser == "adam":
+        return torch.optim.AdamW(weights, config.rate, (config.momentum, 0.999), weight_decay=decay)
+    return torch.optim.SGD(weights, config.rate, config.momentum, weight_decay=decay)
+
+
+def _prepare(config: RgbConfig, module: SignEncoder, optimiser: Any, step: int, length: int) -> None:
+    """What changes before a step: the rate, the random numbers of dropout, batch norms when the dictionary joins."""
+    torch.manual_seed(config.seed * 1_000_003 + step)
+    for settings in optimiser.param_groups:
+        settings["lr"] = config.rate_at(step // length)
+    if config.reinitialise and config.joined and step == config.joined * length:
+        count = reinitialise_batch_norm(module.trunk)
+        logger.info("the dictionary joins; %d batch norms start anew", count)
+
+
+def _rows(config: RgbConfig, curve: list[tuple[float, float]], length: int) -> list[tuple[object, ...]]:
+    means = enumerate(_by_epoch(curve, length))
+    return [(i + 1, f"{config.rate_at(i):g}", f"{loss:.5f}", f"{right:.4f}") for i, (loss, right) in means]
+
+
+def _by_epoch(curve: list[tuple[float, float]], length: int) -> list[tuple[float, float]]:
+    """The mean loss and accuracy of every whole epoch."""
+    means = [np.mean(curve[i : i + length], axis=0) for i in range(0, len(curve) - length + 1, length)]
+    return [(float(loss), float(right)) for loss, right in means]

@@ -1,0 +1,1 @@
+"""Text to words: tokens, lemmas, numbers, synonyms, and dictionary words found in subtitles."""

@@ -1,1 +1,0 @@
-"""A seeded, fully known world of signing: the corpus that everyone has."""

@@ -1,0 +1,1 @@
+"""Annotation measured on signing worlds with exact truth."""

@@ -1,0 +1,110 @@
+"""Signing worlds that are annotated as footage would be: with padding, with decoys, and one without padding."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from signspot.annotation.engines.engine import Failure, Item, Made, attempt
+from signspot.annotation.engines.local import LocalEngine
+from signspot.annotation.records import AnnotateOptions
+from signspot.annotation.run import Job, annotate
+from signspot.corpus.corpus import Corpus
+from signspot.errors import OptionsError
+from signspot.progress import Progress, Stage, quiet
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.knobs import named_rng
+from signspot_world.language.english import vocabulary
+from signspot_world.options import CorpusOptions
+
+KEEP = 0.5  # least score that is stored: nearly every query has a candidate
+PADDING = 4.0  # seconds
+_COMMON = 1064  # words from which each world draws its own
+_FIRST_SEED = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many worlds, and how large each is."""
+
+    worlds: int
+    words: int
+    hours: float
+
+    def __post_init__(self) -> None:
+        if self.worlds < 1:
+            raise OptionsError(f"there must be at least 1 world; got {self.worlds}")
+
+
+FULL = Size(3, 400, 1.5)
+QUICK = Size(2, 60, 0.15)
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedWorld:
+    """A corpus and the folders of its runs."""
+
+    corpus: Corpus
+    run: Path
+    decoys: Path
+    unpadded: Path | None  # the search windows are the subtitles' own times; of the first world alone
+
+
+def world_options(size: Size, number: int) -> CorpusOptions:
+    """One world: other signs, signers, sentences and words than the others."""
+    words = [word.word for word in vocabulary(_COMMON)]
+    chosen = named_rng(_FIRST_SEED + number, "annotated words").permutation(len(words))[: size.words]
+    return CorpusOptions(
+        words=tuple(words[index] for index in sorted(chosen)), hours=size.hours, seed=_FIRST_SEED + number
+    )
+
+
+def annotate_world(
+    size: Size, number: int, out: Path, encoder: str | None = None, workers: int = 1, stage: Stage = quiet
+) -> AnnotatedWorld:
+    """Make a world and annotate it, the first one also without padding; what is there already is not made again.
+
+    Args:
+        size: of the world.
+        number: which world.
+        out: folder of the world and its runs.
+        encoder: name or file; None: the shipped one.
+        workers: processes at once.
+        stage: shows the progress of each stage.
+    """
+    with stage(f"world {number + 1}") as progress:
+        corpus = make_corpus(world_options(size, number), out / "corpus", progress, workers=workers)
+    made = AnnotatedWorld(corpus, out / "run", out / "decoys", out / "unpadded" if number == 0 else None)
+    runs = {
+        made.run: AnnotateOptions(padding=PADDING, keep=KEEP),
+        made.decoys: AnnotateOptions(padding=PADDING, keep=KEEP, decoys=True),
+    }
+    if made.unpadded is not None:
+        runs[made.unpadded] = AnnotateOptions(padding=0.0, keep=KEEP)
+    for folder, options in runs.items():
+        job = Job(corpus.folder, corpus.layout.dictionary, folder, encoder=encoder, cache=out / "cache", threshold=KEEP)
+        engine = LocalEngine(workers) if workers > 1 else _Here()
+        annotate(job, options, engine, partial(_titled, stage, f"world {number + 1}, {folder.name}"))
+    return made
+
+
+class _Here:
+    """Works in this process: nothing has to be started for a small world."""
+
+    def run(self, work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[tuple[Item, Made | Failure]]:
+        return ((item, attempt(work, item)) for item in items)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        pass
+
+
+def _titled(stage: Stage, before: str, title: str) -> AbstractContextManager[Progress]:
+    return stage(f"{before}: {title}")

@@ -1,0 +1,1 @@
+"""A landmark encoder learns signs by contrast between performances."""

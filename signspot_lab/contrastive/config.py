@@ -1,0 +1,66 @@
+"""How a trunk learns signing: one frozen record, read from TOML, recorded in the checkpoint."""
+
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from typing import Any
+
+from signspot.training.augment import Augmentation
+from signspot.training.configuration import read_toml
+from signspot_lab.contrastive.batches import BatchOptions
+from signspot_lab.contrastive.linear_path import LinearOptions
+from signspot_lab.isolated.world_bank import BankOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How much of each batch comes from where; those with a share of 0 are not even opened."""
+
+    world: float = 0.5  # signs of the signing world
+    semi_synthetic: float = 0.25  # real hand shapes on invented paths
+    recombined: float = 0.2  # the hands of one real sign, the path of another
+    real: float = 0.05  # real signs as they are
+
+
+NOTHING = Shares(0.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Optimiser:
+    """How weights are changed."""
+
+    steps: int = 3000
+    rate: float = 1e-3  # the highest learning rate; it falls as a cosine to a hundredth
+    warm_up: int = 150  # steps until the highest rate
+    weight_decay: float = 0.02
+    average: float = 0.998  # decay of the running mean of weights, which is what is kept
+    temperature: float = 0.07
+    clip: float = 1.0  # longest gradient
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastiveConfig:
+    """All that a training follows from, besides its data."""
+
+    name: str = "landmark"
+    seed: int = 1
+    network: str = ""  # file of an encoder whose network is where this training starts from; empty: at random
+    lsa64: str = ""  # folder of LSA64 landmarks; empty: none, then only the world can be drawn from
+    licence: str = ""
+    data: str = ""  # one sentence for the card
+    shares: Shares = field(default_factory=Shares)
+    linear_shares: Shares = NOTHING  # what the linear path is fitted to; nothing: the same as the network learns from
+    batch: BatchOptions = field(default_factory=BatchOptions)
+    augmentation: Augmentation = field(default_factory=Augmentation)
+    bank: BankOptions = field(default_factory=BankOptions)
+    optimiser: Optimiser = field(default_factory=Optimiser)
+    linear: LinearOptions = field(default_factory=LinearOptions)  # where the model has a linear path
+    model: dict[str, Any] = field(default_factory=dict)  # options of the landmark trunk
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for cards."""
+        return asdict(self)
+
+
+def read_config(path: str | PathLike[str]) -> ContrastiveConfig:
+    """Read the TOML file of a training of a trunk; mistakes are named as by `read_toml`."""
+    return read_toml(path, ContrastiveConfig)

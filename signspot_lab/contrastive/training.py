@@ -1,0 +1,215 @@
+"""Teaches a landmark trunk signing, by contrast: performances of one sign attract, all others repel.
+
+The loop can be stopped at any step and goes on to the very same weights: batch i follows from the seed and i, and
+the state (weights, their mean, the optimiser) is saved beside the result.
+"""
+
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from signspot.errors import CheckpointError, OptionsError
+from signspot.files import cache_folder
+from signspot.landmarks.features import VERSION as FEATURES_VERSION
+from signspot.losses.contrastive import supervised_contrastive
+from signspot.models.checkpoints import load_encoder
+from signspot.models.encoder import Encoder, SignEncoder, make_encoder
+from signspot.models.landmark_trunk import LandmarkTrunk, LinearPath
+from signspot.models.mlp import TwoPartMlp
+from signspot.models.registry import build
+from signspot.progress import Progress, silent
+from signspot.training.run_folder import RunFolder
+from signspot_lab.contrastive.batches import ContrastiveBatches
+from signspot_lab.contrastive.config import NOTHING, ContrastiveConfig, Optimiser
+from signspot_lab.contrastive.linear_path import fit_linear_path
+from signspot_lab.contrastive.performances import MixedSource, PerformanceSource
+from signspot_lab.isolated.lsa64 import SEEN_WORDS, TRAIN_SIGNERS, read_lsa64
+from signspot_lab.isolated.recombination import RealWords, Recombinations, collect
+from signspot_lab.isolated.semi_synthetic import HandPool, SemiSynthetic
+from signspot_lab.isolated.world_bank import open_world_bank
+
+logger = logging.getLogger(__name__)
+
+SAVE_EVERY = 100  # steps
+
+ContrastiveBatch = tuple[Tensor, Tensor, Tensor]
+
+
+def train_contrastive(
+    config: ContrastiveConfig,
+    folder: str | PathLike[str],
+    progress: Progress = silent,
+    *,
+    workers: int = 1,
+    check: Callable[[int, SignEncoder], None] | None = None,
+) -> Encoder:
+    """Train a landmark encoder.
+
+    Args:
+        config: all that the training follows from.
+        folder: where its state and its curve are kept; a training that was stopped there goes on.
+        progress: told the steps done.
+        workers: processes that make batches.
+        check: called with the step and the averaged module each time the state is saved.
+    """
+    run = RunFolder(Path(folder))
+    torch.manual_seed(config.seed)
+    module, average = build("landmark", **config.model), build("landmark", **config.model)
+    how = config.optimiser
+    batches = ContrastiveBatches(open_source(config), how.steps, config.seed, config.batch, config.augmentation)
+    if not run.state.is_file():
+        _begin(module, config, batches)
+    if (fixed := _linear_path(module)) is not None:
+        fixed.requires_grad_(requires_grad=False)
+    average.load_state_dict(module.state_dict())
+    learned = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    optimiser = torch.optim.AdamW(learned, how.rate, weight_decay=how.weight_decay)
+    setup, parts = _setup(config), {"module": module, "average": average, "optimiser": optimiser}
+    saved = run.load(setup, parts, ["curve"])
+    curve: list[float] = saved["curve"].tolist() if saved else []
+    step = len(curve)
+    loader = DataLoader(
+        batches,
+        batch_size=None,
+        sampler=range(step, how.steps),
+        num_workers=workers,
+        prefetch_factor=4 if workers else None,
+    )
+    module.train()
+    for batch in loader:
+        torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
+        for group in optimiser.param_groups:
+            group["lr"] = how.rate * _schedule(step, how)
+        loss = contrast(module, batch, how.temperature)
+        if not torch.isfinite(loss):
+            names = ("exemplars", "continuous", "beside")
+            raise run.keep_bad_batch(loss, step, {name: part.numpy() for name, part in zip(names, batch, strict=True)})
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(learned, how.clip)
+        optimiser.step()
+        _follow(average, module, min(how.average, (1 + step) / (10 + step)))
+        step += 1
+        curve.append(loss.item())
+        progress(step, how.steps)
+        if step % SAVE_EVERY == 0 or step == how.steps:
+            run.save(setup, parts, {"curve": torch.tensor(curve, dtype=torch.float64)})
+            run.write_curve(("step", "loss"), [(i + 1, f"{value:.5f}") for i, value in enumerate(curve)])
+            if check is not None:
+                check(step, average.eval())
+    return make_encoder(config.name, average.eval(), card=_card(config))
+
+
+def contrast(module: SignEncoder, batch: ContrastiveBatch, temperature: float) -> Tensor:
+    """The loss of one batch: (K, 2, n, F, J, C) exemplars, (K, F, J, C) continuous, (K, F, J, C) beside."""
+    exemplars, continuous, beside = batch
+    signs, takes, clips = exemplars.shape[:3]
+    features = module.trunk(torch.cat([exemplars.flatten(0, 2), continuous, beside]))
+    isolated = features[: signs * takes * clips].view(signs, takes, clips, -1).mean(dim=2)
+    rest = features[signs * takes * clips :]
+    features = torch.cat([isolated[:, 0], isolated[:, 1], rest])
+    known = torch.arange(signs)
+    labels = torch.cat([known, known, known, torch.full((signs,), -1)])
+    # The network must know signs by itself, not only where a linear path beside it fails.
+    embedded = module.mlp.parts(features)[0] if isinstance(module.mlp, TwoPartMlp) else module.mlp(features)
+    return supervised_contrastive(embedded, labels, temperature)
+
+
+def _begin(module: SignEncoder, config: ContrastiveConfig, batches: ContrastiveBatches) -> None:
+    """What comes before the first step: a network that is taken over, a linear path that is fitted."""
+    if config.network:
+        take_network(module, load_encoder(config.network).module)
+    if (fixed := _linear_path(module)) is not None:
+        _fit(fixed, config, batches)
+
+
+def _setup(config: ContrastiveConfig) -> dict[str, Any]:
+    """What the weights follow from; files by their names, as folders differ from machine to machine."""
+    named = {key: Path(value).name for key, value in (("network", config.network), ("lsa64", config.lsa64))}
+    return {**config.as_dict(), **named, "landmark_features": FEATURES_VERSION}
+
+
+def _card(config: ContrastiveConfig) -> dict[str, Any]:
+    card = {"config": _setup(config), "licence": config.licence, "data": config.data}
+    if config.network:
+        card["network"] = load_encoder(config.network).card.get("config", {})
+    return card
+
+
+def take_network(module: SignEncoder, donor: SignEncoder) -> None:
+    """Take over the network of another landmark encoder: everything but its linear path, if it has one."""
+    state = {name.replace("mlp.network.", "mlp."): value for name, value in donor.state_dict().items()}
+    own = {name: name.replace("mlp.network.", "mlp.") for name in module.state_dict() if "trunk.linear." not in name}
+    strange = [name for name, known in own.items() if known not in state]
+    strange += [n for n, known in own.items() if known in state and state[known].shape != module.state_dict()[n].shape]
+    if strange:
+        raise CheckpointError(f"the network does not fit this model at {strange[0]}: set [model] as it was trained")
+    module.load_state_dict({name: state[known] for name, known in own.items()}, strict=False)
+
+
+def _fit(path: LinearPath, config: ContrastiveConfig, batches: ContrastiveBatches) -> None:
+    """Fit the linear path on batches of its own, beyond those of the training."""
+    linear, steps = config.linear, config.optimiser.steps
+    weaker = config.augmentation.times(linear.augmentation)
+    is_other = config.linear_shares not in (NOTHING, config.shares)
+    source = open_source(replace(config, shares=config.linear_shares)) if is_other else batches.source
+    own = ContrastiveBatches(source, steps + linear.batches, config.seed, config.batch, weaker)
+    fit_linear_path(path, (own[steps + number] for number in range(linear.batches)), linear)
+
+
+def _linear_path(module: SignEncoder) -> LinearPath | None:
+    return module.trunk.linear if isinstance(module.trunk, LandmarkTrunk) else None
+
+
+def open_source(config: ContrastiveConfig) -> PerformanceSource:
+    """Open all that batches are drawn from."""
+    shares, siblings = config.shares, config.batch.siblings
+    sources: list[PerformanceSource] = []
+    weights: list[float] = []
+    if shares.world:
+        sources.append(open_world_bank(cache_folder() / "training", config.bank, siblings=siblings))
+        weights.append(shares.world)
+    real = shares.semi_synthetic + shares.recombined + shares.real
+    if real:
+        if not config.lsa64:
+            raise OptionsError("shares of real material need its folder: set lsa64, or set these shares to 0")
+        found = read_lsa64(config.lsa64, TRAIN_SIGNERS)
+        clips = collect((c.signer, c.word, c.sign()) for c in found if c.word in SEEN_WORDS)
+        random = np.random.default_rng(config.seed)
+        makers: list[tuple[float, Callable[[], PerformanceSource]]] = [
+            (shares.semi_synthetic, lambda: SemiSynthetic(clips, HandPool(clips, random), siblings)),
+            (shares.recombined, lambda: Recombinations(clips, siblings)),
+            (shares.real, lambda: RealWords(clips)),
+        ]
+        sources += [make() for share, make in makers if share]
+        weights += [share for share, _ in makers if share]
+    if not sources:
+        raise OptionsError("all shares are 0: there is nothing to learn from")
+    return MixedSource(sources, weights)
+
+
+def _schedule(step: int, how: Optimiser) -> float:
+    """The learning rate as a share of the highest one."""
+    if step < how.warm_up:
+        return (step + 1) / how.warm_up
+    done = (step - how.warm_up) / max(1, how.steps - how.warm_up)
+    return 0.01 + 0.99 * (1 + math.cos(math.pi * done)) / 2
+
+
+@torch.no_grad()
+def _follow(average: SignEncoder, module: SignEncoder, decay: float) -> None:
+    """Move the running mean of weights a little."""
+    for mean, now in zip(average.state_dict().values(), module.state_dict().values(), strict=True):
+        if mean.is_floating_point():
+            mean.lerp_(now, 1 - decay)
+        else:
+            mean.copy_(now)

@@ -1,0 +1,1 @@
+"""Corpora of isolated signs, and sources of training pairs made from them."""

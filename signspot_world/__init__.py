@@ -1,0 +1,1 @@
+"""The signing world: an invented sign language, its signers, their videos and the exact truth."""

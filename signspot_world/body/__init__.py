@@ -1,0 +1,1 @@
+"""Signers and how they move."""

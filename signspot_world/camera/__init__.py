@@ -1,0 +1,1 @@
+"""From metres to landmarks, with the faults of an estimator."""

@@ -1,0 +1,57 @@
+"""How hard the world is: one number a difficulty, 0 switches it off, 1 is as in real signing."""
+
+import hashlib
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from signspot.errors import OptionsError
+
+
+def named_rng(seed: int, *names: str | int) -> np.random.Generator:
+    """Give the stream of random numbers that belongs to `names` under `seed`.
+
+    The same seed and names give the same stream in every process; other names give an independent one.
+    """
+    digest = hashlib.sha256("\x1f".join(str(name) for name in names).encode()).digest()
+    words = np.frombuffer(digest, dtype="<u4").tolist()
+    return np.random.default_rng(np.random.SeedSequence([int(seed) & 0xFFFFFFFFFFFFFFFF, *words]))
+
+
+def named_seed(seed: int, *names: str | int) -> int:
+    """Give a whole number that belongs to `names` under `seed`."""
+    return int(named_rng(seed, *names).integers(0, 2**62))
+
+
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """The difficulties of the world. The ones of co-articulation are multiplied by `coarticulation`."""
+
+    coarticulation: float = 1.0  # all five below at once
+    undershoot: float = 1.0  # movements are smoothed and cut short towards their neighbours
+    assimilation: float = 1.0  # place, shape and orientation drift towards the neighbours'
+    reduction: float = 1.0  # repetitions are dropped, holds shortened, movements made smaller
+    weak_drop: float = 1.0  # the weak hand of a two-handed sign is left out
+    lowering: float = 1.0  # high signs are made lower
+    speed: float = 1.0  # 1.5 to 3 times the dictionary's speed
+    precision: float = 1.0  # signers differ from the sign's ideal form, and from themselves
+    noise: float = 1.0  # of the landmark estimator
+    variants: float = 1.0  # words have several signs
+    misalignment: float = 1.0  # subtitles are shifted in time
+    mouthing: float = 1.0  # only part of the signs are mouthed, and not exactly in time
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if not (math.isfinite(value) and 0 <= value <= 3):
+                raise OptionsError(f"knob {item.name} must lie between 0 (off) and 3; got {value}")
+
+    @classmethod
+    def off(cls) -> "Knobs":
+        """Nothing is hard."""
+        return cls(**{item.name: 0.0 for item in fields(cls)})
+
+    def coarticulated(self, name: str) -> float:
+        """The strength of one part of co-articulation: its own knob times the common one."""
+        return float(getattr(self, name) * self.coarticulation)

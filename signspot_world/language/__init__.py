@@ -1,0 +1,1 @@
+"""Words, signs and sentences of the world."""

@@ -1,0 +1,1 @@
+"""From landmarks to pictures."""

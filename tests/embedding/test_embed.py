@@ -1,0 +1,131 @@
+"""From sources to tracks: the grid, exactness of the dense pass, chunking, bad sources."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from signspot.embedding.tracks import read_track, write_streamed
+from signspot.embedding.windows import DenseWindows, embed
+from signspot.errors import EmptyVideoError, NoHandsError, NoPersonError, OptionsError
+from signspot.landmarks.features import CHANNELS, JOINTS, features
+from signspot.landmarks.pose_file import write_landmarks
+from signspot.models.encoder import Encoder
+from signspot.timeline import Grid
+
+
+def windows_one_by_one(encoder: Encoder, seen: np.ndarray, stride: int) -> np.ndarray:
+    """The slow, obvious way: cut every window out and embed it by itself."""
+    if len(seen) < 16:
+        seen = np.concatenate([seen, np.repeat(seen[-1:], 16 - len(seen), axis=0)])
+    starts = Grid(25.0, 16, stride, len(seen)).starts
+    with torch.inference_mode():
+        return np.stack([encoder.module(torch.from_numpy(seen[s : s + 16])[None])[0].numpy() for s in starts])
+
+
+@settings(max_examples=20, deadline=None)
+@given(frames=st.integers(1, 90), stride=st.integers(1, 9), data=st.data())
+def test_dense_windows_equal_single_windows_for_any_chunks(
+    encoder: Encoder, frames: int, stride: int, data: st.DataObject
+) -> None:
+    seen = np.random.default_rng(frames).normal(size=(frames, JOINTS, CHANNELS)).astype(np.float32)
+    cuts = sorted(data.draw(st.lists(st.integers(0, frames), max_size=4)))
+    dense = DenseWindows(encoder, stride)
+    for part in np.split(seen, cuts):
+        dense.push(part)
+    found, count = dense.finish()
+    assert count == frames
+    assert found.dtype == np.float16
+    assert np.abs(found - windows_one_by_one(encoder, seen, stride)).max() < 2e-3  # float16
+
+
+def test_a_long_video_passes_in_blocks(encoder: Encoder) -> None:
+    seen = np.random.default_rng(0).normal(size=(1300, JOINTS, CHANNELS)).astype(np.float32)
+    dense = DenseWindows(encoder, 1)
+    dense.push(seen)
+    found, _ = dense.finish()
+    assert found.shape == (1285, 256)
+    assert np.abs(found[600] - windows_one_by_one(encoder, seen[600:616], 1)[0]).max() < 2e-3
+
+
+def test_landmarks_and_their_file_give_the_same_track(encoder: Encoder, stretch: Any, tmp_path: Path) -> None:
+    write_landmarks(stretch.footage, tmp_path / "s.pose")
+    one, two = embed(encoder, stretch.footage, 2), embed(encoder, tmp_path / "s.pose", 2)
+    assert one.grid == two.grid
+    assert one.grid.stride == 2
+    assert np.abs(one.embeddings - two.embeddings).max() < 4e-3
+    assert (two.video, two.encoder, len(two.source)) == ("s.pose", encoder.hash, 32)
+    expected = windows_one_by_one(encoder, features(stretch.footage), 2)
+    assert np.abs(one.embeddings - expected).max() < 2e-3
+
+
+def test_appending_silence_changes_no_window_but_the_last_ones(encoder: Encoder, stretch: Any) -> None:
+    part = stretch.footage[:60]
+    short, long = embed(encoder, part), embed(encoder, stretch.footage[:100])
+    untouched = 60 - 25 - 16  # features look 25 frames ahead
+    assert np.abs(short.embeddings[:untouched] - long.embeddings[:untouched]).max() < 2e-3
+
+
+def test_time_starts_where_the_landmarks_start(encoder: Encoder, stretch: Any) -> None:
+    later = replace(stretch.footage, times=stretch.footage.times + 7)
+    assert embed(encoder, later).grid.times[0] == pytest.approx(7 + 8 / 25)
+
+
+def test_progress_ends_at_the_whole(encoder: Encoder, stretch: Any) -> None:
+    calls: list[tuple[int, int | None]] = []
+    embed(encoder, stretch.footage, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (len(stretch.footage), len(stretch.footage))
+
+
+def test_bad_sources_are_told_apart(encoder: Encoder, rgb_encoder: Encoder, stretch: Any, tmp_path: Path) -> None:
+    footage = stretch.footage
+    with pytest.raises(OptionsError, match="stride must be at least 1"):
+        embed(encoder, footage, 0)
+    with pytest.raises(OptionsError, match="sees pixels, not landmarks"):
+        embed(rgb_encoder, footage)
+    with pytest.raises(EmptyVideoError, match="no frame"):
+        embed(encoder, footage[:0])
+    nobody = replace(footage, body=np.full_like(footage.body, np.nan))
+    with pytest.raises(NoPersonError):
+        embed(encoder, nobody)
+    blank = np.full_like(footage.left_hand, np.nan)
+    with pytest.raises(NoHandsError):
+        embed(encoder, replace(footage, left_hand=blank, right_hand=blank))
+
+
+def test_pixels_are_embedded_window_by_window(rgb_encoder: Encoder, colour_film: Path) -> None:
+    track = embed(rgb_encoder, colour_film, 5)
+    assert len(track) == track.grid.count == 18
+    assert np.linalg.norm(track.embeddings.astype(np.float32), axis=1) == pytest.approx(np.ones(18), abs=1e-2)
+    every = embed(rgb_encoder, colour_film, 1)
+    assert np.abs(track.embeddings[3] - every.embeddings[15]).max() < 2e-3
+
+
+def test_a_film_without_a_person_is_refused(encoder: Encoder, colour_film: Path) -> None:
+    with pytest.raises(NoPersonError, match=r"film\.mp4"):
+        embed(encoder, colour_film)
+
+
+def test_a_stale_chunk_size_of_zero_frames_is_harmless(encoder: Encoder) -> None:
+    dense = DenseWindows(encoder, 1)
+    dense.push(np.empty((0, JOINTS, CHANNELS), np.float32))
+    with pytest.raises(EmptyVideoError):
+        dense.finish()
+
+
+@pytest.mark.parametrize("stride", [1, 3])
+def test_a_track_made_on_disk_is_the_one_made_in_memory(
+    encoder: Encoder, rgb_encoder: Encoder, stretch: Any, colour_film: Path, tmp_path: Path, stride: int
+) -> None:
+    write_landmarks(stretch.footage, tmp_path / "s.pose")
+    for eye, source in ((encoder, tmp_path / "s.pose"), (rgb_encoder, colour_film)):
+        made = embed(eye, source, stride)
+        write_streamed(tmp_path / "t.safetensors", lambda shelf: embed(eye, source, stride, shelf=shelf))  # noqa: B023
+        again = read_track(tmp_path / "t.safetensors")
+        assert (again.embeddings == made.embeddings).all()
+        assert (again.grid, again.video, again.source) == (made.grid, made.video, made.source)

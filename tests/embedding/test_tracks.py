@@ -1,0 +1,110 @@
+"""Tracks on disk."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from signspot.embedding.tracks import Shelf, TrackFile, read_track, write_streamed, write_track
+from signspot.errors import FormatError, OutputError, TrackError
+from signspot.timeline import Grid, Track
+
+
+@pytest.fixture
+def track() -> Track:
+    embeddings = np.random.default_rng(0).normal(size=(30, 8)).astype(np.float16)
+    return Track(embeddings, Grid(25.0, 16, 2, 73, 1.5), "0123", "näws.mp4", "digest")
+
+
+@pytest.mark.parametrize("precision", ["float16", "float32"])
+def test_write_read_equal(track: Track, tmp_path: Path, precision: str) -> None:
+    write_track(track, tmp_path / "t.safetensors", precision=precision)
+    again = read_track(tmp_path / "t.safetensors")
+    assert (again.embeddings == track.embeddings).all()
+    assert again.embeddings.dtype == precision
+    assert (again.grid, again.encoder, again.video, again.source) == (
+        track.grid,
+        "0123",
+        "näws.mp4",
+        "digest",
+    )
+
+
+def test_a_window_costs_two_bytes_a_value(track: Track, tmp_path: Path) -> None:
+    path = write_track(track, tmp_path / "t.safetensors")
+    assert path.stat().st_size < 30 * 8 * 2 + 500
+
+
+def test_missing_foreign_and_damaged_files_are_told_apart(track: Track, tmp_path: Path) -> None:
+    with pytest.raises(TrackError, match="no track at"):
+        read_track(tmp_path / "none.safetensors")
+    (tmp_path / "text.safetensors").write_text("hello")
+    with pytest.raises(FormatError, match="damaged"):
+        read_track(tmp_path / "text.safetensors")
+    save_file({"embeddings": np.zeros(3)}, tmp_path / "foreign.safetensors")
+    with pytest.raises(FormatError, match="is not a signspot track but a foreign file"):
+        read_track(tmp_path / "foreign.safetensors")
+    whole = write_track(track, tmp_path / "t.safetensors").read_bytes()
+    (tmp_path / "cut.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FormatError, match="damaged"):
+        read_track(tmp_path / "cut.safetensors")
+
+
+def test_an_unwritable_place_is_said(track: Track, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError):
+        write_track(track, tmp_path / "file" / "t.safetensors")
+    assert (tmp_path / "file").read_text() == ""
+
+
+def test_a_track_that_is_streamed_to_disk_reads_back_equal(track: Track, tmp_path: Path) -> None:
+    def embed(shelf: Shelf) -> Track:
+        for start in range(0, 30, 7):
+            shelf.add(track.embeddings[start : start + 7])
+        joined = shelf.joined()
+        assert isinstance(joined, np.memmap)
+        return Track(joined, track.grid, track.encoder, track.video, track.source)
+
+    write_streamed(tmp_path / "streamed.safetensors", embed)
+    again = read_track(tmp_path / "streamed.safetensors")
+    assert (again.embeddings == track.embeddings).all()
+    assert (again.grid, again.encoder, again.video, again.source) == (track.grid, "0123", "näws.mp4", "digest")
+
+
+def test_a_stream_that_breaks_off_leaves_nothing(track: Track, tmp_path: Path) -> None:
+    def embed(shelf: Shelf) -> Track:
+        shelf.add(track.embeddings)
+        raise TrackError("broken off")
+
+    with pytest.raises(TrackError, match="broken off"):
+        write_streamed(tmp_path / "t.safetensors", embed)
+    assert not list(tmp_path.iterdir())
+
+
+def test_parts_of_a_track_are_read_from_disk(track: Track, tmp_path: Path) -> None:
+    opened = TrackFile(write_track(track, tmp_path / "t.safetensors"))
+    assert (opened.grid, opened.encoder) == (track.grid, "0123")
+    part = opened.part(5, 9)
+    assert part.dtype == np.float32
+    assert (part == track.embeddings[5:9]).all()
+
+
+def test_a_damaged_track_is_not_opened(track: Track, tmp_path: Path) -> None:
+    path = write_track(track, tmp_path / "t.safetensors")
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(FormatError, match="is damaged"):
+        TrackFile(path)
+    save_file({"embeddings": track.embeddings}, path, metadata={"kind": "other"})
+    with pytest.raises(FormatError, match="is damaged"):
+        TrackFile(path)
+    write_streamed(path, lambda shelf: _with_nan(track, shelf))
+    with pytest.raises(TrackError, match="NaN"):
+        TrackFile(path).part(0, 30)
+
+
+def _with_nan(track: Track, shelf: Shelf) -> Track:
+    spoilt = track.embeddings.copy()
+    spoilt[4, 2] = np.nan
+    shelf.add(spoilt)
+    return track

@@ -1,0 +1,81 @@
+"""Greedy one-to-one matching against the same rule written as plainly as possible."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from signspot.errors import OptionsError
+from signspot.evaluation.detection import MatchOptions, TrueSign, by_score, match
+from signspot.records import Spotting
+from signspot.timeline import Segment
+
+
+def spotting(time: float, score: float, half: float = 0.2, exemplar: str = "") -> Spotting:
+    return Spotting("apple", "v", time, time - half, time + half, score, exemplar)
+
+
+TENTHS = st.integers(0, 60).map(lambda n: n / 10)
+SPOTTINGS = st.lists(st.builds(spotting, TENTHS, st.sampled_from([0.2, 0.5, 0.8]), st.sampled_from([0.1, 0.4])))
+SEGMENTS = st.lists(
+    st.builds(lambda start, length: Segment(start, start + length), TENTHS, TENTHS.map(lambda n: n / 3))
+)
+OPTIONS = st.builds(MatchOptions, st.sampled_from([0, 0.2, 1.5]), st.sampled_from([0.0, 0.3]))
+
+
+def slow_match(spottings: list[Spotting], truths: list[Segment], options: MatchOptions) -> list[Segment | None]:
+    free = sorted(truths)
+    found: list[Segment | None] = []
+    for one in spottings:
+        allowed = [
+            sign
+            for sign in free
+            if sign.start - options.margin - 1e-6 <= one.time <= sign.end + options.margin + 1e-6
+            and one.segment.iou(sign) >= options.iou
+        ]
+        allowed.sort(key=lambda sign: (-one.segment.iou(sign), abs(one.time - sign.middle), sign))
+        if allowed:
+            free.remove(allowed[0])
+        found.append(allowed[0] if allowed else None)
+    return found
+
+
+@settings(max_examples=200)
+@given(SPOTTINGS, SEGMENTS, OPTIONS)
+def test_as_if_every_pair_were_tried(spottings: list[Spotting], truths: list[Segment], options: MatchOptions) -> None:
+    ordered = by_score(spottings)
+    assert match(ordered, truths, options) == slow_match(ordered, truths, options)
+
+
+@given(SPOTTINGS, SEGMENTS, st.randoms(use_true_random=False))
+def test_the_order_of_records_does_not_matter(spottings, truths, random) -> None:
+    shuffled = by_score(random.sample(spottings, len(spottings)))
+    assert shuffled == by_score(spottings)
+    assert match(shuffled, random.sample(truths, len(truths))) == match(shuffled, truths)
+
+
+@given(SPOTTINGS, SEGMENTS)
+def test_a_lower_threshold_changes_nothing_above_it(spottings: list[Spotting], truths: list[Segment]) -> None:
+    ordered = by_score(spottings)
+    high = [one for one in ordered if one.score >= 0.5]
+    assert match(ordered, truths)[: len(high)] == match(high, truths)
+
+
+def test_the_best_score_chooses_first_and_only_once() -> None:
+    worse, better = spotting(1.0, 0.6), spotting(1.1, 0.9)
+    assert match(by_score([worse, better]), [Segment(0.9, 1.3)]) == [Segment(0.9, 1.3), None]
+
+
+def test_a_label_becomes_the_papers_interval() -> None:
+    sign = TrueSign.from_label("apple", "v", 10.0)
+    assert sign.segment.start == pytest.approx(9.2)
+    assert sign.segment.end == pytest.approx(10.2)
+    options = MatchOptions(margin=0)
+    assert match([spotting(9.2, 0.9)], [sign.segment], options) == [sign.segment]
+    assert match([spotting(10.24, 0.9)], [sign.segment], options) == [None]
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(OptionsError, match="margin"):
+        MatchOptions(margin=-1)
+    with pytest.raises(OptionsError, match="overlap"):
+        MatchOptions(iou=50)

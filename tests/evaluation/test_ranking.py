@@ -1,0 +1,87 @@
+"""Ranks and average precision against a ranking made one answer at a time."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signspot.errors import OptionsError
+from signspot.evaluation import ranking
+from signspot.evaluation.ranking import RankedQueries, average_precision, ranks_of
+
+COARSE = st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0, -math.inf])  # few values: many ties
+ANSWERS = st.lists(st.tuples(COARSE, st.booleans()), min_size=1, max_size=30)
+
+
+def slow_ranks(answers: list[tuple[float, bool]]) -> list[int]:
+    """Best first, wrong before right among equals, counted from 1."""
+    ordered = sorted(answers, key=lambda answer: (-answer[0], answer[1]))
+    return [place for place, (_, right) in enumerate(ordered, start=1) if right]
+
+
+def slow_average_precision(answers: list[tuple[float, bool]], relevant: int) -> float:
+    ordered = sorted(answers, key=lambda answer: (-answer[0], answer[1]))
+    total = 0.0
+    for place in range(1, len(ordered) + 1):
+        if ordered[place - 1][1]:
+            total += sum(right for _, right in ordered[:place]) / place
+    return total / relevant
+
+
+@pytest.mark.parametrize("few", [64, 0], ids=["counting", "sorting"])
+@given(ANSWERS)
+def test_ranks_as_if_sorted(few: int, answers: list[tuple[float, bool]]) -> None:
+    similarity = np.array([value for value, _ in answers])
+    correct = np.flatnonzero([right for _, right in answers])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranking, "_FEW", few)
+        assert ranks_of(similarity, correct).tolist() == slow_ranks(answers)
+
+
+@given(ANSWERS, st.integers(0, 3))
+def test_average_precision_as_if_counted(answers: list[tuple[float, bool]], missed: int) -> None:
+    relevant = sum(right for _, right in answers) + missed
+    measured = average_precision(np.array(slow_ranks(answers), np.int64), relevant)
+    if relevant == 0:
+        assert math.isnan(measured)
+    else:
+        assert measured == pytest.approx(slow_average_precision(answers, relevant))
+
+
+def test_equal_similarities_gain_nothing() -> None:
+    assert ranks_of(np.zeros(10), np.array([3])).tolist() == [10]
+
+
+def test_worked_by_hand() -> None:
+    queries = RankedQueries()
+    queries.add("apple", np.array([1, 4]), 2)  # AP (1/1 + 2/4) / 2 = 0.75
+    queries.add("apple", np.array([], np.int64), 2)  # AP 0, no right answer
+    queries.add("bread", np.array([6]), 1)  # AP 1/6
+    result = queries.value(ks=(1, 6))
+    assert result.average_precision.per_instance == pytest.approx((0.75 + 0 + 1 / 6) / 3)
+    assert result.average_precision.per_group == pytest.approx((0.375 + 1 / 6) / 2)
+    assert result.recall[1].per_group == 0.25
+    assert result.recall[6].per_group == 0.75
+    assert result.median_rank == 6
+    assert (result.queries, result.words) == (3, 2)
+
+
+def test_half_without_a_right_answer_have_an_infinite_median() -> None:
+    queries = RankedQueries()
+    queries.add("apple", np.array([1]), 1)
+    queries.add("apple", np.array([], np.int64), 1)
+    assert queries.value().median_rank == math.inf
+
+
+def test_no_query_is_nan() -> None:
+    result = RankedQueries().value(ks=(5,))
+    numbers = [result.average_precision.per_group, result.recall[5].per_instance, result.median_rank]
+    assert all(math.isnan(number) for number in numbers)
+    assert result.queries == 0
+
+
+def test_the_first_none_are_refused() -> None:
+    with pytest.raises(OptionsError, match="k=0"):
+        RankedQueries().value(ks=(0,))

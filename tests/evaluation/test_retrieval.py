@@ -1,0 +1,159 @@
+"""The paper's protocol and one-shot retrieval against implementations that loop over everything."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from signspot.errors import OptionsError
+from signspot.evaluation import retrieval
+from signspot.evaluation.localisation import Tolerance
+from signspot.evaluation.retrieval import ClipRetrieval, OneShotRetrieval, Relevant
+
+WORDS = "abc"
+
+
+def slow_clip(word: str, label: float, similarity, times, words: list[str], relevant: Relevant) -> tuple[float, bool]:
+    """AP and R@2 of one clip, by the words of Sec. 4.2."""
+    matches = []
+    for v in range(len(words)):
+        column = [similarity[t][v] for t in range(len(times))]
+        where = times[column.index(max(column))]
+        correct = words[v] == word and label - 0.8 - 1e-6 <= where <= label + 0.2 + 1e-6
+        matches.append((-max(column), correct))
+    matches.sort()  # False before True: a tie goes against us
+    precisions = []
+    for place, (_, correct) in enumerate(matches, start=1):
+        if correct:
+            precisions.append((len(precisions) + 1) / place)
+    total = words.count(word) if relevant == "exemplars" else max(1, len(precisions))
+    return sum(precisions) / total, any(correct for _, correct in matches[:2])
+
+
+@settings(max_examples=150)
+@given(st.data(), st.sampled_from(["exemplars", "localised"]))
+def test_the_papers_protocol(data: st.DataObject, relevant: Relevant) -> None:
+    words = data.draw(st.permutations([*WORDS, *data.draw(st.lists(st.sampled_from(WORDS), max_size=8))]))
+    one, other = (ClipRetrieval(words, relevant=relevant) for _ in range(2))
+    by_word: dict[str, list[tuple[float, bool]]] = {}
+    for clip in range(data.draw(st.integers(1, 6))):
+        word = data.draw(st.sampled_from(WORDS))
+        rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+        times = rng.integers(0, 10) / 25 + np.arange(rng.integers(1, 60)) / 25
+        similarity = rng.integers(-3, 4, (len(times), len(words))) / 3 + rng.choice([0, 1e-3]) * rng.random(len(words))
+        label = float(rng.choice(times))
+        (one if clip % 2 else other).add(word, label, similarity, times)
+        by_word.setdefault(word, []).append(slow_clip(word, label, similarity, times, words, relevant))
+    one.merge(other)
+    result = one.value(ks=(2,))
+    instances = [instance for several in by_word.values() for instance in several]
+    for column, averages in enumerate((result.average_precision, result.recall[2])):
+        means = [np.mean([instance[column] for instance in several]) for several in by_word.values()]
+        assert averages.per_group == pytest.approx(np.mean(means))
+        assert averages.per_instance == pytest.approx(np.mean([instance[column] for instance in instances]))
+
+
+def test_a_right_exemplar_at_a_wrong_time_is_wrong() -> None:
+    times = np.arange(100) / 25
+    similarity = np.zeros((100, 3))
+    similarity[50] = 0.9, 0.5, 0.8  # two exemplars of apple at 2.0 s, one of bread
+    similarity[90, 0] = 1.0  # but the first peaks at 3.6 s
+    strict, lenient = (ClipRetrieval(["apple", "bread", "apple"], relevant=r) for r in ("exemplars", "localised"))
+    for retrieval_of in (strict, lenient):
+        retrieval_of.add("apple", 2.0, similarity, times)
+        assert retrieval_of.value(ks=(1, 2)).median_rank == 2
+        assert retrieval_of.value(ks=(1, 2)).recall[1].per_group == 0
+    assert strict.value().average_precision.per_group == 0.25
+    assert lenient.value().average_precision.per_group == 0.5
+
+
+def test_maxima_say_the_same_as_curves() -> None:
+    rng = np.random.default_rng(3)
+    words = [*"abcabcabb"]
+    curves, maxima = ClipRetrieval(words), ClipRetrieval(words)
+    for word in "abcab":
+        similarity, times = rng.random((40, 9)), np.arange(40) / 25
+        curves.add(word, 0.9, similarity, times)
+        maxima.add_maxima(word, 0.9, similarity.max(axis=0), times[similarity.argmax(axis=0)])
+    assert curves.value() == maxima.value()
+    assert 0 < curves.value().average_precision.per_group < 1
+
+
+def test_the_tolerance_is_a_parameter() -> None:
+    wide = ClipRetrieval(["apple"], tolerance=Tolerance(before=5, after=5))
+    narrow = ClipRetrieval(["apple"])
+    for one in (wide, narrow):
+        one.add("apple", 4.0, np.array([[0.9], [0.1]]), np.array([0.0, 4.0]))
+    assert wide.value().average_precision.per_group == 1
+    assert narrow.value().average_precision.per_group == 0
+
+
+def slow_one_shot(similarity, word: str, words: list[str]) -> tuple[float, int]:
+    ordered = sorted(range(len(words)), key=lambda v: (-similarity[v], words[v] == word))
+    places = [place for place, v in enumerate(ordered, start=1) if words[v] == word]
+    return float(np.mean([(n + 1) / place for n, place in enumerate(places)])), places[0]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(0, 20))
+def test_one_shot(seed: int, queries: int, more: int) -> None:
+    rng = np.random.default_rng(seed)
+    gallery = [*WORDS, *rng.choice([*WORDS], more).tolist()]
+    words = rng.choice([*WORDS], queries).tolist()
+    similarity = rng.integers(0, 5, (queries, len(gallery))) / 5
+    expected = [slow_one_shot(row, word, gallery) for row, word in zip(similarity, words, strict=True)]
+    one, other = OneShotRetrieval(gallery), OneShotRetrieval(gallery)
+    one.add(words[:4], similarity[:4])
+    other.add(words[4:], similarity[4:])
+    one.merge(other)
+    result = one.value()
+    ranks = [rank for _, rank in expected]
+    assert result.average_precision.per_instance == pytest.approx(np.mean([ap for ap, _ in expected]))
+    assert result.recall[1].per_instance == pytest.approx(np.mean([rank <= 1 for rank in ranks]))
+    assert result.recall[5].per_instance == pytest.approx(np.mean([rank <= 5 for rank in ranks]))
+    assert result.median_rank == np.median(ranks)
+
+
+def test_embeddings_go_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    gallery, queries = (rng.standard_normal((n, 8)).astype(np.float32) for n in (20, 11))
+    words = rng.choice([*WORDS], 11).tolist()
+    whole, blocks = (OneShotRetrieval([*WORDS] * 6 + ["a", "b"]) for _ in range(2))
+    whole.add(words, queries @ gallery.T)
+    monkeypatch.setattr(retrieval, "_BLOCK", 4)
+    blocks.add_embeddings(words, queries, gallery)
+    assert blocks.value() == whole.value()
+    assert blocks.value().queries == 11
+
+
+def test_nothing_is_nan() -> None:
+    one = OneShotRetrieval(["apple"])
+    one.add([], np.empty((0, 1)))
+    assert math.isnan(one.value().average_precision.per_group)
+    assert math.isnan(ClipRetrieval([]).value().recall[5].per_group)
+
+
+def test_mistakes_are_named() -> None:
+    clips, one = ClipRetrieval(["apple"]), OneShotRetrieval(["apple"])
+    times = np.zeros(2)
+    with pytest.raises(OptionsError, match="'aple' has nothing to retrieve"):
+        clips.add("aple", 0.0, np.zeros((2, 1)), times)
+    with pytest.raises(OptionsError, match="NaN"):
+        clips.add("apple", 0.0, np.full((2, 1), math.nan), times)
+    for shape in ((3, 1), (2, 2), (0, 1), (2,)):
+        with pytest.raises(OptionsError, match="shape"):
+            clips.add("apple", 0.0, np.zeros(shape), np.zeros(min(2, shape[0])))
+    with pytest.raises(OptionsError, match="its time"):
+        clips.add_maxima("apple", 0.0, np.zeros(1), np.zeros(2))
+    with pytest.raises(OptionsError, match="needs a word"):
+        one.add(["apple"], np.zeros((2, 1)))
+    with pytest.raises(OptionsError, match="needs a word"):
+        one.add_embeddings(["apple"], np.zeros((2, 3)), np.zeros((1, 3)))
+    with pytest.raises(OptionsError, match="embedded alike"):
+        one.add_embeddings(["apple"], np.zeros((1, 3)), np.zeros((1, 4)))
+    with pytest.raises(OptionsError, match="relevant"):
+        ClipRetrieval([], relevant="all")
+    with pytest.raises(OptionsError, match="'pear'"):
+        one.add(["apple", "pear"], np.zeros((2, 1)))
+    assert one.value().queries == 0, "a refused block leaves nothing behind"

@@ -1,0 +1,78 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from signspot.errors import FormatError
+from signspot.formats.formats import read_spottings, write
+from signspot.records import LabelSource, Spotting
+
+
+def read(content: object, tmp_path: Path, name: str = "t.bobsl.json") -> list[Spotting]:
+    (tmp_path / name).write_text(json.dumps(content))
+    return read_spottings(tmp_path / name)
+
+
+def test_the_corpus_format_is_there_for_other_tools(tmp_path: Path) -> None:
+    found = [Spotting("b", "v1", 1.5, 1, 2, 0.5), Spotting("a", "v2", 2.5, 2, 3, 0.6), Spotting("b", "v2", 9, 8, 10, 1)]
+    write(found, tmp_path / "t.bobsl.json")
+    lists = json.loads((tmp_path / "t.bobsl.json").read_text())["all"]["b"]
+    assert {name: lists[name] for name in ("names", "global_times", "probs")} == {
+        "names": ["v1", "v2"],
+        "global_times": [1.5, 9.0],
+        "probs": [0.5, 1.0],
+    }
+
+
+def test_a_file_of_the_corpus_takes_its_usual_windows(tmp_path: Path) -> None:
+    content = {
+        "train": {"apple": {"names": ["e1"], "global_times": [10], "probs": [0.9]}},
+        "val": {"pear": {"names": ["e2"], "global_times": [0.04], "probs": [0.8]}},
+    }
+    apple, pear = read(content, tmp_path)
+    assert (apple.word, apple.video, apple.time, apple.score, apple.source) == ("apple", "e1", 10.0, 0.9, "D")
+    assert (apple.start, apple.end) == pytest.approx((9.88, 10.88))
+    assert (pear.start, pear.end) == pytest.approx((0.0, 0.92))
+    (mouthing, _) = read(content, tmp_path, "mouthing_spottings.json")
+    assert mouthing.source is LabelSource.MOUTHING
+    assert (mouthing.start, mouthing.end) == pytest.approx((9.4, 10.16))
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_columns_of_version_two(nested: bool, tmp_path: Path) -> None:
+    columns = {
+        "episode_name": ["e1", "e1", "e2"],
+        "annot_word": ["a", "b", "a"],
+        "annot_time": [1.0, 2, 3.0],
+        "annot_prob": [0.5, 0.6, 0.7],
+        "annot_type": ["M", "D", "A"],
+    }
+    found = read({"train": columns} if nested else columns, tmp_path)
+    assert [(x.word, x.video, x.time, x.score) for x in found] == [
+        ("a", "e1", 1.0, 0.5),
+        ("b", "e1", 2.0, 0.6),
+        ("a", "e2", 3.0, 0.7),
+    ]
+    assert [x.source for x in found] == ["M", "D", "D"]
+    del columns["annot_type"], columns["annot_prob"]
+    assert [x.score for x in read(columns, tmp_path)] == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([1], "expected splits of words; got list"),
+        ({"train": [1]}, "split 'train' must hold words; got list"),
+        ({"train": {"a": [1]}}, "split 'train', word 'a': expected names, global_times and probs; got list"),
+        ({"train": {"a": {"names": ["e"]}}}, "word 'a': no list for time"),
+        ({"t": {"a": {"names": ["e"], "global_times": [1, 2]}}}, "equally long; got video 1, time 2"),
+        ({"t": {"a": {"names": "e", "global_times": [1]}}}, "equally long"),
+        ({"t": {"a": {"names": ["e"], "global_times": ["x"]}}}, "word 'a', item 1: time must be a finite number"),
+        ({"t": {"a": {"names": [7], "global_times": [1]}}}, "word 'a', item 1: video must be text; got 7"),
+        ({"t": {"a": {"names": ["e"], "global_times": [1], "indices": ["x"]}}}, "index must be a whole number"),
+        ({"annot_word": ["a"], "annot_time": [1]}, "no list for video"),
+    ],
+)
+def test_each_mistake_names_its_place(content: object, message: str, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=message):
+        read(content, tmp_path)

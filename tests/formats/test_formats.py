@@ -1,0 +1,190 @@
+"""One contract for every format: write, read, equal; and every mistake told in one line."""
+
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from signspot.errors import FormatError, MissingExtraError, OutputError
+from signspot.formats.formats import check_suffix, format_names, read_spottings, write
+from signspot.records import LabelSource, Spotting
+
+SUFFIXES = list(format_names())
+AWKWARD = [
+    "007",
+    "",
+    " ",
+    "a,b;c\td",
+    'say "yes"',
+    "line\nbreak\r\nand\rmore",
+    "-->",
+    "NOTE signspot 1 {}",
+    "<b>&amp;</b> &lt; ]]>",
+    "\x00\x01\x0b\x1b\x7f\x85\ufffe\uffff\u2028\u2029",
+    "naïve 手話 жест إشارة 🤟🏽",
+    "\ufeffmark",
+    "=1+1",
+    "apple #2",
+    "apple record",
+    "\\u000a \\udc80 \\u005cudc80 \\",
+    "bytes \udc80\udcff",
+    "WEBVTT",
+]
+words = st.one_of(st.sampled_from([*AWKWARD, "apple"]), st.text(max_size=12))
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+times = st.one_of(st.floats(0, 100), st.sampled_from([1.0, 1.0004, 1.0004999, 1.2, 0.1 + 0.2]), numbers)
+spottings = st.builds(
+    Spotting,
+    word=words,
+    video=st.one_of(st.sampled_from(["a.mp4", "dir/b c.webm", "", "\udcfc.mp4"]), words),
+    time=times,
+    start=times,
+    end=times,
+    score=st.one_of(st.floats(0, 1), numbers),
+    exemplar=words,
+    variant=words,
+    mirrored=st.booleans(),
+    source=st.sampled_from(LabelSource),
+)
+APPLE = Spotting("apple", "news.mp4", 1.28, 0.96, 1.6, 0.8312345678901234, "apple-2", "b", True)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@given(found=st.lists(spottings, max_size=6))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_list_reads_back_equal(suffix: str, found: list[Spotting], tmp_path: Path) -> None:
+    path = tmp_path / f"any{suffix}"
+    write(found, path)
+    assert read_spottings(path) == found
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_awkward_word_reads_back_equal_and_in_order(suffix: str, tmp_path: Path) -> None:
+    found = [replace(APPLE, word=word, exemplar=word, video=word) for word in AWKWARD]
+    found += [APPLE, APPLE, replace(APPLE, start=0.9600001), replace(APPLE, start=0.9, end=0.1), found[3]]
+    path = tmp_path / f"awkward{suffix}"
+    write(reversed(found), path)
+    assert read_spottings(path) == found[::-1]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_no_spottings_read_back_as_none(suffix: str, tmp_path: Path) -> None:
+    write([], tmp_path / f"none{suffix}")
+    assert read_spottings(tmp_path / f"none{suffix}") == []
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_types_are_kept(suffix: str, tmp_path: Path) -> None:
+    write([replace(APPLE, score=1, time=2)], tmp_path / f"types{suffix}")
+    (back,) = read_spottings(tmp_path / f"types{suffix}")
+    kinds = [type(getattr(back, name)) for name in ("score", "time", "mirrored", "source")]
+    assert kinds == [float, float, bool, LabelSource]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("field", ["time", "start", "end", "score"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_is_not_finite_is_refused(suffix: str, field: str, value: float, tmp_path: Path) -> None:
+    path = tmp_path / f"bad{suffix}"
+    path.write_text("before")
+    with pytest.raises(OutputError, match=rf"spotting 2 \('apple' in 'news.mp4'\) has {field} "):
+        write([APPLE, replace(APPLE, **{field: value})], path)
+    assert path.read_text() == "before"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_failed_write_leaves_the_old_file_and_no_other(suffix: str, tmp_path: Path) -> None:
+    (tmp_path / f"folder{suffix}").mkdir()
+    with pytest.raises(OutputError, match="it is a folder"):
+        write([APPLE], tmp_path / f"folder{suffix}")
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="cannot write"):
+        write([APPLE], tmp_path / "file" / f"below{suffix}")
+    assert {entry.name for entry in tmp_path.iterdir()} == {"file", f"folder{suffix}"}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_empty_file_is_told(suffix: str, tmp_path: Path) -> None:
+    (tmp_path / f"empty{suffix}").touch()
+    with pytest.raises(FormatError, match=r"empty \(0 bytes\)"):
+        read_spottings(tmp_path / f"empty{suffix}")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe\x00rubbish", b"{", b"[1, 2]", b'{"a": 1}', b"PAR1PAR1", b"<a>", b"a,b\n1,2\n"]
+)
+def test_rubbish_gives_one_line(suffix: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / f"rubbish{suffix}").write_bytes(content)
+    with pytest.raises(FormatError, match="rubbish") as caught:
+        read_spottings(tmp_path / f"rubbish{suffix}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_truncated_file_never_reads_as_whole(suffix: str, tmp_path: Path) -> None:
+    found = [replace(APPLE, word=f"w{n}", time=float(n)) for n in range(5)]
+    path = tmp_path / f"whole{suffix}"
+    write(found, path)
+    content = path.read_bytes()
+    for length in range(1, len(content) - 1, 37):
+        path.write_bytes(content[:length])
+        with suppress(FormatError):
+            assert read_spottings(path) != found
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_missing_file_and_a_folder_are_told(suffix: str, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="no such file"):
+        read_spottings(tmp_path / f"nothing{suffix}")
+    (tmp_path / f"folder{suffix}").mkdir()
+    with pytest.raises(FormatError, match="it is a folder"):
+        read_spottings(tmp_path / f"folder{suffix}")
+
+
+def test_an_unknown_suffix_lists_the_known(tmp_path: Path) -> None:
+    known = r"unknown format '.doc'. Known: .jsonl, .csv, .parquet, .vtt, .eaf, .via.json, .bobsl.json\."
+    with pytest.raises(OutputError, match=known):
+        write([APPLE], tmp_path / "x.doc")
+    with pytest.raises(FormatError, match=known):
+        read_spottings(tmp_path / "x.doc")
+    with pytest.raises(OutputError, match=known):
+        check_suffix("x.doc")
+    assert check_suffix("x.eaf").name == "ELAN"
+    with pytest.raises(OutputError, match=r"'.json' alone does not say which format"):
+        write([APPLE], tmp_path / "x.json")
+
+
+def test_the_suffix_is_read_whatever_its_case(tmp_path: Path) -> None:
+    write([APPLE], tmp_path / "X.VIA.JSON")
+    assert '"project"' in (tmp_path / "X.VIA.JSON").read_text()
+    assert read_spottings(tmp_path / "X.VIA.JSON") == [APPLE]
+
+
+@pytest.mark.parametrize("suffix", [".via.json", ".bobsl.json"])
+def test_plain_json_is_known_by_what_it_holds(suffix: str, tmp_path: Path) -> None:
+    write([APPLE], tmp_path / f"a{suffix}")
+    (tmp_path / f"a{suffix}").rename(tmp_path / "a.json")
+    assert read_spottings(tmp_path / "a.json") == [APPLE]
+
+
+def test_plain_json_may_be_a_list_of_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[{"word": "apple", "time": 2, "score": 0.5, "source": "M"}]')
+    assert read_spottings(tmp_path / "a.json") == [
+        Spotting("apple", "", 2.0, 1.68, 2.32, 0.5, source=LabelSource.MOUTHING)
+    ]
+    (tmp_path / "a.json").write_text('[{"word": "apple"}]')
+    with pytest.raises(FormatError, match="item 1: no 'time'"):
+        read_spottings(tmp_path / "a.json")
+
+
+def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"signspot\[parquet\]"):
+        write([APPLE], tmp_path / "a.parquet")
+    with pytest.raises(MissingExtraError, match="pyarrow"):
+        read_spottings(tmp_path / "a.parquet")

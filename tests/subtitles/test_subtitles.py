@@ -1,0 +1,162 @@
+"""One contract for all formats, and the dirt that real files bring."""
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from signspot.errors import FormatError
+from signspot.records import Subtitle
+from signspot.subtitles.reading import Subtitles, read_subtitles
+from signspot_world.language.subtitles import write_vtt
+
+Read = Callable[..., Subtitles]
+
+
+def stamp(seconds: float, mark: str) -> str:
+    whole = round(seconds * 1000)
+    return f"{whole // 3600000:02d}:{whole // 60000 % 60:02d}:{whole // 1000 % 60:02d}{mark}{whole % 1000:03d}"
+
+
+def as_srt(subtitles: list[Subtitle]) -> str:
+    cues = [f"{i}\n{stamp(s.start, ',')} --> {stamp(s.end, ',')}\n{s.text}\n" for i, s in enumerate(subtitles, start=1)]
+    return "\n".join(cues)
+
+
+def as_ttml(subtitles: list[Subtitle]) -> str:
+    cues = [
+        f'<p begin="{stamp(s.start, ".")}" end="{stamp(s.end, ".")}">{s.text.replace(chr(10), "<br/>")}</p>'
+        for s in subtitles
+    ]
+    return f'<tt xmlns="http://www.w3.org/ns/ttml"><body><div>{"".join(cues)}</div></body></tt>'
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    def write_and_read(name: str, content: str | bytes) -> Subtitles:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return read_subtitles(path)
+
+    return write_and_read
+
+
+def rows(subtitles: Subtitles) -> list[tuple[float, float, str]]:
+    return [(s.start, s.end, s.text) for s in subtitles]
+
+
+times = st.integers(0, 359_999_999).map(lambda milliseconds: milliseconds / 1000)
+words = st.from_regex(r"[a-zéü]{1,8}", fullmatch=True)
+lines = st.lists(words, min_size=1, max_size=5).map(" ".join)
+texts = st.lists(lines, min_size=1, max_size=3).map("\n".join)
+subtitle = st.tuples(times, times, texts).map(lambda t: Subtitle(min(t[:2]), max(t[:2]), t[2]))
+lists = st.lists(subtitle, max_size=6, unique=True).map(lambda each: sorted(each, key=lambda s: (s.start, s.end)))
+
+
+@pytest.mark.parametrize("suffix", [".srt", ".vtt", ".ttml"])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(wanted=lists)
+def test_what_was_written_is_read(suffix: str, wanted: list[Subtitle], tmp_path: Path) -> None:
+    path = tmp_path / f"round{suffix}"
+    if suffix == ".vtt":
+        write_vtt(wanted, path)
+    else:
+        path.write_text(as_srt(wanted) if suffix == ".srt" else as_ttml(wanted), encoding="utf-8")
+    found = read_subtitles(path)
+    assert sorted(rows(found)) == sorted((s.start, s.end, s.text) for s in wanted)
+    assert not [problem for problem in found.problems if "empty" not in problem.message]
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    content=st.text(st.sampled_from("12\n:-> .,<pWEBVTT&;abé♪[]{}\\/=\"'"), max_size=80),
+    name=st.sampled_from(["a.srt", "a.vtt", "a.ttml"]),
+)
+def test_any_text_is_read_or_refused(content: str, name: str, read: Read) -> None:
+    with suppress(FormatError):
+        assert all(0 <= s.start <= s.end < math.inf and s.text for s in read(name, content))
+
+
+class TestEveryFormat:
+    @pytest.mark.parametrize("name", ["a.srt", "a.vtt", "a.ttml"])
+    @pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf"])
+    def test_an_empty_file_gives_none_and_says_so(self, read: Read, name: str, content: bytes) -> None:
+        found = read(name, content)
+        assert len(found) == 0
+        assert [str(problem) for problem in found.problems] == ["line 1: the file is empty"]
+
+    @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+    @pytest.mark.parametrize("suffix", [".srt", ".vtt", ".ttml"])
+    def test_any_encoding_and_line_end(self, read: Read, encoding: str, suffix: str) -> None:
+        wanted = [Subtitle(1, 2, "café\nolé"), Subtitle(3, 4, "naïve")]
+        content = as_ttml(wanted) if suffix == ".ttml" else as_srt(wanted)
+        content = "WEBVTT\n\n" + content.replace(",", ".") if suffix == ".vtt" else content
+        for end in ("\n", "\r\n", "\r"):
+            found = read(f"a{suffix}", content.replace("\n", end).encode(encoding))
+            assert rows(found) == [(1, 2, "café\nolé"), (3, 4, "naïve")]
+            assert not found.problems
+
+    @pytest.mark.parametrize("suffix", [".srt", ".vtt", ".ttml"])
+    def test_impossible_times_are_reported_and_left_out(self, read: Read, suffix: str) -> None:
+        good, reversed_, negative = ("1.000", "2.000", "good"), ("5.000", "4.000", "bad"), ("1.000", "2.000", "worse")
+        if suffix == ".ttml":
+            signs = ("", "", "-")
+            cues = [
+                f'<p begin="{sign}00:00:0{start}" end="00:00:0{end}">{text}</p>\n'
+                for sign, (start, end, text) in zip(signs, (good, reversed_, negative), strict=True)
+            ]
+            found = read("a.ttml", "<tt><body><div>\n" + "".join(cues) + "</div></body></tt>")
+            expected = [3, 4]
+        else:
+            cue = "00:00:0{} --> 00:00:0{}\n{}\n\n"
+            content = cue.format(*good) + cue.format(*reversed_) + "-" + cue.format(*negative)
+            found = read(f"a{suffix}", ("WEBVTT\n\n" if suffix == ".vtt" else "") + content)
+            expected = [6, 9] if suffix == ".vtt" else [4, 7]
+        assert rows(found) == [(1, 2, "good")]
+        assert [problem.line for problem in found.problems] == expected
+        assert "ends before it starts (5 to 4 s)" in found.problems[0].message
+        assert "negative (-1 to 2 s)" in found.problems[1].message
+
+    def test_overlaps_stay_repeats_go_and_order_is_by_time(self, read: Read) -> None:
+        cues = [Subtitle(5, 8, "b"), Subtitle(1, 9, "a"), Subtitle(5, 8, "b"), Subtitle(5, 8, "a")]
+        found = read("a.srt", as_srt(cues))
+        assert rows(found) == [(1, 9, "a"), (5, 8, "b"), (5, 8, "a")]
+        assert [str(problem) for problem in found.problems] == ["line 10: the cue repeats that on line 2; left out"]
+
+    def test_cues_that_say_nothing_are_left_out(self, read: Read) -> None:
+        found = read("a.srt", as_srt([Subtitle(1, 2, "♪"), Subtitle(3, 4, "[APPLAUSE]"), Subtitle(5, 6, "<i>Hi</i>")]))
+        assert rows(found) == [(5, 6, "Hi")]
+        assert not found.problems
+
+    def test_damaged_characters_are_reported(self, read: Read) -> None:
+        content = as_srt([Subtitle(1, 2, "é" * 20), Subtitle(3, 4, "X")]).encode().replace(b"X", b"a\xffb")
+        found = read("a.srt", content)
+        assert found[1].text == "a\ufffdb"
+        assert str(found.problems[0]) == "line 7: 1 characters cannot be read as utf-8; kept as U+FFFD"
+
+    def test_content_goes_before_name(self, read: Read) -> None:
+        assert rows(read("a.srt", "WEBVTT\n\nNOTE x\n\n00:01.000 --> 00:02.000\nHi\n")) == [(1, 2, "Hi")]
+        assert rows(read("b.srt", as_ttml([Subtitle(1, 2, "Hi")]))) == [(1, 2, "Hi")]
+        found = read("a.vtt", as_srt([Subtitle(1, 2, "Hi")]))
+        assert rows(found) == [(1, 2, "Hi")]
+        assert "no WEBVTT" in str(found.problems[0])
+
+    def test_other_files_are_refused(self, read: Read, tmp_path: Path) -> None:
+        with pytest.raises(FormatError, match=r"must end in \.srt"):
+            read("a.txt", "1\n00:00:01,000 --> 00:00:02,000\nHi")
+        with pytest.raises(FormatError, match=r"line 2: no times such as"):
+            read("a.srt", "\nOnce upon a time")
+        with pytest.raises(FormatError, match=r"line 1: neither WEBVTT nor any times"):
+            read("a.vtt", "Once upon a time")
+        with pytest.raises(FormatError, match="no such file"):
+            read_subtitles(tmp_path / "none.vtt")
+
+    def test_it_is_a_sequence(self, read: Read) -> None:
+        found = read("a.srt", as_srt([Subtitle(1, 2, "a"), Subtitle(3, 4, "b")]))
+        assert found[-1] == Subtitle(3, 4, "b")
+        assert found[:1] == (Subtitle(1, 2, "a"),)
+        assert Subtitle(1, 2, "a") in found

@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from signspot.dictionary.probe import header_problem
+from signspot.video.inspection import shows_pictures, video_problem
+
+CODECS = {
+    ".mp4": "h264",
+    ".mov": "h264",
+    ".mkv": "h264",
+    ".webm": "vp9",
+    ".avi": "mpeg4",
+    ".ts": "h264",
+    ".flv": "flv1",
+}
+
+
+@pytest.fixture(scope="module")
+def videos(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Four seconds in every container."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 255, (100, 32, 48, 3), dtype=np.uint8)
+    found = {}
+    for suffix, codec in CODECS.items():
+        path = tmp_path_factory.mktemp("videos") / f"a{suffix}"
+        options = {"movflags": "faststart"} if suffix == ".mp4" else {}
+        with av.open(str(path), "w", options=options) as container:
+            stream = container.add_stream(codec, rate=25)
+            stream.width, stream.height, stream.pix_fmt = 48, 32, "yuv420p"
+            for image in images:
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(image)))
+            container.mux(stream.encode(None))
+        found[suffix] = path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("suffix", CODECS)
+def test_whole_videos(tmp_path: Path, videos: dict[str, bytes], suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(videos[suffix])
+    assert video_problem(path) is None
+    assert header_problem(path) is None
+    assert shows_pictures(path) == (suffix not in (".ts", ".flv"))
+    path.rename(tmp_path / "a.mp4")  # the content counts, not the name
+    assert video_problem(tmp_path / "a.mp4") is None
+
+
+@pytest.mark.parametrize("share", [0.001, 0.3, 0.6, 0.97])
+@pytest.mark.parametrize("suffix", sorted(CODECS.keys() - {".ts", ".flv"}))
+def test_videos_that_are_cut_off(tmp_path: Path, videos: dict[str, bytes], suffix: str, share: float) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(videos[suffix][: int(len(videos[suffix]) * share)])
+    assert video_problem(path)
+    assert not shows_pictures(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"<html>", "the server sent a web page, not a video"),
+        (b"no video at all", "it is no video that can be read, or it is cut off"),
+        (b"\0\0\0\x08free" * 100, "it is no video that can be read, or it is cut off"),
+    ],
+)
+def test_what_is_none(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "a.mp4").write_bytes(content)
+    assert video_problem(tmp_path / "a.mp4") == message
+
+
+def test_a_header_alone_shows_no_pictures(tmp_path: Path, videos: dict[str, bytes]) -> None:
+    """Boxes that are whole, but hold nothing; sizes that lie."""
+    path = tmp_path / "a.mp4"
+    for content in (
+        b"\0\0\0\x10ftypisom\0\0\0\0",
+        b"\0\0\0\x08ftyp\0\0\0\x0cmoovvide",
+        b"\0\0\0\x08ftyp\0\0\0\x08mdat\0\0\0\x08moov",
+        b"\0\0\0\x04ftyp" * 9,
+        b"\0\0\0\x01ftyp" + b"\xff" * 30,
+        b"\x1a\x45\xdf\xa3",
+        b"\x1a\x45\xdf\xa3\x00V_",
+        b"RIFF",
+        b"ftyp",
+    ):
+        path.write_bytes(content)
+        assert not shows_pictures(path)
+        assert header_problem(path)
