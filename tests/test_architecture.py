@@ -22,7 +22,7 @@ FLOORS = (
         *("errors", "files", "processes", "progress", "records", "restricted_pickle"),
         *("safe_xml", "text_files", "timeline", "version"),
     ),
-    ("corpus", "dictionary", "formats", "landmarks", "losses", "models", "subtitles", "video", "words"),
+    ("corpus", "dictionary", "formats", "landmarks", "losses", "metrics", "models", "subtitles", "video", "words"),
     ("embedding",),
     ("pictures", "spotting", "training"),
     ("annotation", "evaluation"),
@@ -33,10 +33,8 @@ FLOORS = (
 SIDEWAYS = {
     ("corpus", "dictionary"),  # a corpus has a dictionary
     ("corpus", "subtitles"),  # and subtitles
-    ("corpus", "video"),  # and knows which files are videos
     ("dictionary", "video"),  # is this exemplar readable?
     ("landmarks", "video"),  # pixels → landmarks
-    ("words", "subtitles"),  # words are found in subtitles
     ("pictures", "spotting"),  # curves of what was spotted
 }  # fmt: skip
 

@@ -93,8 +93,8 @@ def lsa64(
 
 
 if TYPE_CHECKING:
-    from signspot.evaluation.bootstrap import Interval
     from signspot.evaluation.corpus import CorpusScores
+    from signspot.metrics.bootstrap import Interval
 
 
 class Tested(StrEnum):

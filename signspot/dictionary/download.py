@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from signspot.errors import DownloadError, OutputError
 from signspot.files import explain_write_failure
+from signspot.video.inspection import page_problem
 
 
 class TryAgainError(Exception):
@@ -265,14 +266,6 @@ def _read(response: Any, file: IO[bytes]) -> bytes:
         file.write(error.partial if isinstance(error, http.client.IncompleteRead) else b"")
         raise TryAgainError(f"the connection broke ({type(error).__name__})") from error
     return data
-
-
-def page_problem(head: bytes) -> str | None:
-    """Whether the first bytes are those of a web page, or other text, and not of a video."""
-    start = head[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if start.startswith((b"<!doctype", b"<html", b"<head", b"<?xml", b"<body", b"<script", b"<!--")):
-        return "the server sent a web page, not a video"
-    return "the server sent text, not a video" if start.startswith((b"{", b"[")) else None
 
 
 def _inspect(path: Path, download: Download, check: Check | None) -> tuple[str | None, str]:

@@ -1,1 +1,1 @@
-"""Metrics, and protocols that measure the spotter on any corpus."""
+"""Protocols that measure the spotter on any corpus."""

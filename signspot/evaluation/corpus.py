@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
-from signspot.evaluation.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
-from signspot.evaluation.detection import Detection
-from signspot.evaluation.localisation import LocalisationAccuracy
 from signspot.evaluation.protocol import Query, find_queries, merged
-from signspot.evaluation.ranking import Group
-from signspot.evaluation.retrieval import ClipRetrieval
+from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
+from signspot.metrics.detection import Detection
+from signspot.metrics.localisation import LocalisationAccuracy
+from signspot.metrics.ranking import Group
+from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.batch_norm import Domain
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent

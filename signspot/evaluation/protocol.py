@@ -16,9 +16,9 @@ from torch import Tensor
 
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
-from signspot.evaluation.localisation import Tolerance
-from signspot.evaluation.ranking import RankedQueries, RetrievalResult, ranks_of
-from signspot.evaluation.retrieval import ClipRetrieval
+from signspot.metrics.localisation import Tolerance
+from signspot.metrics.ranking import RankedQueries, RetrievalResult, ranks_of
+from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.batch_norm import Domain
 from signspot.records import Exemplar, Label, LabelSource
 from signspot.training.embedding.data import read_words

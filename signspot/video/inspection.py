@@ -7,7 +7,6 @@ from typing import IO
 import av
 from av.error import FFmpegError
 
-from signspot.dictionary.download import page_problem
 from signspot.errors import VideoError
 from signspot.video.reader import open_video
 
@@ -124,3 +123,11 @@ def _end_of_packets(path: Path) -> float:
     if first is None:
         raise VideoError(f"{path} has no picture with a time")
     return float((last - first) * stream.time_base)
+
+
+def page_problem(head: bytes) -> str | None:
+    """Whether the first bytes are those of a web page, or other text, and not of a video."""
+    start = head[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if start.startswith((b"<!doctype", b"<html", b"<head", b"<?xml", b"<body", b"<script", b"<!--")):
+        return "the server sent a web page, not a video"
+    return "the server sent text, not a video" if start.startswith((b"{", b"[")) else None

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
-from signspot.evaluation.classification import ClassificationAccuracy
+from signspot.metrics.classification import ClassificationAccuracy
 from signspot.training.embedding.trunk_features import Windows
 
 FloatArray = NDArray[np.float32]

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from signspot.embedding.exemplars import clips_of
 from signspot.embedding.windows import embed_averaged
 from signspot.errors import OptionsError
-from signspot.evaluation.bootstrap import Interval, bootstrap_mean
-from signspot.evaluation.retrieval import OneShotRetrieval
 from signspot.landmarks.resampling import frames_at, motion_time
+from signspot.metrics.bootstrap import Interval, bootstrap_mean
+from signspot.metrics.retrieval import OneShotRetrieval
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.training.recogniser.clips import ClipOptions, TrunkSigns

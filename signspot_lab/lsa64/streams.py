@@ -10,8 +10,8 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.embedding.windows import DenseWindows
 from signspot.errors import OptionsError
-from signspot.evaluation.detection import Detection, TrueSign
-from signspot.evaluation.localisation import LocalisationAccuracy
+from signspot.metrics.detection import Detection, TrueSign
+from signspot.metrics.localisation import LocalisationAccuracy
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.calibration import FalseAlarms, false_alarms

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from signspot.dictionary.download import Download, Downloader, DownloadOptions, page_problem
+from signspot.dictionary.download import Download, Downloader, DownloadOptions
 from signspot.errors import DownloadError, OutputError
-from signspot.video.inspection import video_problem
+from signspot.video.inspection import page_problem, video_problem
 
 
 def downloader(clock: Any, **changes: Any) -> Downloader:

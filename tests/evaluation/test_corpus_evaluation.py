@@ -12,7 +12,7 @@ from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.errors import OptionsError
 from signspot.evaluation.corpus import evaluate_corpus, labelled_queries, part_to_test
 from signspot.evaluation.protocol import find_queries, retrieve
-from signspot.evaluation.ranking import RetrievalResult
+from signspot.metrics.ranking import RetrievalResult
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
 from signspot.records import Exemplar

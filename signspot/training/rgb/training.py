@@ -16,8 +16,8 @@ from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from signspot.errors import CheckpointError
-from signspot.evaluation.classification import ClassificationAccuracy
 from signspot.losses.watch_read_lookup import classification
+from signspot.metrics.classification import ClassificationAccuracy
 from signspot.models.batch_norm import reinitialise_batch_norm
 from signspot.models.encoder import Encoder, SignEncoder
 from signspot.models.inception import InceptionTrunk, use_channels_last

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.evaluation import ranking
-from signspot.evaluation.ranking import RankedQueries, average_precision, ranks_of
+from signspot.metrics import ranking
+from signspot.metrics.ranking import RankedQueries, average_precision, ranks_of
 
 COARSE = st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0, -math.inf])  # few values: many ties
 ANSWERS = st.lists(st.tuples(COARSE, st.booleans()), min_size=1, max_size=30)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.evaluation.curve import DetectionCurve, make_curve
+from signspot.metrics.curve import DetectionCurve, make_curve
 
 Hits = list[tuple[float, bool, float]]  # score, found a sign, IoU
 HITS = st.lists(st.tuples(st.sampled_from([0.1, 0.4, 0.5, 0.9]), st.booleans(), st.floats(0, 1)), max_size=15)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.evaluation.classification import ClassificationAccuracy
+from signspot.metrics.classification import ClassificationAccuracy
 
 
 def slow_hit(scores: list[float], right: int, k: int) -> bool:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.evaluation.curve import DetectionCurve, OperatingPoint, make_curve
-from signspot.evaluation.localisation import ROUNDING
-from signspot.evaluation.ranking import mean
+from signspot.metrics.curve import DetectionCurve, OperatingPoint, make_curve
+from signspot.metrics.localisation import ROUNDING
+from signspot.metrics.ranking import mean
 from signspot.records import Spotting
 from signspot.timeline import Segment
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.evaluation import bootstrap
-from signspot.evaluation.bootstrap import BootstrapOptions, Interval, bootstrap_mean, bootstrap_ratio
+from signspot.metrics import bootstrap
+from signspot.metrics.bootstrap import BootstrapOptions, Interval, bootstrap_mean, bootstrap_ratio
 
 GROUPS = st.dictionaries(st.text("abc", max_size=3), st.lists(st.floats(-10, 10), max_size=5), max_size=8)
 

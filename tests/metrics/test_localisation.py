@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.evaluation.localisation import LocalisationAccuracy, Tolerance
+from signspot.metrics.localisation import LocalisationAccuracy, Tolerance
 from signspot.timeline import Grid, Segment
 
 

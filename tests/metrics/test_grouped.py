@@ -6,7 +6,7 @@ import pickle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.evaluation.ranking import Averages, GroupedValues
+from signspot.metrics.ranking import Averages, GroupedValues
 
 PAIRS = st.lists(st.tuples(st.sampled_from("abcd"), st.floats(-1e6, 1e6)), max_size=30)
 

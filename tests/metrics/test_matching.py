@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.evaluation.detection import MatchOptions, TrueSign, by_score, match
+from signspot.metrics.detection import MatchOptions, TrueSign, by_score, match
 from signspot.records import Spotting
 from signspot.timeline import Segment
 

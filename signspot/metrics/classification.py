@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.evaluation.ranking import Averages, FloatArray, GroupedValues
+from signspot.metrics.ranking import Averages, FloatArray, GroupedValues
 
 
 class ClassificationAccuracy:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.evaluation.ranking import FloatArray, Group
+from signspot.metrics.ranking import FloatArray, Group
 
 _BLOCK = 1 << 20  # group indices drawn at once
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.evaluation import retrieval
-from signspot.evaluation.localisation import Tolerance
-from signspot.evaluation.retrieval import ClipRetrieval, OneShotRetrieval, Relevant
+from signspot.metrics import retrieval
+from signspot.metrics.localisation import Tolerance
+from signspot.metrics.retrieval import ClipRetrieval, OneShotRetrieval, Relevant
 
 WORDS = "abc"
 

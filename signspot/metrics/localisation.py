@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.evaluation.ranking import Averages, FloatArray, Group, GroupedValues
+from signspot.metrics.ranking import Averages, FloatArray, Group, GroupedValues
 from signspot.timeline import Segment
 
 ROUNDING = 1e-6  # seconds: a peak on the very border counts as inside, however its time was computed

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.evaluation.ranking import FloatArray
+from signspot.metrics.ranking import FloatArray
 
 Array = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.evaluation.localisation import Tolerance, Truth
-from signspot.evaluation.ranking import FloatArray, Group, RankedQueries, RetrievalResult, ranks_of
+from signspot.metrics.localisation import Tolerance, Truth
+from signspot.metrics.ranking import FloatArray, Group, RankedQueries, RetrievalResult, ranks_of
 
 _BLOCK = 512  # queries compared with the gallery at once
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.evaluation.detection import Detection, MatchOptions, TrueSign, by_score, detect
+from signspot.metrics.detection import Detection, MatchOptions, TrueSign, by_score, detect
 from signspot.records import Spotting
 from signspot.timeline import Segment
 

@@ -1,0 +1,1 @@
+"""Metrics as pure functions: rankings, places, detections against truth, and how sure a number is."""
