@@ -18,7 +18,7 @@ import torch
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.training.embedding.training import training as embedding
+from signspot.training.embedding import training as embedding
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
 

@@ -26,7 +26,7 @@ from signspot.training.rgb.config import RgbAugmentation, RgbBatchOptions, RgbCo
 from signspot.training.rgb.on_corpus import train_rgb_on_corpus
 from signspot.training.rgb.signs import PictureStore, RgbSigns, SignReader, collect_rgb_signs, with_targets
 from signspot.training.rgb.training import loss_of, new_trunk, start_from
-from signspot.training.rgb.training import training as rgb
+from signspot.training.rgb import training as rgb
 from signspot.training.subset import find_material
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
