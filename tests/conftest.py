@@ -10,7 +10,7 @@ settings.register_profile("signspot", deadline=None)  # a busy machine is no rea
 settings.load_profile("signspot")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
-pytest_plugins = ["tests.fixtures.annotation", "tests.fixtures.clips", "tests.fixtures.spotting", "tests.fixtures.worlds"]
+pytest_plugins = [f"tests.fixtures.{name}" for name in ("annotation", "clips", "spotting", "worlds")]
 
 ROOT = Path(__file__).parent.parent
 

@@ -21,12 +21,12 @@ from signspot.timeline import Grid
 from signspot.training.embedding.on_corpus import Run
 from signspot.training.embedding.pixel_features import FilmedExemplars, frames_of
 from signspot.training.embedding.trunk_features import TrunkFeatures, Windows, trunk_features
+from signspot.training.rgb import training as rgb
 from signspot.training.rgb.batches import RgbBatches, augmented, plain
 from signspot.training.rgb.config import RgbAugmentation, RgbBatchOptions, RgbConfig
 from signspot.training.rgb.on_corpus import train_rgb_on_corpus
 from signspot.training.rgb.signs import PictureStore, RgbSigns, SignReader, collect_rgb_signs, with_targets
 from signspot.training.rgb.training import loss_of, new_trunk, start_from
-from signspot.training.rgb import training as rgb
 from signspot.training.subset import find_material
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
