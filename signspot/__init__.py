@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from signspot.landmarks.pose_file import open_landmarks
     from signspot.models.encoder import Encoder
     from signspot.records import Exemplar, Label, Spotting, Subtitle
-    from signspot.spotting.spotter import SpotOptions, Spotter, load
+    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.spotter import Spotter, load
     from signspot.timeline import Grid, Segment, Track
 
 __version__ = VERSION
@@ -43,7 +44,7 @@ _HOME = {
     "Landmarks": "signspot.landmarks.landmarks",
     "Segment": "signspot.timeline",
     "SignspotError": "signspot.errors",
-    "SpotOptions": "signspot.spotting.spotter",
+    "SpotOptions": "signspot.spotting.search",
     "Spotter": "signspot.spotting.spotter",
     "Spotting": "signspot.records",
     "Subtitle": "signspot.records",

@@ -88,16 +88,16 @@ def run_demo(folder: Path, stage: Stage, workers: int = 2) -> Demo:
     spotter, dictionary = load(), open_dictionary(signs)
     with stage("spotting") as progress:
         gallery = spotter.gallery(dictionary, progress=progress)
-        spottings = spotter.spot(footage, gallery)
+        found = spotter.search(footage, gallery)
     results = [folder / f"spottings{suffix}" for suffix in (".eaf", ".vtt", ".csv", ".jsonl")]
     for path in results:
-        write(spottings, path)
-    view = view_of(spotter, footage, gallery, spottings)
+        write(found.spottings, path)
+    view = view_of(found)
     pictures = [folder / "spottings.png", folder / "report.html"]
     plot(view, pictures[0])
     report(view, pictures[1])
     known = tuple((word, segment) for word, segment in truth if word in WORDS)
-    return Demo(folder, known, tuple(spottings), (*results, *pictures))
+    return Demo(folder, known, found.spottings, (*results, *pictures))
 
 
 def _takes(footage: Path, signs: Path) -> list[_Take]:

@@ -106,7 +106,7 @@ class Searcher:
         scores = stretch.scores(embedded.embeddings.reshape(-1, embedded.embeddings.shape[-1]))
         best = scores.max(axis=1)
         assert options.keep is not None, "settled before the run"
-        peaks = find_peaks(stretch.times, best, threshold=options.keep, gap=options.gap, longest=1.0)
+        peaks = find_peaks(stretch.times, best, threshold=options.keep, longest=1.0)
         found = [peak for peak in peaks if stretch.inside.start <= peak.index < stretch.inside.stop]
         found = sorted(found, key=lambda peak: (-peak.score, peak.time))[: options.peaks]
         candidates = [

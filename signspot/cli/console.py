@@ -62,23 +62,35 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     Console(file=sys.stdout, width=max(needed, 1)).print(table, markup=False, highlight=False)
 
 
-def print_spottings(spottings: Sequence[Spotting], *, as_json: bool) -> None:
-    """Spottings on stdout: a table for people, JSON Lines for machines."""
+def print_spottings(spottings: Sequence[Spotting], *, as_json: bool, videos: bool = False) -> None:
+    """Spottings on stdout: a table for people, of several videos with their names; JSON Lines for machines."""
     if as_json:
         for spotting in spottings:
             say(json.dumps(asdict(spotting), ensure_ascii=False))
         return
     if not spottings:
-        note("nothing found above the threshold. A lower --threshold finds more.")
         return
+    variants = any(s.variant for s in spottings)
     print_table(
-        ("time s", "from", "to", "word", "score", "exemplar", ""),
+        (
+            *(("video",) if videos else ()),
+            "time s",
+            "from",
+            "to",
+            "word",
+            *(("variant",) if variants else ()),
+            "score",
+            "exemplar",
+            "",
+        ),
         (
             (
+                *((s.video,) if videos else ()),
                 f"{s.time:.2f}",
                 f"{s.start:.2f}",
                 f"{s.end:.2f}",
                 s.word,
+                *((s.variant,) if variants else ()),
                 f"{s.score:.3f}",
                 s.exemplar,
                 "mirrored" if s.mirrored else "",

@@ -1,5 +1,7 @@
-"""`signspot spot`: find signs in a video."""
+"""`signspot spot`: find signs in videos."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,76 +12,166 @@ from signspot.cli.console import bar, note, print_spottings
 if TYPE_CHECKING:
     from signspot.models.encoder import Encoder
     from signspot.pictures.curves import View
+    from signspot.spotting.search import Found
     from signspot.spotting.spotter import What
+
+_TABLES = {".csv", ".json", ".pkl"}  # dictionaries that are files
+_TRACK = ".safetensors"
 
 
 def spot(
-    video: Annotated[Path, typer.Argument(help="A video, a .pose file, or a track made by `signspot embed`.")],
-    signs: Annotated[Path, typer.Argument(help="A dictionary: a folder of example videos, or one example video.")],
-    words: Annotated[list[str] | None, typer.Argument(help="Words to look for; all when none is named.")] = None,
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="VIDEO... SIGNS [WORD]...",
+            help="Videos, .pose files, tracks or folders of them; then a dictionary (a folder of example videos, a "
+            "table, or one example video); then words to look for, all of the dictionary when none is named.",
+        ),
+    ],
+    dictionary: Annotated[
+        Path | None, typer.Option(help="The dictionary; then all paths are videos to search, the rest words.")
+    ] = None,
     threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
     rate: Annotated[
-        float | None, typer.Option("--false-alarms-per-hour", help="Instead of --threshold: so many a word.")
+        float | None,
+        typer.Option(
+            "--false-alarms-per-hour", help="Pick the threshold that allows N false alarms per hour and word."
+        ),
     ] = None,
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
-    refine: Annotated[bool, typer.Option("--refine", help="With --stride: look closely where it may be.")] = False,
-    gap: Annotated[float, typer.Option(help="Seconds between two spottings of one word, at least.")] = 0.4,
-    top: Annotated[int | None, typer.Option(help="At most so many spottings of a word, the best.")] = None,
+    refine: Annotated[bool, typer.Option("--refine", help="With --stride: look closely around candidates.")] = False,
+    overlap: Annotated[
+        float, typer.Option(help="Largest part that two spottings of one word may share, in [0, 1].")
+    ] = 0.3,
+    top: Annotated[int | None, typer.Option(help="At most so many spottings per word and video, the best.")] = None,
     mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
-    seed: Annotated[int, typer.Option(help="Of the clips drawn from exemplars.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for sampling exemplar clips.")] = 0,
     encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
     out: Annotated[
         list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv .jsonl …; repeatable.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw score over time (.png, .svg, .pdf).")] = None,
-    film: Annotated[Path | None, typer.Option("--video", help="Film the input beside the moving curve.")] = None,
+    film: Annotated[Path | None, typer.Option(help="Film the input beside the moving curve (.mp4).")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained, playable report.")] = None,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     cache: Annotated[bool, typer.Option(help="Remember tracks and exemplars in the cache folder.")] = True,
 ) -> None:
-    """Find signs in a video.
+    """Find signs in videos.
 
     Example: signspot spot news.mp4 my-signs/ apple --out news.eaf --plot news.png
     """
     from signspot.formats.formats import check_suffix, write
-    from signspot.pictures.curves import view_of
-    from signspot.spotting.spotter import SpotOptions, load
+    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.spotter import load
 
+    asked = read_arguments(paths, dictionary)
     for path in out or []:
         check_suffix(path)
     check_pictures(plot=plot, film=film, html=html)
     spotter = load(encoder, cache=cache)
     if rate is not None:
         threshold = threshold_of(spotter.encoder, rate, threshold)
-    options = SpotOptions(threshold=threshold, stride=stride, refine=refine, gap=gap, top=top, mirror=mirror, seed=seed)
-    what = exemplars_of(signs, words or [])
+    options = SpotOptions(
+        threshold=threshold, stride=stride, refine=refine, overlap=overlap, top=top, mirror=mirror, seed=seed
+    )
     with bar("exemplars") as progress:
-        gallery = spotter.gallery(what, options, progress)
-    with bar("video", "frames") as progress:
-        track = spotter.track(video, options, progress)
-    spottings = spotter.spot(track if not refine else video, gallery, options)
-    print_spottings(spottings, as_json=json_lines)
+        gallery = spotter.gallery(exemplars_of(asked.signs, asked.words), options, progress)
+    found = []
+    for video in asked.videos:
+        with bar(video, "frames") as progress:
+            found.append(spotter.search(video, gallery, options, progress))
+    spottings = [spotting for each in found for spotting in each.spottings]
     for path in out or []:
         write(spottings, path)
         note(f"wrote {path}")
-    if plot or film or html:
-        draw(view_of(spotter, video, gallery, spottings, options), plot=plot, film=film, html=html)
+    for each in found if plot or film or html else ():
+        _draw_each(each, plot, film, html, many=len(found) > 1)
+    print_spottings(spottings, as_json=json_lines, videos=len(found) > 1)
+    if not spottings:
+        note(_nothing(found))
 
 
-def exemplars_of(signs: Path, words: list[str]) -> "What":
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What the arguments of `spot` name."""
+
+    videos: tuple[str, ...]  # as they were given; of a folder, its files
+    signs: Path
+    words: tuple[str, ...]
+
+
+def read_arguments(paths: Sequence[str], dictionary: Path | None) -> Arguments:
+    """Tell videos, dictionary and words apart.
+
+    The arguments that name something on disk come first; the last of them is the dictionary, unless --dictionary is.
+
+    Raises:
+        OptionsError: it is not clear which is which, or something is missing.
+    """
+    from signspot.errors import OptionsError
+
+    there = next((number for number, path in enumerate(paths) if not Path(path).exists()), len(paths))
+    named, words = list(paths[:there]), tuple(paths[there:])
+    stray = [word for word in words if Path(word).suffix.lower() in {*_suffixes(), *_TABLES}]
+    if stray:
+        raise OptionsError(f"there is no file {stray[0]}. Name videos first, then the dictionary, then words")
+    if dictionary is None:
+        if len(named) < 2 and words:
+            raise OptionsError(f"there is no file or folder '{words[0]}'. Name videos, then a dictionary, then words")
+        if len(named) < 2:
+            missing = "a dictionary" if named else "a video and a dictionary"
+            raise OptionsError(f"spot needs {missing}. For example: signspot spot news.mp4 my-signs/ apple")
+        dictionary = Path(named.pop())
+        if len(named) > 1 and _is_media(dictionary):
+            raise OptionsError(
+                f"is {dictionary} a video to search, or an example? Name the dictionary or example with --dictionary"
+            )
+        if _is_media(dictionary):
+            note(f"{dictionary} is taken as an example of '{words[0] if words else dictionary.stem}'")
+    elif not named:
+        raise OptionsError("spot needs a video. For example: signspot spot news.mp4 --dictionary my-signs/ apple")
+    videos = tuple(video for path in named for video in _videos(path))
+    return Arguments(videos, dictionary, words)
+
+
+def _suffixes() -> set[str]:
+    from signspot.dictionary.contents import VIDEO_SUFFIXES
+
+    return {*VIDEO_SUFFIXES, ".pose", _TRACK}
+
+
+def _is_media(path: Path) -> bool:
+    return path.is_file() and path.suffix.lower() in _suffixes()
+
+
+def _videos(path: str) -> Iterator[str]:
+    """The files that an argument names: itself, or all media in a folder."""
+    from signspot.errors import OptionsError
+
+    if not Path(path).is_dir():
+        yield path
+        return
+    suffixes = _suffixes()
+    files = [each for each in sorted(Path(path).rglob("*")) if each.suffix.lower() in suffixes and each.is_file()]
+    if not files:
+        raise OptionsError(f"there is no video in the folder {path}. Videos come first, then the dictionary")
+    yield from (str(each) for each in files)
+
+
+def exemplars_of(signs: Path, words: Sequence[str]) -> "What":
     """The dictionary's words, or the one video as an exemplar of its own name."""
     from signspot.dictionary.opening import open_dictionary
     from signspot.errors import OptionsError
     from signspot.records import Exemplar
 
-    if signs.is_file() and signs.suffix not in {".csv", ".json", ".pkl"}:
+    if signs.is_file() and signs.suffix not in _TABLES:
         if len(words) > 1:
             raise OptionsError(f"{signs} is one example, of one word; got {len(words)} words: {', '.join(words)}")
         return Exemplar(words[0] if words else signs.stem, signs.stem, signs)
     dictionary = open_dictionary(signs)
     for problem in dictionary.problems:
         note(f"left out {problem.path}: {problem.message}")
-    return dictionary.select(words) if words else dictionary
+    return dictionary.select(list(words)) if words else dictionary
 
 
 def threshold_of(encoder: "Encoder", rate: float, threshold: float | None) -> float:
@@ -100,6 +192,28 @@ def check_pictures(*, plot: Path | None, film: Path | None, html: Path | None) -
     for picture, path in wanted:
         if path:
             check_picture(picture, path)
+
+
+def _nothing(found: "Sequence[Found]") -> str:
+    """What to say when nothing was found: how near the best place came."""
+    best = max((place for each in found for place in each.best.values()), key=lambda s: s.score, default=None)
+    if best is None:
+        return "nothing found"
+    where = f" of {best.video}" if len(found) > 1 else ""
+    return (
+        f"nothing found above the threshold {found[0].threshold:.3f}. Best: {best.word} {best.score:.3f} at "
+        f"{best.time:.1f} s{where}. A lower --threshold finds more."
+    )
+
+
+def _draw_each(found: "Found", plot: Path | None, film: Path | None, html: Path | None, *, many: bool) -> None:
+    """Draw one video's pictures; of several videos, each has its name in them."""
+    from signspot.pictures.curves import view_of
+
+    def named(path: Path | None) -> Path | None:
+        return path.with_stem(f"{path.stem}-{Path(found.track.video).stem}") if path and many else path
+
+    draw(view_of(found), plot=named(plot), film=named(film), html=named(html))
 
 
 def draw(view: "View", *, plot: Path | None, film: Path | None, html: Path | None) -> None:

@@ -28,7 +28,6 @@ from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.peaks import find_peaks
 from signspot.spotting.similarity import to_score
-from signspot.spotting.spotter import SpotOptions
 from signspot.timeline import Grid
 from signspot.training.embedding.data import read_words
 from signspot.training.embedding.trunk_features import TrunkFeatures
@@ -178,9 +177,9 @@ def _by_word(exemplars: Sequence[Exemplar], similarity: FloatArray) -> dict[str,
 
 def _spot(video: str, grid: Grid, curves: Mapping[str, FloatArray]) -> Iterator[Spotting]:
     """Everything that a low threshold spots."""
-    longest, gap = 2 * grid.window / grid.fps, SpotOptions().gap
+    longest = 2 * grid.window / grid.fps
     for word, similarity in curves.items():
-        for peak in find_peaks(grid.times, to_score(similarity), threshold=LOWEST, gap=gap, longest=longest):
+        for peak in find_peaks(grid.times, to_score(similarity), threshold=LOWEST, longest=longest):
             yield Spotting(word, video, peak.time, peak.start, peak.end, peak.score)
 
 

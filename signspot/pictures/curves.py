@@ -1,9 +1,8 @@
 """What is drawn: the score of each exemplar over time, the spottings, and the video they belong to."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,11 @@ from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import SUFFIX
-from signspot.embedding.windows import Source
 from signspot.errors import OptionsError, SignspotError
 from signspot.formats.rows import one_line
-from signspot.landmarks.landmarks import Landmarks
 from signspot.records import Exemplar, Spotting
-from signspot.spotting.similarity import cosine, to_score
-from signspot.spotting.spotter import SpotOptions, Spotter
-from signspot.timeline import Segment, Track
+from signspot.spotting.search import Found
+from signspot.timeline import Segment
 from signspot.video.clips import thumbnail
 
 # Okabe and Ito's colours, which people with any colour vision tell apart; yellow is left out, being faint on white.
@@ -152,31 +148,20 @@ logger = logging.getLogger(__name__)
 MOST_CURVES = 40  # a picture with more lines is no picture
 
 
-def view_of(
-    spotter: Spotter,
-    source: Source | Track,
-    gallery: Gallery,
-    spottings: list[Spotting],
-    options: SpotOptions = SpotOptions(),
-) -> View:
-    """Gather what `plot`, `film` and `report` draw.
+def view_of(found: Found) -> View:
+    """Gather what `plot`, `film` and `report` draw; nothing is embedded again.
 
     Words that were found come first, then the others, until there are `MOST_CURVES` exemplars.
     """
-    track, windows = spotter.windows(source, gallery, options)
-    chosen = _chosen(gallery, spottings)
-    scores = to_score(cosine(windows.embeddings, gallery.embeddings))
-    count = len(gallery.exemplars)
-    best = scores[:, :count] if scores.shape[1] == count else np.maximum(scores[:, :count], scores[:, count:])
     curves = tuple(
-        Curve(exemplar.word, exemplar.id, windows.times, best[:, column], _thumbnail(exemplar))
-        for column, exemplar in chosen
+        Curve(exemplar.word, exemplar.id, found.windows.times, found.curve(number), _thumbnail(exemplar))
+        for number, exemplar in _chosen(found.gallery, found.spottings)
     )
-    duration = track.grid.origin + track.grid.frames / track.grid.fps
-    return View(_playable(source), track.video, duration, curves, tuple(spottings), spotter.threshold(options))
+    video = found.track.video
+    return View(_playable(video), video, found.duration, curves, found.spottings, found.threshold)
 
 
-def _chosen(gallery: Gallery, spottings: list[Spotting]) -> list[tuple[int, Exemplar]]:
+def _chosen(gallery: Gallery, spottings: Sequence[Spotting]) -> list[tuple[int, Exemplar]]:
     """Exemplars to draw with their columns: those of found words first."""
     found = {spotting.word for spotting in spottings}
     order = sorted(enumerate(gallery.exemplars), key=lambda pair: pair[1].word not in found)
@@ -193,9 +178,7 @@ def _thumbnail(exemplar: Exemplar) -> NDArray[Any] | None:
         return None
 
 
-def _playable(source: Source | Track) -> Path | None:
-    """The video behind a source, where it is one."""
-    if isinstance(source, Landmarks | Track) or not isinstance(source, str | PathLike):
-        return None
-    path = Path(source)
-    return None if path.suffix in {".pose", SUFFIX} else path
+def _playable(video: str) -> Path | None:
+    """The video behind a track, where it can be played."""
+    path = Path(video)
+    return path if path.is_file() and path.suffix not in {".pose", SUFFIX} else None

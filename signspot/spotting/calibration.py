@@ -11,10 +11,10 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError
 from signspot.models.encoder import Encoder
-from signspot.spotting.peaks import find_peaks
-from signspot.spotting.spotter import SpotOptions, best_scores
+from signspot.spotting.search import SpotOptions, search_windows
 from signspot.timeline import Track
 
+LOWEST = 0.5  # scores below this are never thresholds
 RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # false alarms an hour and word that a card tells of
 
 
@@ -59,11 +59,9 @@ def false_alarms(tracks: Iterable[Track], gallery: Gallery, options: SpotOptions
     found: list[float] = []
     seconds = 0.0
     for track in tracks:
-        windows = Windows.of(track)
         seconds += track.grid.frames / track.grid.fps
-        for _, scores, _ in best_scores(windows, gallery):
-            peaks = find_peaks(windows.times, scores, threshold=0.5, gap=options.gap, longest=1.28)
-            found.extend(peak.score for peak in peaks)
+        spotted = search_windows(track, Windows.of(track), gallery, options, LOWEST).spottings
+        found.extend(spotting.score for spotting in spotted)
     if not found:
         raise OptionsError("nothing at all was spotted in the background; there is nothing to calibrate with")
     words = len({exemplar.word for exemplar in gallery.exemplars})

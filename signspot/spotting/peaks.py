@@ -1,6 +1,5 @@
-"""From a curve of scores to decisions: all peaks above a threshold, near ones suppressed."""
+"""From a curve of scores to decisions: all peaks above a threshold, each with its span, overlapping ones suppressed."""
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +9,14 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.floating[Any]]
 
 _SHORTEST = 0.12  # seconds: no sign is reported shorter than three frames at 25 fps
+_TYPICAL = 0.5  # seconds: for suppression a span counts as at least so long, however narrow its peak
+_FLOOR = 0.5  # the score of embeddings that have nothing in common: heights are measured from here
+OVERLAP = 0.3  # of the shorter span: peaks of one word that share more are one sign
 
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """A place where a curve is highest."""
+    """A local maximum of a curve."""
 
     index: int  # into the curve
     time: float  # seconds
@@ -28,8 +30,8 @@ def find_peaks(
     scores: FloatArray,
     *,
     threshold: float,
-    gap: float,
     longest: float,
+    overlap: float = OVERLAP,
     top: int | None = None,
 ) -> list[Peak]:
     """Find the local maxima of a curve that reach a threshold, best first kept, in order of time.
@@ -37,18 +39,57 @@ def find_peaks(
     Args:
         times: (T,) seconds, increasing; the steps need not be equal.
         scores: (T,) the curve.
-        threshold: a peak's score is at least this.
-        gap: seconds between two peaks, at least; of nearer ones the higher stays (non-maximum suppression).
-        longest: seconds that a span may last at most.
+        threshold: least score of a peak.
+        longest: longest span in seconds.
+        overlap: of two peaks whose spans share more than this fraction of the shorter one, the higher stays.
         top: keep at most so many peaks, the highest.
     """
-    candidates = _maxima_above(scores, threshold)
-    if not len(candidates):
+    maxima = _maxima_above(scores, threshold)
+    if not len(maxima):
         return []
-    best_first = candidates[np.argsort(-scores[candidates], kind="stable")]
-    kept = _suppressed(times[best_first], gap, top)
-    floor = float(np.median(scores))
-    return [_with_span(times, scores, index, floor, longest) for index in sorted(best_first[kept].tolist())]
+    best_first = maxima[np.argsort(-scores[maxima], kind="stable")]
+    starts, ends = _spans(times, scores, best_first, longest)
+    middle = times[best_first]
+    wide = np.minimum(starts, middle - _TYPICAL / 2), np.maximum(ends, middle + _TYPICAL / 2)
+    kept = suppress(*wide, overlap, top)
+    found = [
+        Peak(int(index), float(times[index]), float(start), float(end), float(scores[index]))
+        for index, start, end in zip(best_first[kept], starts[kept], ends[kept], strict=True)
+    ]
+    return sorted(found, key=lambda peak: peak.index)
+
+
+def suppress(starts: FloatArray, ends: FloatArray, overlap: float, top: int | None = None) -> list[int]:
+    """Non-maximum suppression of spans.
+
+    Args:
+        starts: (P,) seconds, of the best span first.
+        ends: (P,) seconds.
+        overlap: largest fraction of the shorter of two kept spans that they may share.
+        top: keep at most so many.
+
+    Returns:
+        Places of the spans that are kept, best first.
+    """
+    kept: list[int] = []
+    taken: dict[int, list[tuple[float, float]]] = {}  # kept spans by the seconds that they touch
+    for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        if top is not None and len(kept) == top:
+            break
+        seconds = range(int(start), int(end) + 1)
+        rivals = {span for second in seconds for span in taken.get(second, ())}
+        if any(_shared(start, end, *span) > overlap for span in rivals):
+            continue
+        kept.append(place)
+        for second in seconds:
+            taken.setdefault(second, []).append((start, end))
+    return kept
+
+
+def _shared(start: float, end: float, other_start: float, other_end: float) -> float:
+    """The part of the shorter of two spans that both share, in [0, 1]."""
+    shorter = min(end - start, other_end - other_start)
+    return max(0.0, min(end, other_end) - max(start, other_start)) / shorter if shorter > 0 else 0.0
 
 
 def _maxima_above(scores: FloatArray, threshold: float) -> NDArray[np.int64]:
@@ -61,24 +102,8 @@ def _maxima_above(scores: FloatArray, threshold: float) -> NDArray[np.int64]:
     return np.asarray(maxima[scores[maxima] >= threshold], np.int64)
 
 
-def _suppressed(times: FloatArray, gap: float, top: int | None) -> list[int]:
-    """Places in `times`, best first, that are kept: each at least `gap` from all that were kept before it."""
-    kept: list[int] = []
-    taken: list[float] = []  # in order
-    for place, time in enumerate(times.tolist()):
-        if top is not None and len(kept) == top:
-            break
-        at = bisect_left(taken, time)
-        if all(abs(time - other) >= gap for other in taken[max(0, at - 1) : at + 1]):
-            kept.append(place)
-            taken.insert(at, time)
-    return kept
-
-
 def _local_maxima(scores: FloatArray) -> NDArray[np.int64]:
     """(P,) indices of local maxima; of a plateau, its middle. The ends of the curve may be maxima."""
-    if len(scores) == 0:
-        return np.empty(0, np.int64)
     changes = np.flatnonzero(np.diff(scores) != 0)
     starts = np.concatenate(([0], changes + 1))  # of runs of equal values
     ends = np.concatenate((changes, [len(scores) - 1]))
@@ -87,17 +112,31 @@ def _local_maxima(scores: FloatArray) -> NDArray[np.int64]:
     return ((starts + ends) // 2)[is_peak].astype(np.int64)
 
 
-def _with_span(times: FloatArray, scores: FloatArray, index: int, floor: float, longest: float) -> Peak:
-    """Measure how far around `index` the curve stays above half its height over `floor`."""
-    score = float(scores[index])
-    half = (score + min(floor, score)) / 2
-    middle, reach = float(times[index]), longest / 2
-    low, high = (int(place) for place in np.searchsorted(times, (middle - reach, middle + reach)))
-    low = max(0, low - 1)  # one beyond, on either side: what is farther is cut off below
-    before = np.flatnonzero(scores[low:index] < half)
-    after = np.flatnonzero(scores[index : high + 1] < half)
-    first = low + before[-1] + 1 if len(before) else low
-    last = index + after[0] - 1 if len(after) else min(high, len(scores) - 1)
-    start = min(max(float(times[first]), middle - reach), middle - _SHORTEST / 2)
-    end = max(min(float(times[last]), middle + reach), middle + _SHORTEST / 2)
-    return Peak(index, middle, max(0.0, start), end, score)
+def _spans(
+    times: FloatArray, scores: FloatArray, peaks: NDArray[np.int64], longest: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(P,) starts and ends: how far around each peak the curve stays above half its height.
+
+    The height is over a fixed floor, so that nothing far away changes a span.
+    """
+    middle, reach = times[peaks].astype(np.float64), longest / 2
+    half = (scores[peaks] + np.minimum(_FLOOR, scores[peaks])) / 2
+    first = np.maximum(0, np.searchsorted(times, middle - reach) - 1)  # one beyond, on either side: what is
+    last = np.minimum(len(times) - 1, np.searchsorted(times, middle + reach))  # farther is cut off below
+    before = _run_length(scores, peaks, half, peaks - first, -1)
+    after = _run_length(scores, peaks, half, last - peaks, 1)
+    start = np.maximum(times[peaks - before], middle - reach)
+    end = np.minimum(times[peaks + after], middle + reach)
+    start, end = np.minimum(start, middle - _SHORTEST / 2), np.maximum(end, middle + _SHORTEST / 2)
+    return np.maximum(0.0, start), end
+
+
+def _run_length(
+    scores: FloatArray, peaks: NDArray[np.int64], half: FloatArray, most: NDArray[np.int64], step: int
+) -> NDArray[np.int64]:
+    """(P,) how many windows beside each peak, at most `most`, stay at or above `half`."""
+    reach = np.arange(1, int(most.max(initial=0)) + 1)
+    places = (peaks[:, None] + step * reach).clip(0, len(scores) - 1)
+    below = (scores[places] < half[:, None]) | (reach > most[:, None])
+    first = np.where(below.any(axis=1), below.argmax(axis=1), len(reach)) if len(reach) else np.zeros_like(peaks)
+    return np.asarray(first, np.int64)

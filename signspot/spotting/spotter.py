@@ -1,11 +1,11 @@
 """The whole road in one object: sources and exemplars in, spottings out."""
 
 import logging
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,43 +21,12 @@ from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Spotting
-from signspot.spotting.peaks import Peak, find_peaks
-from signspot.spotting.similarity import exemplar_curves
-from signspot.timeline import Track
-
-
-@dataclass(frozen=True, slots=True)
-class SpotOptions:
-    """How to spot."""
-
-    threshold: float | None = None  # least score of a spotting, in [0, 1]; None: the encoder's calibrated one
-    stride: int = 1  # frames between two windows
-    refine: bool = False  # with a stride above 1: embed again at stride 1 around candidate peaks
-    margin: float = 0.1  # with refine: how far below the threshold a coarse peak still is a candidate
-    gap: float = 0.4  # seconds between two spottings of one word, at least
-    top: int | None = None  # at most so many spottings of a word, the best; None: all
-    mirror: bool = True  # also compare with exemplars mirrored left to right
-    seed: int = 0  # of the clips drawn from exemplars
-
-    def __post_init__(self) -> None:
-        if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise OptionsError(f"threshold is a score in [0, 1]; got {self.threshold}")
-        if self.stride < 1:
-            raise OptionsError(f"stride must be at least 1 frame; got {self.stride}")
-        if not (math.isfinite(self.gap) and self.gap >= 0):
-            raise OptionsError(f"gap must be 0 s or more; got {self.gap}")
-        if not 0 <= self.margin <= 1:
-            raise OptionsError(f"margin is a difference of scores in [0, 1]; got {self.margin}")
-        if self.top is not None and self.top < 1:
-            raise OptionsError(f"top must be at least 1; got {self.top}")
-
+from signspot.spotting.search import Found, SpotKeywords, SpotOptions, candidates, search_windows
+from signspot.timeline import Segment, Track
 
 logger = logging.getLogger(__name__)
 
 What = Exemplar | Iterable[Exemplar] | Mapping[str, Sequence[Exemplar]]
-
-_CELLS = 2_000_000  # windows × exemplars that are compared at once: 8 MB
-_FEWEST = 16  # exemplars at once, however long the track
 
 
 def load(name_or_path: str | PathLike[str] | None = None, *, cache: bool = True) -> "Spotter":
@@ -78,18 +47,90 @@ class Spotter:
     encoder: Encoder
     cache: Path | None = None  # folder of what can be made again; None: remember nothing
 
+    def spot(
+        self,
+        source: Source | Track,
+        what: What | Gallery,
+        options: SpotOptions | None = None,
+        progress: Progress | None = None,
+        **changes: Unpack[SpotKeywords],
+    ) -> list[Spotting]:
+        """Find signs; the spottings of `search`, by time.
+
+        Example: spotter.spot("news.mp4", dictionary["apple"], threshold=0.8)
+
+        Args:
+            source: a video path, a `.pose` path, a track's path, landmarks, or a track.
+            what: exemplars, words of a dictionary (`dictionary["apple"]`), a dictionary, or a gallery made before.
+            options: threshold, stride and so on.
+            progress: called with frames done and frames in all while the source is embedded.
+            changes: fields of `SpotOptions`, as keywords.
+        """
+        return list(self.search(source, what, replace(options or SpotOptions(), **changes), progress).spottings)
+
+    def search(
+        self,
+        source: Source | Track,
+        what: What | Gallery,
+        options: SpotOptions | None = None,
+        progress: Progress | None = None,
+        *,
+        within: Segment | None = None,
+    ) -> Found:
+        """Find signs, and keep all that the answer follows from: the one road that every user of the spotter takes.
+
+        Args:
+            source: as in `spot`.
+            what: as in `spot`.
+            options: as in `spot`.
+            progress: as in `spot`.
+            within: only spottings whose time lies in this segment.
+        """
+        chosen = options or SpotOptions()
+        gallery = what if isinstance(what, Gallery) else self.gallery(what, chosen)
+        track = self.track(source, chosen, progress)
+        windows, threshold = Windows.of(track), self.threshold(chosen)
+        if self._is_coarse(track, chosen):
+            windows = self._refined(source, track, gallery, threshold - chosen.margin)
+        return search_windows(track, windows, gallery, chosen, threshold, within)
+
+    def gallery(self, what: What, options: SpotOptions | None = None, progress: Progress = silent) -> Gallery:
+        """Embed exemplars, words of a dictionary, or a dictionary."""
+        chosen = options or SpotOptions()
+        embedder = ExemplarEmbedder(self.encoder, self.cache, chosen.seed)
+        return embedder.gallery(exemplars_of(what), mirror=chosen.mirror, progress=progress)
+
+    def track(
+        self, source: Source | Track, options: SpotOptions | None = None, progress: Progress | None = None
+    ) -> Track:
+        """The track of a source: embedded, read from a track's path, or the track itself if this encoder made it."""
+        chosen = options or SpotOptions()
+        if isinstance(source, str | PathLike) and Path(source).suffix == SUFFIX:
+            source = read_track(source)
+        if not isinstance(source, Track):
+            dense_is_free = chosen.refine and self.encoder.contract.kind == "landmarks"
+            return self.embed(source, 1 if dense_is_free else chosen.stride, progress)
+        if source.encoder != self.encoder.hash:
+            raise EncoderMismatchError(
+                f"the track of '{source.video}' was made by the encoder {source.encoder}, not by "
+                f"'{self.encoder.name}' ({self.encoder.hash}). Make it again with: signspot embed"
+            )
+        return source
+
     def embed(self, source: Source, stride: int = 1, progress: Progress | None = None) -> Track:
-        """Embed every window of a video path, a `.pose` path or landmarks."""
-        if self.cache is None or isinstance(source, Landmarks) or not Path(source).is_file():
+        """Embed every window of a video path, a `.pose` path or landmarks; a track names its video as it was given."""
+        if isinstance(source, Landmarks):
             return embed(self.encoder, source, stride, progress)
         path = Path(source)
+        if self.cache is None or not path.is_file():
+            return replace(embed(self.encoder, path, stride, progress), video=fspath(source))
         entry = track_entry(self.cache, self.encoder.hash, content_digest(path), stride)
         try:
             if entry.is_file():
-                return replace(read_track(entry), video=path.name)  # it may be known by another name
+                return replace(read_track(entry), video=fspath(source))
         except SignspotError as error:
             logger.info("made a cached track again: %s", error)
-        track = embed(self.encoder, path, stride, progress, self.cache / "landmarks")
+        track = replace(embed(self.encoder, path, stride, progress, self.cache / "landmarks"), video=fspath(source))
         try:
             write_track(track, entry)
         except OutputError as error:
@@ -107,88 +148,19 @@ class Spotter:
             embedding = embedder.embed_source(source, mirror=mirror)[-1]
         return embedding
 
-    def gallery(self, what: What, options: SpotOptions = SpotOptions(), progress: Progress = silent) -> Gallery:
-        """Embed exemplars, words of a dictionary, or a dictionary."""
-        embedder = ExemplarEmbedder(self.encoder, self.cache, options.seed)
-        return embedder.gallery(exemplars_of(what), mirror=options.mirror, progress=progress)
-
-    def spot(
-        self,
-        source: Source | Track,
-        what: What | Gallery,
-        options: SpotOptions = SpotOptions(),
-        progress: Progress | None = None,
-    ) -> list[Spotting]:
-        """Find signs.
-
-        Args:
-            source: a video path, a `.pose` path, a track's path, landmarks, or a track.
-            what: exemplars, words of a dictionary (`dictionary["apple"]`), a dictionary, or a gallery made before.
-            options: threshold, stride and so on.
-            progress: called with frames done and frames in all while the source is embedded.
-
-        Returns:
-            Spottings by time.
-        """
-        gallery = what if isinstance(what, Gallery) else self.gallery(what, options)
-        track, windows = self.windows(source, gallery, options, progress)
-        if isinstance(source, str | PathLike) and Path(source).suffix != SUFFIX:
-            track = replace(track, video=fspath(source))  # as the user names it, so that other tools find it
-        found = [
-            _spotting(track, gallery, word, peak, columns[peak.index])
-            for word, scores, columns in best_scores(windows, gallery)
-            for peak in self._peaks(windows, scores, options)
-        ]
-        return sorted(found, key=lambda spotting: (spotting.time, spotting.word))
-
-    def windows(
-        self, source: Source | Track, gallery: Gallery, options: SpotOptions, progress: Progress | None = None
-    ) -> tuple[Track, Windows]:
-        """The track of a source, and its windows: refined around candidates where the options say so."""
-        needs_refining = options.refine and options.stride > 1 and self.encoder.contract.kind == "rgb"
-        track = self.track(source, options, progress)
-        if not needs_refining or track.grid.stride == 1:
-            return track, Windows.of(track)
-        if not isinstance(source, str | PathLike) or Path(source).suffix == SUFFIX:
-            raise OptionsError("refine needs the video itself, not a track. Give the video, or a track with stride 1.")
-        coarse = Windows.of(track)
-        candidates: set[int] = set()
-        for _, scores, _ in best_scores(coarse, gallery):
-            least = self.threshold(options) - options.margin
-            peaks = find_peaks(coarse.times, scores, threshold=least, gap=0.0, longest=1.0)
-            candidates.update(peak.index for peak in peaks)
-        return track, refine(self.encoder, source, track, sorted(candidates))
-
     def threshold(self, options: SpotOptions) -> float:
         """The least score of a spotting."""
         return self.encoder.contract.threshold if options.threshold is None else options.threshold
 
-    def _peaks(self, windows: Windows, scores: NDArray[np.float32], options: SpotOptions) -> list[Peak]:
-        longest = 2 * self.encoder.contract.frames / self.encoder.contract.fps
-        return find_peaks(
-            windows.times,
-            scores,
-            threshold=self.threshold(options),
-            gap=options.gap,
-            longest=longest,
-            top=options.top,
-        )
+    def _is_coarse(self, track: Track, options: SpotOptions) -> bool:
+        """Whether a track is to be refined around candidates."""
+        return options.refine and track.grid.stride > 1
 
-    def track(
-        self, source: Source | Track, options: SpotOptions = SpotOptions(), progress: Progress | None = None
-    ) -> Track:
-        """The track of a source: embedded, read from a track's path, or the track itself if this encoder made it."""
-        if isinstance(source, str | PathLike) and Path(source).suffix == SUFFIX:
-            source = read_track(source)
-        if not isinstance(source, Track):
-            dense_is_free = options.refine and self.encoder.contract.kind == "landmarks"
-            return self.embed(source, 1 if dense_is_free else options.stride, progress)
-        if source.encoder != self.encoder.hash:
-            raise EncoderMismatchError(
-                f"the track of '{source.video}' was made by the encoder {source.encoder}, not by "
-                f"'{self.encoder.name}' ({self.encoder.hash}). Make it again with: signspot embed"
-            )
-        return source
+    def _refined(self, source: Source | Track, track: Track, gallery: Gallery, least: float) -> Windows:
+        """The windows of a coarse track, and all windows around its candidates."""
+        if not isinstance(source, str | PathLike) or Path(source).suffix == SUFFIX:
+            raise OptionsError("refine needs the video itself, not a track. Give the video, or a track with stride 1.")
+        return refine(self.encoder, source, track, sorted(candidates(Windows.of(track), gallery, least)))
 
 
 def exemplars_of(what: What) -> list[Exemplar]:
@@ -205,48 +177,3 @@ def exemplars_of(what: What) -> list[Exemplar]:
             "Take them from a dictionary: signspot.open_dictionary(folder)['word']"
         )
     return found
-
-
-def best_scores(windows: Windows, gallery: Gallery) -> Iterator[tuple[str, NDArray[np.float32], NDArray[np.int64]]]:
-    """For each word: (T,) the best score over its exemplars, and (T,) which row of the gallery gave it."""
-    rows_of: dict[str, list[int]] = {}
-    for row in range(len(gallery.embeddings)):
-        rows_of.setdefault(gallery.exemplar(row)[0].word, []).append(row)
-    for block in _blocks(rows_of, max(_FEWEST, _CELLS // max(1, len(windows.times)))):
-        rows = [row for word in block for row in rows_of[word]]
-        scores = exemplar_curves(windows.embeddings, gallery.embeddings[rows])
-        done = 0
-        for word in block:
-            own = scores[done : done + len(rows_of[word])]
-            done += len(rows_of[word])
-            best = own.argmax(axis=0)
-            curve = own[0] if len(own) == 1 else np.take_along_axis(own, best[None], axis=0)[0]
-            yield word, curve, np.asarray(rows_of[word])[best]
-
-
-def _blocks(rows_of: Mapping[str, Sequence[int]], most: int) -> Iterator[list[str]]:
-    """Words in groups that together have about `most` rows."""
-    block: list[str] = []
-    for word in rows_of:
-        block.append(word)
-        if sum(len(rows_of[each]) for each in block) >= most:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-def _spotting(track: Track, gallery: Gallery, word: str, peak: Peak, row: int) -> Spotting:
-    exemplar, mirrored = gallery.exemplar(int(row))
-    end = track.grid.origin + track.grid.frames / track.grid.fps
-    return Spotting(
-        word=word,
-        video=track.video,
-        time=round(peak.time, 3),
-        start=round(min(peak.start, end), 3),
-        end=round(min(peak.end, end), 3),
-        score=round(peak.score, 6),
-        exemplar=exemplar.id,
-        variant=exemplar.variant,
-        mirrored=mirrored,
-    )

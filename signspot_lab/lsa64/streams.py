@@ -16,7 +16,7 @@ from signspot.models.encoder import Encoder
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.calibration import FalseAlarms, false_alarms
 from signspot.spotting.peaks import find_peaks
-from signspot.spotting.spotter import SpotOptions, best_scores
+from signspot.spotting.search import best_scores
 from signspot.timeline import Grid, Segment, Track
 from signspot_lab.contrastive.performances import Features, joined, played
 from signspot_lab.isolated.lsa64 import SEEN_WORDS, UNSEEN_WORDS
@@ -126,7 +126,7 @@ def _spot(
         found = [
             Spotting(word, name, peak.time, peak.start, peak.end, peak.score)
             for word, (times, scores) in curves.items()
-            for peak in find_peaks(times, scores, threshold=lowest, gap=SpotOptions().gap, longest=1.28)
+            for peak in find_peaks(times, scores, threshold=lowest, longest=1.28)
         ]
         for group, words in groups.items():
             own = [t for t in truth if t.word in words]

@@ -69,7 +69,7 @@ def test_one_example_is_a_dictionary_of_one(signspot: Call, corner: Path) -> Non
         (("footage.pose", "signs", "--threshold", "7"), "threshold is a score in [0, 1]; got 7.0"),
         (("footage.pose", "signs", "--out", "a.docx"), "a.docx"),
         (("footage.pose", "signs", "--plot", "a.bmp"), "unknown kind '.bmp'"),
-        (("footage.pose", "signs", "--video", "a.mp4", "--threshold", "0.5"), "there is no video behind it"),
+        (("footage.pose", "signs", "--film", "a.mp4", "--threshold", "0.5"), "there is no video behind it"),
     ],
 )
 def test_a_mistake_is_one_line_on_stderr(
@@ -101,7 +101,8 @@ def test_nothing_found_is_said(signspot: Call, corner: Path) -> None:
     arguments = ("spot", corner / "footage.pose", corner / "signs", "--encoder", corner / "encoder.safetensors")
     code, out, err = signspot(*arguments, "--threshold", "1")
     assert (code, out) == (0, "")
-    assert "nothing found above the threshold" in err
+    assert "nothing found above the threshold 1.000. Best: " in err
+    assert " at " in err
 
 
 def test_ctrl_c_leaves_nothing_behind(
@@ -116,3 +117,43 @@ def test_ctrl_c_leaves_nothing_behind(
     assert code == 130
     assert "stopped" in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_several_videos_and_folders_are_searched(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    for day in ("mon", "tue"):
+        (tmp_path / "week" / day).mkdir(parents=True)
+        (tmp_path / "week" / day / "a.pose").write_bytes((corner / "footage.pose").read_bytes())
+    rest = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
+    code, out, err = signspot("spot", tmp_path / "week", corner / "footage.pose", corner / "signs", "name", *rest)
+    assert code == 0, err
+    videos = [json.loads(line)["video"] for line in out.splitlines()]
+    names = [tmp_path / "week" / "mon" / "a.pose", tmp_path / "week" / "tue" / "a.pose", corner / "footage.pose"]
+    assert videos == [str(name) for name in names]
+
+
+def test_a_second_video_is_never_silently_the_example(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    """`spot a b signs` searches both; `spot a b` says that b is taken as the example; three videos are asked about."""
+    other = tmp_path / "b.pose"
+    other.write_bytes((corner / "footage.pose").read_bytes())
+    rest = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
+    _, out, _ = signspot("spot", corner / "footage.pose", other, corner / "signs", "name", *rest)
+    assert {json.loads(line)["video"] for line in out.splitlines()} == {str(corner / "footage.pose"), str(other)}
+    _, _, err = signspot("spot", corner / "footage.pose", corner / "signs" / "friend.pose", *rest)
+    assert "friend.pose is taken as an example of 'friend'" in err
+    code, _, err = signspot("spot", corner / "footage.pose", other, corner / "signs" / "friend.pose", *rest)
+    assert code != 0
+    assert "a video to search, or an example?" in err
+
+
+def test_the_command_line_finds_what_the_library_finds(signspot: Call, corner: Path) -> None:
+    """CLI = API, field by field."""
+    from dataclasses import asdict
+
+    from signspot.dictionary.opening import open_dictionary
+    from signspot.spotting.spotter import load
+
+    video, encoder = corner / "footage.pose", corner / "encoder.safetensors"
+    _, out, _ = signspot("spot", video, corner / "signs", "--encoder", encoder, "--json", "--threshold", "0.5")
+    found = load(encoder).spot(str(video), open_dictionary(corner / "signs"), threshold=0.5)
+    assert found
+    assert [json.loads(line) for line in out.splitlines()] == [asdict(spotting) for spotting in found]

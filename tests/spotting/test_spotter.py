@@ -14,7 +14,8 @@ from signspot.errors import DictionaryError, EncoderMismatchError, OptionsError,
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
-from signspot.spotting.spotter import SpotOptions, Spotter, best_scores, exemplars_of
+from signspot.spotting.search import SpotOptions, best_scores
+from signspot.spotting.spotter import Spotter, exemplars_of
 from signspot.timeline import Grid, Segment, Track
 
 
@@ -175,8 +176,8 @@ def test_the_best_of_all_exemplars_counts_in_blocks_of_any_size(
     gallery = Gallery(tuple(words), np.stack([e.embedding for e in words if e.embedding is not None]))
     expected = (1 + track.embeddings @ gallery.embeddings.T) / 2
     for size in (1, 5, 512):
-        monkeypatch.setattr("signspot.spotting.spotter._FEWEST", size)
-        monkeypatch.setattr("signspot.spotting.spotter._CELLS", 0)
+        monkeypatch.setattr("signspot.spotting.search._FEWEST", size)
+        monkeypatch.setattr("signspot.spotting.search._CELLS", 0)
         for word, scores, rows in best_scores(Windows.of(track), gallery):
             own = [i for i, e in enumerate(words) if e.word == word]
             assert scores == pytest.approx(expected[:, own].max(axis=1), abs=1e-5)
@@ -189,7 +190,8 @@ def test_what_is_not_an_exemplar_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"threshold": 1.5}, {"stride": 0}, {"gap": -1.0}, {"top": 0}, {"margin": 2.0}, {"gap": float("nan")}]
+    "wrong",
+    [{"threshold": 1.5}, {"stride": 0}, {"overlap": -1.0}, {"top": 0}, {"margin": 2.0}, {"overlap": float("nan")}],
 )
 def test_impossible_options_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(OptionsError):
