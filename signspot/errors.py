@@ -15,6 +15,7 @@ SignspotError               base of all
 │   └── EncoderMismatchError they were made by another encoder
 ├── FormatError              a file is not what its name says
 ├── OutputError              a result cannot be written
+│   └── RefusedOutputError   it would destroy a file, or its name does not fit (also an OptionsError)
 ├── DownloadError            a file cannot be fetched
 ├── StoreError               a store of annotations cannot be opened, reached or used
 ├── EngineError              workers cannot be started, or break down again and again
@@ -113,6 +114,10 @@ class EngineError(SignspotError):
 
 class OptionsError(SignspotError, ValueError):
     """An option has a value that is not allowed."""
+
+
+class RefusedOutputError(OutputError, OptionsError):
+    """An output was refused before any work: it would destroy a file, or its name does not fit."""
 
 
 class MissingExtraError(SignspotError, ImportError):

@@ -1,41 +1,141 @@
-"""Files, safely: written beside and renamed, named by content, cached in one folder."""
+"""Files, safely: written beside and renamed, named by content, cached in one folder; the gate of every output."""
 
 import errno
 import hashlib
+import logging
 import os
+import platform
+import re
+import shutil
+import stat
 import threading
-from collections.abc import Iterator
+import time
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
-from signspot.errors import OutputError
+from signspot.errors import OutputError, RefusedOutputError
+
+logger = logging.getLogger(__name__)
+
+StrPath = str | os.PathLike[str]
 
 _CHUNK = 1 << 20
+_LONGEST_STEM = 120  # bytes of the target's name that a temporary name repeats; file systems take 255 in all
+_TEMPORARY = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})-(?P<process>\d+)-\d+\.signspot-part(\.[^.]*)?", re.DOTALL)
+_ABANDONED_AFTER = 24 * 3600.0  # seconds, for temporary files of other machines
+_LEDGER = "written.txt"
+_MOST_LEDGER_BYTES = 2_000_000  # about 20,000 files; then the older half is forgotten
 
 
 @contextmanager
-def write_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
+def write_beside(path: StrPath, *, durable: bool = False) -> Iterator[Path]:
     """Give a temporary path to write to; rename it to `path` if, and only if, all went well.
 
     The temporary file keeps the suffix of `path`, so that writers which choose a format by suffix work.
-    On any error, Ctrl-C included, it is removed and whatever stood at `path` before is untouched.
+    On any error, Ctrl-C included, it is removed and whatever stood at `path` before is untouched. Where a file is
+    replaced, the new content is on the disk before the old one goes, and the permissions stay; a new file gets those
+    that the user's umask gives, whatever the writer chose.
+
+    Args:
+        path: the file to write.
+        durable: force content and name to the disk before returning, also where nothing is replaced.
 
     Raises:
-        OutputError: the folder is not writable, the disk is full, or `path` is a folder.
+        OutputError: the folder is not writable, the disk is full, or `path` is a folder, a device or a pipe.
     """
     target = Path(path)
-    beside = target.with_name(f".{target.stem[:80]}.{os.getpid()}-{threading.get_ident()}.part{target.suffix}")
+    beside = target.with_name(_temporary_name(target))
     try:
-        if target.is_dir():
-            raise OutputError(f"cannot write {target}: it is a folder. Name a file in it.")
+        before = _status(target)
+        if before is not None and not stat.S_ISREG(before.st_mode):
+            raise OutputError(f"cannot write {target}: it is {_kind(before.st_mode)}. Name a file.")
         target.parent.mkdir(parents=True, exist_ok=True)
+        mode = before.st_mode if before is not None else _mode_of_new_files(beside)
         yield beside
+        if stat.S_IMODE(beside.stat().st_mode) != stat.S_IMODE(mode):
+            beside.chmod(stat.S_IMODE(mode))
+        if durable or before is not None:
+            _sync(beside)
         beside.replace(target)
+        if durable:
+            _sync(target.parent)
     except OSError as error:
         raise OutputError(explain_write_failure(target, error)) from error
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def _temporary_name(target: Path) -> str:
+    """A name that only signspot gives: it tells machine, process and thread."""
+    stem = target.stem.encode("utf-8", "surrogateescape")[:_LONGEST_STEM].decode("utf-8", "ignore")
+    return f".{stem}.{_this_machine()}-{os.getpid()}-{threading.get_ident()}.signspot-part{target.suffix}"
+
+
+def _this_machine() -> str:
+    return text_digest(platform.node())
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """The status of what a path leads to; None where there is nothing."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _kind(mode: int) -> str:
+    return "a folder" if stat.S_ISDIR(mode) else "a device or a pipe, not a file"
+
+
+def _mode_of_new_files(path: Path) -> int:
+    """The permissions of a file that is made at `path` now; nothing is left there."""
+    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    try:
+        return os.fstat(handle).st_mode
+    finally:
+        os.close(handle)
+        path.unlink()
+
+
+def _sync(path: Path) -> None:
+    """Force a file, or the names in a folder, to the disk; where folders cannot be opened, names are left to it."""
+    try:
+        handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    except PermissionError:
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_leftovers(folder: StrPath) -> None:
+    """Remove temporary files that killed runs of signspot left below a folder, and nothing else.
+
+    Known by the exact form of their names; files of processes that live, or of another machine since yesterday, stay.
+    """
+    for path in Path(folder).rglob(".*"):
+        found = _TEMPORARY.fullmatch(path.name)
+        if found and path.is_file() and _is_abandoned(path, found["host"], int(found["process"])):
+            path.unlink(missing_ok=True)
+
+
+def _is_abandoned(path: Path, host: str, process: int) -> bool:
+    if host != _this_machine() or os.name != "posix":
+        return time.time() - path.stat().st_mtime > _ABANDONED_AFTER
+    try:
+        os.kill(process, 0)  # asks only
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False
+    return False
 
 
 def explain_write_failure(path: Path, error: OSError) -> str:
@@ -74,3 +174,190 @@ def cache_folder() -> Path:
         return Path(chosen).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "signspot"
+
+
+def state_folder() -> Path:
+    """The folder of the ledger of what signspot wrote: $SIGNSPOT_CACHE, else the user's folder for state."""
+    chosen = os.environ.get("SIGNSPOT_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "state") / "signspot"
+
+
+class Outputs:
+    """The gate that every output of a command passes, before any long work.
+
+    An output is never one of the inputs, whatever the name or link that leads there, and never a file that signspot
+    did not write last: one that it wrote and a person has edited since is a person's. `force` lets such files be
+    replaced; a copy then stays beside them as `name.bak`, `name.bak2`, ….
+
+    Use it as a context: at its end, what was written is noted in the user's ledger, by content.
+    """
+
+    def __init__(self, inputs: Iterable[StrPath | None] = (), *, force: bool = False):
+        """Take the files and folders that are read; None stands for an input that was not given."""
+        self._inputs = [Path(path) for path in inputs if path is not None]
+        self._force = force
+        self._claims: dict[str, _Claim] = {}
+
+    def __enter__(self) -> "Outputs":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Note what was written, also where the work broke off; drop backups of what was not replaced after all."""
+        for claim in self._claims.values():
+            if _identity(claim.path) == claim.before:
+                if claim.backup is not None:
+                    claim.backup.unlink(missing_ok=True)
+            elif claim.path.is_file():
+                with suppress(OSError):
+                    _sync(claim.path)
+                note_written(claim.path)
+
+    def claim(self, path: StrPath, suffixes: Sequence[str] = ()) -> Path:
+        """Give the path, if it may be written.
+
+        Args:
+            path: the file that will be written with `write_beside`.
+            suffixes: how its name may end; any, if empty.
+
+        Raises:
+            RefusedOutputError: it may not.
+        """
+        target = Path(path)
+        if os.fspath(path) == "-":
+            raise RefusedOutputError("cannot write '-': results for pipes are printed by --json. Name a file.")
+        if suffixes and not target.name.lower().endswith(tuple(suffixes)):
+            known = ", ".join(suffixes)
+            raise RefusedOutputError(f"cannot write {target}: unknown kind '{target.suffix}'. Known: {known}.")
+        if target.is_symlink():
+            raise RefusedOutputError(f"cannot write {target}: it is a link to {target.readlink()}. Name that file.")
+        found = _status(target)
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            raise RefusedOutputError(f"cannot write {target}: it is {_kind(found.st_mode)}. Name a file.")
+        if _name_key(target) in self._claims:
+            raise RefusedOutputError(f"cannot write {target} twice in one run. Name two files.")
+        self._refuse_inputs(target)
+        backup = self._protect(target) if found is not None and found.st_size else None
+        self._claims[_name_key(target)] = _Claim(target, _identity(target), backup)
+        return target
+
+    def _refuse_inputs(self, target: Path) -> None:
+        for given in self._inputs:
+            if _name_key(given) == _name_key(target) or _is_same_file(given, target):
+                raise RefusedOutputError(f"cannot write {target}: it is the input {given} itself. Name another file.")
+
+    def _protect(self, target: Path) -> Path | None:
+        """See to it that what stands at `target` may go; give its backup, where one was made."""
+        if is_ours(target):
+            return None
+        folder = next((given for given in self._inputs if given.is_dir() and _holds(given, target)), None)
+        if folder is not None:
+            raise RefusedOutputError(f"cannot write {target}: it is a file of the input {folder}. Name another file.")
+        if not self._force:
+            raise RefusedOutputError(
+                f"cannot write {target}: it is there, and was not written by signspot or was changed since. "
+                "Name another file, or use --force: a backup is kept beside it."
+            )
+        backup = _free_backup_name(target)
+        try:
+            os.link(target, backup)
+        except OSError:  # a file system without links
+            try:
+                shutil.copy2(target, backup)
+            except OSError as error:
+                raise OutputError(explain_write_failure(backup, error)) from error
+        return backup
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """An output that may be written."""
+
+    path: Path
+    before: tuple[int, ...] | None  # the identity of what stood there
+    backup: Path | None
+
+
+def _identity(path: Path) -> tuple[int, ...] | None:
+    found = _status(path)
+    return None if found is None else (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _name_key(path: Path) -> str:
+    return _folded(str(path.resolve()))
+
+
+def _folded(name: str) -> str:
+    """One text for all spellings of a name on file systems that ignore case and the composition of letters."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    first, second = _status(one), _status(other)
+    return first is not None and second is not None and os.path.samestat(first, second)
+
+
+def _holds(folder: Path, target: Path) -> bool:
+    """Whether a file is one of a folder's, by name or link."""
+    places = (Path(place) / name for place, _, names in os.walk(folder) for name in names)
+    return any(_is_same_file(path, target) for path in places)
+
+
+def _free_backup_name(target: Path) -> Path:
+    turn = 1
+    while (backup := target.with_name(f"{target.name}.bak{turn if turn > 1 else ''}")).exists():
+        turn += 1
+    return backup
+
+
+def names_apart(paths: Sequence[StrPath], suffix: str) -> list[Path]:
+    """Relative paths for what is made of each file, with another suffix and no two alike on any file system.
+
+    `mon/a.mp4` and `b.mp4` give `a.pose` and `b.pose`; where names are alike, folders tell them apart (`mon/a.pose`,
+    `tue/a.pose`), and in one folder the old suffix does (`a.mp4.pose`, `a.mov.pose`).
+    """
+    files = [Path(path).resolve() for path in paths]
+    home = Path(os.path.commonpath([path.parent for path in files])) if files else Path()
+    names: list[Path] = [Path(path.stem + suffix) for path in files]
+    for longer in (
+        [path.relative_to(home).with_suffix(suffix) for path in files],
+        [path.relative_to(home).with_name(path.name + suffix) for path in files],
+    ):
+        keys = [_folded(str(name)) for name in names]
+        times = Counter(keys)
+        names = [long if times[key] > 1 else name for name, long, key in zip(names, longer, keys, strict=True)]
+    return names
+
+
+def is_ours(path: StrPath) -> bool:
+    """Whether a file is just as signspot wrote it: its content is in the ledger."""
+    try:
+        with _ledger().open("rb") as ledger:
+            wanted = content_digest(path).encode()
+            return any(line.startswith(wanted) for line in ledger)
+    except OSError:
+        return False
+
+
+def note_written(path: StrPath) -> None:
+    """Note in the ledger that signspot wrote a file, by its content and, for people, its path."""
+    ledger = _ledger()
+    try:
+        line = f"{content_digest(path)} {Path(path).resolve()}".replace("\n", " ") + "\n"
+        ledger.parent.mkdir(parents=True, exist_ok=True)
+        with ledger.open("ab") as file:  # one short line at the end: safe beside other processes
+            file.write(line.encode("utf-8", "surrogateescape"))
+        if ledger.stat().st_size > _MOST_LEDGER_BYTES:
+            lines = ledger.read_bytes().splitlines(keepends=True)
+            with write_beside(ledger) as beside:
+                beside.write_bytes(b"".join(lines[len(lines) // 2 :]))
+    except (OSError, OutputError) as error:
+        logger.warning("%s will need --force to be replaced: it cannot be noted in %s (%s)", path, ledger, error)
+
+
+def _ledger() -> Path:
+    return state_folder() / _LEDGER

@@ -2,12 +2,27 @@
 
 import errno
 import os
+import platform
+import stat
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from signspot.errors import OutputError
-from signspot.files import cache_folder, content_digest, explain_write_failure, text_digest, write_beside
+from signspot.errors import OutputError, RefusedOutputError
+from signspot.files import (
+    Outputs,
+    cache_folder,
+    content_digest,
+    explain_write_failure,
+    is_ours,
+    names_apart,
+    remove_leftovers,
+    text_digest,
+    write_beside,
+)
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -80,3 +95,207 @@ def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_a_new_file_has_the_mode_that_the_umask_gives(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        with write_beside(tmp_path / "track") as beside:  # as tempfile, and safetensors, do
+            os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "track").stat().st_mode) == 0o666 & ~mask
+
+
+def test_a_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
+    target = tmp_path / "private.csv"
+    target.write_text("old")
+    target.chmod(0o640)
+    with write_beside(target) as beside:
+        beside.write_text("new")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def test_a_long_name_of_any_letters_can_be_written(tmp_path: Path) -> None:
+    target = tmp_path / ("手" * 83 + ".csv")  # 253 bytes
+    with write_beside(target, durable=True) as beside:
+        beside.write_text("x")
+    assert target.read_text() == "x"
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "pipe"])
+def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, path: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for refusing in (write_beside(tmp_path / path), Outputs()):
+        with pytest.raises(OutputError, match="a device or a pipe"), refusing as gate:
+            if isinstance(gate, Outputs):
+                gate.claim(tmp_path / path)
+    assert not (tmp_path / path).is_file()
+
+
+def leftover(folder: Path, host: str, process: int) -> Path:
+    path = folder / "deep" / f".abc.{host}-{process}-140.signspot-part.safetensors"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"half")
+    return path
+
+
+def test_only_what_a_dead_process_of_ours_left_is_swept(tmp_path: Path) -> None:
+    done = subprocess.Popen(["true"])
+    done.wait()
+    here = text_digest(platform.node())
+    dead, alive = leftover(tmp_path, here, done.pid), leftover(tmp_path, here, os.getpid())
+    elsewhere, forgotten = leftover(tmp_path, "00000000", done.pid), leftover(tmp_path, "11111111", done.pid)
+    os.utime(forgotten, (0, 0))
+    users = [tmp_path / name for name in (".film.part.mp4", "a.part.eaf", ".abc.1-2.part.safetensors")]
+    for path in users:
+        path.write_text("a person's")
+    remove_leftovers(tmp_path)
+    assert not dead.exists()
+    assert not forgotten.exists()
+    assert all(path.exists() for path in (alive, elsewhere, *users))
+
+
+def test_what_is_swept_is_what_a_killed_writer_leaves(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from signspot.files import write_beside\n"
+        f"with write_beside({str(tmp_path / 'a.csv')!r}) as beside: beside.write_text('half'); os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 9
+    assert len(list(tmp_path.iterdir())) == 1
+    remove_leftovers(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def write(path: Path, text: str, inputs: Sequence[Path] = (), *, force: bool = False) -> None:
+    """What a verb does: claim first, write later."""
+    with Outputs(inputs, force=force) as outputs:
+        target = outputs.claim(path)
+        with write_beside(target) as beside:
+            beside.write_text(text)
+
+
+def refusal(path: Path, inputs: Sequence[Path] = (), *, force: bool = False) -> str:
+    with pytest.raises(RefusedOutputError) as refused, Outputs(inputs, force=force) as outputs:
+        outputs.claim(path)
+    return str(refused.value)
+
+
+class TestInputsStay:
+    @pytest.fixture
+    def video(self, tmp_path: Path) -> Path:
+        path = tmp_path / "a.mp4"
+        path.write_bytes(b"precious")
+        return path
+
+    def test_by_name(self, video: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        for spelling in (Path("a.mp4"), tmp_path / "x" / ".." / "a.mp4", tmp_path / "A.MP4"):
+            assert "it is the input" in refusal(spelling, [video], force=True)
+
+    def test_by_link(self, video: Path, tmp_path: Path) -> None:
+        (tmp_path / "hard.mp4").hardlink_to(video)
+        assert "it is the input" in refusal(tmp_path / "hard.mp4", [video], force=True)
+        (tmp_path / "soft.mp4").symlink_to(video)
+        assert "it is the input" in refusal(video, [tmp_path / "soft.mp4"], force=True)
+        assert "it is a link to" in refusal(tmp_path / "soft.mp4", [video], force=True)
+        (tmp_path / "folder").symlink_to(tmp_path)
+        assert "it is the input" in refusal(tmp_path / "folder" / "a.mp4", [video], force=True)
+
+    def test_even_what_we_wrote(self, tmp_path: Path) -> None:
+        write(tmp_path / "a.jsonl", "ours")
+        assert "it is the input" in refusal(tmp_path / "a.jsonl", [tmp_path / "a.jsonl"])
+
+    def test_every_file_of_a_folder(self, video: Path, tmp_path: Path) -> None:
+        (tmp_path / "signs" / "deep").mkdir(parents=True)
+        (tmp_path / "signs" / "deep" / "w.mp4").write_bytes(b"exemplar")
+        (tmp_path / "signs" / "linked.mp4").symlink_to(video)
+        signs = [tmp_path / "signs"]
+        assert "a file of the input" in refusal(tmp_path / "signs" / "deep" / "w.mp4", signs, force=True)
+        assert "a file of the input" in refusal(video, signs, force=True)
+
+    def test_a_result_may_lie_in_an_input_folder_and_be_made_again(self, tmp_path: Path) -> None:
+        for text in ("first", "second"):
+            write(tmp_path / "found.eaf", text, [tmp_path])
+        assert (tmp_path / "found.eaf").read_text() == "second"
+
+
+class TestPeoplesFilesStay:
+    def test_what_we_wrote_may_be_written_again(self, tmp_path: Path) -> None:
+        for text in ("first", "second", "third"):
+            write(tmp_path / "a.eaf", text)
+        assert [path.name for path in tmp_path.iterdir()] == ["a.eaf"]
+
+    def test_what_a_person_edited_is_refused_and_forced_with_a_backup(self, tmp_path: Path) -> None:
+        target = tmp_path / "a.eaf"
+        write(target, "ours")
+        for turn, backup in enumerate(("a.eaf.bak", "a.eaf.bak2")):
+            edited = f"edited {turn}"
+            target.write_text(edited)
+            assert "--force" in refusal(target)
+            assert target.read_text() == edited
+            write(target, f"ours again {turn}", force=True)
+            assert (tmp_path / backup).read_text() == edited
+            assert target.read_text() == f"ours again {turn}"
+
+    def test_work_that_fails_leaves_no_backup(self, tmp_path: Path) -> None:
+        target = tmp_path / "a.vtt"
+        target.write_text("subtitles")
+        with pytest.raises(RuntimeError), Outputs(force=True) as outputs:
+            outputs.claim(target)
+            raise RuntimeError
+        assert [path.name for path in tmp_path.iterdir()] == ["a.vtt"]
+        assert "--force" in refusal(target)
+
+    def test_what_was_written_before_a_failure_is_known_as_ours(self, tmp_path: Path) -> None:
+        with pytest.raises(KeyboardInterrupt), Outputs() as outputs:
+            with write_beside(outputs.claim(tmp_path / "a.csv")) as beside:
+                beside.write_text("whole")
+            raise KeyboardInterrupt
+        write(tmp_path / "a.csv", "again")
+
+    def test_an_empty_file_holds_nothing_to_lose(self, tmp_path: Path) -> None:
+        (tmp_path / "a.csv").touch()
+        write(tmp_path / "a.csv", "rows")
+
+    def test_suffix_first_then_folders_then_two_of_one_name(self, tmp_path: Path) -> None:
+        outputs = Outputs()
+        with pytest.raises(RefusedOutputError, match=r"unknown kind '\.docx'. Known: \.eaf, \.via\.json"):
+            outputs.claim(tmp_path / "a.docx", (".eaf", ".via.json"))
+        assert outputs.claim(tmp_path / "a.VIA.json", (".eaf", ".via.json")).name == "a.VIA.json"
+        with pytest.raises(RefusedOutputError, match="it is a folder"):
+            outputs.claim(tmp_path)
+        outputs.claim(tmp_path / "a.eaf")
+        with pytest.raises(RefusedOutputError, match="twice in one run"):
+            outputs.claim(tmp_path / "A.eaf")
+        with pytest.raises(RefusedOutputError, match="--json"):
+            outputs.claim("-")
+
+    def test_the_ledger_is_bounded_and_keeps_the_newest(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setattr("signspot.files._MOST_LEDGER_BYTES", 2000)
+        for number in range(60):
+            write(tmp_path / f"{number}.csv", f"content {number}")
+        assert (tmp_path / "cache" / "written.txt").stat().st_size <= 2000
+        assert is_ours(tmp_path / "59.csv")
+        assert not is_ours(tmp_path / "0.csv")
+
+    def test_without_a_ledger_it_is_said(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (tmp_path / "file").write_text("no folder")
+        monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "file"))
+        write(tmp_path / "a.csv", "rows")
+        assert "will need --force" in caplog.text
+
+
+def test_equal_names_are_kept_apart() -> None:
+    def named(*paths: str) -> list[str]:
+        return [path.as_posix() for path in names_apart(paths, ".pose")]
+
+    assert named("mon/a.mp4", "tue/b.mp4") == ["a.pose", "b.pose"]
+    assert named("mon/a.mp4", "tue/a.mp4", "b.mov") == ["mon/a.pose", "tue/a.pose", "b.pose"]
+    assert named("mon/a.mp4", "tue/A.mp4") == ["mon/a.pose", "tue/A.pose"]
+    assert named("mon/a.mp4", "mon/a.mov", "tue/a.mp4") == ["mon/a.mp4.pose", "mon/a.mov.pose", "tue/a.pose"]
+    assert named() == []
