@@ -19,7 +19,7 @@ from signspot.corpus.footage import Footage, Listing, Problem, list_footage
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError
-from signspot.files import explain_write_failure
+from signspot.files import explain_write_failure, remove_leftovers
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, Stage, silent
@@ -281,8 +281,7 @@ def _only_run(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise OptionsError(f"another run works in {folder}. Wait for it, or name another folder") from None
-        for path in folder.rglob(".*.part.*"):
-            path.unlink(missing_ok=True)
+        remove_leftovers(folder)
         yield
 
 

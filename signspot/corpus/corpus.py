@@ -21,7 +21,7 @@ from signspot.corpus.truth import ExemplarTruth, MentionTruth, SignTruth, Splits
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import FormatError
-from signspot.files import content_digest, write_beside
+from signspot.files import content_digest, remove_leftovers, write_beside
 from signspot.records import Label
 
 _Truth = TypeVar("_Truth", SignTruth, MentionTruth)
@@ -92,8 +92,7 @@ class Layout:
 
     def remove_leftovers(self) -> None:
         """Remove what killed runs left half written."""
-        for path in self.folder.rglob(".*.part.*"):
-            path.unlink(missing_ok=True)
+        remove_leftovers(self.folder)
 
 
 def write_json(value: Any, path: Path) -> Path:

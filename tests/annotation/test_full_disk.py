@@ -88,7 +88,7 @@ def test_no_room_for_tracks(job: Job, here, small_disk: Path, expected: list[str
     full = at_unit(here, 2, lambda: fill(small_disk, leave=250_000))  # exemplars are there, and one track fits
     with pytest.raises(OutputError, match=r"cannot write .*\.safetensors: the disk is full"):
         annotate(crowded, OPTIONS, full)
-    assert not list(small_disk.rglob("*.part.*"))
+    assert not list(small_disk.rglob("*.signspot-part*"))
     (small_disk / "ballast").unlink()
     report = annotate(crowded, OPTIONS, here)
     assert report.annotated + report.unchanged == 4

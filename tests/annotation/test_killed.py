@@ -65,4 +65,4 @@ def test_killed_twice_a_run_ends_where_an_undisturbed_one_does(job: Job, here, t
     annotate(undisturbed, AnnotateOptions(keep=0.0, impostors=4), here)
     with open_store(job.out) as one, open_store(undisturbed.out) as two:
         assert list(dump(one)) == list(dump(two))
-    assert not list(job.out.rglob("*.part.*"))
+    assert not list(job.out.rglob("*.signspot-part*"))

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import platform
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from signspot.annotation.store import open_store
 from signspot.dictionary.dictionary import save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
+from signspot.files import text_digest
 from signspot.subtitles.reading import read_subtitles
 
 OPTIONS = AnnotateOptions(keep=0.0, impostors=4)
@@ -305,7 +307,7 @@ def test_two_runs_in_one_folder_are_refused(job: Job, go, here) -> None:
 
 
 def test_leftovers_of_killed_runs_are_removed(apart: Job, go) -> None:
-    left = apart.out / "tracks" / "hash" / ".abc.1-2.part.safetensors"
+    left = apart.out / "tracks" / "hash" / f".abc.{text_digest(platform.node())}-99999999-2.signspot-part.safetensors"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"half")
     go(apart)

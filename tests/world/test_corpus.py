@@ -1,6 +1,7 @@
 import hashlib
 import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from signspot.corpus.corpus import open_corpus
 from signspot.errors import FormatError, OptionsError, OutputError
+from signspot.files import text_digest
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.video.reader import open_video
 from signspot_world.corpus_writer import make_corpus
@@ -164,7 +166,8 @@ def test_a_killed_run_ends_with_the_same_bytes(folder, tmp_path):
 def test_finished_files_are_kept_and_damaged_ones_made_again(folder, copy):
     damaged = next(copy.glob("videos/train*.vtt"))
     kept = next(copy.glob("videos/test*.pose"))
-    (copy / "videos" / ".x.123.part.pose").write_bytes(b"half")
+    left = copy / "videos" / f".x.{text_digest(platform.node())}-99999999-2.signspot-part.pose"
+    left.write_bytes(b"half")
     damaged.write_text("WEBVTT\n")
     before = kept.stat().st_mtime_ns
     make_corpus(OPTIONS, copy)
