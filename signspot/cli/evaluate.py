@@ -121,9 +121,8 @@ def corpus(
     folder: Annotated[Path, typer.Argument(help="A corpus: of the world, or of real footage in the same layout.")],
     encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
     words: Annotated[Tested, typer.Option(help="Of a corpus with splits: its test words, or all words.")] = Tested.TEST,
-    features: Annotated[
-        Path | None, typer.Option(help="Folder of kept trunk features. [default: in the cache folder]")
-    ] = None,
+    threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
+    mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Look up words in test videos, localise and spot them: mAP, R@5, localisation, precision, recall, false alarms.
@@ -134,16 +133,13 @@ def corpus(
 
     from signspot.corpus.corpus import open_corpus
     from signspot.evaluation.corpus import evaluate_corpus, part_to_test
-    from signspot.files import cache_folder
-    from signspot.models.checkpoints import load_encoder
-    from signspot.training.embedding.trunk_features import trunk_features
+    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.spotter import load
 
-    chosen = load_encoder(encoder)
+    spotter, options = load(encoder), SpotOptions(threshold=threshold, mirror=mirror)
     part, looked_up = part_to_test(open_corpus(folder), words.value)
-    with bar("trunk features", "videos") as progress:
-        seen = trunk_features(chosen, part, features or cache_folder() / "features", progress)
     with bar("videos") as progress:
-        scores = evaluate_corpus(chosen, part, looked_up, seen, progress)
+        scores = evaluate_corpus(spotter, part, looked_up, options, progress)
     if as_json:
         say(json.dumps(scores.as_dict()))
     else:

@@ -6,38 +6,30 @@ are looked up, as in the paper; labels are sparse, so what is spotted besides ca
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus
+from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
-from signspot.evaluation.protocol import Query, find_queries, merged
+from signspot.evaluation.queries import RetrievalQuery, find_queries, labelled_queries
 from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
 from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import LocalisationAccuracy
 from signspot.metrics.ranking import Group
 from signspot.metrics.retrieval import ClipRetrieval
-from signspot.models.batch_norm import Domain
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
-from signspot.records import Exemplar, Spotting
-from signspot.spotting.peaks import find_peaks
-from signspot.spotting.similarity import to_score
-from signspot.timeline import Grid
-from signspot.training.embedding.data import read_words
-from signspot.training.embedding.trunk_features import TrunkFeatures
-from signspot.training.items import ItemOptions, collect_items
+from signspot.spotting.search import Found, SpotOptions
+from signspot.spotting.spotter import Spotter
 
-FloatArray = NDArray[np.float32]
 Tested = Literal["test", "all"]
 
 LOWEST = 0.5  # score from which spottings enter the precision-recall curve
-SURE = 0.9  # least confidence of a label that is looked up where the truth is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,90 +89,96 @@ def part_to_test(corpus: Corpus, tested: Tested = "test") -> tuple[Corpus, tuple
 
 
 def evaluate_corpus(
-    encoder: Encoder, corpus: Corpus, words: Collection[str], features: TrunkFeatures, progress: Progress = silent
+    spotter: Spotter, corpus: Corpus, words: Collection[str], options: SpotOptions, progress: Progress = silent
 ) -> CorpusScores:
-    """Measure an encoder on a corpus.
+    """Measure a spotter on a corpus, by the very search that its users run.
 
     Args:
-        encoder: what is measured; its threshold decides what counts as spotted.
+        spotter: what is measured.
         corpus: all its videos are searched.
         words: that are looked up.
-        features: what the encoder's trunk sees of the corpus.
+        options: how to spot; the threshold decides what counts as spotted.
         progress: told the videos that are done.
 
     Raises:
-        OptionsError: no word is known to be signed in any video.
+        OptionsError: no word has a usable exemplar, or none is known to be signed in any video.
     """
-    rows = [row for row, exemplar in enumerate(features.exemplars) if exemplar.word in set(words)]
-    shown = [features.exemplars[row] for row in rows]
-    if not shown:
-        raise OptionsError(f"none of the {len(set(words))} words has an exemplar that '{encoder.name}' can see")
-    gallery = _embedded(encoder, features.exemplar_means()[rows], "dictionary")
-    found = {exemplar.word for exemplar in shown}
+    filmed = spotter.encoder.contract.kind == "rgb"
+    dictionary = corpus.dictionary(video=filmed)
+    listed = [word for word in sorted(set(words)) if word in dictionary]
+    if not listed:
+        raise OptionsError(f"none of the {len(set(words))} words has an exemplar that '{spotter.encoder.name}' can see")
+    gallery = spotter.gallery(dictionary.select(listed), options)
+    low = replace(options, threshold=LOWEST)
+
+    def searched() -> Iterator[tuple[str, Found]]:
+        for done, (name, video) in enumerate(corpus.videos.items()):
+            progress(done, len(corpus.videos))
+            path = video.video if filmed or video.landmarks is None else video.landmarks
+            if path is None:
+                raise OptionsError(f"video '{name}' of {corpus.folder} has no file that this encoder can see")
+            yield name, spotter.search(path, gallery, low)
+        progress(len(corpus.videos), len(corpus.videos))
+
+    return score(spotter.encoder, corpus, gallery, searched(), spotter.threshold(options))
+
+
+def score(
+    encoder: Encoder, corpus: Corpus, gallery: Gallery, searched: Iterable[tuple[str, Found]], threshold: float
+) -> CorpusScores:
+    """Measure what was found, video by video, against what a corpus knows.
+
+    Args:
+        encoder: that is measured.
+        corpus: that was searched.
+        gallery: that it was searched for.
+        searched: each video's name and what was found in it at a low threshold.
+        threshold: from which on a spotting counts.
+    """
+    words = {exemplar.word for exemplar in gallery.exemplars}
+    found = list(searched)
+    grids = {name: each.track.grid for name, each in found}
     known = any(corpus.signs(name) for name in corpus.videos)
-    queries = find_queries(corpus, features, found) if known else labelled_queries(corpus, features, found)
-    retrieval, localisation = ClipRetrieval([exemplar.word for exemplar in shown]), LocalisationAccuracy()
+    queries = find_queries(corpus, grids, words) if known else labelled_queries(corpus, grids, words)
+    asked: defaultdict[str, list[RetrievalQuery]] = defaultdict(list)
+    for query in queries:
+        asked[query.video].append(query)
+    retrieval, localisation = ClipRetrieval([exemplar.word for exemplar in gallery.exemplars]), LocalisationAccuracy()
     detection = Detection() if known else None
-    for done, (name, windows) in enumerate(features.videos.items()):
-        progress(done, len(features.videos))
-        similarity = _embedded(encoder, np.asarray(windows.features, np.float32), "continuous") @ gallery.T
-        curves = _by_word(shown, similarity)
-        for query in (each for each in queries if each.video == name):
-            place, times = slice(query.first, query.last + 1), windows.grid.times
-            retrieval.add(query.word, query.times, similarity[place], times[place])
-            localisation.add_curve(query.word, times[place], curves[query.word][place], query.times)
+    for name, each in found:
+        _look_up(each, asked[name], retrieval, localisation)
         if detection is not None:
-            truths = [sign for sign in corpus.signs(name) if sign.word in found]
-            detection.add(name, windows.grid.frames / windows.grid.fps, _spot(name, windows.grid, curves), truths)
-    progress(len(features.videos), len(features.videos))
-    grids = [windows.grid for windows in features.videos.values()]
+            truths = [sign for sign in corpus.signs(name) if sign.word in words]
+            spottings = [replace(spotting, video=name) for spotting in each.spottings]
+            detection.add(name, each.track.grid.frames / each.track.grid.fps, spottings, truths)
     return CorpusScores(
         encoder.name,
         encoder.hash,
         len(grids),
-        math.fsum(grid.frames / grid.fps for grid in grids) / 3600,
-        len(found),
-        len(shown),
+        math.fsum(grid.frames / grid.fps for grid in grids.values()) / 3600,
+        len(words),
+        len(gallery.exemplars),
         len(queries),
         bootstrap_mean(retrieval.queries.average_precisions),
         bootstrap_mean(retrieval.queries.hits(5)),
         bootstrap_mean(localisation.hits),
-        None if detection is None else _spotting_scores(detection, encoder.contract.threshold, len(found)),
+        None if detection is None else _spotting_scores(detection, threshold, len(words)),
     )
 
 
-def labelled_queries(corpus: Corpus, features: TrunkFeatures, words: Collection[str]) -> list[Query]:
-    """Every stretch of a video whose subtitle has a word that is labelled there with confidence 0.9 or more.
-
-    Raises:
-        OptionsError: there is none.
-    """
-    videos = list(corpus.videos)
-    subtitles = read_words(corpus, words, videos)
-    items = collect_items(corpus.labels(videos), subtitles, words, words, ItemOptions(confidence=SURE))
-    return merged(items, features)
-
-
-@torch.inference_mode()
-def _embedded(encoder: Encoder, features: FloatArray, domain: Domain) -> FloatArray:
-    embedded: FloatArray = encoder.module.mlp(torch.from_numpy(np.ascontiguousarray(features)), domain).numpy()
-    return embedded
-
-
-def _by_word(exemplars: Sequence[Exemplar], similarity: FloatArray) -> dict[str, FloatArray]:
-    """(T,) for each word: the greatest similarity over its exemplars."""
-    columns: defaultdict[str, list[int]] = defaultdict(list)
-    for column, exemplar in enumerate(exemplars):
-        columns[exemplar.word].append(column)
-    return {word: similarity[:, own].max(axis=1) for word, own in columns.items()}
-
-
-def _spot(video: str, grid: Grid, curves: Mapping[str, FloatArray]) -> Iterator[Spotting]:
-    """Everything that a low threshold spots."""
-    longest = 2 * grid.window / grid.fps
-    for word, similarity in curves.items():
-        for peak in find_peaks(grid.times, to_score(similarity), threshold=LOWEST, longest=longest):
-            yield Spotting(word, video, peak.time, peak.start, peak.end, peak.score)
+def _look_up(
+    found: Found, queries: Sequence[RetrievalQuery], retrieval: ClipRetrieval, localisation: LocalisationAccuracy
+) -> None:
+    """Rank all exemplars for each query of a video, and look where its own word is most similar."""
+    if not queries:
+        return
+    exemplars, times = found.gallery.exemplars, found.windows.times
+    scores = np.stack([found.curve(number) for number in range(len(exemplars))], axis=1)
+    for query in queries:
+        place = slice(query.first, query.last + 1)
+        own = [column for column, exemplar in enumerate(exemplars) if exemplar.word == query.word]
+        retrieval.add(query.word, query.times, scores[place], times[place])
+        localisation.add_curve(query.word, times[place], scores[place][:, own].max(axis=1), query.times)
 
 
 def _spotting_scores(detection: Detection, threshold: float, words: int) -> SpottingScores:

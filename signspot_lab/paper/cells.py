@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from signspot.evaluation.protocol import Embed, retrieve
 from signspot.files import text_digest, write_beside
 from signspot.models.mlp import UnitNorm
 from signspot.progress import Progress, silent
 from signspot.training.embedding.config import EmbeddingConfig
 from signspot.training.embedding.data import EmbeddingData, synonym_pairs
 from signspot.training.embedding.training import train_embedding
+from signspot_lab.paper.protocol import Embed, retrieve
 from signspot_lab.paper.setup import Setting, Setup, TrunkKind, Vocabulary
 
 _T = TypeVar("_T")

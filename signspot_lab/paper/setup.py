@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
-from signspot.evaluation.protocol import Query, find_queries
+from signspot.evaluation.queries import RetrievalQuery, find_queries
 from signspot.files import text_digest
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import Encoder
@@ -19,6 +19,7 @@ from signspot.training.embedding.trunk_features import TrunkFeatures, trunk_feat
 from signspot.training.items import Item, collect_items
 from signspot.training.recogniser.clips import collect_signs
 from signspot.training.recogniser.training import TrunkConfig, train_trunk
+from signspot_lab.paper.protocol import grids_of
 from signspot_world.corpus_writer import WORLD_VERSION, make_corpus
 from signspot_world.options import CorpusOptions, options_as_json
 
@@ -67,7 +68,7 @@ class Setup:
         self._given = corpus
         self._features: dict[tuple[TrunkKind, Setting], TrunkFeatures] = {}
         self._trunks: dict[tuple[TrunkKind, Setting], Encoder] = {}
-        self._queries: dict[str, list[Query]] = {}
+        self._queries: dict[str, list[RetrievalQuery]] = {}
 
     @cached_property
     def corpus(self) -> Corpus:
@@ -122,10 +123,12 @@ class Setup:
                 self._features[kind, setting] = trunk_features(encoder, corpus, self.out / "features", progress)
         return self._features[kind, setting]
 
-    def queries(self, features: TrunkFeatures) -> list[Query]:
+    def queries(self, features: TrunkFeatures) -> list[RetrievalQuery]:
         """The queries of the test words."""
         if features.encoder not in self._queries:
-            self._queries[features.encoder] = find_queries(self.corpus, features, self.corpus.splits().words.test)
+            self._queries[features.encoder] = find_queries(
+                self.corpus, grids_of(features), self.corpus.splits().words.test
+            )
         return self._queries[features.encoder]
 
     def items(self, setting: Setting, config: EmbeddingConfig, vocabulary: Vocabulary) -> list[Item]:

@@ -9,15 +9,18 @@ import pytest
 import torch
 
 from signspot.corpus.corpus import Corpus, open_corpus
+from signspot.corpus.truth import SignTruth
+from signspot.embedding.exemplars import Gallery
+from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError
-from signspot.evaluation.corpus import evaluate_corpus, labelled_queries, part_to_test
-from signspot.evaluation.protocol import find_queries, retrieve
-from signspot.metrics.ranking import RetrievalResult
+from signspot.evaluation.corpus import LOWEST, evaluate_corpus, part_to_test, score
+from signspot.metrics.detection import Detection
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
-from signspot.records import Exemplar
-from signspot.timeline import Grid
-from signspot.training.embedding.trunk_features import TrunkFeatures, Windows, trunk_features
+from signspot.records import Exemplar, Spotting
+from signspot.spotting.search import Found, SpotOptions, search_windows
+from signspot.spotting.spotter import Spotter
+from signspot.timeline import Grid, Track
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
 
@@ -36,31 +39,33 @@ def encoder() -> Encoder:
     return make_encoder("small", build("landmark", mlp=False, **SMALL))
 
 
-def seen_perfectly(corpus: Corpus, words: tuple[str, ...]) -> TrunkFeatures:
+def seen_perfectly(corpus: Corpus, words: tuple[str, ...]) -> tuple[Gallery, dict[str, Found]]:
     """Each word is an axis; a window shows the word that is signed in its middle, most surely half-way."""
-    videos = {}
+    axes = np.eye(len(words) + 1, dtype=np.float32)
+    gallery = Gallery(tuple(Exemplar(word, word) for word in words), axes[: len(words)])
+    found = {}
     for name in corpus.videos:
         signs = corpus.signs(name)
         grid = Grid(25.0, 16, 1, round(signs[-1].end * 25) + 30)
-        windows = np.zeros((grid.count, len(words) + 1), np.float16)
-        windows[:, -1] = 0.5
+        seen = np.zeros((grid.count, len(words) + 1), np.float32)
+        seen[:, -1] = 0.5
         for sign in (sign for sign in signs if sign.word in words):
             inside = (grid.times >= sign.start) & (grid.times <= sign.end)
             height = 1 - np.abs(grid.times - sign.segment.middle) / max(sign.segment.duration, 0.1)
-            windows[inside, words.index(sign.word)] = height[inside]
-        videos[name] = Windows(windows, grid)
-    clips = np.eye(len(words) + 1, dtype=np.float16)[: len(words), None]
-    return TrunkFeatures("perfect", videos, tuple(Exemplar(word, word) for word in words), clips)
+            seen[inside, words.index(sign.word)] = height[inside]
+        track = Track(seen / np.linalg.norm(seen, axis=1, keepdims=True), grid, "perfect", name)
+        found[name] = search_windows(track, Windows.of(track), gallery, SpotOptions(), LOWEST)
+    return gallery, found
 
 
 def test_a_perfect_encoder_finds_everything(corpus: Corpus, encoder: Encoder) -> None:
     part, words = part_to_test(corpus)
     assert set(words) == set(corpus.splits().words.test)
-    sure = replace(encoder, contract=replace(encoder.contract, threshold=0.75))
-    scores = evaluate_corpus(sure, part, words, seen_perfectly(part, words))
+    gallery, found = seen_perfectly(part, words)
+    scores = score(encoder, part, gallery, found.items(), 0.75)
     assert scores.recall_5.value == scores.localisation.value > 0.75  # another use of the word nearby may be greater
     assert scores.spotting is not None
-    assert scores.spotting.recall.value > 0.95  # of two uses of a word 0.4 s apart one may be lost
+    assert scores.spotting.recall.value > 0.95  # of two uses of a word at once one may be lost
     assert scores.spotting.precision.value == 1
     assert scores.spotting.false_alarms_per_hour.value == 0
     assert scores.spotting.mean_average_precision.value > 0.95
@@ -71,18 +76,27 @@ def test_a_perfect_encoder_finds_everything(corpus: Corpus, encoder: Encoder) ->
     assert precision.low <= precision.value <= precision.high
 
 
-def test_retrieval_is_the_protocols(corpus: Corpus, encoder: Encoder, tmp_path: Path) -> None:
+def test_evaluation_measures_what_spot_finds(corpus: Corpus, encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """evaluate = spot: the same spottings, field by field, with mirrored exemplars, at the threshold of the user."""
     part, words = part_to_test(corpus, "all")
-    features = trunk_features(encoder, part, tmp_path)
-    scores = evaluate_corpus(encoder, part, words, features)
-    found = retrieve(encoder.module.mlp, features, find_queries(part, features, words), words)
-    theirs = found if isinstance(found, RetrievalResult) else found.words
-    assert scores.mean_average_precision.value == pytest.approx(theirs.average_precision.per_group)
-    assert scores.recall_5.value == pytest.approx(theirs.recall[5].per_group)
-    assert (scores.queries, scores.words) == (theirs.queries, len(words))
-    assert 0 < scores.mean_average_precision.value < 1
-    said = scores.as_dict()
-    assert said["spotting"]["recall"]["value"] is None or 0 <= said["spotting"]["recall"]["value"] <= 1
+    spotter, options, seen = Spotter(encoder), SpotOptions(threshold=0.6), []
+    add = Detection.add
+
+    def watch(self: Detection, video: str, seconds: float, found: list[Spotting], truths: list[SignTruth]) -> None:
+        seen.extend(found)
+        add(self, video, seconds, found, truths)
+
+    monkeypatch.setattr(Detection, "add", watch)
+    scores = evaluate_corpus(spotter, part, words, options)
+    dictionary, expected = corpus.dictionary().select(words), []
+    for name, video in part.videos.items():
+        assert video.landmarks is not None
+        expected += [replace(hit, video=name) for hit in spotter.spot(video.landmarks, dictionary, options)]
+    assert expected
+    assert [hit for hit in seen if hit.score >= 0.6] == expected
+    assert any(hit.mirrored for hit in expected)
+    assert scores.spotting is not None
+    assert scores.spotting.threshold == 0.6
 
 
 def test_where_only_labels_are_known_spotting_is_not_measured(corpus: Corpus, encoder: Encoder, tmp_path: Path) -> None:
@@ -91,18 +105,13 @@ def test_where_only_labels_are_known_spotting_is_not_measured(corpus: Corpus, en
     for path in (folder / "labels").glob("*.jsonl"):
         path.write_text(path.read_text().replace('"confidence": 0.', '"confidence": 1.'))
     part, words = part_to_test(open_corpus(folder), "all")
-    features = trunk_features(encoder, part, tmp_path / "features")
-    queries = labelled_queries(part, features, words)
-    labels = {(label.video, label.word, label.time) for label in part.labels()}
-    assert queries
-    assert all((query.video, query.word, time) in labels for query in queries for time in query.times)
-    scores = evaluate_corpus(encoder, part, words, features)
+    scores = evaluate_corpus(Spotter(encoder), part, words, SpotOptions())
     assert scores.spotting is None
     assert scores.as_dict()["spotting"] is None
-    assert scores.queries == len(queries)
+    assert scores.queries > 0
 
 
-def test_words_without_exemplars_are_named(corpus: Corpus, encoder: Encoder, tmp_path: Path) -> None:
-    part, words = part_to_test(corpus)
+def test_words_without_exemplars_are_named(corpus: Corpus, encoder: Encoder) -> None:
+    part, _ = part_to_test(corpus)
     with pytest.raises(OptionsError, match="none of the 1 words has an exemplar that 'small' can see"):
-        evaluate_corpus(encoder, part, ["zyzzyva"], seen_perfectly(part, words))
+        evaluate_corpus(Spotter(encoder), part, ["zyzzyva"], SpotOptions())

@@ -1,18 +1,13 @@
 """The protocol of Sec. 4.2: queries cut from test videos, exemplars ranked, right only where the word is signed."""
 
-from pathlib import Path
-
 import numpy as np
-import pytest
 import torch
 
-from signspot.errors import OptionsError
-from signspot.evaluation.protocol import Query, find_queries, retrieve
+from signspot.evaluation.queries import RetrievalQuery
 from signspot.records import Exemplar
 from signspot.timeline import Grid
 from signspot.training.embedding.trunk_features import TrunkFeatures, Windows
-from signspot_world.corpus_writer import make_corpus
-from signspot_world.options import CorpusOptions
+from signspot_lab.paper.protocol import retrieve
 
 
 def known(windows: np.ndarray) -> TrunkFeatures:
@@ -31,11 +26,11 @@ def test_an_exemplar_is_right_only_where_its_word_is_signed() -> None:
     windows = np.tile([0.0, 0.2, 1.0], (100, 1))
     windows[40, 0] = 1.0  # apple at (40 + 8) / 25 s = 1.92 s
     features = known(windows)
-    found = retrieve(same, features, [Query("v", "apple", 0, 99, (2.0,))], ("apple", "tree")).words
+    found = retrieve(same, features, [RetrievalQuery("v", "apple", 0, 99, (2.0,))], ("apple", "tree")).words
     assert (found.average_precision.per_group, found.recall[5].per_group) == (1.0, 1.0)
-    elsewhere = retrieve(same, features, [Query("v", "apple", 0, 99, (3.5,))], ("apple", "tree")).words
+    elsewhere = retrieve(same, features, [RetrievalQuery("v", "apple", 0, 99, (3.5,))], ("apple", "tree")).words
     assert (elsewhere.average_precision.per_group, elsewhere.recall[5].per_group) == (0.0, 0.0)
-    second = retrieve(same, features, [Query("v", "tree", 41, 99, (1.9,))], ("apple", "tree")).words
+    second = retrieve(same, features, [RetrievalQuery("v", "tree", 41, 99, (1.9,))], ("apple", "tree")).words
     assert second.average_precision.per_group == 1.0  # the stretch does not hold the apple
 
 
@@ -46,33 +41,9 @@ def test_exemplars_of_other_variants_are_left_out() -> None:
     exemplars = (Exemplar("apple", "a1"), Exemplar("apple", "a2"), Exemplar("tree", "t"))
     clips = np.array([[[1, 0, 0]], [[0, 1, 0]], [[0.1, 1, 0]]], np.float16)
     features = TrunkFeatures("test", {"v": Windows(windows.astype(np.float16), grid)}, exemplars, clips)
-    asked = Query("v", "apple", 0, 99, (2.0,), frozenset(["a1"]))
+    asked = RetrievalQuery("v", "apple", 0, 99, (2.0,), frozenset(["a1"]))
     found = retrieve(same, features, [asked], ("apple", "tree"))
     assert found.words.average_precision.per_group == 0.5  # the other variant is not found, and counts
     assert found.variants.average_precision.per_group == 1.0
     wide = retrieve(same, features, [asked], ("apple", "tree"), stride=7)  # windows 35 and 42, 40 is skipped
     assert wide.variants.average_precision.per_group == 0.0
-
-
-def test_queries_are_true_uses_that_a_subtitle_mentions(tmp_path: Path) -> None:
-    corpus = make_corpus(CorpusOptions(words=16, hours=0.02, seed=5, dictionary_signers=3), tmp_path / "world")
-    (test,) = corpus.in_split("test")
-    signs = corpus.signs(test.id)
-    frames = round(signs[-1].end * 25) + 50
-    features = TrunkFeatures(
-        "test",
-        {test.id: Windows(np.zeros((1, 3), np.float16), Grid(25.0, 16, 1, frames))},
-        (),
-        np.zeros((0, 1, 3), np.float16),
-    )
-    words = corpus.splits().words.test
-    queries = find_queries(corpus, features, words)
-    assert queries
-    assert len({(q.word, q.first, q.last) for q in queries}) == len(queries)
-    for query in queries:
-        assert query.word in words
-        assert query.shown
-        assert all(any(s.word == query.word and s.end == time for s in signs) for time in query.times)
-        assert all(query.first <= round(time * 25) - 8 <= query.last + 1 for time in query.times)
-    with pytest.raises(OptionsError, match="no test word is known to be signed"):
-        find_queries(corpus, features, ["no-such-word"])

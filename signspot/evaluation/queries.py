@@ -1,0 +1,90 @@
+"""Retrieval queries of a corpus (Sec. 4.2): stretches of test videos whose subtitle has a word that is signed there.
+
+The paper's test labels are mouthings of confidence above 0.9. A corpus of the signing world has few of those and knows
+every sign exactly, so each true use of a test word is a query, labelled at the end of the sign, as mouthings are.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from signspot.corpus.corpus import Corpus
+from signspot.errors import OptionsError
+from signspot.records import Label, LabelSource
+from signspot.timeline import Grid
+from signspot.training.embedding.data import read_words
+from signspot.training.items import Item, ItemOptions, collect_items
+
+SURE = 0.9  # least confidence of a label that is looked up where the truth is not known
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalQuery:
+    """A subtitled stretch of a test video in which a word is signed."""
+
+    video: str
+    word: str
+    first: int  # window
+    last: int  # window, included
+    times: tuple[float, ...]  # where the word is labelled, seconds: each is right
+    shown: frozenset[str] = frozenset()  # exemplars of the variant that is signed; empty: of which, is not known
+
+
+def find_queries(corpus: Corpus, grids: Mapping[str, Grid], words: Collection[str]) -> list[RetrievalQuery]:
+    """Every stretch of the test videos whose subtitle has a test word that is signed there.
+
+    Raises:
+        OptionsError: there is none, as in a corpus whose truth is not known.
+    """
+    videos = [video.id for video in corpus.in_split("test")]
+    labels = [
+        Label(sign.word, name, sign.end, 1.0, LabelSource.VERIFIED)
+        for name in videos
+        for sign in corpus.signs(name)
+        if sign.word in set(words)
+    ]
+    if not labels:
+        raise OptionsError(f"no test word is known to be signed in the {len(videos)} test videos of {corpus.folder}")
+    items = collect_items(labels, read_words(corpus, words, videos), words, words, ItemOptions())
+    shown = {(s.video, s.word, s.end): frozenset(s.exemplars) for name in videos for s in corpus.signs(name)}
+    return merged(items, grids, shown)
+
+
+def merged(
+    items: Sequence[Item],
+    grids: Mapping[str, Grid],
+    shown: Mapping[tuple[str, str, float], frozenset[str]] = MappingProxyType({}),
+) -> list[RetrievalQuery]:
+    """One query per stretch and word, however often the word is signed in it.
+
+    Args:
+        items: labelled signs in subtitled stretches.
+        grids: where the windows of each video lie.
+        shown: by video, word and time, the exemplars of the variant that is signed, where that is known.
+    """
+    times = defaultdict(list)
+    for item in items:
+        times[item.video, item.word, item.span].append(item.time)
+    queries = []
+    for (video, word, span), found in times.items():
+        grid = grids[video]
+        inside = np.flatnonzero((grid.times >= span.start) & (grid.times <= span.end))
+        if len(inside):
+            exemplars = frozenset[str]().union(*(shown.get((video, word, time), frozenset()) for time in found))
+            queries.append(RetrievalQuery(video, word, int(inside[0]), int(inside[-1]), tuple(found), exemplars))
+    return queries
+
+
+def labelled_queries(corpus: Corpus, grids: Mapping[str, Grid], words: Collection[str]) -> list[RetrievalQuery]:
+    """Every stretch of a video whose subtitle has a word that is labelled there with confidence 0.9 or more.
+
+    Raises:
+        OptionsError: there is none.
+    """
+    videos = list(corpus.videos)
+    subtitles = read_words(corpus, words, videos)
+    items = collect_items(corpus.labels(videos), subtitles, words, words, ItemOptions(confidence=SURE))
+    return merged(items, grids)

@@ -1,0 +1,30 @@
+"""Queries: true uses of a word that a subtitle mentions."""
+
+from pathlib import Path
+
+import pytest
+
+from signspot.errors import OptionsError
+from signspot.evaluation.queries import find_queries
+from signspot.timeline import Grid
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.options import CorpusOptions
+
+
+def test_queries_are_true_uses_that_a_subtitle_mentions(tmp_path: Path) -> None:
+    corpus = make_corpus(CorpusOptions(words=16, hours=0.02, seed=5, dictionary_signers=3), tmp_path / "world")
+    (test,) = corpus.in_split("test")
+    signs = corpus.signs(test.id)
+    frames = round(signs[-1].end * 25) + 50
+    grids = {test.id: Grid(25.0, 16, 1, frames)}
+    words = corpus.splits().words.test
+    queries = find_queries(corpus, grids, words)
+    assert queries
+    assert len({(q.word, q.first, q.last) for q in queries}) == len(queries)
+    for query in queries:
+        assert query.word in words
+        assert query.shown
+        assert all(any(s.word == query.word and s.end == time for s in signs) for time in query.times)
+        assert all(query.first <= round(time * 25) - 8 <= query.last + 1 for time in query.times)
+    with pytest.raises(OptionsError, match="no test word is known to be signed"):
+        find_queries(corpus, grids, ["no-such-word"])
