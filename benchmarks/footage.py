@@ -12,9 +12,9 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import PoseWriter
 from signspot_world.body.motion import FPS, continuous
 from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.camera import project
 from signspot_world.camera.estimator import observe
-from signspot_world.camera.framing import Camera
+from signspot_world.camera.projection import project
+from signspot_world.geometry.framing import Camera
 from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 from signspot_world.render.appearance import make_appearance

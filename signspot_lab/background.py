@@ -15,8 +15,8 @@ from signspot.spotting.calibration import FalseAlarms, false_alarms
 from signspot.timeline import Grid, Track
 from signspot_world.body.motion import continuous, isolated
 from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.camera import project
 from signspot_world.camera.estimator import observe
+from signspot_world.camera.projection import project
 from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 from signspot_world.language.phonology import Sign

@@ -13,7 +13,7 @@ from signspot_lab import warping as baseline
 from signspot_lab.warping import Floats
 from signspot_world.body.motion import FPS
 from signspot_world.body.signers import Signer
-from signspot_world.camera.framing import Camera
+from signspot_world.geometry.framing import Camera
 from signspot_world.knobs import Knobs, named_rng
 from signspot_world.options import CorpusOptions
 from signspot_world.performance import PerformedVideo, perform_exemplar, perform_video

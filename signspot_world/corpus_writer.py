@@ -24,12 +24,13 @@ from signspot.records import Exemplar
 from signspot.version import VERSION as SIGNSPOT_VERSION
 from signspot_world.language.subtitles import write_vtt
 from signspot_world.options import CorpusOptions, options_as_json
-from signspot_world.performance import Footage, perform_exemplar, perform_video
+from signspot_world.performance import FilmedSigning, perform_exemplar, perform_video
 from signspot_world.world import ExemplarPlan, VideoPlan, World
 
 WORLD_VERSION = 1  # raised whenever the same options would give other bytes
 _EXEMPLARS_AN_ITEM = 100
 _SOURCE, _LICENCE = "signspot world", "CC0-1.0"
+_here: tuple[World, Layout] | None = None  # what a worker process works on
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +155,6 @@ def _work(world: World, layout: Layout, items: Sequence[_Item], workers: int) ->
         pool.shutdown(cancel_futures=True)
 
 
-_here: tuple[World, Layout] | None = None  # what a worker process works on
-
-
 def _start_worker(options: CorpusOptions, layout: Layout) -> None:
     global _here
     _here = World(options), layout
@@ -207,7 +205,7 @@ def _make_exemplars(world: World, layout: Layout, item: _Item) -> list[Path]:
     return [*files, write_records(truths, layout.truth("exemplars", item.name))]
 
 
-def _write_footage(footage: Footage, landmarks: Path, picture: Path | None) -> list[Path]:
+def _write_footage(footage: FilmedSigning, landmarks: Path, picture: Path | None) -> list[Path]:
     files = [write_landmarks(footage.observed, landmarks)]
     if picture is not None:
         from signspot_world.render.appearance import make_appearance

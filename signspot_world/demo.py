@@ -21,8 +21,8 @@ from signspot.spotting.spotter import load
 from signspot.timeline import Segment
 from signspot_world.body.motion import continuous, isolated
 from signspot_world.body.signers import Role, Signer, make_signer
-from signspot_world.camera.camera import project
-from signspot_world.camera.framing import Camera
+from signspot_world.camera.projection import project
+from signspot_world.geometry.framing import Camera
 from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import Lexicon, LexiconOptions, make_lexicon
 from signspot_world.render.appearance import make_appearance

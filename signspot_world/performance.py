@@ -12,8 +12,9 @@ from signspot.records import Label, Subtitle
 from signspot.timeline import Segment
 from signspot_world.body.motion import FPS, Motion, continuous, isolated
 from signspot_world.body.signers import Signer
-from signspot_world.camera.camera import project
-from signspot_world.camera.estimator import NoiseOptions, observe
+from signspot_world.camera.estimator import observe
+from signspot_world.camera.faults import NoiseOptions
+from signspot_world.camera.projection import project
 from signspot_world.knobs import named_rng
 from signspot_world.language.mouthing import MouthingSpotter, mouthing_rate
 from signspot_world.language.sentences import Gloss, Sentence
@@ -27,7 +28,7 @@ _BRIDGE = (4, 20)  # frames of rest between two turns: from, to (excluded)
 
 
 @dataclass(frozen=True, slots=True)
-class Footage:
+class FilmedSigning:
     """What a camera sees, exactly and through a landmark estimator."""
 
     exact: Landmarks
@@ -39,7 +40,7 @@ class Footage:
 class PerformedVideo:
     """All that is known of one continuous video."""
 
-    footage: Footage
+    footage: FilmedSigning
     subtitles: tuple[Subtitle, ...]  # in order of time
     signs: tuple[SignTruth, ...]
     mentions: tuple[MentionTruth, ...]
@@ -56,7 +57,7 @@ class _Line:
     mouthed: tuple[bool, ...]  # one a gloss
 
 
-def perform_exemplar(world: World, plan: ExemplarPlan) -> tuple[Footage, ExemplarTruth]:
+def perform_exemplar(world: World, plan: ExemplarPlan) -> tuple[FilmedSigning, ExemplarTruth]:
     """Perform one exemplar of the dictionary."""
     options = world.options
     entry = world.lexicon[plan.word]
@@ -96,9 +97,9 @@ def perform_video(world: World, plan: VideoPlan) -> PerformedVideo:
     return PerformedVideo(footage, tuple(together), tuple(signs), tuple(mentions), tuple(labels))
 
 
-def _film(world: World, motion: Motion, signer: Signer, rng: np.random.Generator) -> Footage:
+def _film(world: World, motion: Motion, signer: Signer, rng: np.random.Generator) -> FilmedSigning:
     exact = project(motion, signer.camera, world.options.size)
-    return Footage(exact, observe(exact, rng, NoiseOptions(strength=world.options.knobs.noise)), signer)
+    return FilmedSigning(exact, observe(exact, rng, NoiseOptions(strength=world.options.knobs.noise)), signer)
 
 
 def _sign(world: World, plan: VideoPlan) -> tuple[Motion, list[_Line]]:

@@ -20,8 +20,8 @@ from signspot.timeline import Segment
 from signspot.video.writer import VideoWriter
 from signspot_world.body.motion import continuous, isolated
 from signspot_world.body.signers import Role, make_signers
-from signspot_world.camera.camera import project
-from signspot_world.camera.framing import Camera
+from signspot_world.camera.projection import project
+from signspot_world.geometry.framing import Camera
 from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import Lexicon
 from signspot_world.render.appearance import Appearance, make_appearance

@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -38,13 +38,36 @@ SIDEWAYS = {
     ("pictures", "spotting"),  # curves of what was spotted
 }  # fmt: skip
 
+# The same of the signing world: a language, bodies that sign it, cameras that see them, pictures, and whole corpora.
+WORLD_FLOORS = (
+    ("geometry", "knobs"),
+    ("language",),
+    ("body",),
+    ("camera",),
+    ("options", "render"),
+    ("world",),
+    ("performance",),
+    ("corpus_writer", "demo", "show", "show_page"),
+)  # fmt: skip
+
+# And of the laboratory: matchers that learn nothing, sources of clips, and what is measured with them.
+LAB_FLOORS = (
+    ("warping",),
+    ("contrastive", "isolated"),
+    ("annotated_worlds", "background", "difficulty", "lsa64", "paper"),
+)  # fmt: skip
+LAB_SIDEWAYS = {
+    ("contrastive", "isolated"),  # what is trained on
+    ("isolated", "contrastive"),  # the records that sources give
+}  # fmt: skip
+
 # Verbs of the product that load the other two packages, inside their functions only.
 VERBS_OF_OTHERS = {"calibrate", "demo", "evaluate", "reproduce", "train", "world"}
 READS_PICKLES = {PRODUCT / "restricted_pickle.py", PRODUCT / "models" / "weight_files.py"}
 
 
-def floor_of(room: str) -> int:
-    found = [number for number, rooms in enumerate(FLOORS) if room in rooms]
+def floor_of(room: str, floors: Sequence[Sequence[str]]) -> int:
+    found = [number for number, rooms in enumerate(floors) if room in rooms]
     assert found, f"which floor is '{room}' on?"
     return found[0]
 
@@ -106,21 +129,32 @@ def test_only_verbs_that_need_them_load_the_other_packages() -> None:
         assert loaded & {"signspot_world", "signspot_lab"}, f"'{verb}' is allowed what it does not use"
 
 
-def test_imports_go_down_only() -> None:
-    used = set()
+@pytest.mark.parametrize(
+    ("name", "floors", "sideways"),
+    [
+        ("signspot", FLOORS, SIDEWAYS),
+        ("signspot_world", WORLD_FLOORS, set()),
+        ("signspot_lab", LAB_FLOORS, LAB_SIDEWAYS),
+    ],
+)
+def test_imports_go_down_only(name: str, floors: Sequence[Sequence[str]], sideways: set[tuple[str, str]]) -> None:
+    used, rooms = set(), set()
     for path in FILES:
         package, room, *_ = module_of(path)
-        if package != "signspot" or room == "__init__":
+        if package != name or room == "__init__":
             continue
-        for module, _ in imports_of(tree_of(path)):
+        rooms.add(room)
+        for module, names in imports_of(tree_of(path)):
             parts = module.split(".")
-            if parts[0] != "signspot" or len(parts) < 2 or parts[1] == room:
+            if parts[0] != name:
                 continue
-            here, there = floor_of(room), floor_of(parts[1])
-            if there >= here and not here == there == 0:
-                assert (room, parts[1]) in SIDEWAYS, f"{path.relative_to(REPOSITORY)} imports {module}"
-                used.add((room, parts[1]))
-    assert used == SIDEWAYS, f"allowed and unused: {SIDEWAYS - used}"
+            for target in parts[1:2] or names:
+                here, there = floor_of(room, floors), floor_of(target, floors)
+                if target != room and there >= here and not here == there == 0:
+                    assert (room, target) in sideways, f"{path.relative_to(REPOSITORY)} imports {module}"
+                    used.add((room, target))
+    assert used == sideways, f"allowed and unused: {sideways - used}"
+    assert rooms <= {room for floor in floors for room in floor}, "rooms that are on no floor"
 
 
 def test_modules_import_modules() -> None:

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from signspot.landmarks.landmarks import Landmarks
 from signspot_world.body.motion import isolated
 from signspot_world.body.signers import make_signers
-from signspot_world.camera.camera import Camera, project
-from signspot_world.camera.estimator import GLOVED, NoiseOptions, observe
+from signspot_world.camera.estimator import observe
+from signspot_world.camera.faults import GLOVED, NoiseOptions
+from signspot_world.camera.projection import project
+from signspot_world.geometry.framing import Camera
 from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from signspot.files import write_beside
 from signspot.landmarks.landmarks import Landmarks
-from signspot_world.body.arms import HandBuild, hand_joints
 from signspot_world.body.motion import continuous, isolated
 from signspot_world.body.signers import make_signers
-from signspot_world.camera.camera import Camera, project
 from signspot_world.camera.estimator import observe
+from signspot_world.camera.projection import project
+from signspot_world.geometry.framing import Camera
+from signspot_world.geometry.limbs import HandBuild, hand_joints
 from signspot_world.language.handshapes import HANDSHAPES, joint_angles
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 from signspot_world.language.phonology import Hands

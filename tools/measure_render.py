@@ -23,8 +23,8 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.video.reader import open_video
 from signspot_world.body.motion import continuous
 from signspot_world.body.signers import Signer, make_signers
-from signspot_world.camera.camera import project
-from signspot_world.camera.framing import Camera
+from signspot_world.camera.projection import project
+from signspot_world.geometry.framing import Camera
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 from signspot_world.render.appearance import SKIN_TONES, Appearance, make_appearance
 from signspot_world.render.canvas import Canvas

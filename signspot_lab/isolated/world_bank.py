@@ -19,8 +19,8 @@ from signspot.progress import Progress, silent
 from signspot_lab.contrastive.performances import SIBLINGS, Features, Performance
 from signspot_world.body.motion import Motion, continuous, isolated
 from signspot_world.body.signers import Handedness, Role, Signer, make_signer
-from signspot_world.camera.camera import project
 from signspot_world.camera.estimator import observe
+from signspot_world.camera.projection import project
 from signspot_world.corpus_writer import WORLD_VERSION
 from signspot_world.knobs import Knobs, named_rng
 from signspot_world.language.lexicon import Lexicon, LexiconOptions, make_lexicon

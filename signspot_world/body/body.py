@@ -4,11 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from signspot_world.body.arms import ArmBuild, elbow_of, hand_joints, possible_hand, reachable, smoothed
 from signspot_world.body.face import EARS, NECK_PIVOT, Expression, face_points
 from signspot_world.body.gestures import ANGLES, MIRROR, OFFSET, POSITION, TURN
-from signspot_world.body.rotations import Array, matrix
-from signspot_world.body.signers import Handedness, Proportions, Signer
+from signspot_world.body.signers import Handedness, Signer
+from signspot_world.geometry.limbs import (
+    ArmBuild,
+    Proportions,
+    elbow_of,
+    hand_joints,
+    possible_hand,
+    reachable,
+    smoothed,
+)
+from signspot_world.geometry.rotations import Array, matrix
 
 _SHOULDER_GIVES = np.array([0.03, 0.05, 0.05])  # share of a hand's way that its shoulder goes
 _HEAD_CENTRE = np.array([0.0, -0.198, -0.005])  # from between the shoulders

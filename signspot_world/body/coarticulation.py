@@ -5,15 +5,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from signspot_world.body.gestures import POSITION, TURN, Gesture, Token
-from signspot_world.body.rotations import Array, aligned, normalised, slerp
+from signspot_world.body.gestures import POSITION, TURN, Gesture, SignToken
 from signspot_world.body.signers import Signer
+from signspot_world.geometry.rotations import Array, aligned, normalised, slerp
 from signspot_world.knobs import Knobs
 from signspot_world.language.phonology import Hands, Local, PathKind
 
 _STROKE = {PathKind.NONE: 0.42, PathKind.CIRCLE: 0.60, PathKind.ARC: 0.58, PathKind.ZIGZAG: 0.80}
 _AGAIN = {PathKind.CIRCLE: 0.50}
 SPEED_RANGE = (1.5, 3.0)  # of continuous signing against the dictionary's
+_DROP_REPETITION = 0.75  # how often a repetition is dropped
+_SHRINK = 0.28  # of a path
+_DROP_WEAK = 0.12  # how often a two-handed sign is made with one hand
+_LOWER = 0.45  # of the height above the chest, at most
+_ASSIMILATE = 0.16  # of the way to the neighbours' place and shape
+_BLUR = 0.036  # seconds: standard deviation of the smoothing of all movement
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,7 @@ class Span:
     hold_after: float
 
 
-def movement_seconds(token: Token) -> float:
+def movement_seconds(token: SignToken) -> float:
     """How long the movement of a sign takes at dictionary speed."""
     sign = token.sign
     if sign.letters:
@@ -38,7 +44,7 @@ def movement_seconds(token: Token) -> float:
     return seconds * sign.detail.weight
 
 
-def holds_seconds(token: Token) -> tuple[float, float]:
+def holds_seconds(token: SignToken) -> tuple[float, float]:
     """How long a sign is held before and after its movement at dictionary speed."""
     still = not token.sign.moves
     return (0.12, 0.42 if still else 0.20)
@@ -51,7 +57,7 @@ def draw_speed(signer: Signer, rng: np.random.Generator, knobs: Knobs) -> float:
     return float(speed**knobs.speed)
 
 
-def draw_stroke(token: Token, speed: float, hold_share: float, signer: Signer, rng: np.random.Generator) -> Span:
+def draw_stroke(token: SignToken, speed: float, hold_share: float, signer: Signer, rng: np.random.Generator) -> Span:
     """The stroke of one token, begun at 0: movement and holds, made faster by `speed`, holds cut to `hold_share`."""
     chance = np.exp(signer.precision.timing * rng.normal(0, 1, 2))
     movement = movement_seconds(token) / speed * float(chance[0])
@@ -65,15 +71,7 @@ def way_seconds(start: Array, end: Array, speed: float) -> float:
     return float((0.16 + 0.62 * distance**0.7) / speed**0.85)
 
 
-_DROP_REPETITION = 0.75  # how often a repetition is dropped
-_SHRINK = 0.28  # of a path
-_DROP_WEAK = 0.12  # how often a two-handed sign is made with one hand
-_LOWER = 0.45  # of the height above the chest, at most
-_ASSIMILATE = 0.16  # of the way to the neighbours' place and shape
-_BLUR = 0.036  # seconds: standard deviation of the smoothing of all movement
-
-
-def reduce_token(token: Token, knobs: Knobs, rng: np.random.Generator) -> Token:
+def reduce_token(token: SignToken, knobs: Knobs, rng: np.random.Generator) -> SignToken:
     """Make a token as it is made in passing: fewer repetitions, smaller, lower, perhaps with one hand."""
     reduction, drop, lowering = (knobs.coarticulated(name) for name in ("reduction", "weak_drop", "lowering"))
     chance = rng.random(6)
@@ -86,7 +84,7 @@ def reduce_token(token: Token, knobs: Knobs, rng: np.random.Generator) -> Token:
     weak = token.weak if token.weak is None or token.base else _smaller(token.weak, left, shrink, lower)
     if token.sign.hands is Hands.SYMMETRIC and chance[4] < _DROP_WEAK * drop:
         weak = None
-    return Token(token.sign, strong, weak, token.base)
+    return SignToken(token.sign, strong, weak, token.base)
 
 
 def _smaller(gesture: Gesture, repetition: int, shrink: float, lower: float) -> Gesture:
@@ -96,7 +94,7 @@ def _smaller(gesture: Gesture, repetition: int, shrink: float, lower: float) -> 
     return replace(gesture, repetition=repetition, size=gesture.size * shrink, place=place)
 
 
-def assimilate(tokens: Sequence[Token], knobs: Knobs) -> list[Token]:
+def assimilate(tokens: Sequence[SignToken], knobs: Knobs) -> list[SignToken]:
     """Move every token's place, turn and shape a little towards those before and after it."""
     share = min(0.6, _ASSIMILATE * knobs.coarticulated("assimilation"))
     if share == 0 or len(tokens) < 2:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from signspot.timeline import Segment
 from signspot_world.body.body import Sway
 from signspot_world.body.face import Expression
-from signspot_world.body.rotations import Array
 from signspot_world.body.signers import Signer
+from signspot_world.geometry.rotations import Array
 
 # opening, width, protrusion, pressing; how long against the mean
 _SHAPES: dict[str, tuple[float, float, float, float, float]] = {
@@ -49,6 +49,9 @@ _LETTERS = {
     **{"j": "hush", "r": "r", "w": "w", "a": "a", "e": "e", "o": "o", "u": "u"},
 }
 _VOWELS = frozenset("aeiou")
+REST = np.array(_SHAPES["rest"][:4])
+_WORD_LEAD = 0.04  # seconds by which the lips begin before the hands
+_VISEME = 0.055  # seconds that a viseme needs at least
 
 
 def visemes(word: str) -> tuple[str, ...]:
@@ -91,13 +94,6 @@ def mouth_keys(word: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     values = np.array([_SHAPES[shape] for shape in shapes])
     ends = np.cumsum(values[:, 4])
     return (ends - values[:, 4] / 2) / ends[-1], values[:, :4]
-
-
-REST = np.array(_SHAPES["rest"][:4])
-
-
-_WORD_LEAD = 0.04  # seconds by which the lips begin before the hands
-_VISEME = 0.055  # seconds that a viseme needs at least
 
 
 def slow_noise(count: int, fps: float, rng: np.random.Generator, channels: int, period: float) -> Array:

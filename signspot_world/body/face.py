@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from signspot.landmarks.landmarks import FACE_POINTS
-from signspot_world.body.rotations import Array
+from signspot_world.geometry.rotations import Array
 
 LIP_POINTS = 40
 EARS = np.array([[0.076, 0.0, 0.005], [-0.076, 0.0, 0.005]])  # left and right, from the head's centre

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from signspot_world.body.arms import ArmBuild, HandBuild, elbow_of, hand_joints
-from signspot_world.body.rotations import Array, about, frame, normalised, product, quaternion, rotate
-from signspot_world.body.signers import MEAN, Signer
+from signspot_world.body.signers import Signer
+from signspot_world.geometry.limbs import MEAN, ArmBuild, HandBuild, elbow_of, hand_joints
+from signspot_world.geometry.rotations import Array, about, frame, normalised, product, quaternion, rotate
 from signspot_world.knobs import named_rng
 from signspot_world.language.handshapes import joint_angles
 from signspot_world.language.lexicon import LETTERS
@@ -18,10 +18,10 @@ from signspot_world.language.phonology import (
     Contact,
     Detail,
     Direction,
+    HandOrientation,
+    HandPath,
     Hands,
     Local,
-    Orientation,
-    Path,
     PathKind,
     Sign,
 )
@@ -36,6 +36,13 @@ STATE = 30
 MIRROR = np.array([-1.0, 1.0, 1.0])
 _FLESH = 0.011  # metres from a joint to the skin
 _MEAN_REACH = MEAN.upper_arm + MEAN.forearm
+_ON_FOREARM = np.array([0.0, -0.018, -0.024])  # from its bone to its upper front side
+_BASE_PLACE = np.array([-0.02, 0.155, -0.27])  # of the weak hand, mirrored
+_RESTS: dict[str, tuple[tuple[float, float, float], HandOrientation]] = {
+    "sides": ((-0.235, 0.585, -0.03), HandOrientation(Direction.WEAK, Direction.DOWN)),
+    "lap": ((-0.085, 0.500, -0.20), HandOrientation(Direction.BACK, Direction.FORTH_WEAK)),
+    "front": ((-0.035, 0.385, -0.21), HandOrientation(Direction.BACK, Direction.WEAK)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ class Gesture:
     offset: Array  # (3,) of the contact point in the hand's frame
     shapes: Array  # (n, 20) joint angles: start and end, or one row a letter
     turns: Array  # (n, 4) of the hand; more than one row only for letters
-    path: Path
+    path: HandPath
     heading: Array  # (3,) direction of the path, or axis of a circle
     aside: Array  # (3,) where arcs and zigzags go
     size: float
@@ -60,7 +67,7 @@ class Gesture:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class SignToken:
     """One use of a sign: a gesture a hand; `weak` is None where the weak hand is not used."""
 
     sign: Sign
@@ -190,10 +197,6 @@ def _scaled(point: Array, region: Region, signer: Signer) -> Array:
     return np.asarray(point * [build.shoulders / MEAN.shoulders, build.torso / MEAN.torso, 1.0])
 
 
-_ON_FOREARM = np.array([0.0, -0.018, -0.024])  # from its bone to its upper front side
-_BASE_PLACE = np.array([-0.02, 0.155, -0.27])  # of the weak hand, mirrored
-
-
 def _base_gesture(sign: Sign, signer: Signer, off: Deviation) -> Gesture:
     """The base hand, mirrored: it holds its shape."""
     palm, fingers = (np.array(VECTORS[d]) * MIRROR for d in (sign.base_orientation.palm, sign.base_orientation.fingers))
@@ -219,7 +222,7 @@ def _on_base(base: Gesture, place: Place, signer: Signer) -> Array:
     return np.asarray(wrist + along * (elbow - wrist) + _ON_FOREARM)
 
 
-def make_token(sign: Sign, signer: Signer, rng: np.random.Generator, strength: float = 1.0) -> Token:
+def make_token(sign: Sign, signer: Signer, rng: np.random.Generator, strength: float = 1.0) -> SignToken:
     """Work out one use of a sign by a signer: the sign, the signer's usual way with it, and this time's chance."""
     usual = deviation(signer, named_rng(signer.habits, "way", str(sign)), strength)
     off = _together(usual, deviation(signer, rng, strength))
@@ -228,15 +231,15 @@ def make_token(sign: Sign, signer: Signer, rng: np.random.Generator, strength: f
     if sign.hands is Hands.BASE:
         base = _base_gesture(sign, signer, usual)
         point = _on_base(base, place, signer) * MIRROR
-        return Token(sign, _gesture(sign, point, away, signer, off), base, base=True)
+        return SignToken(sign, _gesture(sign, point, away, signer, off), base, base=True)
     point = _scaled(place.point, place.region, signer)
     strong = _gesture(sign, point, away, signer, off)
     if sign.hands is Hands.ONE:
-        return Token(sign, strong, None, base=False)
+        return SignToken(sign, strong, None, base=False)
     return _two_equal(sign, strong, deviation(signer, rng, 0.5 * strength))
 
 
-def _two_equal(sign: Sign, strong: Gesture, other: Deviation) -> Token:
+def _two_equal(sign: Sign, strong: Gesture, other: Deviation) -> SignToken:
     """Give the other hand the same to do, with a deviation of its own, and both room beside each other."""
     inward = max(0.0, float(turned(sign.orientation)[0, 1]))  # fingers that point to the other hand need room
     gap = sign.detail.gap + 0.09 * inward
@@ -249,14 +252,7 @@ def _two_equal(sign: Sign, strong: Gesture, other: Deviation) -> Token:
         phase=0.5 if sign.symmetry is Sym.ALTERNATING else 0.0,
         heading=strong.heading * (MIRROR if sign.symmetry is Sym.PARALLEL else 1.0),
     )
-    return Token(sign, strong, weak, base=False)
-
-
-_RESTS: dict[str, tuple[tuple[float, float, float], Orientation]] = {
-    "sides": ((-0.235, 0.585, -0.03), Orientation(Direction.WEAK, Direction.DOWN)),
-    "lap": ((-0.085, 0.500, -0.20), Orientation(Direction.BACK, Direction.FORTH_WEAK)),
-    "front": ((-0.035, 0.385, -0.21), Orientation(Direction.BACK, Direction.WEAK)),
-}
+    return SignToken(sign, strong, weak, base=False)
 
 
 def rest_state(signer: Signer, rng: np.random.Generator) -> Array:

@@ -21,10 +21,20 @@ from signspot_world.body.coarticulation import (
     way_seconds,
 )
 from signspot_world.body.expression import draw_expression, draw_sway, followed
-from signspot_world.body.gestures import ANGLES, MIRROR, POSITION, STATE, TURN, Gesture, Token, make_token, rest_state
-from signspot_world.body.rotations import Array, frame, matrix, quaternion, slerp
+from signspot_world.body.gestures import (
+    ANGLES,
+    MIRROR,
+    POSITION,
+    STATE,
+    TURN,
+    Gesture,
+    SignToken,
+    make_token,
+    rest_state,
+)
 from signspot_world.body.signers import Handedness, Signer
 from signspot_world.body.strokes import minimum_jerk, stroke_states
+from signspot_world.geometry.rotations import Array, frame, matrix, quaternion, slerp
 from signspot_world.knobs import Knobs
 from signspot_world.language.phonology import Sign
 
@@ -233,7 +243,7 @@ def continuous(
 
 
 def schedule(
-    tokens: Sequence[Token], rest: Array, signer: Signer, rng: np.random.Generator, knobs: Knobs
+    tokens: Sequence[SignToken], rest: Array, signer: Signer, rng: np.random.Generator, knobs: Knobs
 ) -> tuple[list[Span], float]:
     """Say when each stroke happens, and when everything is over."""
     now, before = float(rng.uniform(0.2, 0.5)), rest
@@ -248,7 +258,7 @@ def schedule(
     return spans, now + way_seconds(before, rest, draw_speed(signer, rng, knobs)) + float(rng.uniform(0.2, 0.5))
 
 
-def _strong_holds(tokens: Sequence[Token], spans: Sequence[Span], rest: Array, total: float) -> list[_Hold]:
+def _strong_holds(tokens: Sequence[SignToken], spans: Sequence[Span], rest: Array, total: float) -> list[_Hold]:
     first, last = spans[0], spans[-1]
     way = way_seconds(rest, _first_state(tokens[0].strong), 1.6)
     holds = [_still(0, max(0.0, first.start - way), rest)]
@@ -256,7 +266,7 @@ def _strong_holds(tokens: Sequence[Token], spans: Sequence[Span], rest: Array, t
     return [*holds, _still(min(last.end + way, total), total, rest)]
 
 
-def _weak_holds(tokens: Sequence[Token], spans: Sequence[Span], rest: Array, total: float) -> list[_Hold]:
+def _weak_holds(tokens: Sequence[SignToken], spans: Sequence[Span], rest: Array, total: float) -> list[_Hold]:
     """The weak hand: at rest, or up; between two uses that are near in time it does not go down."""
     holds: list[_Hold] = []
     used = [(t.weak, s) for t, s in zip(tokens, spans, strict=True) if t.weak is not None]

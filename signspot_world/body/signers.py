@@ -1,13 +1,13 @@
 """The people of the world: how they are built, how they sign, and how they are filmed."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
 from signspot.errors import OptionsError
-from signspot_world.body.arms import HandBuild
-from signspot_world.camera.framing import Camera, draw_camera
+from signspot_world.geometry.framing import Camera, draw_camera
+from signspot_world.geometry.limbs import MEAN, HandBuild, Proportions
 from signspot_world.knobs import named_rng, named_seed
 
 
@@ -32,24 +32,6 @@ class Rest(StrEnum):
     SIDES = "sides"
     LAP = "lap"
     FRONT = "front"
-
-
-@dataclass(frozen=True, slots=True)
-class Proportions:
-    """Lengths of the body, in metres."""
-
-    shoulders: float = 0.344  # from one shoulder joint to the other
-    upper_arm: float = 0.29
-    forearm: float = 0.255
-    torso: float = 0.475  # shoulders to hips
-    hips: float = 0.215  # from one hip joint to the other
-    neck: float = 0.0  # how much longer than the mean
-    head: float = 1.0  # size against the mean
-    hand: HandBuild = field(default_factory=HandBuild)
-
-
-MEAN = Proportions()
-"""The mean adult, for whom places are written."""
 
 
 @dataclass(frozen=True, slots=True)

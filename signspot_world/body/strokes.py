@@ -3,7 +3,7 @@
 import numpy as np
 
 from signspot_world.body.gestures import ANGLES, OFFSET, POSITION, STATE, TURN, Gesture
-from signspot_world.body.rotations import Array, about, product, slerp
+from signspot_world.geometry.rotations import Array, about, product, slerp
 from signspot_world.language.phonology import Local, PathKind
 
 _RETURN = 0.8  # how long a way back takes against the way itself

@@ -1,135 +1,27 @@
-"""What a landmark estimator would have seen: exact landmarks with the faults of a real one.
+"""What a landmark estimator would have seen: exact landmarks with the faults of a real one."""
 
-The constants are set so that the statistics of the faults agree with real MediaPipe Holistic landmarks of signing;
-`tools/calibrate_world.py` prints the comparison and docs/explanation/world.md keeps it.
-"""
-
-from __future__ import annotations
-
-import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from signspot.errors import OptionsError
 from signspot.landmarks.landmarks import Landmarks
-from signspot_world.body.rotations import draw_shivers, shiver_size, slow_drift
+from signspot_world.camera.faults import (
+    NoiseOptions,
+    Single,
+    draw_dropouts,
+    draw_shivers,
+    shiver_size,
+    slow_drift,
+)
 
-Mask = NDArray[np.bool_]
-Single = NDArray[np.float32]
-_SHORT, _LONG = 2.1, 13.5  # mean lengths of short and long misses, in frames at 25 fps
-_EDGE = 0.02  # how far inside the image a hand's middle must be
-
-
-@dataclass(frozen=True, slots=True)
-class Dropouts:
-    """What goes wrong in each frame, all (T,)."""
-
-    left: Mask  # the left hand is missed
-    right: Mask
-    face: Mask
-    left_is_right: Mask  # the left hand shows the right one
-    right_is_left: Mask
-
-
-def draw_runs(odds: NDArray[np.floating], mean_length: float, rng: np.random.Generator) -> Mask:
-    """Runs (T,) that begin with the given odds a frame and last about `mean_length` frames."""
-    count = len(odds)
-    begins = np.flatnonzero(rng.random(count) < odds)
-    lasts = rng.geometric(1 / max(mean_length, 1.0), len(begins))
-    edges = np.zeros(count + 1, int)
-    np.add.at(edges, begins, 1)
-    np.add.at(edges, np.minimum(begins + lasts, count), -1)
-    return np.asarray(np.cumsum(edges)[:-1] > 0)
-
-
-def _speed(points: Single, unit: Single, fps: float) -> Single:
-    """Speed (T,) of a track (T, 2) in shoulder widths a second."""
-    if len(points) < 2:
-        return np.zeros(len(points), np.float32)
-    step = np.gradient(points / unit[:2], axis=0)
-    return np.asarray(np.hypot(step[:, 0], step[:, 1]) * fps, dtype=np.float32)
-
-
-def _unseen(hand: Single, rng: np.random.Generator) -> Mask:
-    """Frames (T,) in which most of a hand is outside the image."""
-    xy = hand[..., :2]
-    outside = ((xy < _EDGE) | (xy > 1 - _EDGE)).any(axis=-1).mean(axis=1)
-    return np.asarray(outside + 0.08 * rng.standard_normal(len(hand)) > 0.55)
-
-
-def draw_dropouts(landmarks: Landmarks, unit: Single, rng: np.random.Generator, noise: NoiseOptions) -> Dropouts:
-    """Draw all misses: more of them where hands are fast, edge-on, overlapping or leaving the image."""
-    pace, s = 25.0 / landmarks.fps, noise.strength
-    left, right = landmarks.left_hand, landmarks.right_hand
-    middle = {name: hand[:, [0, 5, 17], :2].mean(axis=1) for name, hand in (("left", left), ("right", right))}
-    apart = (middle["left"] - middle["right"]) / unit[:2]
-    near = np.hypot(apart[:, 0], apart[:, 1]) < 0.35
-    missed, unseen = {}, {}
-    for name, hand in (("left", left), ("right", right)):
-        fast = np.maximum(_speed(middle[name], unit, landmarks.fps) - 1, 0)
-        odds = noise.drop_rate * (1 + 1.5 * _edge_on(hand, unit)) + noise.drop_rate_motion * fast
-        odds = odds + np.where(near, noise.drop_overlap, 0.0)
-        short = draw_runs(odds * (1 - noise.drop_long) * pace * s, _SHORT / pace, rng)
-        long = draw_runs(odds * noise.drop_long * pace * s, _LONG / pace, rng)
-        missed[name], unseen[name] = short | long, _unseen(hand, rng)
-    mixed = near & ~unseen["left"] & ~unseen["right"]
-    doubled = draw_runs(np.where(near, noise.duplicate_rate * 5, 0.0) * pace * s, 4 / pace, rng) & mixed
-    swapped = draw_runs(np.where(near, noise.swap_rate * 5, 0.0) * pace * s, 3 / pace, rng) & mixed
-    first = rng.random() < 0.5
-    return Dropouts(
-        left=(missed["left"] & ~doubled) | unseen["left"],
-        right=(missed["right"] & ~doubled) | unseen["right"],
-        face=draw_runs(np.full(len(landmarks), noise.face_drop_rate * pace * s), 5 / pace, rng),
-        left_is_right=(doubled if first else np.zeros_like(doubled)) | swapped,
-        right_is_left=(np.zeros_like(doubled) if first else doubled) | swapped,
-    )
-
-
-def _edge_on(hand: Single, unit: Single) -> Single:
-    """How little of the palm is seen (T,): 0 flat before the camera to 1 edge-on."""
-    across, along = (((hand[:, a] - hand[:, b]) / unit)[:, :2] for a, b in ((5, 17), (9, 0)))
-    area = np.abs(across[:, 0] * along[:, 1] - across[:, 1] * along[:, 0])
-    return np.asarray(np.clip(1 - area / 0.045, 0, 1))
-
-
-@dataclass(frozen=True, slots=True)
-class NoiseOptions:
-    """The faults of a landmark estimator, in shoulder widths and frames at 25 fps; `strength` scales all of them."""
-
-    strength: float = 1.0  # of all faults at once; 0 switches them off
-    body_jitter: float = 0.0004  # of body points that are still
-    body_jitter_motion: float = 0.0035  # more for every shoulder width a second
-    hand_jitter: float = 0.0016  # of a still hand as a whole
-    hand_jitter_motion: float = 0.0030
-    tip_jitter: float = 0.0022  # of fingertips against the wrist; inner joints have less
-    tip_jitter_motion: float = 0.0080
-    tails: float = 1.1  # how much the size of hand jitter itself varies, in log units
-    face_jitter: float = 0.0006
-    offset: float = 0.036  # slow errors of body points
-    hand_offset: float = 0.012  # slow errors of finger joints
-    depth_gain: float = 4.8  # by which the body's depth is exaggerated
-    depth_drift: float = 0.35  # slow errors of the body's depth
-    depth_jitter: float = 0.022  # of the body's depth
-    hand_depth_gain: float = 0.38  # by which the hands' depth is flattened
-    drop_rate: float = 0.0035  # still hands that begin to be missed, a frame
-    drop_rate_motion: float = 0.007  # more for every shoulder width a second above 1
-    drop_long: float = 0.12  # share of misses that last long
-    drop_overlap: float = 0.03  # more where hands overlap each other
-    duplicate_rate: float = 0.004  # a hand near the other is taken for it, a frame
-    swap_rate: float = 0.0015  # near hands that are exchanged, a frame
-    face_drop_rate: float = 0.0015  # faces that begin to be missed, a frame
-
-    def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if not (math.isfinite(value) and value >= 0):
-                raise OptionsError(f"noise option {item.name} must be 0 or more; got {value}")
-
-
-GLOVED = NoiseOptions(drop_rate=0.006, drop_rate_motion=0.026, drop_long=0.27, drop_overlap=0.05)
-"""For coloured gloves, which hide a hand from the estimator more often."""
+_HIPS_DOWN = slice(23, 33)
+_LOOSE = np.ones(33, np.float32)  # how much more a body point wanders than the head
+_LOOSE[11:13], _LOOSE[13:15], _LOOSE[15:23], _LOOSE[_HIPS_DOWN] = 1.0, 1.6, 2.2, 2.0
+_ALONG_FINGER = np.array([0, 0.35, 0.6, 0.8, 1.0, *([0.62, 0.75, 0.9, 1.05] * 4)], np.float32)
+_VISIBLE = np.full(33, 9.0, np.float32)  # log odds of being seen, inside the frame
+_VISIBLE[13:15], _VISIBLE[15:23], _VISIBLE[_HIPS_DOWN] = 3.9, 3.1, 2.0
+_HIDDEN = np.full(33, 14.0, np.float32)  # log odds lost for every image height beyond a little inside the edge
+_HIDDEN[13:23], _HIDDEN[_HIPS_DOWN] = 12.0, 22.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,16 +45,6 @@ def _scene(landmarks: Landmarks) -> _Scene:
     width = max(float(np.median(np.hypot(across[:, 0], across[:, 1]))), 1e-3)
     unit = np.array([width / landmarks.aspect, width, width / landmarks.aspect], np.float32)
     return _Scene(landmarks, unit, 25.0 / landmarks.fps)
-
-
-_HIPS_DOWN = slice(23, 33)
-_LOOSE = np.ones(33, np.float32)  # how much more a body point wanders than the head
-_LOOSE[11:13], _LOOSE[13:15], _LOOSE[15:23], _LOOSE[_HIPS_DOWN] = 1.0, 1.6, 2.2, 2.0
-_ALONG_FINGER = np.array([0, 0.35, 0.6, 0.8, 1.0, *([0.62, 0.75, 0.9, 1.05] * 4)], np.float32)
-_VISIBLE = np.full(33, 9.0, np.float32)  # log odds of being seen, inside the frame
-_VISIBLE[13:15], _VISIBLE[15:23], _VISIBLE[_HIPS_DOWN] = 3.9, 3.1, 2.0
-_HIDDEN = np.full(33, 14.0, np.float32)  # log odds lost for every image height beyond a little inside the edge
-_HIDDEN[13:23], _HIDDEN[_HIPS_DOWN] = 12.0, 22.0
 
 
 def _outside(points: Single, inset: float = 0.0) -> Single:

@@ -23,7 +23,7 @@ FLATTENING = 8.0  # of Zipf's law at the most common words (Mandelbrot)
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class DraftToken:
     """A piece of a sentence, as written."""
 
     text: str
@@ -35,7 +35,7 @@ class Token:
 class Subject:
     """Who does it: tokens and their agreement."""
 
-    tokens: tuple[Token, ...]
+    tokens: tuple[DraftToken, ...]
     person: int  # 1: I, 2: you, we, they and plurals, 3: he, she, it and singulars
 
 
@@ -79,11 +79,11 @@ class Draft:
         assert drawn is not None, f"no English word of the classes {kinds}"
         return drawn
 
-    def fixed(self, word: str, text: str = "", place: float | None = None) -> Token:
+    def fixed(self, word: str, text: str = "", place: float | None = None) -> DraftToken:
         """A token whose word the sentence pattern itself prescribes."""
         if self.wanted is not None and self.wanted.word == word:
             self.wanted = None
-        return Token(text or word, (word,), place)
+        return DraftToken(text or word, (word,), place)
 
     def one_of(self, *texts: str) -> str:
         """One of the texts, each as likely as it is often named."""
@@ -94,17 +94,17 @@ class Draft:
         return bool(self.rng.random() < share)
 
 
-def plain(*texts: str) -> list[Token]:
+def plain(*texts: str) -> list[DraftToken]:
     """Function words: written, never signed."""
-    return [Token(text) for text in texts]
+    return [DraftToken(text) for text in texts]
 
 
-def word_token(word: EnglishWord, place: float, text: str = "") -> Token:
+def word_token(word: EnglishWord, place: float, text: str = "") -> DraftToken:
     """A token of one word, in the form `text` or uninflected."""
-    return Token(text or word.shown, (word.word,), place)
+    return DraftToken(text or word.shown, (word.word,), place)
 
 
-def noun_phrase(draft: Draft, place: float, *kinds: str) -> tuple[list[Token], bool]:
+def noun_phrase(draft: Draft, place: float, *kinds: str) -> tuple[list[DraftToken], bool]:
     """'the big dogs', 'my friend', '20 apples', 'some milk', 'London'; also whether it is plural."""
     noun = draft.pick(*kinds)
     if noun.kind in ("nation", "tongue", "abbreviation"):
@@ -127,7 +127,7 @@ def noun_phrase(draft: Draft, place: float, *kinds: str) -> tuple[list[Token], b
     return [count, *head], True
 
 
-def _adjective(draft: Draft, place: float) -> list[Token]:
+def _adjective(draft: Draft, place: float) -> list[DraftToken]:
     wanted = draft.wanted is not None and draft.wanted.kind in ("quality", "colour")
     if not wanted and not draft.chance(0.22):
         return []
@@ -140,7 +140,7 @@ def subject(draft: Draft, *kinds: str) -> Subject:
     if not wanted and draft.chance(0.5):
         text = draft.one_of("I", "I", "you", "he", "she", "we", "they", "it")
         person = {"I": 1, "he": 3, "she": 3, "it": 3}.get(text, 2)
-        return Subject((Token(text, (POINT,), AGENT),), person)
+        return Subject((DraftToken(text, (POINT,), AGENT),), person)
     tokens, is_plural = noun_phrase(draft, AGENT, *kinds)
     return Subject(tuple(tokens), 2 if is_plural else 3)
 
@@ -150,7 +150,7 @@ def be(person: int, *, was: bool = False) -> str:
     return {1: "was", 2: "were", 3: "was"}[person] if was else {1: "am", 2: "are", 3: "is"}[person]
 
 
-def verb_phrase(draft: Draft, verb: EnglishWord, person: int) -> list[Token]:
+def verb_phrase(draft: Draft, verb: EnglishWord, person: int) -> list[DraftToken]:
     """A verb in a tense that fits the person, now and then with 'not'."""
     tense = draft.one_of("present", "present", "past", "past", "past", "future", "continuous", "perfect")
     if draft.chance(0.12) or (draft.wanted is not None and draft.wanted.word == "not"):
@@ -167,13 +167,13 @@ def verb_phrase(draft: Draft, verb: EnglishWord, person: int) -> list[Token]:
     return [word_token(verb, ACTION, form)]
 
 
-def _negated(draft: Draft, verb: EnglishWord, person: int, tense: str) -> list[Token]:
+def _negated(draft: Draft, verb: EnglishWord, person: int, tense: str) -> list[DraftToken]:
     does = "doesn't" if person == 3 else "don't"
     auxiliary = {"past": "didn't", "perfect": "didn't", "future": draft.one_of("won't", "can't")}.get(tense, does)
     return [draft.fixed("not", auxiliary, NEGATION), word_token(verb, ACTION)]
 
 
-def number(draft: Draft, place: float) -> Token:
+def number(draft: Draft, place: float) -> DraftToken:
     """A whole number, mostly in digits: '20', '300', '5 million', 'seven'."""
     word = draft.pick("number").word
     value = numerals.VALUES[word]
@@ -183,23 +183,23 @@ def number(draft: Draft, place: float) -> Token:
         value += int(draft.rng.integers(1, 10))
     words = numerals.number_words(value)
     digits = f"{value // 1_000_000} million" if value >= 1_000_000 else f"{value:,}"
-    return Token(digits if value > 1 and draft.chance(0.75) else numerals.spelled(words), words, place)
+    return DraftToken(digits if value > 1 and draft.chance(0.75) else numerals.spelled(words), words, place)
 
 
-def amount(draft: Draft, place: float) -> list[Token]:
+def amount(draft: Draft, place: float) -> list[DraftToken]:
     """Money, a share or a measure: '£5', '20%', '300 miles'."""
     unit, count = draft.pick("unit"), number(draft, place)
     digits = count.text[:1].isdigit()
     signs = (*count.words, unit.word)
     if digits and unit.word in ("pound", "dollar", "euro"):
-        return [Token({"pound": "£", "dollar": "$", "euro": "€"}[unit.word] + count.text, signs, place)]
+        return [DraftToken({"pound": "£", "dollar": "$", "euro": "€"}[unit.word] + count.text, signs, place)]
     if digits and unit.word == "percent":
-        return [Token(f"{count.text}%", signs, place)]
+        return [DraftToken(f"{count.text}%", signs, place)]
     same = unit.word in ("percent", "pence") or count.words == ("one",)
     return [count, word_token(unit, place, unit.shown if same else plural(unit))]
 
 
-def time_phrase(draft: Draft) -> list[Token]:
+def time_phrase(draft: Draft) -> list[DraftToken]:
     """When: 'on Monday', 'last week', '3 years ago', 'in the 1990s', 'on the 3rd of March', 'in 2012'."""
     wanted = draft.wanted.kind if draft.wanted is not None else ""
     kind = {"when": "when", "period": "ago", "ordinal": "date"}.get(wanted) or draft.one_of(
@@ -219,22 +219,22 @@ def time_phrase(draft: Draft) -> list[Token]:
             draft.one_of("sixty", "eighty", "ninety"),
         )
         text = f"{numerals.VALUES[century]}{numerals.VALUES[tens]}s"
-        return [*plain("in", "the"), Token(text, (century, tens), TIME)]
+        return [*plain("in", "the"), DraftToken(text, (century, tens), TIME)]
     if kind == "year":
         year = int(draft.rng.integers(1940, 2025))
-        return [*plain("in"), Token(str(year), numerals.year_words(year), TIME)]
+        return [*plain("in"), DraftToken(str(year), numerals.year_words(year), TIME)]
     ordinal = draft.pick("ordinal")
     text = numerals.ordinal_digits(ordinal.word) if draft.chance(0.7) else ordinal.shown
     month = draft.one_of("January", "March", "May", "July", "October")
     return [
         *plain("on", "the"),
-        Token(text, (ordinal.word,), TIME + 0.1),
+        DraftToken(text, (ordinal.word,), TIME + 0.1),
         *plain("of"),
-        Token(month, (month.lower(),), TIME),
+        DraftToken(month, (month.lower(),), TIME),
     ]
 
 
-def _when(draft: Draft) -> list[Token]:
+def _when(draft: Draft) -> list[DraftToken]:
     word = draft.pick("when")
     if word.shown[0].isupper():
         before = "on" if word.word.endswith("day") else "at" if word.word in ("christmas", "easter") else "in"
@@ -242,7 +242,7 @@ def _when(draft: Draft) -> list[Token]:
     return [word_token(word, TIME)]
 
 
-def place_phrase(draft: Draft) -> list[Token]:
+def place_phrase(draft: Draft) -> list[DraftToken]:
     """Where: 'in the park', 'near a station', 'behind our house', 'in London'."""
     noun, _ = noun_phrase(draft, PLACE, "place", "place", "nation")
     if noun[-1].text[:1].isupper():

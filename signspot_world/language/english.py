@@ -21,6 +21,11 @@ VALUES = (
     | {word: 10 * value for value, word in enumerate(_TENS, start=2)}
     | _LARGE
 )
+VERBS = ("eat", "do", "act", "move", "say", "doing")
+_MODIFIERS = ("thing", "place", "animal", "mass", "food", "drink")  # first parts of compounds
+_HEADS = ("thing", "idea", "person", "place")  # second parts of compounds
+_DOUBLED = {"admit", "control", "forbid", "forget", "prefer", "travel"}  # longer verbs that double their end
+_VOWELS = "aeiou"
 
 
 def number_words(value: int) -> tuple[str, ...]:
@@ -52,14 +57,6 @@ def ordinal_digits(word: str) -> str:
     """'third' → '3rd'."""
     value = _ORDINALS.index(word) + 1
     return f"{value}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(value, 'th') }"
-
-
-NOUNS = ("person", "animal", "thing", "food", "place", "idea", "phrase", "period", "unit")
-VERBS = ("eat", "do", "act", "move", "say", "doing")
-_MODIFIERS = ("thing", "place", "animal", "mass", "food", "drink")  # first parts of compounds
-_HEADS = ("thing", "idea", "person", "place")  # second parts of compounds
-_DOUBLED = {"admit", "control", "forbid", "forget", "prefer", "travel"}  # longer verbs that double their end
-_VOWELS = "aeiou"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,10 @@ from signspot.errors import OptionsError
 FINGERS = ("index", "middle", "ring", "little")
 ANGLES = 20
 """Angles of a hand: thumb (radial, palmar, knuckle, tip), then for each finger (spread, knuckle, middle, tip)."""
+# sideways angle of index, middle, ring and little finger, degrees towards the thumb
+_SPREAD = {"": (3, 0, -3, -6), "+": (14, 3, -9, -22), "-": (-1, 0, 1, 1), "x": (-9, 9, 0, 0), "v": (12, -9, -4, -6)}
+BASE_SHAPES = ("B", "5", "S", "A", "1", "C", "O")
+"""What a base hand may be (the unmarked shapes)."""
 
 
 class Finger(StrEnum):
@@ -70,8 +74,6 @@ _THUMB = {
     Thumb.TUCKED: (16, 34, 26, 22),
     Thumb.LOOSE: (36, 24, 14, 14),
 }
-# sideways angle of index, middle, ring and little finger, degrees towards the thumb
-_SPREAD = {"": (3, 0, -3, -6), "+": (14, 3, -9, -22), "-": (-1, 0, 1, 1), "x": (-9, 9, 0, 0), "v": (12, -9, -4, -6)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +155,6 @@ _TABLE = (
 )
 
 HANDSHAPES = MappingProxyType({shape.name: shape for shape in _TABLE})
-BASE_SHAPES = ("B", "5", "S", "A", "1", "C", "O")
-"""What a base hand may be (the unmarked shapes)."""
 
 _MATRIX = np.stack([shape.angles() for shape in _TABLE])
 _ROW = {shape.name: row for row, shape in enumerate(_TABLE)}

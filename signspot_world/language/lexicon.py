@@ -10,14 +10,14 @@ import numpy as np
 from signspot.errors import OptionsError, UnknownWordError
 from signspot_world.knobs import named_rng
 from signspot_world.language.handshapes import HANDSHAPES
-from signspot_world.language.phonology import VECTORS, Detail, Direction, Local, Orientation, Sign
+from signspot_world.language.phonology import VECTORS, Detail, Direction, HandOrientation, Local, Sign
 from signspot_world.language.places import PLACES
 from signspot_world.language.sign_sampler import draw_detail, draw_path, draw_sign, ease, pick
 
-_FORTH = Orientation(Direction.FORTH, Direction.UP)
-_SIDEWAYS = Orientation(Direction.BACK, Direction.WEAK)
-_DOWN = Orientation(Direction.DOWN, Direction.FORTH)
-_SIDE = Orientation(Direction.WEAK, Direction.UP)
+_FORTH = HandOrientation(Direction.FORTH, Direction.UP)
+_SIDEWAYS = HandOrientation(Direction.BACK, Direction.WEAK)
+_DOWN = HandOrientation(Direction.DOWN, Direction.FORTH)
+_SIDE = HandOrientation(Direction.WEAK, Direction.UP)
 
 LETTERS = MappingProxyType(
     {
@@ -49,15 +49,13 @@ LETTERS = MappingProxyType(
         "z": ("1", _FORTH),
     }
 )
+_MAX_VARIANTS = 4
 
 
 def spellable(word: str) -> str:
     """Keep the letters of a word that the alphabet has, in lower case, accents removed."""
     plain = unicodedata.normalize("NFKD", word).lower()
     return "".join(letter for letter in plain if letter in LETTERS)
-
-
-_MAX_VARIANTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +167,9 @@ def change_one(sign: Sign, rng: np.random.Generator) -> Sign:
     return replace(sign, repetition=1 if sign.repetition > 1 else 3)
 
 
-def _other_orientation(place: str, old: Orientation, rng: np.random.Generator) -> Orientation:
+def _other_orientation(place: str, old: HandOrientation, rng: np.random.Generator) -> HandOrientation:
     others = [
-        Orientation(palm, fingers) for palm in Direction for fingers in (old.fingers, Direction.UP, Direction.FORTH)
+        HandOrientation(palm, fingers) for palm in Direction for fingers in (old.fingers, Direction.UP, Direction.FORTH)
     ]
     square = [o for o in others if o != old and abs(np.dot(VECTORS[o.palm], VECTORS[o.fingers])) < 0.1]
     return pick(rng, [(o, ease(place, o)) for o in square])

@@ -13,8 +13,8 @@ from signspot_world.language.drafting import (
     TIME,
     TOPIC,
     Draft,
+    DraftToken,
     Subject,
-    Token,
     amount,
     be,
     noun_phrase,
@@ -28,14 +28,14 @@ from signspot_world.language.drafting import (
 )
 from signspot_world.language.english import VERBS, comparative, gerund, plural, superlative
 
-Pattern = Callable[[Draft], list[Token]]
+Pattern = Callable[[Draft], list[DraftToken]]
 _ACTORS = ("person", "animal")
 _OBJECTS = ("thing", "idea", "mass", "phrase", "person", "animal", "abbreviation")
 _CONJUNCTIONS = ("because", "if", "but", "until", "since")
 _MODAL_QUESTIONS = ("can", "will", "should")
 
 
-def write_tokens(draft: Draft) -> list[Token]:
+def write_tokens(draft: Draft) -> list[DraftToken]:
     """Draft one sentence that holds the wanted word, where there is one."""
     wanted = draft.wanted
     patterns = _patterns_for(wanted.kind if wanted is not None else "")
@@ -48,12 +48,12 @@ def write_tokens(draft: Draft) -> list[Token]:
     return tokens
 
 
-def clause(draft: Draft) -> list[Token]:
+def clause(draft: Draft) -> list[DraftToken]:
     """Somebody does something: the heart of most sentences, without end or tail."""
     return _clause_of(draft, subject(draft, *_ACTORS))
 
 
-def _clause_of(draft: Draft, who: Subject) -> list[Token]:
+def _clause_of(draft: Draft, who: Subject) -> list[DraftToken]:
     wanted = draft.wanted.kind if draft.wanted is not None else ""
     if wanted in ("quality", "colour") or (wanted not in VERBS and draft.chance(0.2)):
         return [*who.tokens, *_being(draft, who.person)]
@@ -82,7 +82,7 @@ def _verb_kind(draft: Draft, wanted: str) -> str:
     return draft.one_of("do", "do", "do", "do", "do", "eat", "act", "act", "move", "say", "doing")
 
 
-def _being(draft: Draft, person: int) -> list[Token]:
+def _being(draft: Draft, person: int) -> list[DraftToken]:
     quality = draft.pick("quality", "colour")
     verb = be(person, was=draft.chance(0.4))
     degree = plain(*draft.one_of("", "", "very", "so", "too", "quite").split())
@@ -91,7 +91,7 @@ def _being(draft: Draft, person: int) -> list[Token]:
     return [*plain(verb), *degree, word_token(quality, ACTION)]
 
 
-def _tail(draft: Draft) -> list[Token]:
+def _tail(draft: Draft) -> list[DraftToken]:
     """A few more words at the end of a clause, or none."""
     wanted = draft.wanted.kind if draft.wanted is not None else ""
     choice = {
@@ -111,7 +111,7 @@ def _tail(draft: Draft) -> list[Token]:
     return _relation(draft) if choice else []
 
 
-def _relation(draft: Draft) -> list[Token]:
+def _relation(draft: Draft) -> list[DraftToken]:
     relation = draft.pick("relation")
     if relation.word in _CONJUNCTIONS:
         return [*plain(","), word_token(relation, 10), *_later(clause(draft))]
@@ -123,12 +123,12 @@ def _relation(draft: Draft) -> list[Token]:
     ]
 
 
-def _later(tokens: list[Token]) -> list[Token]:
+def _later(tokens: list[DraftToken]) -> list[DraftToken]:
     """The same tokens, signed after everything before them."""
-    return [Token(t.text, t.words, None if t.place is None else t.place + 11) for t in tokens]
+    return [DraftToken(t.text, t.words, None if t.place is None else t.place + 11) for t in tokens]
 
 
-def statement(draft: Draft) -> list[Token]:
+def statement(draft: Draft) -> list[DraftToken]:
     """Such as 'The old man went to the park on Monday'."""
     tokens = [*clause(draft), *_tail(draft)]
     if len(tokens) < 8 and draft.chance(0.5):
@@ -136,18 +136,18 @@ def statement(draft: Draft) -> list[Token]:
     return [*tokens, *plain(draft.one_of(".", ".", ".", ".", "!"))]
 
 
-def timed(draft: Draft) -> list[Token]:
+def timed(draft: Draft) -> list[DraftToken]:
     """Such as 'In the 1990s, she lived near the sea'."""
     return [*time_phrase(draft), *plain(","), *clause(draft), *plain(".")]
 
 
-def mannered(draft: Draft) -> list[Token]:
+def mannered(draft: Draft) -> list[DraftToken]:
     """Such as 'Unfortunately, the boys sometimes forget their names'."""
     first = word_token(draft.pick("manner"), MANNER)
     return [first, *plain(","), *clause(draft), *_tail(draft), *plain(".")]
 
 
-def wh_question(draft: Draft) -> list[Token]:
+def wh_question(draft: Draft) -> list[DraftToken]:
     """Such as 'What do you want?', 'How many apples did she eat?'."""
     asked = draft.pick("question")
     question = word_token(asked, QUERY)
@@ -165,7 +165,7 @@ def wh_question(draft: Draft) -> list[Token]:
     return [*head, *plain(auxiliary), *who.tokens, word_token(verb, ACTION), *plain("?")]
 
 
-def yes_no_question(draft: Draft) -> list[Token]:
+def yes_no_question(draft: Draft) -> list[DraftToken]:
     """Such as 'Did your sister buy the red car?'."""
     who = subject(draft, "person")
     verb = draft.pick("do", "doing")
@@ -174,7 +174,7 @@ def yes_no_question(draft: Draft) -> list[Token]:
     return [*plain(auxiliary), *who.tokens, word_token(verb, ACTION), *thing, *_tail(draft), *plain("?")]
 
 
-def request(draft: Draft) -> list[Token]:
+def request(draft: Draft) -> list[DraftToken]:
     """Such as 'Please open the window', 'Don't forget your ticket!'."""
     verb = draft.pick("do", "doing")
     opening = draft.one_of("please", "don't", "let's", "you must", "")
@@ -187,14 +187,14 @@ def request(draft: Draft) -> list[Token]:
     return [*first, word_token(verb, ACTION), *thing, *_tail(draft), *plain(draft.one_of(".", "!", "."))]
 
 
-def existence(draft: Draft) -> list[Token]:
+def existence(draft: Draft) -> list[DraftToken]:
     """Such as 'There are 20 people in the park'."""
     what, is_plural = noun_phrase(draft, TOPIC, "person", "animal", "thing", "idea", "food")
     verb = be(2 if is_plural else 3, was=draft.chance(0.4))
     return [*plain("there", verb), *what, *place_phrase(draft), *plain(".")]
 
 
-def counted(draft: Draft) -> list[Token]:
+def counted(draft: Draft) -> list[DraftToken]:
     """Such as 'The tickets cost £5', 'About 20% of people like it', '300 children were waiting'."""
     wanted = draft.wanted.kind if draft.wanted is not None else ""
     style = 0 if wanted == "unit" else 2 if wanted == "number" else int(draft.rng.integers(3))
@@ -208,7 +208,7 @@ def counted(draft: Draft) -> list[Token]:
             *plain("."),
         ]
     if style == 1:
-        share = Token(f"{10 * int(draft.rng.integers(1, 10))}%", ("percent",), TOPIC)
+        share = DraftToken(f"{10 * int(draft.rng.integers(1, 10))}%", ("percent",), TOPIC)
         who = draft.pick("person")
         end = verb_phrase(draft, draft.pick("act"), 2)
         return [
@@ -226,7 +226,7 @@ def counted(draft: Draft) -> list[Token]:
     return [count, name, *plain(be(3 if alone else 2, was=True)), verb, *_tail(draft), *plain(".")]
 
 
-def comparison(draft: Draft) -> list[Token]:
+def comparison(draft: Draft) -> list[DraftToken]:
     """Such as 'My house is bigger than the school', 'It was the happiest day of the year'."""
     quality = draft.pick("quality")
     if draft.chance(0.5):
@@ -235,12 +235,12 @@ def comparison(draft: Draft) -> list[Token]:
         middle = word_token(quality, ACTION, comparative(quality))
         return [*first, *plain(be(2 if is_plural else 3)), middle, *plain("than"), *second, *plain(".")]
     thing = draft.pick("thing", "person", "idea", "period")
-    who = Token(draft.one_of("it", "this", "that"), (POINT,), AGENT)
+    who = DraftToken(draft.one_of("it", "this", "that"), (POINT,), AGENT)
     best = word_token(quality, ACTION, superlative(quality))
     return [who, *plain("was", "the"), best, word_token(thing, TOPIC), *place_phrase(draft), *plain(".")]
 
 
-def origin(draft: Draft) -> list[Token]:
+def origin(draft: Draft) -> list[DraftToken]:
     """Such as 'Her uncle comes from France and speaks Italian'."""
     who = subject(draft, "person")
     tongue, come = draft.pick("tongue"), "comes" if who.person == 3 else "come"
@@ -255,7 +255,7 @@ def origin(draft: Draft) -> list[Token]:
     return [*who.tokens, draft.fixed("come", come, ACTION), *plain("from"), nation, *rest]
 
 
-def nobody_does(draft: Draft) -> list[Token]:
+def nobody_does(draft: Draft) -> list[DraftToken]:
     """Such as 'Nobody knew the answer'."""
     who = draft.pick("negation")
     if who.word != "nobody":
@@ -274,7 +274,7 @@ def nobody_does(draft: Draft) -> list[Token]:
     ]
 
 
-def greeting(draft: Draft) -> list[Token]:
+def greeting(draft: Draft) -> list[DraftToken]:
     """Such as 'Thank you', 'Hello, my name is …', 'Good morning, everyone!'."""
     word = word_token(draft.pick("greeting"), TIME)
     if draft.chance(0.4):

@@ -7,6 +7,20 @@ from signspot.errors import OptionsError
 from signspot_world.language.handshapes import BASE_SHAPES, HANDSHAPES
 from signspot_world.language.places import PLACES, Region
 
+PARAMETERS = {
+    "hands": ("hands",),
+    "handshape": ("shape", "end_shape"),
+    "place": ("place",),
+    "orientation": ("orientation", "contact"),
+    "path": ("path",),
+    "local": ("local",),
+    "repetition": ("repetition",),
+    "symmetry": ("symmetry",),
+    "base": ("base_shape", "base_orientation"),
+    "letters": ("letters",),
+}
+"""The parameters of a sign, each with the fields that express it."""
+
 
 class Hands(StrEnum):
     """Which hands make the sign."""
@@ -90,7 +104,7 @@ class Local(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Orientation:
+class HandOrientation:
     """Where the palm and the hand's long axis point."""
 
     palm: Direction
@@ -101,7 +115,7 @@ class Orientation:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class HandPath:
     """A movement of the whole hand; `direction` says where to, or for a circle which axis it turns about."""
 
     kind: PathKind = PathKind.NONE
@@ -140,14 +154,14 @@ class Sign:
     shape: str = "B"
     end_shape: str = "B"
     place: str = "middle space"
-    orientation: Orientation = Orientation(Direction.WEAK, Direction.UP_FORTH)
+    orientation: HandOrientation = HandOrientation(Direction.WEAK, Direction.UP_FORTH)
     contact: Contact = Contact.PALM
-    path: Path = Path()
+    path: HandPath = HandPath()
     local: Local = Local.NONE
     repetition: int = 1  # how often the movement is made
     symmetry: Symmetry = Symmetry.MIRRORED  # of two equal hands
     base_shape: str = "B"  # of the base hand
-    base_orientation: Orientation = Orientation(Direction.UP, Direction.FORTH_STRONG)
+    base_orientation: HandOrientation = HandOrientation(Direction.UP, Direction.FORTH_STRONG)
     letters: str = ""  # a fingerspelled word; then the rest says only where the hand is
     detail: Detail = field(default=Detail(), compare=False)
 
@@ -193,18 +207,3 @@ class Sign:
         if self.local is not Local.NONE:
             parts.append(str(self.local))
         return " · ".join([*parts, f"× {self.repetition}"])
-
-
-PARAMETERS = {
-    "hands": ("hands",),
-    "handshape": ("shape", "end_shape"),
-    "place": ("place",),
-    "orientation": ("orientation", "contact"),
-    "path": ("path",),
-    "local": ("local",),
-    "repetition": ("repetition",),
-    "symmetry": ("symmetry",),
-    "base": ("base_shape", "base_orientation"),
-    "letters": ("letters",),
-}
-"""The parameters of a sign, each with the fields that express it."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from signspot_world.knobs import named_rng
-from signspot_world.language.drafting import ENDS, FLATTENING, POINT, Draft, Token, WordFrequencies
+from signspot_world.language.drafting import ENDS, FLATTENING, POINT, Draft, DraftToken, WordFrequencies
 from signspot_world.language.english import EnglishWord, english_words
 from signspot_world.language.patterns import write_tokens
 
@@ -39,7 +39,7 @@ _CONTEXT_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class SentenceMention:
     """A place in a text that stands for one or more dictionary words ('£5': five, pound)."""
 
     start: int  # of its characters in the text
@@ -53,7 +53,7 @@ class Sentence:
     """A sentence as it is written, and where its dictionary words stand."""
 
     text: str
-    mentions: tuple[Mention, ...]
+    mentions: tuple[SentenceMention, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +89,16 @@ class SentenceWriter:
         return word.word
 
 
-def assemble(tokens: Iterable[Token]) -> Sentence:
+def assemble(tokens: Iterable[DraftToken]) -> Sentence:
     """Join tokens to a sentence: spaces, a capital at the beginning, character spans of the words."""
     text = ""
-    mentions: list[Mention] = []
+    mentions: list[SentenceMention] = []
     for token in tokens:
         if text and not token.text.startswith(ENDS):
             text += " "
         piece = token.text if text else token.text[0].upper() + token.text[1:]
         if token.words:
-            mentions.append(Mention(len(text), len(text) + len(piece), token.words, token.place))
+            mentions.append(SentenceMention(len(text), len(text) + len(piece), token.words, token.place))
         text += piece
     return Sentence(text, tuple(mentions))
 

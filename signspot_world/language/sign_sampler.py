@@ -7,58 +7,30 @@ from typing import TypeVar
 
 import numpy as np
 
-from signspot_world.body.arms import ArmBuild, elbow_of, possible_hand, reachable
-from signspot_world.body.rotations import Array, frame
-from signspot_world.body.signers import MEAN
+from signspot_world.geometry.limbs import MEAN, ArmBuild, elbow_of, possible_hand, reachable
+from signspot_world.geometry.rotations import Array, frame
 from signspot_world.language.handshapes import BASE_SHAPES, HANDSHAPES
 from signspot_world.language.phonology import (
     VECTORS,
     Contact,
     Detail,
     Direction,
+    HandOrientation,
+    HandPath,
     Hands,
     Local,
-    Orientation,
-    Path,
     PathKind,
     Sign,
     Symmetry,
 )
 from signspot_world.language.places import PLACES, Place, Region
 
-_BASE = np.array([0.02, 0.155, -0.27])  # where a base hand is
-_PALM = np.array([0.0, 0.07, 0.015])  # the palm's middle in the hand's frame
-
-
-def turned(orientation: Orientation) -> Array:
-    """The (3, 3) frame of a strong hand that is held so: columns thumb side, fingers, palm."""
-    return frame(np.array(VECTORS[orientation.fingers], float), np.array(VECTORS[orientation.palm], float))
-
-
-@cache
-def strain(place: str, orientation: Orientation) -> float:
-    """By how much, in radians, the mean adult's strong hand fails to be held so at a place."""
-    at = PLACES[place]
-    wanted = turned(orientation)[None]
-    point = _BASE if at.region is Region.WEAK else at.point
-    shoulder = np.array([[-MEAN.shoulders / 2, 0.0, 0.0]])
-    arm = ArmBuild(MEAN.upper_arm, MEAN.forearm)
-    wrist = reachable(shoulder, point - wanted @ _PALM, arm)
-    elbow = elbow_of(shoulder, wrist, wanted[..., 1], arm)
-    held = possible_hand(elbow, wrist, shoulder, wanted)
-    cosine = (np.einsum("tij,tij->t", wanted, held) - 1) / 2
-    return float(np.arccos(np.clip(cosine, -1, 1))[0])
-
-
-def ease(place: str, orientation: Orientation) -> float:
-    """How easily a hand is held so at a place: 1 without strain, near 0 where it cannot be done."""
-    return float(np.exp(-((strain(place, orientation) / 0.45) ** 2)))
-
-
 D = Direction
 Choice = TypeVar("Choice")
 Weighted = Sequence[tuple[Choice, float]]
 
+_BASE = np.array([0.02, 0.155, -0.27])  # where a base hand is
+_PALM = np.array([0.0, 0.07, 0.015])  # the palm's middle in the hand's frame
 _HANDS: Weighted[Hands] = [(Hands.ONE, 0.48), (Hands.SYMMETRIC, 0.32), (Hands.BASE, 0.20)]
 _PATHS: Weighted[PathKind] = [
     (PathKind.STRAIGHT, 30),
@@ -90,47 +62,47 @@ _LOCALS: Weighted[Local] = [
     (Local.TWIST, 11),
     (Local.NOD, 8),
 ]
-_IN_SPACE: Weighted[Orientation] = [
-    (Orientation(D.FORTH, D.UP), 3),
-    (Orientation(D.BACK, D.UP), 2),
-    (Orientation(D.WEAK, D.UP), 2.5),
-    (Orientation(D.WEAK, D.FORTH), 3),
-    (Orientation(D.WEAK, D.UP_FORTH), 2),
-    (Orientation(D.DOWN, D.FORTH), 3),
-    (Orientation(D.DOWN, D.FORTH_WEAK), 2.5),
-    (Orientation(D.DOWN, D.WEAK), 1.5),
-    (Orientation(D.UP, D.FORTH), 1.5),
-    (Orientation(D.UP, D.FORTH_WEAK), 2),
-    (Orientation(D.BACK, D.WEAK), 2.5),
-    (Orientation(D.BACK, D.UP_WEAK), 1.5),
-    (Orientation(D.FORTH, D.UP_WEAK), 1),
-    (Orientation(D.BACK, D.DOWN), 0.4),
-    (Orientation(D.DOWN_FORTH, D.UP_FORTH), 1.5),
+_IN_SPACE: Weighted[HandOrientation] = [
+    (HandOrientation(D.FORTH, D.UP), 3),
+    (HandOrientation(D.BACK, D.UP), 2),
+    (HandOrientation(D.WEAK, D.UP), 2.5),
+    (HandOrientation(D.WEAK, D.FORTH), 3),
+    (HandOrientation(D.WEAK, D.UP_FORTH), 2),
+    (HandOrientation(D.DOWN, D.FORTH), 3),
+    (HandOrientation(D.DOWN, D.FORTH_WEAK), 2.5),
+    (HandOrientation(D.DOWN, D.WEAK), 1.5),
+    (HandOrientation(D.UP, D.FORTH), 1.5),
+    (HandOrientation(D.UP, D.FORTH_WEAK), 2),
+    (HandOrientation(D.BACK, D.WEAK), 2.5),
+    (HandOrientation(D.BACK, D.UP_WEAK), 1.5),
+    (HandOrientation(D.FORTH, D.UP_WEAK), 1),
+    (HandOrientation(D.BACK, D.DOWN), 0.4),
+    (HandOrientation(D.DOWN_FORTH, D.UP_FORTH), 1.5),
 ]
-_ON_HEAD: Weighted[Orientation] = [
-    (Orientation(D.BACK, D.UP), 3),
-    (Orientation(D.BACK, D.UP_WEAK), 3),
-    (Orientation(D.WEAK, D.UP), 4),
-    (Orientation(D.FORTH, D.UP), 1.5),
-    (Orientation(D.BACK, D.WEAK), 2),
-    (Orientation(D.DOWN, D.WEAK), 1.5),
-    (Orientation(D.FORTH, D.UP_WEAK), 0.7),
+_ON_HEAD: Weighted[HandOrientation] = [
+    (HandOrientation(D.BACK, D.UP), 3),
+    (HandOrientation(D.BACK, D.UP_WEAK), 3),
+    (HandOrientation(D.WEAK, D.UP), 4),
+    (HandOrientation(D.FORTH, D.UP), 1.5),
+    (HandOrientation(D.BACK, D.WEAK), 2),
+    (HandOrientation(D.DOWN, D.WEAK), 1.5),
+    (HandOrientation(D.FORTH, D.UP_WEAK), 0.7),
 ]
-_ON_BODY: Weighted[Orientation] = [
-    (Orientation(D.BACK, D.WEAK), 4),
-    (Orientation(D.BACK, D.UP_WEAK), 4),
-    (Orientation(D.DOWN, D.WEAK), 1.5),
-    (Orientation(D.WEAK, D.UP), 1),
-    (Orientation(D.UP, D.WEAK), 1),
-    (Orientation(D.BACK, D.UP), 0.6),
+_ON_BODY: Weighted[HandOrientation] = [
+    (HandOrientation(D.BACK, D.WEAK), 4),
+    (HandOrientation(D.BACK, D.UP_WEAK), 4),
+    (HandOrientation(D.DOWN, D.WEAK), 1.5),
+    (HandOrientation(D.WEAK, D.UP), 1),
+    (HandOrientation(D.UP, D.WEAK), 1),
+    (HandOrientation(D.BACK, D.UP), 0.6),
 ]
-_BASES: Weighted[Orientation] = [
-    (Orientation(D.UP, D.FORTH_STRONG), 3),
-    (Orientation(D.DOWN, D.FORTH_STRONG), 2),
-    (Orientation(D.DOWN, D.STRONG), 1),
-    (Orientation(D.STRONG, D.FORTH), 2),
-    (Orientation(D.BACK, D.STRONG), 2),
-    (Orientation(D.STRONG, D.UP_FORTH), 1.2),
+_BASES: Weighted[HandOrientation] = [
+    (HandOrientation(D.UP, D.FORTH_STRONG), 3),
+    (HandOrientation(D.DOWN, D.FORTH_STRONG), 2),
+    (HandOrientation(D.DOWN, D.STRONG), 1),
+    (HandOrientation(D.STRONG, D.FORTH), 2),
+    (HandOrientation(D.BACK, D.STRONG), 2),
+    (HandOrientation(D.STRONG, D.UP_FORTH), 1.2),
 ]
 _BY_REGION = {Region.HEAD: _ON_HEAD, Region.BODY: _ON_BODY, Region.ARM: _ON_BODY, Region.SPACE: _IN_SPACE}
 _CHANGES = (
@@ -148,6 +120,32 @@ _SIDES = {
     Contact.EDGE: ((-1, 0, 0), 0.0),
     Contact.BACK: ((0, 0, -1), -0.1),
 }
+_BASE_ODDS = (0.45, 0.1, 0.15, 0.06, 0.14, 0.06, 0.04)
+
+
+def turned(orientation: HandOrientation) -> Array:
+    """The (3, 3) frame of a strong hand that is held so: columns thumb side, fingers, palm."""
+    return frame(np.array(VECTORS[orientation.fingers], float), np.array(VECTORS[orientation.palm], float))
+
+
+@cache
+def strain(place: str, orientation: HandOrientation) -> float:
+    """By how much, in radians, the mean adult's strong hand fails to be held so at a place."""
+    at = PLACES[place]
+    wanted = turned(orientation)[None]
+    point = _BASE if at.region is Region.WEAK else at.point
+    shoulder = np.array([[-MEAN.shoulders / 2, 0.0, 0.0]])
+    arm = ArmBuild(MEAN.upper_arm, MEAN.forearm)
+    wrist = reachable(shoulder, point - wanted @ _PALM, arm)
+    elbow = elbow_of(shoulder, wrist, wanted[..., 1], arm)
+    held = possible_hand(elbow, wrist, shoulder, wanted)
+    cosine = (np.einsum("tij,tij->t", wanted, held) - 1) / 2
+    return float(np.arccos(np.clip(cosine, -1, 1))[0])
+
+
+def ease(place: str, orientation: HandOrientation) -> float:
+    """How easily a hand is held so at a place: 1 without strain, near 0 where it cannot be done."""
+    return float(np.exp(-((strain(place, orientation) / 0.45) ** 2)))
 
 
 def pick(rng: np.random.Generator, choices: Weighted[Choice]) -> Choice:
@@ -161,14 +159,14 @@ def pick(rng: np.random.Generator, choices: Weighted[Choice]) -> Choice:
     return choices[-1][0]
 
 
-def contact_side(orientation: Orientation, outward: Array) -> Contact:
+def contact_side(orientation: HandOrientation, outward: Array) -> Contact:
     """The part of a hand that faces a surface whose outward direction is given, (3,)."""
     hand = turned(orientation)
     scores = {side: float(-(hand @ np.array(axis, float)) @ outward) + bias for side, (axis, bias) in _SIDES.items()}
     return max(scores, key=lambda side: scores[side])
 
 
-def place_outward(place: Place, base: Orientation) -> Array:
+def place_outward(place: Place, base: HandOrientation) -> Array:
     """The outward direction of a place, (3,), in space: on the weak hand it turns with that hand."""
     if place.region is not Region.WEAK or place.at[1] < 0:  # a forearm does not turn with its hand
         return place.outward
@@ -202,7 +200,7 @@ def _fits(place: Place, hands: Hands) -> bool:
     return hands is not Hands.SYMMETRIC or not place.name.startswith("weak")
 
 
-def _draw_orientation(rng: np.random.Generator, place: Place, base: Orientation) -> tuple[Orientation, Contact]:
+def _draw_orientation(rng: np.random.Generator, place: Place, base: HandOrientation) -> tuple[HandOrientation, Contact]:
     usual = _BY_REGION.get(place.region, _IN_SPACE)
     orientation = pick(rng, [(o, weight * ease(place.name, o)) for o, weight in usual])
     if place.region is Region.SPACE:
@@ -211,12 +209,12 @@ def _draw_orientation(rng: np.random.Generator, place: Place, base: Orientation)
     return orientation, contact_side(orientation, outward)
 
 
-def draw_path(rng: np.random.Generator) -> Path:
+def draw_path(rng: np.random.Generator) -> HandPath:
     """Draw a movement of the whole hand."""
     kind = pick(rng, _PATHS)
     if kind in (PathKind.NONE, PathKind.TO_BODY, PathKind.FROM_BODY):
-        return Path(kind)
-    return Path(kind, pick(rng, _AXES if kind is PathKind.CIRCLE else _DIRECTIONS))
+        return HandPath(kind)
+    return HandPath(kind, pick(rng, _AXES if kind is PathKind.CIRCLE else _DIRECTIONS))
 
 
 def draw_detail(rng: np.random.Generator, sign: Sign) -> Detail:
@@ -250,7 +248,7 @@ def draw_sign(rng: np.random.Generator) -> Sign:
     orientation, contact = _draw_orientation(rng, place, base)
     still = path.kind is PathKind.NONE and local is Local.NONE and shape == end_shape
     if still and rng.random() < 0.8:  # a tap; the rest are held postures
-        path = Path(PathKind.TO_BODY)
+        path = HandPath(PathKind.TO_BODY)
     repeats = pick(rng, [(1, 50), (2, 36), (3, 14)])
     sign = Sign(
         hands=hands,
@@ -267,9 +265,6 @@ def draw_sign(rng: np.random.Generator) -> Sign:
         base_orientation=base,
     )
     return replace(sign, detail=draw_detail(rng, sign))
-
-
-_BASE_ODDS = (0.45, 0.1, 0.15, 0.06, 0.14, 0.06, 0.04)
 
 
 def _draw_symmetry(rng: np.random.Generator, repeats: int) -> Symmetry:

@@ -16,6 +16,23 @@ SHOULDERS, ELBOWS, WRISTS, HIPS, KNEES, EARS = (11, 12), (13, 14), (15, 16), (23
 
 _MESH = {mesh: index for index, mesh in enumerate(FACE_POINTS)}
 _AHEAD = 0.10  # shoulder widths by which hands are drawn nearer, so that a touching hand stays in view
+# Half the trunk's width at heights below the line of the shoulders, both in shoulder widths.
+_HEIGHTS = np.array([-0.31, -0.23, -0.17, -0.12, -0.07, -0.01, 0.07, 0.17, 0.40, 0.85, 1.30, 1.60, 4.0], np.float32)
+_WIDTHS = np.array([0.05, 0.12, 0.21, 0.315, 0.41, 0.475, 0.51, 0.50, 0.465, 0.43, 0.45, 0.50, 0.50], np.float32)
+_THICKNESS = 0.17  # how far the chest bulges towards the camera
+_NECK = 0.15  # radius of the neck
+_ARM = ((0.135, 0.116), (0.112, 0.078))  # radii of the upper arm and of the forearm
+# Radii in palm lengths at the joints of each finger, from the knuckle to the tip.
+_FINGERS: tuple[tuple[tuple[int, ...], tuple[float, ...]], ...] = (
+    ((1, 2, 3, 4), (0.17, 0.125, 0.105, 0.085)),
+    ((5, 6, 7, 8), (0.115, 0.10, 0.088, 0.074)),
+    ((9, 10, 11, 12), (0.115, 0.10, 0.09, 0.076)),
+    ((13, 14, 15, 16), (0.11, 0.096, 0.086, 0.072)),
+    ((17, 18, 19, 20), (0.10, 0.084, 0.076, 0.064)),
+)
+_PALM = (0, 1, 5, 9, 13, 17)
+_WRIST, _KNUCKLE = 0.15, 0.125  # radii in palm lengths of the rods within the palm
+_EDGE_ON = 0.25  # below this share of its normal towards the camera the palm shows its edge only
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +123,6 @@ def _median_length(vectors: Floats) -> float | None:
     lengths = np.linalg.norm(vectors, axis=-1)
     lengths = lengths[np.isfinite(lengths)]
     return float(np.median(lengths)) if len(lengths) else None
-
-
-# Half the trunk's width at heights below the line of the shoulders, both in shoulder widths.
-_HEIGHTS = np.array([-0.31, -0.23, -0.17, -0.12, -0.07, -0.01, 0.07, 0.17, 0.40, 0.85, 1.30, 1.60, 4.0], np.float32)
-_WIDTHS = np.array([0.05, 0.12, 0.21, 0.315, 0.41, 0.475, 0.51, 0.50, 0.465, 0.43, 0.45, 0.50, 0.50], np.float32)
-_THICKNESS = 0.17  # how far the chest bulges towards the camera
-_NECK = 0.15  # radius of the neck
-_ARM = ((0.135, 0.116), (0.112, 0.078))  # radii of the upper arm and of the forearm
 
 
 def draw_trunk(canvas: Canvas, figure: Figure, paint: Paint) -> None:
@@ -233,19 +242,6 @@ def _sleeved(canvas: Canvas, start: Floats, end: Floats, radii: Floats, cut: flo
     if cut > 0:
         hem = start + (end - start) * np.float32(cut)
         canvas.capsule(start, hem, (one * 1.04, (one + (two - one) * cut) * 1.08), paint.cloth)
-
-
-# Radii in palm lengths at the joints of each finger, from the knuckle to the tip.
-_FINGERS: tuple[tuple[tuple[int, ...], tuple[float, ...]], ...] = (
-    ((1, 2, 3, 4), (0.17, 0.125, 0.105, 0.085)),
-    ((5, 6, 7, 8), (0.115, 0.10, 0.088, 0.074)),
-    ((9, 10, 11, 12), (0.115, 0.10, 0.09, 0.076)),
-    ((13, 14, 15, 16), (0.11, 0.096, 0.086, 0.072)),
-    ((17, 18, 19, 20), (0.10, 0.084, 0.076, 0.064)),
-)
-_PALM = (0, 1, 5, 9, 13, 17)
-_WRIST, _KNUCKLE = 0.15, 0.125  # radii in palm lengths of the rods within the palm
-_EDGE_ON = 0.25  # below this share of its normal towards the camera the palm shows its edge only
 
 
 def palm_length(hand: Floats) -> float:

@@ -10,6 +10,18 @@ from signspot_world.render.face import FaceTexture, draw_features
 from signspot_world.render.figure import EARS, Figure
 from signspot_world.render.paint import Paint
 
+# Hairline of each style: its height, how far it falls at the sides, and the volume around the skull.
+_HAIRLINE: dict[Hair, tuple[float, float, float]] = {
+    "short": (0.50, 0.62, 1.07),
+    "cropped": (0.52, 0.55, 1.03),
+    "long": (0.54, 0.95, 1.12),
+    "bob": (0.48, 0.95, 1.14),
+    "bun": (0.54, 0.65, 1.04),
+    "curly": (0.50, 0.62, 1.08),
+    "bald": (2.0, 0.0, 1.0),
+    "headscarf": (0.56, 1.15, 1.10),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -26,19 +38,6 @@ class Head:
         """A point by half widths to the left, half heights up and half widths backwards."""
         flat = self.centre[:2] + self.across * (u * self.width) + self.up * (v * self.height)
         return np.array([flat[0], flat[1], self.centre[2] + back * self.width], np.float32)
-
-
-# Hairline of each style: its height, how far it falls at the sides, and the volume around the skull.
-_HAIRLINE: dict[Hair, tuple[float, float, float]] = {
-    "short": (0.50, 0.62, 1.07),
-    "cropped": (0.52, 0.55, 1.03),
-    "long": (0.54, 0.95, 1.12),
-    "bob": (0.48, 0.95, 1.14),
-    "bun": (0.54, 0.65, 1.04),
-    "curly": (0.50, 0.62, 1.08),
-    "bald": (2.0, 0.0, 1.0),
-    "headscarf": (0.56, 1.15, 1.10),
-}
 
 
 def find_head(figure: Figure) -> Head | None:

@@ -24,6 +24,10 @@ from signspot_world.render.figure import Build, draw_arm, draw_trunk, measure_bu
 from signspot_world.render.head import draw_head
 from signspot_world.render.paint import Paint, mix_paint
 
+_MOST_MOMENTS = 8  # pictures averaged for the blur of movement in one frame
+_NOISE = 2.2  # of the sensor, in grey levels
+_SHADOW = 0.45  # how dark the shadow of arms and hands is
+
 
 def draw_backdrop(appearance: Appearance, size: tuple[int, int]) -> Image:
     """The picture (H, W, 4) RGBA behind the signer."""
@@ -57,11 +61,6 @@ def _with_window(wall: Floats, x: Floats, y: Floats, left: float) -> Floats:
     soft = 1 / (1 + np.exp(-60 * np.minimum(np.minimum(x - left, left + 0.2 - x), np.minimum(y - 0.06, 0.5 - y))))
     pane: Floats = wall + (np.array([232, 238, 244], np.float32) - wall) * (0.75 * soft[..., None])
     return pane
-
-
-_MOST_MOMENTS = 8  # pictures averaged for the blur of movement in one frame
-_NOISE = 2.2  # of the sensor, in grey levels
-_SHADOW = 0.45  # how dark the shadow of arms and hands is
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from signspot.annotation.store import open_store
 from signspot.landmarks.pose_file import write_landmarks
 from signspot_world.body.motion import continuous, isolated
 from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.camera import project
+from signspot_world.camera.projection import project
 from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 from signspot_world.render.appearance import make_appearance

@@ -14,7 +14,7 @@ from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot_world.body.motion import continuous, isolated
 from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.camera import project
+from signspot_world.camera.projection import project
 from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 

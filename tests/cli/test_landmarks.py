@@ -9,7 +9,7 @@ from signspot.landmarks.pose_file import open_landmarks
 from signspot.video.writer import write_video
 from signspot_world.body.motion import isolated
 from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.camera import project
+from signspot_world.camera.projection import project
 from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 from signspot_world.render.appearance import make_appearance

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from signspot_world.body.arms import ArmBuild, elbow_of, possible_hand, reachable, smoothed
-from signspot_world.body.rotations import frame
+from signspot_world.geometry.limbs import ArmBuild, elbow_of, possible_hand, reachable, smoothed
+from signspot_world.geometry.rotations import frame
 
 ARM = ArmBuild(0.29, 0.255)
 SHOULDER = np.array([[-0.17, 0.0, 0.0]])

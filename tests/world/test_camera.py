@@ -8,7 +8,8 @@ import pytest
 from signspot.errors import OptionsError
 from signspot_world.body.motion import isolated
 from signspot_world.body.signers import make_signers
-from signspot_world.camera.camera import Camera, project
+from signspot_world.camera.projection import project
+from signspot_world.geometry.framing import Camera
 from signspot_world.language.phonology import Sign
 
 SIGNER = make_signers(1, 1, "test", left_share=0)[0]

@@ -8,10 +8,11 @@ import pytest
 from signspot.errors import OptionsError
 from signspot.landmarks.landmarks import Landmarks
 from signspot_world.body.motion import continuous
-from signspot_world.body.rotations import draw_shivers, slow_drift
 from signspot_world.body.signers import make_signers
-from signspot_world.camera.camera import Camera, project
-from signspot_world.camera.estimator import GLOVED, NoiseOptions, draw_runs, observe
+from signspot_world.camera.estimator import observe
+from signspot_world.camera.faults import GLOVED, NoiseOptions, draw_runs, draw_shivers, slow_drift
+from signspot_world.camera.projection import project
+from signspot_world.geometry.framing import Camera
 from signspot_world.knobs import Knobs
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot_world.body.arms import HandBuild, hand_joints
+from signspot_world.geometry.limbs import HandBuild, hand_joints
 from signspot_world.language.handshapes import ANGLES, BASE_SHAPES, HANDSHAPES, joint_angles
 from signspot_world.language.lexicon import LETTERS, spellable
 

@@ -13,7 +13,7 @@ from signspot_world.body.signers import make_signers
 from signspot_world.body.strokes import stroke_states
 from signspot_world.knobs import Knobs
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
-from signspot_world.language.phonology import Hands, Path, PathKind, Sign
+from signspot_world.language.phonology import HandPath, Hands, PathKind, Sign
 
 LEXICON = make_lexicon(LexiconOptions(words=150, seed=9, fingerspelled_share=0))
 SIGNS = [e.variants[0] for e in LEXICON.values()]
@@ -88,7 +88,7 @@ def test_assimilation_draws_signs_together():
 
 
 def test_undershoot_makes_fast_movement_smaller():
-    sign = Sign(path=Path(PathKind.STRAIGHT), repetition=3)
+    sign = Sign(path=HandPath(PathKind.STRAIGHT), repetition=3)
     states = stroke_states(
         make_token(sign, SIGNERS[0], np.random.default_rng(0), 0.0).strong, np.linspace(0, 1, 16), 0.6
     )

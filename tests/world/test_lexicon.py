@@ -9,7 +9,7 @@ import pytest
 
 from signspot.errors import OptionsError, UnknownWordError
 from signspot_world.language.lexicon import LexiconOptions, change_one, make_lexicon
-from signspot_world.language.phonology import Contact, Hands, Local, Path, PathKind, Sign
+from signspot_world.language.phonology import Contact, HandPath, Hands, Local, PathKind, Sign
 from signspot_world.language.places import PLACES, Region
 
 OPTIONS = LexiconOptions(words=600, seed=7)
@@ -89,7 +89,7 @@ def test_extreme_shares_still_give_a_lexicon(shares):
 
 def test_a_sign_is_readable():
     assert str(Sign(letters="tea")) == "fingerspelled t-e-a"
-    text = str(Sign(shape="5", end_shape="S", place="chin", path=Path(PathKind.ARC), repetition=2))
+    text = str(Sign(shape="5", end_shape="S", place="chin", path=HandPath(PathKind.ARC), repetition=2))
     assert re.fullmatch(r"one hand: 5 to S · palm at chin · palm .+, fingers .+ · arc down · × 2", text)
 
 

@@ -13,8 +13,8 @@ import pytest
 from signspot.errors import OptionsError
 from signspot_world.body.motion import continuous, isolated
 from signspot_world.body.signers import Handedness, make_signers
-from signspot_world.camera.camera import project
 from signspot_world.camera.estimator import observe
+from signspot_world.camera.projection import project
 from signspot_world.knobs import Knobs
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 from signspot_world.language.phonology import Sign
@@ -28,7 +28,7 @@ PROGRAM = """
 import hashlib
 import numpy as np
 from signspot_world.camera.estimator import observe
-from signspot_world.camera.camera import project
+from signspot_world.camera.projection import project
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 from signspot_world.body.motion import continuous
 from signspot_world.body.signers import make_signers

@@ -9,8 +9,8 @@ from signspot.landmarks.landmarks import FACE_POINTS
 from signspot.video.reader import open_video
 from signspot_world.body.motion import continuous
 from signspot_world.body.signers import make_signers
-from signspot_world.camera.camera import project
-from signspot_world.camera.framing import Camera
+from signspot_world.camera.projection import project
+from signspot_world.geometry.framing import Camera
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 from signspot_world.render.appearance import make_appearance
 from signspot_world.render.render import render, render_video

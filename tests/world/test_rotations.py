@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot_world.body.rotations import about, aligned, frame, matrix, product, quaternion, rotate, slerp
+from signspot_world.geometry.rotations import about, aligned, frame, matrix, product, quaternion, rotate, slerp
 
 numbers = st.floats(-3, 3, allow_nan=False)
 vectors = st.tuples(numbers, numbers, numbers).filter(lambda v: np.linalg.norm(v) > 0.1).map(np.array)

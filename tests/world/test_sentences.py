@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from signspot_world.knobs import named_rng
-from signspot_world.language.drafting import Draft, Token, WordFrequencies
+from signspot_world.language.drafting import Draft, DraftToken, WordFrequencies
 from signspot_world.language.english import english_words, vocabulary
 from signspot_world.language.patterns import write_tokens
-from signspot_world.language.sentences import GESTURES, Interpreter, Mention, Sentence, SentenceWriter, assemble
+from signspot_world.language.sentences import GESTURES, Interpreter, Sentence, SentenceMention, SentenceWriter, assemble
 
 LISTED = vocabulary(1064)
 COUNT = 3000
@@ -34,7 +34,13 @@ def signed(writer, sentences):
 
 def test_assembling_gives_spaces_a_capital_and_spans():
     sentence = assemble(
-        [Token("the"), Token("£5", ("five", "pound"), 4), Token(","), Token("TV", ("tv",), 2), Token(".")]
+        [
+            DraftToken("the"),
+            DraftToken("£5", ("five", "pound"), 4),
+            DraftToken(","),
+            DraftToken("TV", ("tv",), 2),
+            DraftToken("."),
+        ]
     )
     assert sentence.text == "The £5, TV."
     assert [sentence.text[m.start : m.end] for m in sentence.mentions] == ["£5", "TV"]
@@ -96,7 +102,7 @@ def test_signing_order_differs_from_the_written_order(signed):
 def test_unsigned_words_are_a_property_of_the_word(writer):
     interpreter = Interpreter(writer, ["have", "house"], seed=1)
     assert interpreter.rate("house") > interpreter.rate("have") > 0
-    sentence = Sentence("House", (Mention(0, 5, ("house",), None),))
+    sentence = Sentence("House", (SentenceMention(0, 5, ("house",), None),))
     assert all(
         g.word != "house" for _ in range(30) for g in interpreter.sign(sentence, named_rng(1, _)) if g.mention == 0
     )

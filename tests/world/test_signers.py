@@ -8,7 +8,7 @@ import pytest
 
 from signspot.errors import OptionsError
 from signspot_world.body.signers import Handedness, Role, make_signers
-from signspot_world.camera.framing import Camera
+from signspot_world.geometry.framing import Camera
 
 
 def test_roles_share_nobody_and_the_first_stay_when_more_come():

@@ -7,7 +7,16 @@ from signspot_world.body.gestures import ANGLES, POSITION, TURN, make_token
 from signspot_world.body.signers import make_signers
 from signspot_world.body.strokes import minimum_jerk, stroke_states, to_and_fro
 from signspot_world.language.handshapes import joint_angles
-from signspot_world.language.phonology import Direction, Hands, Local, Orientation, Path, PathKind, Sign, Symmetry
+from signspot_world.language.phonology import (
+    Direction,
+    HandOrientation,
+    HandPath,
+    Hands,
+    Local,
+    PathKind,
+    Sign,
+    Symmetry,
+)
 
 SIGNER = make_signers(1, 1, "test", left_share=0)[0]
 SHARES = np.linspace(0, 1, 61)
@@ -41,13 +50,13 @@ def test_repetition_counts_the_ways_out(times):
     [(Direction.UP, 1, -1), (Direction.DOWN, 1, 1), (Direction.WEAK, 0, 1), (Direction.FORTH, 2, -1)],
 )
 def test_straight_paths_go_where_they_should(direction, axis, sign):
-    states, token = strokes(path=Path(PathKind.STRAIGHT, direction))
+    states, token = strokes(path=HandPath(PathKind.STRAIGHT, direction))
     way = states[-1, POSITION] - states[0, POSITION]
     assert way[axis] * sign == pytest.approx(token.strong.size, rel=0.05)
 
 
 def test_a_circle_comes_back_and_is_round():
-    states, _ = strokes(path=Path(PathKind.CIRCLE, Direction.FORTH), repetition=1)
+    states, _ = strokes(path=HandPath(PathKind.CIRCLE, Direction.FORTH), repetition=1)
     positions = states[:, POSITION]
     assert np.allclose(positions[0], positions[-1])
     radii = np.linalg.norm(positions - (positions.max(axis=0) + positions.min(axis=0)) / 2, axis=1)
@@ -56,17 +65,17 @@ def test_a_circle_comes_back_and_is_round():
 
 
 def test_to_and_from_the_place_end_and_begin_there():
-    to, token = strokes(place="chin", path=Path(PathKind.TO_BODY))
+    to, token = strokes(place="chin", path=HandPath(PathKind.TO_BODY))
     assert np.allclose(to[-1, POSITION], token.strong.place)
     assert to[0, 2] < to[-1, 2]
-    away, token = strokes(place="chin", path=Path(PathKind.FROM_BODY))
+    away, token = strokes(place="chin", path=HandPath(PathKind.FROM_BODY))
     assert np.allclose(away[0, POSITION], token.strong.place)
 
 
 def test_paths_on_the_body_never_lead_into_it():
     for direction in Direction:
         for kind in (PathKind.STRAIGHT, PathKind.CIRCLE):
-            states, token = strokes(place="chest", path=Path(kind, direction))
+            states, token = strokes(place="chest", path=HandPath(kind, direction))
             depth = (states[:, POSITION] - token.strong.place) @ token.strong.outward
             assert depth.min() > -0.35 * token.strong.size
 
@@ -97,7 +106,7 @@ def test_wiggling_fingers_take_turns():
 
 def test_two_hands_mirror_alternate_or_go_along():
     for symmetry, sign in ((Symmetry.MIRRORED, 1), (Symmetry.ALTERNATING, -1)):
-        path = Path(PathKind.STRAIGHT, Direction.UP)
+        path = HandPath(PathKind.STRAIGHT, Direction.UP)
         token = make_token(
             Sign(hands=Hands.SYMMETRIC, path=path, symmetry=symmetry, repetition=2),
             SIGNER,
@@ -106,7 +115,7 @@ def test_two_hands_mirror_alternate_or_go_along():
         )
         strong, weak = (stroke_states(g, SHARES, 0.6)[:, 1] for g in (token.strong, token.weak))
         assert np.sign(np.corrcoef(strong, weak)[0, 1]) == sign
-    path = Path(PathKind.STRAIGHT, Direction.WEAK)
+    path = HandPath(PathKind.STRAIGHT, Direction.WEAK)
     token = make_token(
         Sign(hands=Hands.SYMMETRIC, path=path, symmetry=Symmetry.PARALLEL), SIGNER, np.random.default_rng(0), 0.0
     )
@@ -115,6 +124,6 @@ def test_two_hands_mirror_alternate_or_go_along():
 
 
 def test_letters_follow_each_other():
-    states, _ = strokes(letters="by", place="high space", orientation=Orientation(Direction.FORTH, Direction.UP))
+    states, _ = strokes(letters="by", place="high space", orientation=HandOrientation(Direction.FORTH, Direction.UP))
     assert np.allclose(states[0, ANGLES], joint_angles("B-thumb-in"), atol=0.02)
     assert np.allclose(states[-1, ANGLES], joint_angles("Y"), atol=0.02)

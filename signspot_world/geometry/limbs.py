@@ -1,16 +1,33 @@
-"""Inverse kinematics of an arm: from where the hand should be to shoulder, elbow and wrist that can do it."""
+"""Bodies in metres: proportions, inverse kinematics of an arm, and the joints of a hand from its angles."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from signspot_world.body.rotations import Array, frame, normalised
+from signspot_world.geometry.rotations import Array, frame, normalised
 
 _WRIST_LIMIT = np.radians(72.0)
 _TWIST_LIMIT = np.radians(120.0)  # of the forearm, with what the shoulder adds
 _REACH = 0.985  # of a fully straight arm
 _OUTWARDS, _BACKWARDS = 1.15, 0.60  # where an elbow hangs, against 1 down
 _FOLD = 0.27  # of a straight arm: the wrist comes no nearer to the shoulder
+JOINTS = 21
+WRIST, PALM_JOINTS, TIPS = 0, (0, 5, 17), (4, 8, 12, 16, 20)
+# A right hand of 19 cm from wrist to middle fingertip, in metres: x to the thumb side, y to the fingertips,
+# z out of the palm.
+_KNUCKLES = np.array([[0.025, 0.094, 0.003], [0.005, 0.096, -0.002], [-0.016, 0.088, -0.001], [-0.035, 0.076, 0.004]])
+_BONES = np.array([[0.041, 0.024, 0.019], [0.045, 0.028, 0.020], [0.042, 0.027, 0.020], [0.033, 0.019, 0.017]])
+_THUMB_ROOT = np.array([0.021, 0.025, 0.010])
+_THUMB_BONES = np.array([0.044, 0.034, 0.028])
+
+
+@dataclass(frozen=True, slots=True)
+class HandBuild:
+    """How one person's hand is built, relative to the mean adult hand."""
+
+    size: float = 1.0  # of everything
+    fingers: float = 1.0  # length of the fingers
+    breadth: float = 1.0  # width of the palm
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +37,24 @@ class ArmBuild:
     upper: float = 0.28
     fore: float = 0.25
     elbow_out: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Proportions:
+    """Lengths of the body, in metres."""
+
+    shoulders: float = 0.344  # from one shoulder joint to the other
+    upper_arm: float = 0.29
+    forearm: float = 0.255
+    torso: float = 0.475  # shoulders to hips
+    hips: float = 0.215  # from one hip joint to the other
+    neck: float = 0.0  # how much longer than the mean
+    head: float = 1.0  # size against the mean
+    hand: HandBuild = field(default_factory=HandBuild)
+
+
+MEAN = Proportions()
+"""The mean adult, for whom places are written."""
 
 
 def _dot(a: Array, b: Array) -> Array:
@@ -114,26 +149,6 @@ def possible_hand(elbow: Array, wrist: Array, shoulder: Array, hand: Array) -> A
     hand = _turn(hand, fore, (_limited(twist, _TWIST_LIMIT, 2.75) - twist) * clear)
     steady = smoothed(hand, 1)
     return frame(steady[..., 1], steady[..., 2])
-
-
-JOINTS = 21
-WRIST, PALM_JOINTS, TIPS = 0, (0, 5, 17), (4, 8, 12, 16, 20)
-
-# A right hand of 19 cm from wrist to middle fingertip, in metres: x to the thumb side, y to the fingertips,
-# z out of the palm.
-_KNUCKLES = np.array([[0.025, 0.094, 0.003], [0.005, 0.096, -0.002], [-0.016, 0.088, -0.001], [-0.035, 0.076, 0.004]])
-_BONES = np.array([[0.041, 0.024, 0.019], [0.045, 0.028, 0.020], [0.042, 0.027, 0.020], [0.033, 0.019, 0.017]])
-_THUMB_ROOT = np.array([0.021, 0.025, 0.010])
-_THUMB_BONES = np.array([0.044, 0.034, 0.028])
-
-
-@dataclass(frozen=True, slots=True)
-class HandBuild:
-    """How one person's hand is built, relative to the mean adult hand."""
-
-    size: float = 1.0  # of everything
-    fingers: float = 1.0  # length of the fingers
-    breadth: float = 1.0  # width of the palm
 
 
 def _thumb(angles: Array, build: HandBuild) -> list[Array]:

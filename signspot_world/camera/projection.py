@@ -5,10 +5,8 @@ import numpy as np
 from signspot.errors import OptionsError
 from signspot.landmarks.landmarks import Landmarks
 from signspot_world.body.motion import Motion
-from signspot_world.body.rotations import Array, normalised
-from signspot_world.camera.framing import Camera
-
-__all__ = ["Camera", "project"]
+from signspot_world.geometry.framing import Camera
+from signspot_world.geometry.rotations import Array, normalised
 
 _NEAREST = 0.05  # metres: nothing is nearer to the lens
 

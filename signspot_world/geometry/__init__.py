@@ -1,0 +1,1 @@
+"""Turns, limbs and framings: the geometry that signs, signers and cameras share."""
