@@ -11,7 +11,7 @@ from signspot.annotation.gallery import EmbeddedWord, WordGallery
 from signspot.annotation.plan import Mention, Unit
 from signspot.annotation.records import AnnotateOptions, Candidate, Query
 from signspot.embedding.tracks import TrackFile
-from signspot.spotting.peaks import find_peaks
+from signspot.spotting.peaks import find_peaks, half_height_spans
 from signspot.spotting.similarity import cosine, to_score
 from signspot.timeline import Segment
 
@@ -106,7 +106,12 @@ class Searcher:
         scores = stretch.scores(embedded.embeddings.reshape(-1, embedded.embeddings.shape[-1]))
         best = scores.max(axis=1)
         assert options.keep is not None, "settled before the run"
-        peaks = find_peaks(stretch.times, best, threshold=options.keep, longest=1.0)
+        peaks = find_peaks(
+            stretch.times,
+            best,
+            threshold=options.keep,
+            spans=lambda places: half_height_spans(stretch.times, best, places, 1.0),
+        )
         found = [peak for peak in peaks if stretch.inside.start <= peak.index < stretch.inside.stop]
         found = sorted(found, key=lambda peak: (-peak.score, peak.time))[: options.peaks]
         candidates = [

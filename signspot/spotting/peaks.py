@@ -1,5 +1,6 @@
 """From a curve of scores to decisions: all peaks above a threshold, each with its span, overlapping ones suppressed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +21,8 @@ class Peak:
 
     index: int  # into the curve
     time: float  # seconds
-    start: float  # seconds: where the curve climbs through half its height
-    end: float  # seconds: where it falls through it again
+    start: float  # seconds: where the sign begins
+    end: float  # seconds: where it ends
     score: float
 
 
@@ -30,9 +31,8 @@ def find_peaks(
     scores: FloatArray,
     *,
     threshold: float,
-    longest: float,
+    spans: Callable[[NDArray[np.int64]], tuple[FloatArray, FloatArray]],
     overlap: float = OVERLAP,
-    top: int | None = None,
 ) -> list[Peak]:
     """Find the local maxima of a curve that reach a threshold, best first kept, in order of time.
 
@@ -40,18 +40,17 @@ def find_peaks(
         times: (T,) seconds, increasing; the steps need not be equal.
         scores: (T,) the curve.
         threshold: least score of a peak.
-        longest: longest span in seconds.
+        spans: gives (P,) starts and (P,) ends in seconds of the signs at (P,) places of the curve.
         overlap: of two peaks whose spans share more than this fraction of the shorter one, the higher stays.
-        top: keep at most so many peaks, the highest.
     """
     maxima = _maxima_above(scores, threshold)
     if not len(maxima):
         return []
     best_first = maxima[np.argsort(-scores[maxima], kind="stable")]
-    starts, ends = _spans(times, scores, best_first, longest)
-    middle = times[best_first]
+    starts, ends = spans(best_first)
+    middle = (starts + ends) / 2
     wide = np.minimum(starts, middle - _TYPICAL / 2), np.maximum(ends, middle + _TYPICAL / 2)
-    kept = suppress(*wide, overlap, top)
+    kept = suppress(*wide, overlap)
     found = [
         Peak(int(index), float(times[index]), float(start), float(end), float(scores[index]))
         for index, start, end in zip(best_first[kept], starts[kept], ends[kept], strict=True)
@@ -59,14 +58,13 @@ def find_peaks(
     return sorted(found, key=lambda peak: peak.index)
 
 
-def suppress(starts: FloatArray, ends: FloatArray, overlap: float, top: int | None = None) -> list[int]:
+def suppress(starts: FloatArray, ends: FloatArray, overlap: float) -> list[int]:
     """Non-maximum suppression of spans.
 
     Args:
         starts: (P,) seconds, of the best span first.
         ends: (P,) seconds.
         overlap: largest fraction of the shorter of two kept spans that they may share.
-        top: keep at most so many.
 
     Returns:
         Places of the spans that are kept, best first.
@@ -74,8 +72,6 @@ def suppress(starts: FloatArray, ends: FloatArray, overlap: float, top: int | No
     kept: list[int] = []
     taken: dict[int, list[tuple[float, float]]] = {}  # kept spans by the seconds that they touch
     for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        if top is not None and len(kept) == top:
-            break
         seconds = range(int(start), int(end) + 1)
         rivals = {span for second in seconds for span in taken.get(second, ())}
         if any(_shared(start, end, *span) > overlap for span in rivals):
@@ -112,12 +108,19 @@ def _local_maxima(scores: FloatArray) -> NDArray[np.int64]:
     return ((starts + ends) // 2)[is_peak].astype(np.int64)
 
 
-def _spans(
+def half_height_spans(
     times: FloatArray, scores: FloatArray, peaks: NDArray[np.int64], longest: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(P,) starts and ends: how far around each peak the curve stays above half its height.
+    """How far around each peak a curve stays above half its height over a fixed floor; nothing far away counts.
 
-    The height is over a fixed floor, so that nothing far away changes a span.
+    Args:
+        times: (T,) seconds.
+        scores: (T,) the curve.
+        peaks: (P,) places of maxima.
+        longest: seconds that a span may last at most.
+
+    Returns:
+        (P,) starts and (P,) ends in seconds.
     """
     middle, reach = times[peaks].astype(np.float64), longest / 2
     half = (scores[peaks] + np.minimum(_FLOOR, scores[peaks])) / 2

@@ -11,13 +11,17 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError
 from signspot.records import Spotting
+from signspot.spotting.matching import EmbeddingMatcher, Matcher, Spans
 from signspot.spotting.peaks import OVERLAP, Peak, find_peaks
 from signspot.spotting.similarity import exemplar_curves
 from signspot.timeline import Segment, Track
 
 _CELLS = 2_000_000  # windows × exemplars that are compared at once: 8 MB
 _FEWEST = 16  # exemplars at once, however long the track
-_LONGEST = 2  # windows: the longest span of a spotting
+_REACH = 2  # windows around a segment that still decide about its edges
+
+Scores = NDArray[np.float32]  # (T,)
+Rows = NDArray[np.int64]  # (T,) or (P,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,42 +108,51 @@ def search_windows(
             never taken for a peak.
     """
     seen = windows if within is None else _around(windows, within, track)
+    matcher = EmbeddingMatcher(seen, track.grid, gallery)
     spottings: list[Spotting] = []
     best: dict[str, Spotting] = {}
-    if not len(seen.times):
-        return Found(track, seen, gallery, options, threshold, (), best)
-    longest = _LONGEST * track.grid.window / track.grid.fps
-    inside = np.ones(len(seen.times), bool) if within is None else _inside(seen.times, within)
-    for word, scores, rows in best_scores(seen, gallery):
-        peaks = find_peaks(seen.times, scores, threshold=threshold, longest=longest, overlap=options.overlap)
+    inside = np.ones(len(matcher.times), bool) if within is None else _inside(matcher.times, within)
+    for word, scores, rows in best_scores(matcher, gallery) if inside.any() else ():
+        peaks = _peaks(matcher, scores, rows, threshold, options.overlap)
         kept = sorted((peak for peak in peaks if inside[peak.index]), key=lambda peak: (-peak.score, peak.time))
         spottings += [_spotting(track, gallery, word, peak, rows[peak.index]) for peak in kept[: options.top]]
-        if inside.any():
-            highest = int(np.where(inside, scores, -1).argmax())
-            at = float(seen.times[highest])
-            peak = kept[0] if kept else Peak(highest, at, at, at, float(scores[highest]))
-            best[word] = _spotting(track, gallery, word, peak, rows[peak.index])
+        place = kept[0] if kept else _place(matcher, scores, rows, int(np.where(inside, scores, -1).argmax()))
+        best[word] = _spotting(track, gallery, word, place, rows[place.index])
     spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
     return Found(track, seen, gallery, options, threshold, tuple(spottings), best)
 
 
-def candidates(windows: Windows, gallery: Gallery, least: float) -> set[int]:
+def _peaks(matcher: Matcher, scores: Scores, rows: Rows, threshold: float, overlap: float) -> list[Peak]:
+    """The peaks of one word's curve."""
+
+    def spans(moments: Rows) -> Spans:
+        return matcher.spans(scores, rows[moments], moments)
+
+    return find_peaks(matcher.times, scores, threshold=threshold, spans=spans, overlap=overlap)
+
+
+def _place(matcher: Matcher, scores: Scores, rows: Rows, moment: int) -> Peak:
+    """The span at any moment, whatever its score."""
+    starts, ends = matcher.spans(scores, rows[[moment]], np.array([moment]))
+    return Peak(moment, float(matcher.times[moment]), float(starts[0]), float(ends[0]), float(scores[moment]))
+
+
+def candidates(windows: Windows, track: Track, gallery: Gallery, least: float) -> set[int]:
     """Windows at which some word has a peak of at least this score."""
-    found: set[int] = set()
-    for _, scores, _ in best_scores(windows, gallery):
-        peaks = find_peaks(windows.times, scores, threshold=least, longest=1.0, overlap=1.0)
-        found.update(peak.index for peak in peaks)
+    matcher, found = EmbeddingMatcher(windows, track.grid, gallery), set[int]()
+    for _, scores, rows in best_scores(matcher, gallery):
+        found.update(peak.index for peak in _peaks(matcher, scores, rows, least, overlap=1.0))
     return found
 
 
-def best_scores(windows: Windows, gallery: Gallery) -> Iterator[tuple[str, NDArray[np.float32], NDArray[np.int64]]]:
+def best_scores(matcher: Matcher, gallery: Gallery) -> Iterator[tuple[str, Scores, Rows]]:
     """For each word: (T,) the best score over its exemplars, and (T,) which row of the gallery gave it."""
     rows_of: dict[str, list[int]] = {}
     for row in range(len(gallery.embeddings)):
         rows_of.setdefault(gallery.exemplar(row)[0].word, []).append(row)
-    for block in _blocks(rows_of, max(_FEWEST, _CELLS // max(1, len(windows.times)))):
+    for block in _blocks(rows_of, max(_FEWEST, _CELLS // max(1, len(matcher.times)))):
         rows = [row for word in block for row in rows_of[word]]
-        scores = exemplar_curves(windows.embeddings, gallery.embeddings[rows])
+        scores = matcher.scores(rows)
         done = 0
         for word in block:
             own = scores[done : done + len(rows_of[word])]
@@ -165,7 +178,7 @@ def _blocks(rows_of: Mapping[str, list[int]], most: int) -> Iterator[list[str]]:
 
 def _around(windows: Windows, within: Segment, track: Track) -> Windows:
     """The windows in a segment and those that decide about its edges."""
-    reach = _LONGEST * track.grid.window / track.grid.fps
+    reach = _REACH * track.grid.window / track.grid.fps
     first, last = np.searchsorted(windows.times, (within.start - reach, within.end + reach))
     return replace(windows, times=windows.times[first:last], embeddings=windows.embeddings[first:last])
 

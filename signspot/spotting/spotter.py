@@ -160,7 +160,7 @@ class Spotter:
         """The windows of a coarse track, and all windows around its candidates."""
         if not isinstance(source, str | PathLike) or Path(source).suffix == SUFFIX:
             raise OptionsError("refine needs the video itself, not a track. Give the video, or a track with stride 1.")
-        return refine(self.encoder, source, track, sorted(candidates(Windows.of(track), gallery, least)))
+        return refine(self.encoder, source, track, sorted(candidates(Windows.of(track), track, gallery, least)))
 
 
 def exemplars_of(what: What) -> list[Exemplar]:

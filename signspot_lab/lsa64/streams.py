@@ -15,7 +15,8 @@ from signspot.metrics.localisation import LocalisationAccuracy
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.calibration import FalseAlarms, false_alarms
-from signspot.spotting.peaks import find_peaks
+from signspot.spotting.matching import EmbeddingMatcher
+from signspot.spotting.peaks import Peak, find_peaks, half_height_spans
 from signspot.spotting.search import best_scores
 from signspot.timeline import Grid, Segment, Track
 from signspot_lab.contrastive.performances import Features, joined, played
@@ -104,8 +105,9 @@ def _by_encoder(encoder: Encoder, shown: Sequence[Sign]) -> Curves:
     gallery = Gallery(exemplars, np.stack([embed_sign(encoder, sign.features) for sign in shown]))
 
     def curves(name: str, stream: Features) -> dict[str, Curve]:
-        windows = Windows.of(_track(encoder, name, stream))
-        return {word: (windows.times, scores) for word, scores, _ in best_scores(windows, gallery)}
+        track = _track(encoder, name, stream)
+        matcher = EmbeddingMatcher(Windows.of(track), track.grid, gallery)
+        return {word: (matcher.times, scores) for word, scores, _ in best_scores(matcher, gallery)}
 
     return curves
 
@@ -126,7 +128,7 @@ def _spot(
         found = [
             Spotting(word, name, peak.time, peak.start, peak.end, peak.score)
             for word, (times, scores) in curves.items()
-            for peak in find_peaks(times, scores, threshold=lowest, longest=1.28)
+            for peak in _peaks_of(times, scores, lowest)
         ]
         for group, words in groups.items():
             own = [t for t in truth if t.word in words]
@@ -169,3 +171,9 @@ def _track(encoder: Encoder, name: str, stream: Features) -> Track:
     dense.push(stream)
     embeddings, frames = dense.finish()
     return Track(embeddings, Grid(FPS, encoder.contract.frames, 1, frames), encoder.hash, name)
+
+
+def _peaks_of(times: NDArray[np.float64], scores: NDArray[np.float32], lowest: float) -> list[Peak]:
+    return find_peaks(
+        times, scores, threshold=lowest, spans=lambda places: half_height_spans(times, scores, places, 1.28)
+    )

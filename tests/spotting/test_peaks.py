@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from signspot.spotting.peaks import find_peaks
+from signspot.spotting.peaks import Peak, find_peaks, half_height_spans
 
 curves = arrays(np.float64, st.integers(1, 80), elements=st.floats(0, 1, width=16))
 
@@ -26,8 +26,15 @@ def times_of(curve: np.ndarray) -> np.ndarray:
     return np.arange(len(curve)) / 25
 
 
-def peaks_of(curve: np.ndarray, threshold: float = 0.7, overlap: float = 0.3, top: int | None = None) -> list:
-    return find_peaks(times_of(curve), curve, threshold=threshold, overlap=overlap, longest=1.28, top=top)
+def peaks_of(curve: np.ndarray, threshold: float = 0.7, overlap: float = 0.3) -> list[Peak]:
+    times = times_of(curve)
+    return find_peaks(
+        times,
+        curve,
+        threshold=threshold,
+        overlap=overlap,
+        spans=lambda places: half_height_spans(times, curve, places, 1.28),
+    )
 
 
 def test_every_peak_is_found_not_only_the_best() -> None:
@@ -35,7 +42,6 @@ def test_every_peak_is_found_not_only_the_best() -> None:
     found = peaks_of(curve)
     assert [peak.index for peak in found] == [20, 45, 70]
     assert [round(peak.score, 3) for peak in found] == [0.9, 0.8, 0.9]
-    assert [peak.index for peak in peaks_of(curve, top=2)] == [20, 70]
 
 
 def test_a_span_is_where_the_curve_is_above_half_its_height() -> None:

@@ -1,0 +1,98 @@
+"""Matchers: the score of every exemplar at every moment of a track, and the span of a sign at a moment.
+
+The paper's matcher compares one embedding per window by cosine. The aligning matcher compares frame by frame, and knows
+from the path where a sign begins and ends.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.embedding.exemplars import Gallery
+from signspot.embedding.refine import Windows
+from signspot.spotting.alignment import STEPS, StepCosts, path_costs, path_starts
+from signspot.spotting.peaks import half_height_spans
+from signspot.spotting.similarity import exemplar_curves
+from signspot.timeline import Grid
+
+Spans = tuple[NDArray[np.float64], NDArray[np.float64]]  # (P,) starts and (P,) ends, seconds
+_LONGEST = 2  # windows: the longest span by half height
+
+
+class Matcher(Protocol):
+    """Compares the rows of a gallery with the moments of one track."""
+
+    times: NDArray[np.float64]  # (T,) seconds of the moments
+
+    def scores(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        """(R, T) the score in [0, 1] of each row of the gallery at each moment."""
+
+    def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
+        """Where the signs at some moments begin and end.
+
+        Args:
+            curve: (T,) the scores in which these moments are maxima.
+            rows: (P,) the row of the gallery that matched at each.
+            moments: (P,) into the curve.
+        """
+
+
+class EmbeddingMatcher:
+    """One embedding per window, by cosine; a sign spans the windows that stay above half of the height of its peak."""
+
+    def __init__(self, windows: Windows, grid: Grid, gallery: Gallery):
+        self.times, self._windows, self._gallery = windows.times, windows, gallery
+        self._longest = _LONGEST * grid.window / grid.fps
+
+    def scores(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        """(R, T) as `Matcher.scores`."""
+        return exemplar_curves(self._windows.embeddings, self._gallery.embeddings[list(rows)])
+
+    def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
+        """As `Matcher.spans`."""
+        return half_height_spans(self.times, curve, moments, self._longest)
+
+
+class AlignmentMatcher:
+    """Frame codes aligned with those of exemplars; a sign spans what its path spans."""
+
+    def __init__(
+        self,
+        codes: NDArray[np.floating],
+        grid: Grid,
+        exemplars: NDArray[np.floating],
+        scale: float,
+        steps: StepCosts = STEPS,
+    ):
+        """Match a track.
+
+        Args:
+            codes: (F, C) frame codes of all frames of the track.
+            grid: of the track.
+            exemplars: (V, L, C) frame codes of the rows of a gallery.
+            scale: the cost of a path whose score is a half.
+            steps: what steps of a path cost.
+        """
+        self._codes, self._exemplars, self._scale, self._steps = codes, exemplars, scale, steps
+        self._delay = exemplars.shape[1] // 2  # frames from the middle of a path to its end, at the exemplar's own pace
+        self._fps, self._origin = grid.fps, grid.origin
+        self.times = grid.origin + np.arange(len(codes)) / grid.fps
+
+    def scores(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        """(R, T) as `Matcher.scores`: at each frame, of the path that ends half an exemplar later."""
+        costs = path_costs(self._codes, self._exemplars[list(rows)], self._steps)
+        late = np.minimum(np.arange(len(self._codes)) + self._delay, len(self._codes) - 1)
+        return to_score(costs[:, late], self._scale)
+
+    def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
+        """As `Matcher.spans`."""
+        ends = np.minimum(moments + self._delay, len(self._codes) - 1)
+        starts = path_starts(self._codes, self._exemplars[rows], ends, self._steps)
+        return self._origin + starts / self._fps, self._origin + (ends + 1) / self._fps
+
+
+def to_score(costs: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
+    """Costs of paths to scores in [0, 1]: 1 for no cost, a half for `scale`, towards 0 beyond."""
+    return (1 / (1 + (costs / scale) ** 4)).astype(np.float32)
