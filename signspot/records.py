@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from signspot.errors import OptionsError
 from signspot.timeline import Segment
+
+SIGN_SECONDS = 0.6  # how long a sign is taken to last where a label gives a time alone
 
 
 class LabelSource(StrEnum):
@@ -16,6 +19,14 @@ class LabelSource(StrEnum):
     MOUTHING = "M"
     DICTIONARY = "D"
     VERIFIED = "V"
+
+
+class TimeMeaning(StrEnum):
+    """Which part of a sign the time of a label marks."""
+
+    END = "end"  # the 0.6 s before it are the sign
+    MIDDLE = "middle"
+    SPAN = "span"  # start and end of the sign are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +57,52 @@ class Subtitle:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A word at a time in a video, as training data."""
+    """A word at a time in a video, as training data.
+
+    The confidence of M is a probability, that of D a score, that of V a decision: 1 for a person's yes, 0 for a no.
+    """
 
     word: str
     video: str
     time: float
     confidence: float = 1.0
     source: LabelSource = LabelSource.MOUTHING
+    start: float | None = None  # of the sign; None: not known
+    end: float | None = None
+    at: TimeMeaning | None = None  # None: the span where it is known, else the end of a sign for M, the middle for D, V
+
+    def __post_init__(self) -> None:
+        if (self.start is None) != (self.end is None) or (self.at is TimeMeaning.SPAN and self.start is None):
+            raise OptionsError(
+                f"the span of a label needs both start and end; got {self.start} and {self.end} for '{self.word}'"
+            )
+        if self.start is not None and self.end is not None and not self.start <= self.end:
+            raise OptionsError(f"the sign of '{self.word}' must end after it starts; got {self.start} to {self.end} s")
+        if self.at is None:
+            of_source = TimeMeaning.END if self.source is LabelSource.MOUTHING else TimeMeaning.MIDDLE
+            object.__setattr__(self, "at", of_source if self.start is None else TimeMeaning.SPAN)
+
+    @property
+    def segment(self) -> Segment:
+        """Where the sign is: its span, or the 0.6 s that end at its time or lie around it."""
+        if self.at is TimeMeaning.SPAN and self.start is not None and self.end is not None:
+            return Segment(self.start, self.end)
+        if self.at is TimeMeaning.END:
+            return Segment(self.time - SIGN_SECONDS, self.time)
+        return Segment(self.time - SIGN_SECONDS / 2, self.time + SIGN_SECONDS / 2)
+
+    def stretch(self, before: float, after: float, around: float) -> Segment:
+        """The stretch from which clips of its sign are drawn.
+
+        Args:
+            before: seconds before the end of a sign, where the label marks that.
+            after: seconds after it.
+            around: seconds before and after the middle of a sign, where the label marks the middle or the span.
+        """
+        if self.at is TimeMeaning.END:
+            return Segment(self.time - before, self.time + after)
+        middle = self.segment.middle
+        return Segment(middle - around, middle + around)
 
 
 @dataclass(frozen=True, slots=True)

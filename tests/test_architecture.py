@@ -32,6 +32,7 @@ FLOORS = (
 # Steps between rooms of one floor. Floor 0 is open to itself. An entry that nothing uses fails.
 SIDEWAYS = {
     ("corpus", "dictionary"),  # a corpus has a dictionary
+    ("corpus", "formats"),  # spottings serve as labels
     ("corpus", "subtitles"),  # and subtitles
     ("dictionary", "video"),  # is this exemplar readable?
     ("landmarks", "video"),  # pixels → landmarks

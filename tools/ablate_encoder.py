@@ -28,8 +28,11 @@ def variations(config: ContrastiveConfig) -> Iterator[tuple[str, ContrastiveConf
     """Each source alone, all of them, and all of them with other shares of signs that differ in one parameter."""
     for name in ("world", "semi_synthetic", "recombined", "real"):
         yield name.replace("_", "-"), replace(config, shares=replace(NOTHING, **{name: 1.0}), linear_shares=NOTHING)
-    for siblings in dict.fromkeys((config.batch.siblings, 0.0, 0.5)):
-        yield f"all, siblings {siblings:g}", replace(config, batch=replace(config.batch, siblings=siblings))
+    for minimal_pairs in dict.fromkeys((config.batch.minimal_pairs, 0.0, 0.5)):
+        yield (
+            f"all, minimal pairs {minimal_pairs:g}",
+            replace(config, batch=replace(config.batch, minimal_pairs=minimal_pairs)),
+        )
 
 
 def part(encoder: Encoder, weight: float) -> Encoder:
@@ -70,7 +73,7 @@ def main() -> None:
         if chosen.only and name not in chosen.only:
             continue
         how = replace(config.optimiser, steps=chosen.steps, warm_up=min(50, chosen.steps // 4))
-        encoder = train_contrastive(replace(varied, optimiser=how), chosen.out / name.replace(", siblings ", "-"))
+        encoder = train_contrastive(replace(varied, optimiser=how), chosen.out / name.replace(", minimal pairs ", "-"))
         for title, weight in PARTS.items():
             numbers = " | ".join(f"{number:.3f}" for number in measure(part(encoder, weight), signs))
             print(f"| {name} | {title} | {numbers} |", flush=True)

@@ -15,7 +15,8 @@ from signspot.annotation.plan import Basis, Unit, draw_panel, find_mentions, gon
 from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
 from signspot.annotation.store import PATIENCE, Store, open_store
 from signspot.annotation.work import Bench, WordTask, annotate_unit, embed_words
-from signspot.corpus.footage import Footage, Listing, Problem, list_footage
+from signspot.corpus.footage import Footage, Listing, list_footage
+from signspot.corpus.videos import CorpusProblem
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError
@@ -59,8 +60,8 @@ class Report:
     unchanged: int = 0  # nothing was left to do
     queries: int = 0  # of this run
     candidates: int = 0
-    failed: list[Problem] = field(default_factory=list)  # videos that could not be annotated
-    left_out: list[Problem] = field(default_factory=list)  # files without a partner
+    failed: list[CorpusProblem] = field(default_factory=list)  # videos that could not be annotated
+    left_out: list[CorpusProblem] = field(default_factory=list)  # files without a partner
 
 
 def annotate(job: Job, options: AnnotateOptions, engine: Engine, stages: Stage | None = None) -> Report:
@@ -256,7 +257,7 @@ class _Run:
 
     def _fail(self, video: str, message: str, report: Report) -> None:
         told = message.replace(f"{self.job.corpus}/", "")  # a store says nothing of where a corpus lay
-        report.failed.append(Problem(video, told))
+        report.failed.append(CorpusProblem(video, told))
         self.store.fail(replace(self._before(video), problem=told))
 
     def _before(self, video: str) -> VideoRecord:

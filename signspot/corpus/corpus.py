@@ -4,30 +4,32 @@
     splits.json                     train and test videos; all, train and test words
     dictionary/dictionary.json      the dictionary, with landmarks; dictionary-video/ the same with videos
     videos/ID.pose  .vtt  .mp4      landmarks, subtitles, picture
-    labels/*.jsonl                  labels of any source, one a line
+    labels/                         labels of any source: JSON Lines, or spottings in any format
     truth/signs, mentions/ID.jsonl  every sign, every subtitle word
     truth/exemplars/*.jsonl         every exemplar
 
-A corpus of real footage has the same files; all but the videos may be missing, `corpus.json` too.
+A corpus of real footage has the same files; all but the videos may be missing. Without `corpus.json` videos are
+searched for, in folders below too: `news.mp4` or `news.pose`, and `news.vtt` or `news.en.vtt` beside it.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from signspot.corpus.labels import EVERY_LABEL, LeastConfidence, read_labels
 from signspot.corpus.truth import ExemplarTruth, MentionTruth, SignTruth, Splits, read_records, read_splits
+from signspot.corpus.videos import CorpusProblem, CorpusVideo, find_videos
 from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.json_file import inside
 from signspot.dictionary.opening import open_dictionary
-from signspot.errors import FormatError
+from signspot.errors import DictionaryError, FormatError
 from signspot.files import content_digest, remove_leftovers, write_beside
 from signspot.records import Label
 
 _Truth = TypeVar("_Truth", SignTruth, MentionTruth)
 FORMAT, VERSION = "signspot-corpus", 1
-_VIDEO_SUFFIXES = (".mp4", ".mkv", ".webm", ".mov", ".avi")
-_SUBTITLE_SUFFIXES = (".vtt", ".srt", ".ttml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +105,13 @@ def write_json(value: Any, path: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusVideo:
-    """One continuous video of a corpus."""
-
-    id: str
-    landmarks: Path | None  # .pose
-    video: Path | None  # .mp4
-    subtitles: Path | None  # .vtt
-    signer: str = ""
-    split: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Corpus:
     """A corpus that was opened: files are read when they are asked for."""
 
     folder: Path
     videos: Mapping[str, CorpusVideo]
     options: Mapping[str, Any]  # of the world that made it; empty for real footage
+    problems: tuple[CorpusProblem, ...] = ()  # files that were left out
 
     @property
     def layout(self) -> Layout:
@@ -139,11 +130,11 @@ class Corpus:
         """The videos for training ('train') or for testing ('test')."""
         return [video for video in self.videos.values() if video.split == split]
 
-    def labels(self, videos: Sequence[str] | None = None, confidence: float = 0.0) -> list[Label]:
-        """Its labels of at least this confidence, of all videos or of some; in order of video and time."""
+    def labels(self, videos: Sequence[str] | None = None, least: LeastConfidence = EVERY_LABEL) -> list[Label]:
+        """Its labels of at least these confidences, of all videos or of some; in order of video and time."""
         wanted = self.videos.keys() if videos is None else set(videos)
-        every = read_records(Label, sorted((self.folder / "labels").glob("*.jsonl")))
-        chosen = [label for label in every if label.video in wanted and label.confidence >= confidence]
+        every = read_labels(self.folder / "labels", self.videos.keys())
+        chosen = [label for label in every if label.video in wanted and least.admits(label)]
         return sorted(chosen, key=lambda label: (label.video, label.time, label.word))
 
     def signs(self, video: str) -> list[SignTruth]:
@@ -164,22 +155,34 @@ class Corpus:
         return list(read_records(record, path)) if path.is_file() else []
 
 
-def open_corpus(folder: str | Path) -> Corpus:
-    """Open a corpus: one that the world made, or a folder of real footage in the same layout.
+def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
+    """Open a corpus: one that the world made, or any folder of footage.
+
+    Args:
+        folder: with a corpus.json, or with videos or .pose files in it or in folders below.
+        language: of the subtitles that are wanted where a video has several.
 
     Raises:
-        FormatError: it is none, or it is unfinished.
+        FormatError: there is no such folder, no video in it, or it is unfinished.
     """
     layout = Layout(Path(folder))
+    if not layout.folder.is_dir():
+        raise FormatError(f"no corpus at {layout.folder}: there is no such folder")
     if layout.corpus.is_file():
         data = _read_corpus_json(layout.corpus)
-        videos = {entry["id"]: _video_from_json(layout.folder, entry) for entry in data["videos"]}
+        videos = {entry["id"]: _video_from_json(layout, entry) for entry in data["videos"]}
         _check_complete(layout, videos.values())
         return Corpus(layout.folder, videos, data.get("options", {}))
-    found = {video.id: video for video in _find_videos(layout.folder)}
+    found, problems = find_videos(layout.folder, language)
     if not found:
-        raise FormatError(f"{layout.folder} is no corpus: neither corpus.json nor any video in videos/")
-    return Corpus(layout.folder, found, {})
+        hint = f" ({problems[0]})" if problems else ""
+        raise FormatError(
+            f"{layout.folder} is no corpus: it holds no video{hint}. Put videos or .pose files into it, "
+            "and subtitles of the same name beside them"
+        )
+    split = _split_of(layout)
+    known = {video.id: replace(video, split=split.get(video.id, "")) for video in found}
+    return Corpus(layout.folder, known, {}, tuple(problems))
 
 
 def video_as_json(video: CorpusVideo, folder: Path) -> dict[str, Any]:
@@ -198,9 +201,26 @@ def _read_corpus_json(path: Path) -> dict[str, Any]:
         raise FormatError(f"{path} describes no corpus: {error}") from error
 
 
-def _video_from_json(folder: Path, entry: dict[str, Any]) -> CorpusVideo:
-    paths = {key: folder / entry[key] if key in entry else None for key in ("landmarks", "video", "subtitles")}
-    return CorpusVideo(id=entry["id"], signer=entry.get("signer", ""), split=entry.get("split", ""), **paths)
+def _video_from_json(layout: Layout, entry: dict[str, Any]) -> CorpusVideo:
+    try:
+        inside(layout.folder, entry["id"])  # it names files, too
+        paths = {
+            key: inside(layout.folder, entry[key]) if key in entry else None
+            for key in ("landmarks", "video", "subtitles")
+        }
+        return CorpusVideo(id=entry["id"], signer=entry.get("signer", ""), split=entry.get("split", ""), **paths)
+    except (KeyError, TypeError) as error:
+        raise FormatError(f"{layout.corpus} describes a video without {error}") from error
+    except DictionaryError as error:
+        raise FormatError(f"{layout.corpus} names a file outside its own folder: {error}") from error
+
+
+def _split_of(layout: Layout) -> dict[str, str]:
+    """Video id → train or test, where the corpus says."""
+    if not layout.splits.is_file():
+        return {}
+    splits = read_splits(layout.splits)
+    return {**dict.fromkeys(splits.test, "test"), **dict.fromkeys(splits.train, "train")}
 
 
 def _check_complete(layout: Layout, videos: Iterable[CorpusVideo]) -> None:
@@ -210,20 +230,4 @@ def _check_complete(layout: Layout, videos: Iterable[CorpusVideo]) -> None:
         raise FormatError(
             f"{layout.folder} is unfinished: {len(missing)} of {len(files)} files are missing, such as "
             f"{missing[0].name}. Run the command that makes it again"
-        )
-
-
-def _find_videos(folder: Path) -> Iterator[CorpusVideo]:
-    """Videos of a folder without corpus.json: videos/ID.mp4 or ID.pose, with ID.vtt beside."""
-    splits = read_splits(folder / "splits.json") if (folder / "splits.json").is_file() else None
-    media = sorted(p for p in (folder / "videos").glob("*") if p.suffix in (*_VIDEO_SUFFIXES, ".pose"))
-    for name in dict.fromkeys(path.stem for path in media):
-        beside = {path.suffix: path for path in (folder / "videos").glob(f"{name}.*")}
-        split = "" if splits is None else "train" if name in splits.train else "test" if name in splits.test else ""
-        yield CorpusVideo(
-            id=name,
-            landmarks=beside.get(".pose"),
-            video=next((beside[s] for s in _VIDEO_SUFFIXES if s in beside), None),
-            subtitles=next((beside[s] for s in _SUBTITLE_SUFFIXES if s in beside), None),
-            split=split,
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 from signspot.errors import FormatError
 from signspot.files import write_beside
-from signspot.records import Label, LabelSource
+from signspot.records import Label, LabelSource, TimeMeaning
 from signspot.timeline import Segment
 
 
@@ -78,7 +78,9 @@ def write_records(records: Iterable[Any], path: Path) -> Path:
     """Write dataclass records as JSON Lines, times rounded to a tenth of a millisecond."""
     with write_beside(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         for record in records:
-            values = {k: round(v, 4) if isinstance(v, float) else v for k, v in asdict(record).items()}
+            optional = {item.name for item in fields(record) if item.default is None}
+            known = {k: v for k, v in asdict(record).items() if v is not None or k not in optional}
+            values = {k: round(v, 4) if isinstance(v, float) else v for k, v in known.items()}
             file.write(json.dumps(values, ensure_ascii=False) + "\n")
     return path
 
@@ -102,6 +104,8 @@ def _record(kind: type[Record], names: set[str], line: str, where: str) -> Recor
         values: dict[str, Any] = {k: v for k, v in json.loads(line).items() if k in names}
         if "source" in values:
             values["source"] = LabelSource(values["source"])
+        if values.get("at") is not None:
+            values["at"] = TimeMeaning(values["at"])
         values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
         return kind(**values)
     except (ValueError, TypeError, AttributeError) as error:

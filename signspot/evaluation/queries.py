@@ -12,13 +12,14 @@ from types import MappingProxyType
 import numpy as np
 
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
-from signspot.records import Label, LabelSource
+from signspot.records import Label, LabelSource, TimeMeaning
 from signspot.timeline import Grid
 from signspot.training.embedding.data import read_words
 from signspot.training.items import Item, ItemOptions, collect_items
 
-SURE = 0.9  # least confidence of a label that is looked up where the truth is not known
+SURE = LeastConfidence(0.9, 0.9, 0.9)  # of labels that are looked up where the truth is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def find_queries(corpus: Corpus, grids: Mapping[str, Grid], words: Collection[st
     """
     videos = [video.id for video in corpus.in_split("test")]
     labels = [
-        Label(sign.word, name, sign.end, 1.0, LabelSource.VERIFIED)
+        Label(sign.word, name, sign.end, 1.0, LabelSource.VERIFIED, at=TimeMeaning.END)
         for name in videos
         for sign in corpus.signs(name)
         if sign.word in set(words)
@@ -86,5 +87,5 @@ def labelled_queries(corpus: Corpus, grids: Mapping[str, Grid], words: Collectio
     """
     videos = list(corpus.videos)
     subtitles = read_words(corpus, words, videos)
-    items = collect_items(corpus.labels(videos), subtitles, words, words, ItemOptions(confidence=SURE))
+    items = collect_items(corpus.labels(videos), subtitles, words, words, ItemOptions(least=SURE))
     return merged(items, grids)

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
 from signspot.records import Label, LabelSource
 from signspot.timeline import Segment
@@ -21,12 +22,24 @@ class SubtitleWords:
 class Item:
     """One element of a batch: continuous signing with one labelled sign."""
 
-    video: str
-    word: str  # the labelled one: foreground
-    time: float  # of the label, seconds
+    label: Label  # of the foreground word
     span: Segment  # the subtitle's time and some seconds around it: where background clips come from
     background: tuple[str, ...]  # the other words of the subtitle, each once
-    source: LabelSource = LabelSource.MOUTHING
+
+    @property
+    def video(self) -> str:
+        """Where it is."""
+        return self.label.video
+
+    @property
+    def word(self) -> str:
+        """The foreground word."""
+        return self.label.word
+
+    @property
+    def time(self) -> float:
+        """The time of the label, seconds; what it means, the label says."""
+        return self.label.time
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +48,7 @@ class ItemOptions:
 
     padding: float = 2.0  # seconds around a subtitle in which its signing is looked for
     shortest: float = 2.0  # seconds that a subtitle must last
-    confidence: float = 0.5  # least confidence of a label
+    least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
     sources: tuple[str, ...] = ("M", "D", "V")  # whose labels count
 
     def __post_init__(self) -> None:
@@ -74,7 +87,7 @@ def collect_items(
     items = [
         _item(label, subtitle, chosen, known)
         for label in given
-        if label.word in wanted and label.confidence >= chosen.confidence and label.source.value in chosen.sources
+        if label.word in wanted and chosen.least.admits(label) and label.source.value in chosen.sources
         if (subtitle := _around(label, subtitles.get(label.video, ()), chosen)) is not None
     ]
     _check(items, given, chosen)
@@ -96,14 +109,14 @@ def _around(label: Label, subtitles: Sequence[SubtitleWords], options: ItemOptio
 def _item(label: Label, subtitle: SubtitleWords, options: ItemOptions, listed: set[str]) -> Item:
     others = tuple(word for word in dict.fromkeys(subtitle.words) if word != label.word and word in listed)
     span = subtitle.segment.padded(options.padding)
-    return Item(label.video, label.word, label.time, span, others, label.source)
+    return Item(label, span, others)
 
 
 def _check(items: Sequence[Item], labels: Sequence[Label], options: ItemOptions) -> None:
     words = Counter(item.word for item in items)
     if not items:
         raise OptionsError(
-            f"none of {len(labels):,} labels is usable: each needs a confidence of {options.confidence} or more, an "
+            f"none of {len(labels):,} labels is usable: each needs a confidence of {options.least} or more, an "
             f"exemplar, and a subtitle of {options.shortest} s or more with its word within {options.padding} s"
         )
     if len(words) < 2:

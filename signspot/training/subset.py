@@ -22,7 +22,7 @@ _NAMED = 3  # words that a message names
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class TrainingSubset:
     """The part of a corpus that a training learns from."""
 
     corpus: Corpus  # with the training videos alone
@@ -65,7 +65,7 @@ class Material:
             raise OptionsError(f"no subtitle of {where} has a word of the dictionary; {len(lines):,} were read")
 
 
-def find_material(corpus: Corpus, words: Words = "all", *, filmed: bool = False) -> Material:
+def find_training_subset(corpus: Corpus, words: Words = "all", *, filmed: bool = False) -> TrainingSubset:
     """Find what there is to learn from.
 
     Args:
@@ -90,7 +90,7 @@ def find_material(corpus: Corpus, words: Words = "all", *, filmed: bool = False)
     chosen = set(dictionary) if wanted is None else wanted & set(dictionary)
     _report_missing([label for label in labels if wanted is None or label.word in wanted], dictionary)
     kept = tuple(label for label in labels if label.word in chosen)
-    return Material(replace(corpus, videos=training), dictionary, tuple(sorted(chosen)), kept)
+    return TrainingSubset(replace(corpus, videos=training), dictionary, tuple(sorted(chosen)), kept)
 
 
 def _split_words(corpus: Corpus, words: Words) -> set[str] | None:

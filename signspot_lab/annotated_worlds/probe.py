@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
 from signspot.metrics.classification import ClassificationAccuracy
-from signspot.training.embedding.trunk_features import Windows
+from signspot.records import Label
+from signspot.training.embedding.trunk_features import WindowFeatures
 
 FloatArray = NDArray[np.float32]
-Place = tuple[str, str, float]  # video, word, seconds
-_JITTER = 4  # frames by which a training clip may lie off its label
+_JITTER = 4  # frames by which a training clip may lie off the middle of its sign
 _EPOCHS, _BATCH, _RATE, _DECAY = 10, 128, 3e-3, 1e-4
 
 
@@ -36,9 +36,9 @@ class Accuracy:
 
 
 class Probe:
-    """Learns to tell words apart from labelled places, and is asked for true signs."""
+    """Learns to tell words apart from labels, and is asked for true signs."""
 
-    def __init__(self, videos: Mapping[str, Windows], words: Sequence[str], signs: Iterable[SignTruth]):
+    def __init__(self, videos: Mapping[str, WindowFeatures], words: Sequence[str], signs: Iterable[SignTruth]):
         """Prepare.
 
         Args:
@@ -57,16 +57,16 @@ class Probe:
         self._asked = [self._inside(sign) for sign in asked]
         self._truth = np.array([self._classes[sign.word] for sign in asked])
 
-    def accuracy(self, places: Iterable[Place], seed: int = 0) -> Accuracy:
-        """Learn from places and test.
+    def accuracy(self, labels: Iterable[Label], seed: int = 0) -> Accuracy:
+        """Learn from labels and test.
 
         Raises:
-            OptionsError: no place is of one of the words.
+            OptionsError: no label is of one of the words.
         """
-        chosen = [place for place in places if place[1] in self._classes]
+        chosen = [label for label in labels if label.word in self._classes]
         if not chosen:
-            raise OptionsError(f"there is no place of any of the {len(self._classes)} words to learn from")
-        classes = torch.tensor([self._classes[word] for _, word, _ in chosen])
+            raise OptionsError(f"there is no label of any of the {len(self._classes)} words to learn from")
+        classes = torch.tensor([self._classes[label.word] for label in chosen])
         learned = _learn(self._clips(chosen), classes, len(self._classes), seed)
         found = ClassificationAccuracy()
         with torch.inference_mode():
@@ -84,19 +84,19 @@ class Probe:
         rows = inside if len(inside) else [windows.grid.nearest((sign.start + sign.end) / 2)]
         return np.asarray(windows.features[rows], np.float32)
 
-    def _clips(self, places: Sequence[Place]) -> Tensor:
-        """(N, 2 × jitter + 1, D) the windows around each place."""
+    def _clips(self, labels: Sequence[Label]) -> Tensor:
+        """(N, 2 × jitter + 1, D) the windows around the middle of each label's sign."""
         clips = []
-        for video, _, time in places:
-            windows = self._videos[video]
-            middle = windows.grid.nearest(time)
+        for label in labels:
+            windows = self._videos[label.video]
+            middle = windows.grid.nearest(label.segment.middle)
             rows = np.clip(np.arange(middle - _JITTER, middle + _JITTER + 1), 0, len(windows.features) - 1)
             clips.append(np.asarray(windows.features[rows]))
         return torch.from_numpy(np.stack(clips))
 
 
 def _learn(clips: Tensor, classes: Tensor, count: int, seed: int) -> nn.Module:
-    """A standardising linear layer; each epoch sees each place once, a few frames off."""
+    """A standardising linear layer; each epoch sees each label once, a few frames off."""
     random = torch.Generator().manual_seed(seed)
     sample = clips[torch.randperm(len(clips), generator=random)[:4000], _JITTER].float()
     layer = nn.Linear(clips.shape[-1], count)

@@ -10,15 +10,22 @@ from torch.utils.data import Dataset
 from signspot.embedding.exemplars import Play, draw_clips
 from signspot.landmarks.resampling import at_positions, frames_at, motion_time
 from signspot.training.augment import Augmentation, augment
-from signspot_lab.contrastive.performances import SIBLINGS, Features, Performance, PerformanceSource, joined, played
+from signspot_lab.contrastive.performances import (
+    MINIMAL_PAIRS,
+    Features,
+    Performance,
+    PerformanceSource,
+    joined,
+    played,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class BatchOptions:
+class ContrastiveBatchOptions:
     """How signs become clips."""
 
     signs: int = 96  # different signs in a batch
-    siblings: float = SIBLINGS  # share of them that come with one that differs in one parameter
+    minimal_pairs: float = MINIMAL_PAIRS  # share of them that come with one that differs in one parameter
     window: int = 16  # frames in a clip
     clips: int = 1  # of one exemplar
     stretch: float = 0.3  # of a sign in a clip of an exemplar, and …
@@ -43,7 +50,7 @@ class ContrastiveBatches(Dataset[tuple[Tensor, Tensor, Tensor]]):
         source: PerformanceSource,
         steps: int,
         seed: int,
-        options: BatchOptions = BatchOptions(),
+        options: ContrastiveBatchOptions = ContrastiveBatchOptions(),
         augmentation: Augmentation = Augmentation(),
     ):
         self.source, self.steps, self.seed = source, steps, seed

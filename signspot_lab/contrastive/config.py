@@ -6,7 +6,7 @@ from typing import Any
 
 from signspot.training.augment import Augmentation
 from signspot.training.configuration import read_toml
-from signspot_lab.contrastive.batches import BatchOptions
+from signspot_lab.contrastive.batches import ContrastiveBatchOptions
 from signspot_lab.contrastive.linear_path import LinearOptions
 from signspot_lab.isolated.world_bank import BankOptions
 
@@ -49,7 +49,7 @@ class ContrastiveConfig:
     data: str = ""  # one sentence for the card
     shares: Shares = field(default_factory=Shares)
     linear_shares: Shares = NOTHING  # what the linear path is fitted to; nothing: the same as the network learns from
-    batch: BatchOptions = field(default_factory=BatchOptions)
+    batch: ContrastiveBatchOptions = field(default_factory=ContrastiveBatchOptions)
     augmentation: Augmentation = field(default_factory=Augmentation)
     bank: BankOptions = field(default_factory=BankOptions)
     optimiser: Optimiser = field(default_factory=Optimiser)

@@ -11,7 +11,7 @@ from signspot.landmarks.resampling import at_positions, frames_at, motion_time
 
 Features = NDArray[np.float32]
 
-SIBLINGS = 0.1  # share of signs that come with one that differs in one parameter
+MINIMAL_PAIRS = 0.1  # share of signs that come with one that differs in one parameter
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,22 +172,22 @@ def _linear_path(module: SignEncoder) -> LinearPath | None:
 
 def open_source(config: ContrastiveConfig) -> PerformanceSource:
     """Open all that batches are drawn from."""
-    shares, siblings = config.shares, config.batch.siblings
+    shares, minimal_pairs = config.shares, config.batch.minimal_pairs
     sources: list[PerformanceSource] = []
     weights: list[float] = []
     if shares.world:
-        sources.append(open_world_bank(cache_folder() / "training", config.bank, siblings=siblings))
+        sources.append(open_world_bank(cache_folder() / "training", config.bank, minimal_pairs=minimal_pairs))
         weights.append(shares.world)
     real = shares.semi_synthetic + shares.recombined + shares.real
     if real:
         if not config.lsa64:
-            raise OptionsError("shares of real material need its folder: set lsa64, or set these shares to 0")
+            raise OptionsError("shares of real subset need its folder: set lsa64, or set these shares to 0")
         found = read_lsa64(config.lsa64, TRAIN_SIGNERS)
         clips = collect((c.signer, c.word, c.sign()) for c in found if c.word in SEEN_WORDS)
         random = np.random.default_rng(config.seed)
         makers: list[tuple[float, Callable[[], PerformanceSource]]] = [
-            (shares.semi_synthetic, lambda: SemiSynthetic(clips, HandPool(clips, random), siblings)),
-            (shares.recombined, lambda: Recombinations(clips, siblings)),
+            (shares.semi_synthetic, lambda: SemiSynthetic(clips, HandPool(clips, random), minimal_pairs)),
+            (shares.recombined, lambda: Recombinations(clips, minimal_pairs)),
             (shares.real, lambda: RealWords(clips)),
         ]
         sources += [make() for share, make in makers if share]

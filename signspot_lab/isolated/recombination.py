@@ -11,7 +11,7 @@ import numpy as np
 
 from signspot.landmarks.features import ELBOWS, LEFT_HAND, RIGHT_HAND, WRISTS, mirror_features
 from signspot.landmarks.resampling import at_positions, frames_at, motion_time
-from signspot_lab.contrastive.performances import SIBLINGS, Features, Performance
+from signspot_lab.contrastive.performances import MINIMAL_PAIRS, Features, Performance
 
 HANDS = (LEFT_HAND, RIGHT_HAND)
 _LEFT_ARM = (0.6, 0.3, 0.1)  # as in the path, symmetric, of yet another word
@@ -20,7 +20,7 @@ Clips = dict[int, dict[int, list[Features]]]  # signer → word → trimmed repe
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class SignRecipe:
     """How a new sign is made of two real words."""
 
     hands: int  # the word whose hand shapes it has
@@ -36,21 +36,21 @@ class Recipe:
 class Recombinations:
     """Draws new signs made of the words of a real corpus."""
 
-    def __init__(self, clips: Clips, siblings: float = SIBLINGS):
-        self.clips, self.siblings = clips, siblings
+    def __init__(self, clips: Clips, minimal_pairs: float = MINIMAL_PAIRS):
+        self.clips, self.minimal_pairs = clips, minimal_pairs
         self.words = sorted(set.intersection(*(set(words) for words in clips.values())))
 
     def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
         """As `PerformanceSource.draw`."""
         drawn: list[list[Performance]] = []
-        recipe: Recipe | None = None
+        recipe: SignRecipe | None = None
         for _ in range(signs):
-            is_new = recipe is None or random.random() > self.siblings
+            is_new = recipe is None or random.random() > self.minimal_pairs
             recipe = self._invent(random) if recipe is None or is_new else self._vary(recipe, random)
             drawn.append(self._perform(recipe, random, times))
         return drawn
 
-    def _vary(self, recipe: Recipe, random: np.random.Generator) -> Recipe:
+    def _vary(self, recipe: SignRecipe, random: np.random.Generator) -> SignRecipe:
         """Another sign that differs in one parameter."""
         fresh = self._invent(random)
         name = ("hands", "path", "place", "other")[int(random.integers(4))]
@@ -62,10 +62,10 @@ class Recombinations:
             name = "hands"
         return replace(recipe, **{name: getattr(fresh, name)})
 
-    def _invent(self, random: np.random.Generator) -> Recipe:
+    def _invent(self, random: np.random.Generator) -> SignRecipe:
         hands, path, other = random.choice(self.words, 3)
         shift = random.normal(0, 0.25, 2) if random.random() < 0.7 else np.zeros(2)
-        return Recipe(
+        return SignRecipe(
             int(hands),
             int(path),
             reverse=bool(random.random() < 0.4),
@@ -76,12 +76,12 @@ class Recombinations:
             size=float(np.exp(random.normal(0, 0.25))),
         )
 
-    def _perform(self, recipe: Recipe, random: np.random.Generator, times: int) -> list[Performance]:
+    def _perform(self, recipe: SignRecipe, random: np.random.Generator, times: int) -> list[Performance]:
         signers = random.permutation(sorted(self.clips))
         signers = np.resize(signers, times)
         return [Performance(int(signer), self._one(recipe, random, int(signer))) for signer in signers]
 
-    def _one(self, recipe: Recipe, random: np.random.Generator, signer: int) -> Features:
+    def _one(self, recipe: SignRecipe, random: np.random.Generator, signer: int) -> Features:
         hands, path = (_pick(self.clips[signer][word], random) for word in (recipe.hands, recipe.path))
         made = np.concatenate([hands[::2], path[::2]]) if recipe.joined else transplant(hands, path)
         if recipe.other is not None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from signspot.landmarks.features import ELBOWS, LEFT_HAND, RIGHT_HAND, WRISTS, mirror_features
 from signspot.landmarks.resampling import at_positions
-from signspot_lab.contrastive.performances import SIBLINGS, Features, Performance, smooth
+from signspot_lab.contrastive.performances import MINIMAL_PAIRS, Features, Performance, smooth
 from signspot_lab.isolated.recombination import Clips
 
 SHAPES = 320  # clusters of hand frames
@@ -59,8 +59,8 @@ class HandPool:
 class SemiSynthetic:
     """Draws invented signs with real hand shapes on real bodies."""
 
-    def __init__(self, clips: Clips, pool: HandPool, siblings: float = SIBLINGS):
-        self.clips, self.pool, self.siblings = clips, pool, siblings
+    def __init__(self, clips: Clips, pool: HandPool, minimal_pairs: float = MINIMAL_PAIRS):
+        self.clips, self.pool, self.minimal_pairs = clips, pool, minimal_pairs
         wrists = [clip[:, WRISTS[1]] for words in clips.values() for reps in words.values() for clip in reps]
         stacked = np.concatenate(wrists)
         self.places = stacked[stacked[:, 3] > _SEEN, :2]
@@ -71,7 +71,7 @@ class SemiSynthetic:
         drawn = []
         sign: Invention | None = None
         for _ in range(signs):
-            is_new = sign is None or random.random() > self.siblings
+            is_new = sign is None or random.random() > self.minimal_pairs
             sign = self._invent(random) if sign is None or is_new else self._vary(sign, random)
             signers = np.resize(random.permutation(sorted(self.clips)), times)
             drawn.append([Performance(int(s), self._perform(sign, int(s), random)) for s in signers])

@@ -16,7 +16,7 @@ from signspot.landmarks.features import features, mirror_features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import sign_segment
 from signspot.progress import Progress, silent
-from signspot_lab.contrastive.performances import SIBLINGS, Features, Performance
+from signspot_lab.contrastive.performances import MINIMAL_PAIRS, Features, Performance
 from signspot_world.body.motion import Motion, continuous, isolated
 from signspot_world.body.signers import Handedness, Role, Signer, make_signer
 from signspot_world.camera.estimator import observe
@@ -49,21 +49,21 @@ class WorldBank:
         frames: NDArray[np.float16],
         rows: NDArray[np.int64],
         partners: NDArray[np.int64],
-        siblings: float = SIBLINGS,
+        minimal_pairs: float = MINIMAL_PAIRS,
     ):
-        self.siblings = siblings
+        self.minimal_pairs = minimal_pairs
         self.frames, self.rows = frames, rows  # rows: sign, is continuous, first frame, frames, start, end of the sign
         self.partners = partners  # (signs,) which sign differs in one parameter; -1: none
         self.alone = [rows[(rows[:, 0] == sign) & (rows[:, 1] == 0)] for sign in range(len(partners))]
         self.signed = [rows[(rows[:, 0] == sign) & (rows[:, 1] == 1)] for sign in range(len(partners))]
 
     def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
-        """As `PerformanceSource.draw`; a share `siblings` of the signs brings the one that differs in one parameter."""
+        """As `PerformanceSource.draw`; a share `minimal_pairs` of the signs brings the other of its minimal pair."""
         chosen: list[int] = []
         for sign in random.permutation(len(self.partners)):
             if len(chosen) >= signs:
                 break
-            partner = int(self.partners[sign]) if random.random() < self.siblings else -1
+            partner = int(self.partners[sign]) if random.random() < self.minimal_pairs else -1
             chosen += [each for each in (int(sign), partner) if each >= 0 and each not in chosen]
         return [self._perform(sign, random, times) for sign in chosen[:signs]]
 
@@ -83,7 +83,7 @@ def open_world_bank(
     options: BankOptions = BankOptions(),
     workers: int = 2,
     progress: Progress = silent,
-    siblings: float = SIBLINGS,
+    minimal_pairs: float = MINIMAL_PAIRS,
 ) -> WorldBank:
     """Open the bank of these options in a cache folder; make it first where it is not there."""
     name = f"world-bank-{text_digest(json.dumps([WORLD_VERSION, FEATURES_VERSION, asdict(options)]))}"
@@ -93,7 +93,7 @@ def open_world_bank(
         for path, array in ((frames, made[0]), (rows, made[1]), (partners, made[2])):
             with write_beside(path) as beside:
                 np.save(beside, np.asarray(array))
-    return WorldBank(np.load(frames, mmap_mode="r"), np.load(rows), np.load(partners), siblings)
+    return WorldBank(np.load(frames, mmap_mode="r"), np.load(rows), np.load(partners), minimal_pairs)
 
 
 def _make(

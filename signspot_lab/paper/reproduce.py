@@ -10,7 +10,7 @@ from signspot.files import write_beside
 from signspot.models.encoder import Encoder
 from signspot.progress import Stage, quiet
 from signspot.training.augment import Augmentation
-from signspot.training.embedding.batches import BatchOptions
+from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig
 from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.training import TrunkConfig
@@ -46,13 +46,13 @@ _KNOBS = Knobs(variants=0.5)
 FULL = Size(
     CorpusOptions(words=600, hours=8.0, seed=31, test_share=0.3, knobs=_KNOBS),
     TrunkConfig(steps=250, clips=_CLIPS, augmentation=_AUGMENTATION, model=_MODEL),
-    EmbeddingConfig(bags="released", epochs=10, batch=BatchOptions(items=64)),
+    EmbeddingConfig(bags="released", epochs=10, batch=ItemBatchOptions(items=64)),
     3,
 )
 QUICK = Size(
     CorpusOptions(words=80, hours=1.0, seed=21, test_share=0.3, knobs=_KNOBS),
     TrunkConfig(steps=100, clips=_CLIPS, augmentation=_AUGMENTATION, model=_MODEL),
-    EmbeddingConfig(bags="released", epochs=10, batch=BatchOptions(items=32)),
+    EmbeddingConfig(bags="released", epochs=10, batch=ItemBatchOptions(items=32)),
     1,
 )
 

@@ -93,7 +93,7 @@ TABLE_4 = Table(
     tuple(
         Row(
             (f"{least}",),
-            Recipe(learn={"loss": "watch_lookup", "items.confidence": least}),
+            Recipe(learn={"loss": "watch_lookup", "items.least.mouthing": least}),
             {"seen": published(*numbers)},
         )
         for least, numbers in _PAPER.items()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from signspot.training.embedding.batches import BatchOptions
+from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig
 from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.training import TrunkConfig
@@ -24,7 +24,7 @@ TINY = Size(
         clips=ClipOptions(clips=8),
         model={"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32},
     ),
-    EmbeddingConfig(epochs=1, batch=BatchOptions(items=4, background=3)),
+    EmbeddingConfig(epochs=1, batch=ItemBatchOptions(items=4, background=3)),
     1,
 )
 

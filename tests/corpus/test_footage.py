@@ -85,7 +85,7 @@ def test_names_in_another_encoding_can_be_stored(tmp_path: Path) -> None:
     ("names", "message"),
     [
         (None, "no corpus at .*: there is no such folder"),
-        ((), "holds no video with subtitles of the same name"),
+        ((), "is no corpus: it holds no video. Put videos"),
         (("a.mp4",), r"\(a: there are no subtitles"),
         (("a.vtt",), r"\(a.vtt: there is no video of this name"),
     ],

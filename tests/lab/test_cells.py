@@ -8,9 +8,9 @@ from signspot_lab.paper.setup import Setup
 
 
 def test_changes_reach_into_parts() -> None:
-    config = changed(EmbeddingConfig(), {"batch.items": 64, "temperature": 0.2, "items.confidence": 0.9})
+    config = changed(EmbeddingConfig(), {"batch.items": 64, "temperature": 0.2, "items.least.mouthing": 0.9})
     assert (config.batch.items, config.batch.background, config.temperature) == (64, 10, 0.2)
-    assert config.items.confidence == 0.9
+    assert config.items.least.mouthing == 0.9
     with pytest.raises(AttributeError):
         changed(EmbeddingConfig(), {"no_such": 1})
 

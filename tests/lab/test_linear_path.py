@@ -6,7 +6,7 @@ import torch
 
 from signspot.errors import OptionsError
 from signspot.models.landmark_trunk import LandmarkOptions, LinearPath
-from signspot_lab.contrastive.batches import BatchOptions, ContrastiveBatches
+from signspot_lab.contrastive.batches import ContrastiveBatches, ContrastiveBatchOptions
 from signspot_lab.contrastive.linear_path import LinearOptions, _principal, fit_linear_path, whitened
 from signspot_lab.isolated.recombination import Clips, Recombinations
 
@@ -33,7 +33,7 @@ def test_differences_within_a_sign_are_made_round_and_those_between_signs_kept()
 def test_a_fitted_path_tells_signs_apart_better_than_before(clips: Clips) -> None:
     torch.manual_seed(0)
     path = LinearPath(LandmarkOptions(glance=8))
-    batches = ContrastiveBatches(Recombinations(clips), 9, 3, BatchOptions(signs=24))
+    batches = ContrastiveBatches(Recombinations(clips), 9, 3, ContrastiveBatchOptions(signs=24))
     held_out = batches[8]
 
     def right() -> float:

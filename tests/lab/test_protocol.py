@@ -6,7 +6,7 @@ import torch
 from signspot.evaluation.queries import RetrievalQuery
 from signspot.records import Exemplar
 from signspot.timeline import Grid
-from signspot.training.embedding.trunk_features import TrunkFeatures, Windows
+from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures
 from signspot_lab.paper.protocol import retrieve
 
 
@@ -15,7 +15,7 @@ def known(windows: np.ndarray) -> TrunkFeatures:
     grid = Grid(25.0, 16, 1, len(windows) + 15)
     exemplars = (Exemplar("apple", "a"), Exemplar("tree", "t"))
     clips = np.eye(3, dtype=np.float16)[:2, None]
-    return TrunkFeatures("test", {"v": Windows(windows.astype(np.float16), grid)}, exemplars, clips)
+    return TrunkFeatures("test", {"v": WindowFeatures(windows.astype(np.float16), grid)}, exemplars, clips)
 
 
 def same(features: torch.Tensor, domain: str) -> torch.Tensor:
@@ -40,7 +40,7 @@ def test_exemplars_of_other_variants_are_left_out() -> None:
     grid = Grid(25.0, 16, 1, 115)
     exemplars = (Exemplar("apple", "a1"), Exemplar("apple", "a2"), Exemplar("tree", "t"))
     clips = np.array([[[1, 0, 0]], [[0, 1, 0]], [[0.1, 1, 0]]], np.float16)
-    features = TrunkFeatures("test", {"v": Windows(windows.astype(np.float16), grid)}, exemplars, clips)
+    features = TrunkFeatures("test", {"v": WindowFeatures(windows.astype(np.float16), grid)}, exemplars, clips)
     asked = RetrievalQuery("v", "apple", 0, 99, (2.0,), frozenset(["a1"]))
     found = retrieve(same, features, [asked], ("apple", "tree"))
     assert found.words.average_precision.per_group == 0.5  # the other variant is not found, and counts

@@ -10,8 +10,8 @@ from signspot_lab.isolated.recombination import (
     WRISTS,
     Clips,
     RealWords,
-    Recipe,
     Recombinations,
+    SignRecipe,
     collect,
     move,
     transplant,
@@ -93,6 +93,8 @@ def test_some_signs_have_two_hands_and_some_differ_from_the_one_before_in_one_pa
     for _ in range(40):
         recipe = source._invent(random)
         changed = source._vary(recipe, random)
-        names = [field.name for field in fields(Recipe) if getattr(recipe, field.name) != getattr(changed, field.name)]
+        names = [
+            field.name for field in fields(SignRecipe) if getattr(recipe, field.name) != getattr(changed, field.name)
+        ]
         assert len(names) <= 1
         assert names == [] or names[0] in ("hands", "path", "shift", "other")

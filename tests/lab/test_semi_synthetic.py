@@ -47,7 +47,7 @@ def test_performances_of_a_sign_are_nearer_to_each_other_than_to_other_signs(cli
     assert np.median(own) < np.median(other)
 
 
-def test_siblings_differ_in_one_parameter(clips: Clips, pool: HandPool) -> None:
+def test_minimal_pairs_differ_in_one_parameter(clips: Clips, pool: HandPool) -> None:
     source, random = SemiSynthetic(clips, pool), np.random.default_rng(2)
     for _ in range(30):
         sign = source._invent(random)

@@ -11,7 +11,7 @@ from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.checkpoints import save_encoder
 from signspot.models.mlp import TwoPartMlp
 from signspot.models.registry import build
-from signspot_lab.contrastive.batches import BatchOptions, ContrastiveBatches
+from signspot_lab.contrastive.batches import ContrastiveBatches, ContrastiveBatchOptions
 from signspot_lab.contrastive.config import NOTHING, ContrastiveConfig, Optimiser, Shares, read_config
 from signspot_lab.contrastive.linear_path import LinearOptions, fit_linear_path
 from signspot_lab.contrastive.performances import MixedSource
@@ -27,12 +27,14 @@ def config(clips: Clips, monkeypatch: pytest.MonkeyPatch) -> ContrastiveConfig:
     monkeypatch.setattr("signspot_lab.contrastive.training.open_source", lambda _: source)
     monkeypatch.setattr("signspot_lab.contrastive.training.SAVE_EVERY", 3)
     return ContrastiveConfig(
-        batch=BatchOptions(signs=6, clips=2), optimiser=Optimiser(steps=6, warm_up=1, average=0.5), model=SMALL
+        batch=ContrastiveBatchOptions(signs=6, clips=2),
+        optimiser=Optimiser(steps=6, warm_up=1, average=0.5),
+        model=SMALL,
     )
 
 
 def test_a_batch_follows_from_seed_and_number(clips: Clips) -> None:
-    batches = ContrastiveBatches(RealWords(clips), 9, 1, BatchOptions(signs=4, clips=2))
+    batches = ContrastiveBatches(RealWords(clips), 9, 1, ContrastiveBatchOptions(signs=4, clips=2))
     exemplars, continuous, beside = batches[5]
     assert exemplars.shape == (4, 2, 2, 16, 69, 4)
     assert continuous.shape == beside.shape == (4, 16, 69, 4)
@@ -43,7 +45,7 @@ def test_a_batch_follows_from_seed_and_number(clips: Clips) -> None:
 def test_contrast_falls_when_it_is_followed(clips: Clips) -> None:
     torch.manual_seed(0)
     module = build("landmark", **SMALL).train()
-    batch = ContrastiveBatches(Recombinations(clips), 1, 1, BatchOptions(signs=6, clips=2))[0]
+    batch = ContrastiveBatches(Recombinations(clips), 1, 1, ContrastiveBatchOptions(signs=6, clips=2))[0]
     optimiser = torch.optim.AdamW(module.parameters(), 3e-3)
     losses = []
     for _ in range(25):

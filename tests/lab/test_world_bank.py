@@ -1,4 +1,4 @@
-"""The bank of world signs: made once, drawn from by sign, with siblings as often as is asked for."""
+"""The bank of world signs: made once, drawn from by sign, with minimal_pairs as often as is asked for."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -11,11 +11,11 @@ from signspot_lab.isolated.world_bank import BankOptions, WorldBank, open_world_
 SIGNS = 40
 
 
-def bank(siblings: float) -> WorldBank:
+def bank(minimal_pairs: float) -> WorldBank:
     """Forty signs, neighbours differ in one parameter; a frame of a sign holds its number."""
     rows = np.array([(sign, kind, 2 * sign + kind, 1, 0, 1) for sign in range(SIGNS) for kind in (0, 1)])
     frames = np.repeat(np.arange(SIGNS, dtype=np.float16), 2)[:, None, None] * np.ones((1, 69, 4), np.float16)
-    return WorldBank(frames, rows, np.arange(SIGNS) ^ 1, siblings)
+    return WorldBank(frames, rows, np.arange(SIGNS) ^ 1, minimal_pairs)
 
 
 def pairs(drawn: list[int]) -> int:
@@ -23,9 +23,9 @@ def pairs(drawn: list[int]) -> int:
     return sum(one ^ 1 == two for one, two in pairwise(drawn))
 
 
-@pytest.mark.parametrize(("siblings", "fewest", "most"), [(0.0, 0, 4), (1.0, 10, 10)])
-def test_siblings_come_together_as_often_as_is_asked_for(siblings: float, fewest: int, most: int) -> None:
-    drawn = bank(siblings).draw(np.random.default_rng(3), 20, 2)
+@pytest.mark.parametrize(("minimal_pairs", "fewest", "most"), [(0.0, 0, 4), (1.0, 10, 10)])
+def test_minimal_pairs_come_together_as_often_as_is_asked_for(minimal_pairs: float, fewest: int, most: int) -> None:
+    drawn = bank(minimal_pairs).draw(np.random.default_rng(3), 20, 2)
     signs = [int(abs(performances[0].features[0, 0, 1])) for performances in drawn]
     assert len(set(signs)) == 20
     assert fewest <= pairs(signs) <= most

@@ -8,22 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
+from signspot.records import Label, LabelSource
 from signspot.timeline import Grid, Segment
-from signspot.training.embedding.batches import BatchOptions, ItemBatches, Places
+from signspot.training.embedding.batches import ItemBatches, ItemBatchOptions, Places
 from signspot.training.items import Item
 
 EXEMPLARS = ("tree", "apple", "apple", "house", "dog", "tree")
 GRIDS = {"v": Grid(25.0, 16, 1, 500), "short": Grid(25.0, 16, 1, 40)}
 ITEMS = (
-    Item("v", "apple", 8.0, Segment(5.0, 11.0), ("tree", "house")),
-    Item("v", "apple", 12.0, Segment(9.0, 15.0), ()),
-    Item("v", "tree", 3.0, Segment(1.0, 6.0), ("apple",)),
-    Item("short", "house", 0.4, Segment(0.0, 3.0), ("tree",)),
+    Item(Label("apple", "v", 8.0), Segment(5.0, 11.0), ("tree", "house")),
+    Item(Label("apple", "v", 12.0), Segment(9.0, 15.0), ()),
+    Item(Label("tree", "v", 3.0), Segment(1.0, 6.0), ("apple",)),
+    Item(Label("house", "short", 0.4), Segment(0.0, 3.0), ("tree",)),
 )
 
 
 def make(**options: object) -> ItemBatches:
-    return ItemBatches(ITEMS, GRIDS, EXEMPLARS, 8, 5, BatchOptions(**options))  # type: ignore[arg-type]
+    return ItemBatches(ITEMS, GRIDS, EXEMPLARS, 8, 5, ItemBatchOptions(**options))  # type: ignore[arg-type]
 
 
 def same(one: Places, two: Places) -> bool:
@@ -64,6 +65,29 @@ def test_windows_lie_on_the_sign_and_beside_it(step: int) -> None:
         assert (~front & (places.clip_item == item)).sum() == 10 or video == "short"
 
 
+@pytest.mark.parametrize(
+    ("label", "first", "last"),
+    [
+        (Label("apple", "v", 8.0), 180, 189),
+        (Label("apple", "v", 8.0, source=LabelSource.DICTIONARY), 189, 195),
+        (Label("apple", "v", 8.0, source=LabelSource.VERIFIED, start=6.0, end=7.04), 152, 158),
+    ],
+    ids=["end", "middle", "span"],
+)
+def test_windows_follow_what_the_time_of_a_label_means(label: Label, first: int, last: int) -> None:
+    """Of 16 frames at 25 per second: 20 frames before an end to 5 after it, or 11 on either side of a middle."""
+    items = [Item(label, Segment(2.0, 14.0), ()), ITEMS[2]]
+    batches = ItemBatches(items, GRIDS, EXEMPLARS, 8, 5, ItemBatchOptions(items=2))
+    fronts, behind = set(), set()
+    for step in range(150):
+        places = batches[step]
+        own = places.clip_item == places.clip_item[places.clip_word == batches.number["apple"]][0]
+        fronts |= set(places.clip_window[own & (places.clip_word >= 0)].tolist())
+        behind |= set(places.clip_window[own & (places.clip_word < 0)].tolist())
+    assert fronts == set(range(first, last + 1))
+    assert not behind & set(range(first, last + 1))
+
+
 def test_all_subtitle_words_are_looked_up_once() -> None:
     batches = make(items=3)
     for step in range(5):
@@ -99,7 +123,7 @@ def test_a_batch_follows_from_seed_and_step_alone() -> None:
     for step in (5, 0, 3, 1, 4, 2):
         assert same(again[step], forwards[step])
     assert not same(forwards[0], forwards[1])
-    other = ItemBatches(ITEMS, GRIDS, EXEMPLARS, 8, 6, BatchOptions(items=3))
+    other = ItemBatches(ITEMS, GRIDS, EXEMPLARS, 8, 6, ItemBatchOptions(items=3))
     assert not same(other[0], forwards[0])
 
 
@@ -109,4 +133,4 @@ def test_words_without_exemplars_and_unknown_videos_are_named() -> None:
     with pytest.raises(OptionsError, match="the video 'short' of a label of 'house'"):
         ItemBatches(ITEMS, {"v": GRIDS["v"]}, EXEMPLARS, 8)
     with pytest.raises(OptionsError, match="items must be at least 2; got 1"):
-        BatchOptions(items=1)
+        ItemBatchOptions(items=1)

@@ -10,17 +10,17 @@ import torch
 
 from signspot.errors import CheckpointError, SignspotError
 from signspot.models.mlp import EmbeddingMlp
-from signspot.records import Exemplar
+from signspot.records import Exemplar, Label
 from signspot.timeline import Grid, Segment
-from signspot.training.embedding.batches import BatchOptions
+from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig, Loss
 from signspot.training.embedding.data import EmbeddingData, Standard
 from signspot.training.embedding.training import folded, train_embedding
-from signspot.training.embedding.trunk_features import TrunkFeatures, Windows
+from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.training.items import Item
 
 WORDS = ("apple", "dog", "house", "tree")
-CONFIG = EmbeddingConfig(epochs=3, seed=4, dimension=8, batch=BatchOptions(items=4, background=2, clips=2))
+CONFIG = EmbeddingConfig(epochs=3, seed=4, dimension=8, batch=ItemBatchOptions(items=4, background=2, clips=2))
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,9 @@ def features() -> TrunkFeatures:
     windows = 5 + np.repeat(shown, 60, axis=0) + random.normal(0, 0.5, (240, 24))
     exemplars = tuple(Exemplar(word, f"{word}-{take}") for word in WORDS for take in (1, 2))
     clips = 5 + np.repeat(other, 2, axis=0)[:, None] + random.normal(0, 0.5, (8, 4, 24))
-    return TrunkFeatures("test", {"v": Windows(windows.astype(np.float16), grid)}, exemplars, clips.astype(np.float16))
+    return TrunkFeatures(
+        "test", {"v": WindowFeatures(windows.astype(np.float16), grid)}, exemplars, clips.astype(np.float16)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,11 @@ def items() -> list[Item]:
     """Each label lies at the end of its word; the subtitle also has the next word, which follows."""
     following = (*WORDS[1:], None)
     return [
-        Item("v", word, (60 * i + 62) / 25, Segment((60 * i + 62) / 25, (60 * i + 112) / 25), (after,) if after else ())
+        Item(
+            Label(word, "v", (60 * i + 62) / 25),
+            Segment((60 * i + 62) / 25, (60 * i + 112) / 25),
+            (after,) if after else (),
+        )
         for i, (word, after) in enumerate(zip(WORDS, following, strict=True))
     ]
 

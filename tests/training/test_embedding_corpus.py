@@ -9,7 +9,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.training.embedding.batches import BatchOptions
+from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig, Loss
 from signspot.training.embedding.on_corpus import Run, train_on_corpus
 from signspot_world.corpus_writer import make_corpus
@@ -37,7 +37,7 @@ def test_any_trunk_takes_any_new_mlp(
 ) -> None:
     torch.manual_seed(0)
     trunk = make_encoder("trunk", build("landmark", **SMALL, **end), threshold=0.8, card={"licence": "CC0-1.0"})
-    batch = BatchOptions(items=4, background=2, clips=2)
+    batch = ItemBatchOptions(items=4, background=2, clips=2)
     config = EmbeddingConfig(
         name="new", loss=loss, domain_specific=domain_specific, epochs=1, dimension=12, batch=batch
     )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
 from signspot.records import Label, LabelSource
 from signspot.timeline import Segment
@@ -43,11 +44,11 @@ def test_a_label_goes_with_the_nearest_subtitle_that_has_its_word() -> None:
     ids=lambda each: f"{each.word}-{each.time}-{each.confidence}-{each.source}",
 )
 def test_what_is_left_out(left_out: Label) -> None:
-    options = ItemOptions(confidence=0.8, sources=("M", "V"))
+    options = ItemOptions(least=LeastConfidence(0.8, 0.8), sources=("M", "V"))
     kept = [label("apple", 2.0), label("house", 6.0, source="V")]
     items = collect_items([*kept, left_out], SUBTITLES, WORDS, WORDS, options)
     assert [item.time for item in items] == [2.0, 6.0]
-    assert [item.source for item in items] == ["M", "V"]
+    assert [item.label.source for item in items] == ["M", "V"]
 
 
 def test_the_dictionary_may_list_more_words_than_are_labelled() -> None:
@@ -59,8 +60,8 @@ def test_the_dictionary_may_list_more_words_than_are_labelled() -> None:
 def test_nothing_to_learn_from_is_said() -> None:
     with pytest.raises(OptionsError, match="no labels"):
         collect_items([], SUBTITLES, WORDS, WORDS)
-    with pytest.raises(OptionsError, match=r"none of 1 labels is usable: .* confidence of 0\.95"):
-        collect_items([label("apple", 2.0)], SUBTITLES, WORDS, WORDS, ItemOptions(confidence=0.95))
+    with pytest.raises(OptionsError, match=r"none of 1 labels is usable: .* confidence of M 0\.95"):
+        collect_items([label("apple", 2.0)], SUBTITLES, WORDS, WORDS, ItemOptions(least=LeastConfidence(0.95)))
     with pytest.raises(OptionsError, match="of one word, 'apple'"):
         collect_items([label("apple", 2.0)], SUBTITLES, WORDS, WORDS)
     with pytest.raises(OptionsError, match="none of 2 labels"):

@@ -20,14 +20,14 @@ from signspot.records import Exemplar
 from signspot.timeline import Grid
 from signspot.training.embedding.on_corpus import Run
 from signspot.training.embedding.pixel_features import FilmedExemplars, frames_of
-from signspot.training.embedding.trunk_features import TrunkFeatures, Windows, trunk_features
+from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures, trunk_features
 from signspot.training.rgb import training as rgb
 from signspot.training.rgb.batches import RgbBatches, augmented, plain
 from signspot.training.rgb.config import RgbAugmentation, RgbBatchOptions, RgbConfig
 from signspot.training.rgb.on_corpus import train_rgb_on_corpus
 from signspot.training.rgb.signs import PictureStore, RgbSigns, SignReader, collect_rgb_signs, with_targets
 from signspot.training.rgb.training import loss_of, new_trunk, start_from
-from signspot.training.subset import find_material
+from signspot.training.subset import find_training_subset
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
 
@@ -66,7 +66,7 @@ def reader(kept: Path) -> SignReader:
 
 @pytest.fixture(scope="module")
 def signs(corpus: Corpus, reader: SignReader) -> RgbSigns:
-    return collect_rgb_signs(find_material(corpus, filmed=True), reader)
+    return collect_rgb_signs(find_training_subset(corpus, filmed=True), reader)
 
 
 def test_stretches_are_the_pictures_before_each_label(corpus: Corpus, signs: RgbSigns) -> None:
@@ -88,7 +88,7 @@ def test_no_video_is_decoded_twice(
     corpus: Corpus, signs: RgbSigns, reader: SignReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("signspot.training.rgb.signs.open_video", lambda *_: pytest.fail("decoded again"))
-    again = collect_rgb_signs(find_material(corpus, filmed=True), reader)
+    again = collect_rgb_signs(find_training_subset(corpus, filmed=True), reader)
     assert np.array_equal(again.continuous[5].pictures, signs.continuous[5].pictures)
 
 
@@ -111,7 +111,7 @@ def test_batches_are_balanced_and_follow_from_their_number(signs: RgbSigns) -> N
     assert torch.equal(batch.clips, batches[3].clips)
     assert not torch.equal(batch.clips, batches[4].clips)
     assert len(batches) == 5  # 27 labels, 6 a batch
-    alone = RgbBatches(signs, replace(CONFIG, epochs=4, alone=0.5), 6, 32)
+    alone = RgbBatches(signs, replace(CONFIG, epochs=4, continuous_only_fraction=0.5), 6, 32)
     assert [alone.of_dictionary(epoch) for epoch in range(4)] == [0, 0, 4, 4]
 
 
@@ -204,7 +204,9 @@ def test_distillation_draws_the_embedding_towards_the_teachers(signs: RgbSigns, 
     teacher = make_encoder("teacher", build("landmark", dimension=8, **small))
     random = np.random.default_rng(0)
     grid = Grid(25.0, 16, 1, 200)
-    videos = {name: Windows(random.normal(size=(185, 12)).astype(np.float16), grid) for name in ("train-1", "train-2")}
+    videos = {
+        name: WindowFeatures(random.normal(size=(185, 12)).astype(np.float16), grid) for name in ("train-1", "train-2")
+    }
     videos["train-3"] = videos["train-1"]
     exemplars = tuple(Exemplar(sign.source[:-2], sign.source) for sign in signs.dictionary)
     clips = random.normal(size=(6, 3, 12)).astype(np.float16)

@@ -52,7 +52,7 @@ def test_a_stopped_training_goes_on_to_the_same_weights(signs: TrunkSigns, tmp_p
 
 
 def test_batch_norms_forget_when_the_dictionary_joins(signs: TrunkSigns, tmp_path: Path) -> None:
-    config = replace(CONFIG, steps=4, alone=0.5)
+    config = replace(CONFIG, steps=4, continuous_only_fraction=0.5)
     kept = train_trunk(config, signs, tmp_path / "kept")
     forgot = train_trunk(replace(config, reinitialise=True), signs, tmp_path / "forgot")
     assert kept.hash != forgot.hash
@@ -73,8 +73,8 @@ def test_a_loss_that_is_no_number_stops_it(signs: TrunkSigns, tmp_path: Path) ->
 
 
 def test_mistakes_are_named() -> None:
-    with pytest.raises(OptionsError, match="alone is a share of the steps between 0 and 1; got 3"):
-        TrunkConfig(alone=3)
+    with pytest.raises(OptionsError, match="continuous_only_fraction is a share of the steps between 0 and 1; got 3"):
+        TrunkConfig(continuous_only_fraction=3)
     with pytest.raises(OptionsError, match="steps must be at least 1; got 0"):
         TrunkConfig(steps=0)
     assert TrunkConfig(steps=100, warm_up=10).rate_at(0) == pytest.approx(2e-4)

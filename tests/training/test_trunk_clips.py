@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
 from signspot.landmarks.features import CHANNELS, JOINTS
 from signspot.training.augment import Augmentation
@@ -70,7 +71,7 @@ def test_signs_are_cut_out_of_a_corpus(corpus: Corpus, tmp_path: Path) -> None:
     assert found.labels == len(labels)
     assert sum(map(len, found.dictionary)) == len(corpus.dictionary().exemplars)
     assert all(len(sign) == 25 for word in found.continuous for sign in word)
-    surer = collect_signs(corpus, splits.words.all, splits.train, ClipOptions(confidence=0.8))
+    surer = collect_signs(corpus, splits.words.all, splits.train, ClipOptions(least=LeastConfidence(0.8)))
     assert 0 < surer.labels == sum(label.confidence >= 0.8 for label in labels) < found.labels
     assert not any(collect_signs(corpus, splits.words.all, splits.train, ClipOptions(dictionary=1.0)).continuous)
 

@@ -12,19 +12,19 @@ from typing import get_args
 import numpy as np
 import torch
 
-from signspot.records import Exemplar
+from signspot.records import Exemplar, Label
 from signspot.timeline import Grid, Segment
 from signspot.training.distributed import join_group
-from signspot.training.embedding.batches import BatchOptions
+from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig, Loss
 from signspot.training.embedding.data import EmbeddingData
 from signspot.training.embedding.training import loss_of, new_mlp
-from signspot.training.embedding.trunk_features import TrunkFeatures, Windows
+from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.training.items import Item
 
 WORDS = ("apple", "dog", "friend", "house", "tree")
 STEPS = 4
-CONFIG = EmbeddingConfig(seed=4, dimension=8, rate=0.01, batch=BatchOptions(items=5, background=2, clips=2))
+CONFIG = EmbeddingConfig(seed=4, dimension=8, rate=0.01, batch=ItemBatchOptions(items=5, background=2, clips=2))
 KINDS = {
     **{loss: replace(CONFIG, loss=loss) for loss in get_args(Loss)},
     "released": replace(CONFIG, bags="released"),
@@ -35,11 +35,11 @@ KINDS = {
 def known_data(config: EmbeddingConfig) -> EmbeddingData:
     """A video of random windows with a label a word; an odd number of clips and exemplars, so shares are unequal."""
     random = np.random.default_rng(0)
-    windows = Windows(random.normal(size=(240, 24)).astype(np.float16), Grid(25.0, 16, 1, 255))
+    windows = WindowFeatures(random.normal(size=(240, 24)).astype(np.float16), Grid(25.0, 16, 1, 255))
     exemplars = tuple(Exemplar(word, f"{word}-{take}") for word in WORDS for take in range(1 + (word == "dog") * 2))
     clips = random.normal(size=(len(exemplars), 4, 24)).astype(np.float16)
     items = [
-        Item("v", word, 2.0 + i, Segment(float(i), 4.0 + i), (WORDS[(i + 1) % 5],) * (i % 2))
+        Item(Label(word, "v", 2.0 + i), Segment(float(i), 4.0 + i), (WORDS[(i + 1) % 5],) * (i % 2))
         for i, word in enumerate(WORDS)
     ]
     return EmbeddingData(TrunkFeatures("test", {"v": windows}, exemplars, clips), items, config)

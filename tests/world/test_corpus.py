@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from signspot.corpus.corpus import open_corpus
+from signspot.corpus.labels import LeastConfidence
 from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.files import text_digest
 from signspot.landmarks.pose_file import open_landmarks
@@ -119,7 +120,7 @@ def test_labels_are_of_listed_words_and_mostly_right(corpus):
     assert {label.word for label in labels} <= set(corpus.dictionary())
     right = [is_right(label, corpus.signs(label.video), World(OPTIONS).same_sign) for label in labels]
     assert np.mean(right) > 0.5
-    assert all(label.confidence >= 0.8 for label in corpus.labels(confidence=0.8))
+    assert all(label.confidence >= 0.8 for label in corpus.labels(least=LeastConfidence(0.8)))
     one = next(iter(corpus.videos))
     assert {label.video for label in corpus.labels([one])} == {one}
 

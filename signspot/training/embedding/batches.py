@@ -1,7 +1,8 @@
 """From items to batches (Sec. 3.3): which windows and which exemplars; every batch follows from the seed and its step.
 
-A labelled sign lies between 20 frames before its label and 5 after, as mouthings end with the sign. The foreground
-clip is a random window inside that stretch; background clips are windows whose middle lies outside it.
+A sign lies between 20 frames before its end and 5 after, or within 11 frames of its middle: a label says which of them
+it marks. The foreground clip is a random window inside that stretch; background clips are windows whose middle
+lies outside it.
 """
 
 import math
@@ -21,18 +22,19 @@ BACKGROUND = -1  # the word of a clip without a label
 
 
 @dataclass(frozen=True, slots=True)
-class BatchOptions:
+class ItemBatchOptions:
     """What a batch is made of. The defaults are the paper's."""
 
     items: int = 128
     distinct: bool = True  # each labelled word at most once in a batch: all words are drawn equally often
     background: int = 10  # background clips an item
-    before: int = 20  # frames before a label from which its sign may begin
-    after: int = 5  # frames after a label until which it may last
+    before: int = 20  # frames before the end of a sign from which it may begin
+    after: int = 5  # frames after a label of its end until which it may last
+    around: int = 11  # frames on either side of the middle of a sign, where a label marks that or the span
     clips: int = 6  # clips of an exemplar that are drawn and averaged
 
     def __post_init__(self) -> None:
-        for name, least in (("items", 2), ("background", 0), ("before", 0), ("after", 0), ("clips", 1)):
+        for name, least in (("items", 2), ("background", 0), ("before", 0), ("after", 0), ("around", 0), ("clips", 1)):
             if getattr(self, name) < least:
                 raise OptionsError(f"{name} must be at least {least}; got {getattr(self, name)}")
 
@@ -80,7 +82,7 @@ class ItemBatches:
         exemplars: Sequence[str],
         bank: int,
         seed: int = 0,
-        options: BatchOptions | None = None,
+        options: ItemBatchOptions | None = None,
     ):
         """Prepare.
 
@@ -96,7 +98,7 @@ class ItemBatches:
             OptionsError: an item's word has no exemplar, or its video no windows.
         """
         self.items, self.grids, self.seed, self.bank = tuple(items), grids, seed, bank
-        self.options = options or BatchOptions()
+        self.options = options or ItemBatchOptions()
         self.words = tuple(sorted(set(exemplars)))
         self.number = {word: number for number, word in enumerate(self.words)}
         self.exemplars_of: dict[str, list[int]] = defaultdict(list)
@@ -160,13 +162,15 @@ class ItemBatches:
     def _windows(self, item: Item, random: np.random.Generator) -> IntArray:
         """The window of the labelled sign, then those of the background: (1 + n,)."""
         grid, options = self.grids[item.video], self.options
-        label = round((item.time - grid.origin) * grid.fps)
-        latest = max(-options.before, options.after - grid.window)
-        front = label + int(random.integers(-options.before, latest + 1))
+        before, after, around = (frames / grid.fps for frames in (options.before, options.after, options.around))
+        stretch = item.label.stretch(before, after, around)
+        begin = round((stretch.start - grid.origin) * grid.fps)
+        length = round(stretch.duration * grid.fps)
+        front = begin + int(random.integers(0, max(0, length - grid.window) + 1))
         first, last = (round((t - grid.origin) * grid.fps) - grid.window // 2 for t in (item.span.start, item.span.end))
         starts = np.arange(max(0, first), min(grid.count - 1, last) + 1)
-        middles = starts + grid.window // 2 - label
-        outside = starts[(middles < -options.before) | (middles > options.after)]
+        middles = starts + grid.window // 2 - begin
+        outside = starts[(middles < 0) | (middles > length)]
         count = min(options.background, len(outside))
         behind = np.sort(random.choice(outside, count, replace=False)) if count else outside[:0]
         return np.concatenate([[min(max(front, 0), grid.count - 1)], behind]).astype(np.int64)

@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 from signspot.errors import OptionsError
 from signspot.losses.watch_read_lookup import Bags
-from signspot.training.embedding.batches import BatchOptions
+from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.items import ItemOptions
 
 Loss = Literal["classification", "info_nce", "watch_lookup", "watch_read_lookup"]
@@ -35,7 +35,7 @@ class EmbeddingConfig:
     domain_specific: bool = False  # one MLP for continuous signing, one for the dictionary (Table A.2)
     synonyms: Synonyms = "keep"  # as negatives; or discard pairs that share a sign or an English meaning (Table A.3)
     items: ItemOptions = field(default_factory=ItemOptions)
-    batch: BatchOptions = field(default_factory=BatchOptions)
+    batch: ItemBatchOptions = field(default_factory=ItemBatchOptions)
 
     def __post_init__(self) -> None:
         choices = (("loss", Loss), ("bags", Bags), ("synonyms", Synonyms), ("words", Words))

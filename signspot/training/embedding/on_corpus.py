@@ -1,4 +1,4 @@
-"""From a corpus and a frozen trunk to an encoder with a new MLP: material, features made once, training, weights."""
+"""From a corpus and a frozen trunk to an encoder with a new MLP: subset, features made once, training, weights."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ from signspot.training.embedding.data import EmbeddingData, synonym_pairs
 from signspot.training.embedding.training import Mlp, train_embedding
 from signspot.training.embedding.trunk_features import TrunkFeatures, trunk_features
 from signspot.training.items import Item
-from signspot.training.subset import Material, find_material
+from signspot.training.subset import TrainingSubset, find_training_subset
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +49,25 @@ def train_on_corpus(
     Raises:
         OptionsError: the corpus cannot be learned from, or the folder holds another run.
     """
-    material = find_material(corpus, config.words, filmed=encoder.contract.kind == "rgb")
-    material.items(config.items)  # mistakes are told before hours of features
-    claim(run, {"corpus": material.describe(), "trunk": encoder.hash, "config": config.as_dict()})
+    subset = find_training_subset(corpus, config.words, filmed=encoder.contract.kind == "rgb")
+    subset.items(config.items)  # mistakes are told before hours of features
+    claim(run, {"corpus": subset.describe(), "trunk": encoder.hash, "config": config.as_dict()})
     with stage("trunk features") as progress:
         folder = run.features or run.out / "features"
-        features = trunk_features(encoder, material.corpus, folder, progress, run.group)
-    items = usable_items(material, features, config)
-    pairs = synonym_pairs(config.synonyms, material.dictionary, material.words)
+        features = trunk_features(encoder, subset.corpus, folder, progress, run.group)
+    items = usable_items(subset, features, config)
+    pairs = synonym_pairs(config.synonyms, subset.dictionary, subset.words)
     data = EmbeddingData(features, items, config, pairs)
     with stage("training") as progress:
         mlp = train_embedding(config, data, run.out, progress, run.group)
-    said = {**material.describe(), "items": len(items), "words": len({item.word for item in items})}
+    said = {**subset.describe(), "items": len(items), "words": len({item.word for item in items})}
     return _assemble(config, encoder, mlp, run, said)
 
 
-def usable_items(material: Material, features: TrunkFeatures, config: EmbeddingConfig) -> list[Item]:
+def usable_items(subset: TrainingSubset, features: TrunkFeatures, config: EmbeddingConfig) -> list[Item]:
     """The items whose words have an exemplar that the trunk could see."""
     seen = {exemplar.word for exemplar in features.exemplars}
-    return material.items(config.items, [word for word in material.words if word in seen])
+    return subset.items(config.items, [word for word in subset.words if word in seen])
 
 
 def claim(run: Run, setup: dict[str, Any]) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from signspot.corpus.corpus import Corpus, CorpusVideo
+from signspot.corpus.corpus import Corpus
+from signspot.corpus.videos import CorpusVideo
 from signspot.embedding.exemplars import VERSION as CLIPS_VERSION
 from signspot.embedding.exemplars import clip_positions, draw_clips
 from signspot.errors import DictionaryError, FormatError, OptionsError, SignspotError
@@ -40,7 +41,7 @@ _VERSION = 1  # raised whenever the same source would give other features
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Windows:
+class WindowFeatures:
     """All windows of one video."""
 
     features: HalfArray  # (T, D)
@@ -52,7 +53,7 @@ class TrunkFeatures:
     """What a frozen trunk sees in a corpus."""
 
     encoder: str  # content hash
-    videos: Mapping[str, Windows]
+    videos: Mapping[str, WindowFeatures]
     exemplars: tuple[Exemplar, ...]  # E
     clips: HalfArray  # (E, n, D)
 
@@ -92,7 +93,7 @@ def trunk_features(
         if group.is_first:
             _exemplars(encoder, corpus, folder)
         group.wait()
-    found: dict[str, Windows] = {}
+    found: dict[str, WindowFeatures] = {}
     for done, video in enumerate(videos):
         progress(done, total)
         found[video.id] = _windows(encoder, video, folder)
@@ -102,7 +103,7 @@ def trunk_features(
     return TrunkFeatures(encoder.hash, found, exemplars, clips)
 
 
-def _windows(encoder: Encoder, video: CorpusVideo, folder: Path) -> Windows:
+def _windows(encoder: Encoder, video: CorpusVideo, folder: Path) -> WindowFeatures:
     """The features of one video, from their file or from its landmarks or pictures."""
     source = _source(encoder, video)
     path = folder / encoder.hash / f"{video.id}-{content_digest(source)}-{_VERSION}.npy"
@@ -111,7 +112,7 @@ def _windows(encoder: Encoder, video: CorpusVideo, folder: Path) -> Windows:
         made = pixel_windows(encoder, source) if pixels else _landmark_windows(encoder, source)
         _write(made, path, video.id)
     kept, contract = _open(path), encoder.contract
-    return Windows(kept, Grid(contract.fps, contract.frames, 1, len(kept) + contract.frames - 1))
+    return WindowFeatures(kept, Grid(contract.fps, contract.frames, 1, len(kept) + contract.frames - 1))
 
 
 def _source(encoder: Encoder, video: CorpusVideo) -> Path:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from signspot.corpus.corpus import Corpus, CorpusVideo
+from signspot.corpus.corpus import Corpus
+from signspot.corpus.labels import LeastConfidence
+from signspot.corpus.videos import CorpusVideo
 from signspot.embedding.exemplars import draw_clips
 from signspot.errors import OptionsError, SignspotError
 from signspot.landmarks.pose_file import open_landmarks
@@ -22,19 +24,20 @@ from signspot.training.embedding.trunk_features import as_right_handed, exemplar
 
 logger = logging.getLogger(__name__)
 
-Sign = NDArray[np.float16]  # (T, J, C)
+SignFeatures = NDArray[np.float16]  # (T, J, C)
 
 
 @dataclass(frozen=True, slots=True)
 class ClipOptions:
-    """How signs become clips. A labelled sign lies between `before` frames before its label and `after` after it."""
+    """How signs become clips. A sign lies between `before` frames before its end and `after` after, or around."""
 
     clips: int = 128  # in a batch
     dictionary: float = 0.5  # share of them that are of exemplars; 0: none, 1: all
     before: int = 20
     after: int = 5
+    around: int = 11  # frames on either side of the middle, where a label marks that or the span
     speed: float = 0.1  # by how much continuous signing is played faster or slower, at most
-    confidence: float = 0.5  # least confidence of a label
+    least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
 
     def __post_init__(self) -> None:
         if not 0 <= self.dictionary <= 1:
@@ -48,8 +51,8 @@ class TrunkSigns:
     """All signs that a trunk may be trained on, by word and domain, in memory."""
 
     words: tuple[str, ...]  # K
-    continuous: tuple[tuple[Sign, ...], ...]  # K: the frames around each label
-    dictionary: tuple[tuple[Sign, ...], ...]  # K: each exemplar, trimmed
+    continuous: tuple[tuple[SignFeatures, ...], ...]  # K: the frames around each label
+    dictionary: tuple[tuple[SignFeatures, ...], ...]  # K: each exemplar, trimmed
 
     @property
     def labels(self) -> int:
@@ -71,10 +74,10 @@ def collect_signs(
         OptionsError: fewer than two words have a label where labels are wanted, or an exemplar where those are.
     """
     known = tuple(sorted(words))
-    signed: dict[str, list[Sign]] = {word: [] for word in known}
-    shown: dict[str, list[Sign]] = {word: [] for word in known}
+    signed: dict[str, list[SignFeatures]] = {word: [] for word in known}
+    shown: dict[str, list[SignFeatures]] = {word: [] for word in known}
     if options.dictionary < 1:
-        labels = [each for each in corpus.labels(list(videos), options.confidence) if each.word in signed]
+        labels = [each for each in corpus.labels(list(videos), options.least) if each.word in signed]
         for done, name in enumerate(videos):
             progress(done, len(videos))
             own = [each for each in labels if each.video == name]
@@ -97,7 +100,7 @@ def collect_signs(
     return TrunkSigns(known, tuple(tuple(signed[w]) for w in known), tuple(tuple(shown[w]) for w in known))
 
 
-def _around(labels: Sequence[Label], video: CorpusVideo, options: ClipOptions, fps: float) -> list[Sign]:
+def _around(labels: Sequence[Label], video: CorpusVideo, options: ClipOptions, fps: float) -> list[SignFeatures]:
     """The frames in which each label's sign lies, edges repeated where the video ends."""
     if not labels:
         return []
@@ -105,9 +108,9 @@ def _around(labels: Sequence[Label], video: CorpusVideo, options: ClipOptions, f
         raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot landmarks")
     landmarks = open_landmarks(video.landmarks).resampled(fps)
     seen = as_right_handed(landmarks)
-    frames = np.arange(-options.before, options.after)
     origin = float(landmarks.times[0])
-    places = [round((label.time - origin) * fps) + frames for label in labels]
+    stretches = [label.stretch(options.before / fps, options.after / fps, options.around / fps) for label in labels]
+    places = [round((each.start - origin) * fps) + np.arange(round(each.duration * fps)) for each in stretches]
     return [seen[np.clip(place, 0, len(seen) - 1)].astype(np.float16) for place in places]
 
 

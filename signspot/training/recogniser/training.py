@@ -38,7 +38,7 @@ class TrunkConfig:
     name: str = "classifier"
     seed: int = 0
     steps: int = 3000
-    alone: float = 0.0  # share of the steps on continuous signing alone, before the dictionary joins
+    continuous_only_fraction: float = 0.0  # share of the steps on continuous signing alone, before the dictionary joins
     reinitialise: bool = False  # batch norms forget, when the dictionary joins
     rate: float = 2e-3  # the highest learning rate; it falls as a cosine to nothing
     warm_up: int = 100  # steps until the highest rate
@@ -52,8 +52,10 @@ class TrunkConfig:
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise OptionsError(f"steps must be at least 1; got {self.steps}")
-        if not 0 <= self.alone <= 1:
-            raise OptionsError(f"alone is a share of the steps between 0 and 1; got {self.alone}")
+        if not 0 <= self.continuous_only_fraction <= 1:
+            raise OptionsError(
+                f"continuous_only_fraction is a share of the steps between 0 and 1; got {self.continuous_only_fraction}"
+            )
 
     def rate_at(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""
@@ -61,9 +63,9 @@ class TrunkConfig:
         return self.rate * warm * (1 + math.cos(math.pi * step / self.steps)) / 2
 
     @property
-    def joined(self) -> int:
+    def dictionary_from(self) -> int:
         """The step from which on the dictionary is trained on, too."""
-        return round(self.alone * self.steps)
+        return round(self.continuous_only_fraction * self.steps)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for checkpoints and cards; with the version of the features that it learns from."""
@@ -103,9 +105,9 @@ def train_trunk(
         torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
         for group in optimiser.param_groups:
             group["lr"] = config.rate_at(step)
-        if config.reinitialise and step == config.joined > 0:
+        if config.reinitialise and step == config.dictionary_from > 0:
             logger.info("%d batch norms forget", reinitialise_batch_norm(module.trunk))
-        batch = batches.make(step, 0.0 if step < config.joined else None)
+        batch = batches.make(step, 0.0 if step < config.dictionary_from else None)
         logits = head(module.trunk(batch[0]))
         loss = functional.cross_entropy(logits, batch[1])
         if not torch.isfinite(loss):

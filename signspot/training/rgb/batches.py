@@ -12,7 +12,7 @@ from torch import Tensor
 
 from signspot.embedding.exemplars import NARROWEST, WIDEST
 from signspot.training.rgb.config import RgbAugmentation, RgbConfig
-from signspot.training.rgb.signs import Pictures, RgbSigns, Sign
+from signspot.training.rgb.signs import PicturedSign, Pictures, RgbSigns
 
 Clip = NDArray[np.float32]
 
@@ -36,7 +36,7 @@ class RgbBatches:
     def of_dictionary(self, epoch: int) -> int:
         """How many clips of a batch are of exemplars."""
         options = self.config.batch
-        return 0 if epoch < self.config.joined else round(options.clips * options.dictionary)
+        return 0 if epoch < self.config.dictionary_from else round(options.clips * options.dictionary)
 
     def __len__(self) -> int:
         """Batches in an epoch, in which about as many labels are drawn as there are."""
@@ -59,13 +59,13 @@ class RgbBatches:
             torch.from_numpy(np.stack(targets)) if len(targets) == len(made) else None,
         )
 
-    def _watch(self, sign: Sign, random: np.random.Generator) -> tuple[Clip, Clip | None]:
+    def _watch(self, sign: PicturedSign, random: np.random.Generator) -> tuple[Clip, Clip | None]:
         """A random window of the stretch around a label."""
         start = int(random.integers(len(sign.pictures) - self.frames + 1))
         clip = augmented(sign.pictures[start : start + self.frames], self.image_size, self.config.augmentation, random)
         return clip, None if sign.target is None else sign.target[start]
 
-    def _look_up(self, sign: Sign, random: np.random.Generator) -> tuple[Clip, Clip | None]:
+    def _look_up(self, sign: PicturedSign, random: np.random.Generator) -> tuple[Clip, Clip | None]:
         """An exemplar at a random shift and a random rate."""
         last = len(sign.pictures) - 1
         span = random.uniform(NARROWEST, WIDEST) * last
@@ -113,14 +113,14 @@ def _as_floats(pictures: Pictures) -> Clip:
     return clip
 
 
-def _by_word(signs: Sequence[Sign]) -> list[list[Sign]]:
-    found: defaultdict[int, list[Sign]] = defaultdict(list)
+def _by_word(signs: Sequence[PicturedSign]) -> list[list[PicturedSign]]:
+    found: defaultdict[int, list[PicturedSign]] = defaultdict(list)
     for sign in signs:
         found[sign.word].append(sign)
     return [found[word] for word in sorted(found)]
 
 
-def _draw(words: Sequence[Sequence[Sign]], count: int, random: np.random.Generator) -> list[Sign]:
+def _draw(words: Sequence[Sequence[PicturedSign]], count: int, random: np.random.Generator) -> list[PicturedSign]:
     """Signs of random words, no word a second time before all were drawn."""
     order = [place for _ in range(math.ceil(count / max(1, len(words)))) for place in random.permutation(len(words))]
     pools = [words[place] for place in order[:count]]

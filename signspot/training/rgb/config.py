@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
+from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
 from signspot.training.embedding.config import Words
 
@@ -29,17 +30,21 @@ class RgbBatchOptions:
 
     clips: int = 16  # the paper has 4
     dictionary: float = 0.5  # share of clips that are of exemplars: both domains are balanced
-    before: int = 20  # frames at 25 a second before a label from which its sign may begin
-    after: int = 5  # and after it until which it may last
-    confidence: float = 0.5  # least confidence of a label
+    before: int = 20  # frames at 25 per second before the end of a sign from which it may begin
+    after: int = 5  # and after a label of its end until which it may last
+    around: int = 11  # on either side of the middle of a sign, where a label marks that or the span
+    least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
 
     def __post_init__(self) -> None:
         if self.clips < 2:
             raise OptionsError(f"a batch needs at least 2 clips; got {self.clips}")
         if not 0 <= self.dictionary <= 1:
             raise OptionsError(f"dictionary is a share between 0 and 1; got {self.dictionary}")
-        if self.before < 1 or self.after < 0:
-            raise OptionsError(f"a sign lies before its label; got {self.before} frames before, {self.after} after")
+        if self.before < 1 or self.after < 0 or self.around < 1:
+            raise OptionsError(
+                f"a sign lies before its end and around its middle; got {self.before} frames before, {self.after} "
+                f"after and {self.around} around"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,9 @@ class RgbConfig:
     decays: tuple[float, ...] = (0.4, 0.8)  # shares of the epochs: 20 and 40 of 50
     weight_decay: float = 0.0
     clip: float = 10.0  # longest gradient
-    alone: float = 0.0  # share of the epochs on continuous signing alone, before the dictionary joins
+    continuous_only_fraction: float = (
+        0.0  # share of the epochs on continuous signing alone, before the dictionary joins
+    )
     reinitialise: bool = True  # batch norms forget, when the dictionary joins (Appendix C.1)
     distil: float = 0.0  # weight of distillation: the landmark encoder's embedding is the target of ours
     teacher: str = "landmark"  # name or file of that encoder
@@ -77,13 +84,16 @@ class RgbConfig:
         for name in ("fps", "rate", "epochs", "clip"):
             if not getattr(self, name) > 0:
                 raise OptionsError(f"{name} must be above 0; got {getattr(self, name)}")
-        if not 0 <= self.alone <= 1 or not self.distil >= 0:
-            raise OptionsError(f"alone is a share and distil 0 or more; got {self.alone} and {self.distil}")
+        if not 0 <= self.continuous_only_fraction <= 1 or not self.distil >= 0:
+            raise OptionsError(
+                f"continuous_only_fraction is a share and distil 0 or more; got {self.continuous_only_fraction} "
+                f"and {self.distil}"
+            )
 
     @property
-    def joined(self) -> int:
+    def dictionary_from(self) -> int:
         """The epoch from which on the dictionary is trained on, too."""
-        return round(self.alone * self.epochs)
+        return round(self.continuous_only_fraction * self.epochs)
 
     def rate_at(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 0."""

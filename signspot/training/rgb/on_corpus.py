@@ -16,7 +16,7 @@ from signspot.training.rgb.batches import RgbBatches
 from signspot.training.rgb.config import RgbConfig
 from signspot.training.rgb.signs import PictureStore, RgbSigns, SignReader, collect_rgb_signs, with_targets
 from signspot.training.rgb.training import HeldOut, held_out, new_trunk, start_from, train_rgb
-from signspot.training.subset import Material, find_material
+from signspot.training.subset import TrainingSubset, find_training_subset
 
 
 def train_rgb_on_corpus(
@@ -37,30 +37,30 @@ def train_rgb_on_corpus(
     Raises:
         OptionsError: the corpus cannot be learned from, or the folder holds another run.
     """
-    material = find_material(corpus, config.words, filmed=True)
+    subset = find_training_subset(corpus, config.words, filmed=True)
     origin = start.hash if start is not None else None
-    claim(run, {"corpus": material.describe(), "start": origin, "config": config.as_dict()})
+    claim(run, {"corpus": subset.describe(), "start": origin, "config": config.as_dict()})
     teacher = _teacher(config)
     shape = new_trunk(config, 2).contract(fps=config.fps)
     assert shape.image_size is not None, "an rgb trunk has one"
     store = PictureStore(run.features or run.out / "pictures", config.fps, shape.image_size)
     reader = SignReader(store, shape.frames, config.batch)
     with stage("pictures") as progress:
-        signs = collect_rgb_signs(material, reader, progress)
+        signs = collect_rgb_signs(subset, reader, progress)
     if teacher is not None:
         with stage("what the teacher sees") as progress:
-            seen = trunk_features(teacher, material.corpus, run.out / "teacher", progress)
+            seen = trunk_features(teacher, subset.corpus, run.out / "teacher", progress)
         signs = with_targets(signs, teacher, seen, reader)
     module = new_trunk(config, len(signs.words), teacher)
     if start is not None:
         start_from(module, start)
-        if config.reinitialise and not config.joined:
+        if config.reinitialise and not config.dictionary_from:
             reinitialise_batch_norm(module.trunk)
     with stage("training") as progress:
         train_rgb(config, module, RgbBatches(signs, config, shape.frames, shape.image_size), run.out, progress)
     with stage("held-out clips"):
-        tested = _held_out(module, corpus, material, signs, reader)
-    return make_encoder(config.name, module, fps=config.fps, card=_card(config, material, signs, run, tested)), tested
+        tested = _held_out(module, corpus, subset, signs, reader)
+    return make_encoder(config.name, module, fps=config.fps, card=_card(config, subset, signs, run, tested)), tested
 
 
 def _teacher(config: RgbConfig) -> Encoder | None:
@@ -73,27 +73,28 @@ def _teacher(config: RgbConfig) -> Encoder | None:
 
 
 def _held_out(
-    module: SignEncoder, corpus: Corpus, material: Material, signs: RgbSigns, reader: SignReader
+    module: SignEncoder, corpus: Corpus, subset: TrainingSubset, signs: RgbSigns, reader: SignReader
 ) -> HeldOut | None:
     """Accuracy on the labels of the test videos, of the words that were learned."""
     videos = {video.id: video for video in corpus.in_split("test")}
     number = {word: index for index, word in enumerate(signs.words)}
-    sure = reader.options.confidence
-    labels = [label for label in corpus.labels(list(videos), sure) if label.word in number]
+    labels = [label for label in corpus.labels(list(videos), reader.options.least) if label.word in number]
     if not labels:
         return None
-    tested = reader.continuous(replace(material.corpus, videos=videos), labels, number)
+    tested = reader.continuous(replace(subset.corpus, videos=videos), labels, number)
     return held_out(module, replace(signs, continuous=tuple(tested)), reader.frames, reader.store.image_size)
 
 
-def _card(config: RgbConfig, material: Material, signs: RgbSigns, run: Run, tested: HeldOut | None) -> dict[str, Any]:
+def _card(
+    config: RgbConfig, subset: TrainingSubset, signs: RgbSigns, run: Run, tested: HeldOut | None
+) -> dict[str, Any]:
     counts = {"words": len(signs.words), "clips": len(signs.continuous), "exemplars": len(signs.dictionary)}
     sentence = f"{counts['clips']:,} labelled clips and {counts['exemplars']:,} exemplars of {counts['words']:,} words."
     rows = [row.split(",") for row in Path(run.out / "curve.csv").read_text().splitlines()[1:]]
     return {
         "licence": config.licence,
         "data": config.data or sentence,
-        "config": {"kind": "rgb", **config.as_dict(), "corpus": {**material.describe(), **counts}},
+        "config": {"kind": "rgb", **config.as_dict(), "corpus": {**subset.describe(), **counts}},
         "metrics": {
             "held_out": None if tested is None else asdict(tested),
             "loss_by_epoch": [float(row[2]) for row in rows],

@@ -2,7 +2,7 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from signspot.timeline import Segment
 from signspot.training.embedding.pixel_features import FilmedExemplars
 from signspot.training.embedding.trunk_features import TrunkFeatures
 from signspot.training.rgb.config import RgbBatchOptions
-from signspot.training.subset import Material
+from signspot.training.subset import TrainingSubset
 from signspot.video.clips import squashed_side
 from signspot.video.probing import Image
 from signspot.video.reader import open_video
@@ -115,7 +115,7 @@ Targets = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sign:
+class PicturedSign:
     """One sign as pictures."""
 
     pictures: Pictures  # (T, H, W, 3)
@@ -130,8 +130,8 @@ class RgbSigns:
     """All signs that there are, by domain; words are numbered in sorted order."""
 
     words: tuple[str, ...]
-    continuous: tuple[Sign, ...]
-    dictionary: tuple[Sign, ...]
+    continuous: tuple[PicturedSign, ...]
+    dictionary: tuple[PicturedSign, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +142,9 @@ class SignReader:
     frames: int  # in a clip
     options: RgbBatchOptions
 
-    def continuous(self, corpus: Corpus, labels: Sequence[Label], number: Mapping[str, int]) -> list[Sign]:
+    def continuous(self, corpus: Corpus, labels: Sequence[Label], number: Mapping[str, int]) -> list[PicturedSign]:
         """The stretch around each label in which its sign lies."""
-        before = self.options.before / LABEL_FPS
-        length = max(self.frames, round((self.options.before + self.options.after) / LABEL_FPS * self.store.fps))
-        found: list[Sign] = []
+        found: list[PicturedSign] = []
         for name, video in corpus.videos.items():
             own = [label for label in labels if label.video == name]
             if not own:
@@ -155,12 +153,24 @@ class SignReader:
                 raise OptionsError(
                     f"an RGB trunk sees pixels; the video '{name}' of {corpus.folder} has only landmarks"
                 )
-            starts = [max(0.0, label.time - before) for label in own]
-            cut = self.store.stretches(video.video, starts, length)
-            found += [Sign(cut[i], number[label.word], starts[i], name) for i, label in enumerate(own)]
+            for length, chosen in self._by_length(own).items():
+                starts = [start for start, _ in chosen]
+                cut = self.store.stretches(video.video, starts, length)
+                found += [
+                    PicturedSign(cut[i], number[label.word], start, name) for i, (start, label) in enumerate(chosen)
+                ]
         return found
 
-    def exemplar(self, filmed: FilmedExemplars, exemplar: Exemplar, number: Mapping[str, int]) -> Sign | None:
+    def _by_length(self, labels: Iterable[Label]) -> dict[int, list[tuple[float, Label]]]:
+        """Frames that are cut → where each stretch begins, in seconds, and its label."""
+        options, found = self.options, defaultdict[int, list[tuple[float, Label]]](list)
+        for label in labels:
+            stretch = label.stretch(options.before / LABEL_FPS, options.after / LABEL_FPS, options.around / LABEL_FPS)
+            length = max(self.frames, round(stretch.duration * self.store.fps))
+            found[length].append((max(0.0, stretch.start), label))
+        return found
+
+    def exemplar(self, filmed: FilmedExemplars, exemplar: Exemplar, number: Mapping[str, int]) -> PicturedSign | None:
         """The sign of one exemplar, without rest; None for one that cannot be read."""
         assert exemplar.path is not None, "exemplars without a path are left out"
         try:
@@ -168,28 +178,28 @@ class SignReader:
         except SignspotError as error:
             logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
             return None
-        return Sign(pictures, number[exemplar.word], 0.0, exemplar.id)
+        return PicturedSign(pictures, number[exemplar.word], 0.0, exemplar.id)
 
 
-def collect_rgb_signs(material: Material, reader: SignReader, progress: Progress = silent) -> RgbSigns:
-    """Cut all signs of the material; those of words that are labelled at least once.
+def collect_rgb_signs(subset: TrainingSubset, reader: SignReader, progress: Progress = silent) -> RgbSigns:
+    """Cut all signs of the subset; those of words that are labelled at least once.
 
     Raises:
         OptionsError: fewer than two words are labelled surely enough, or a video has no pictures.
     """
-    labels = [label for label in material.labels if label.confidence >= reader.options.confidence]
+    labels = [label for label in subset.labels if reader.options.least.admits(label)]
     words = tuple(sorted({label.word for label in labels}))
     if len(words) < 2:
         raise OptionsError(
-            f"{len(words)} words have labels of confidence {reader.options.confidence} or more and an exemplar; "
+            f"{len(words)} words have labels of confidence {reader.options.least} or more and an exemplar; "
             "telling words apart needs two"
         )
     number = {word: index for index, word in enumerate(words)}
-    filmed = FilmedExemplars(material.corpus)
+    filmed = FilmedExemplars(subset.corpus)
     exemplars = [each for each in filmed.exemplars if each.word in number]
     total = len(exemplars) + 1
     progress(0, total)
-    continuous = reader.continuous(material.corpus, labels, number)
+    continuous = reader.continuous(subset.corpus, labels, number)
     dictionary = []
     for done, exemplar in enumerate(exemplars):
         progress(done + 1, total)
@@ -218,7 +228,7 @@ def with_targets(signs: RgbSigns, teacher: Encoder, features: TrunkFeatures, rea
 
 
 @torch.inference_mode()
-def _watched(sign: Sign, teacher: Encoder, features: TrunkFeatures, reader: SignReader) -> Targets:
+def _watched(sign: PicturedSign, teacher: Encoder, features: TrunkFeatures, reader: SignReader) -> Targets:
     """(T - F + 1, D): the teacher's embedding at the middle of each clip of a stretch."""
     windows, fps = features.videos[sign.source], reader.store.fps
     count = len(sign.pictures) - reader.frames + 1

@@ -179,7 +179,7 @@ def _prepare(config: RgbConfig, module: SignEncoder, optimiser: Any, step: int, 
     torch.manual_seed(config.seed * 1_000_003 + step)
     for settings in optimiser.param_groups:
         settings["lr"] = config.rate_at(step // length)
-    if config.reinitialise and config.joined and step == config.joined * length:
+    if config.reinitialise and config.dictionary_from and step == config.dictionary_from * length:
         count = reinitialise_batch_norm(module.trunk)
         logger.info("the dictionary joins; %d batch norms start anew", count)
 

@@ -1,0 +1,117 @@
+"""The labels of a corpus: JSON Lines of labels, or spottings in any format that signspot reads."""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from signspot.corpus.truth import read_records
+from signspot.dictionary.contents import VIDEO_SUFFIXES
+from signspot.errors import FormatError, OptionsError
+from signspot.formats.formats import format_names, read_spottings
+from signspot.records import Label, LabelSource, Spotting
+
+logger = logging.getLogger(__name__)
+
+_MEDIA_SUFFIXES = (*VIDEO_SUFFIXES, ".pose")
+
+
+@dataclass(frozen=True, slots=True)
+class LeastConfidence:
+    """From which confidence on a label counts, by its source: three scales, three thresholds."""
+
+    mouthing: float = 0.5  # probability of a mouthing; the paper's training takes 0.5, its test 0.9
+    dictionary: float = 0.0  # score of a spotting; 0: as it was cut when it was written, since encoders' scales differ
+    verified: float = 0.5  # decision of a person: 1 is a yes, 0 a no
+
+    def __post_init__(self) -> None:
+        for name in ("mouthing", "dictionary", "verified"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise OptionsError(f"the least confidence is between 0 and 1; got {name} = {getattr(self, name)}")
+
+    def admits(self, label: Label) -> bool:
+        """Whether a label counts."""
+        return label.confidence >= self.of(label.source)
+
+    def of(self, source: LabelSource) -> float:
+        """The least confidence of one source."""
+        named = {
+            LabelSource.MOUTHING: self.mouthing,
+            LabelSource.DICTIONARY: self.dictionary,
+            LabelSource.VERIFIED: self.verified,
+        }
+        return named[source]
+
+    def __str__(self) -> str:
+        return f"M {self.mouthing:g}, D {self.dictionary:g}, V {self.verified:g}"
+
+
+EVERY_LABEL = LeastConfidence(0.0, 0.0, 0.0)
+
+
+def read_labels(folder: Path, videos: Collection[str]) -> Iterator[Label]:
+    """Read all label files of a folder; labels of videos that the corpus does not have are left out, and counted.
+
+    Args:
+        folder: of label files, also in folders below; one that is not there holds none.
+        videos: the ids of the corpus's videos; labels may name their files instead.
+
+    Raises:
+        FormatError: a file is not what its suffix says.
+    """
+    missing: Counter[str] = Counter()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and _is_readable(path)):
+        for label in _read(path):
+            video = video_id(label.video, videos)
+            if video is None:
+                missing[label.video] += 1
+            else:
+                yield replace(label, video=video)
+    if missing:
+        count = missing.total()
+        logger.warning(
+            "left out labels (%d) of videos (%d) that the corpus lacks: '%s' …", count, len(missing), min(missing)
+        )
+
+
+def video_id(name: str, videos: Collection[str]) -> str | None:
+    """The id of the video that a label names: by its id, or by the path of its file, whatever folder that begins in."""
+    plain = name.replace("\\", "/")
+    suffix = next((each for each in _MEDIA_SUFFIXES if plain.lower().endswith(each)), "")
+    stem = plain[: len(plain) - len(suffix)] if suffix else plain
+    parts = stem.split("/")
+    tries = [name, plain, *("/".join(parts[first:]) for first in range(len(parts)))]
+    return next((each for each in tries if each in videos), None)
+
+
+def label_of(spotting: Spotting) -> Label:
+    """A spotting as a label: its score is the confidence; a mouthing marks the end of a sign, others know its span."""
+    known = (spotting.word, spotting.video, spotting.time, spotting.score, spotting.source)
+    if spotting.source is LabelSource.MOUTHING or spotting.start > spotting.end:
+        return Label(*known)
+    return Label(*known, spotting.start, spotting.end)
+
+
+def _is_readable(path: Path) -> bool:
+    suffixes = (*format_names(), ".json", ".pkl")
+    return not path.name.startswith(".") and path.name.lower().endswith(suffixes)
+
+
+def _read(path: Path) -> Iterator[Label]:
+    if path.suffix.lower() == ".jsonl" and not _holds_spottings(path):
+        yield from read_records(Label, path)
+    else:
+        yield from map(label_of, read_spottings(path))
+
+
+def _holds_spottings(path: Path) -> bool:
+    """Whether the first line of a JSON Lines file has a score, as spottings do, and no confidence, as labels do."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            first = next((line for line in file if line.strip()), "{}")
+        row = json.loads(first)
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path} holds no labels: {error}") from error
+    return isinstance(row, dict) and "score" in row and "confidence" not in row

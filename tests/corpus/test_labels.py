@@ -1,0 +1,111 @@
+"""Labels: what their times mean, from which confidence they count, and in which files they may stand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from signspot.corpus.corpus import open_corpus
+from signspot.corpus.labels import LeastConfidence, video_id
+from signspot.corpus.truth import read_records, write_records
+from signspot.errors import FormatError, OptionsError
+from signspot.formats.formats import write
+from signspot.records import Label, LabelSource, Spotting, TimeMeaning
+from signspot.timeline import Segment
+
+M, D, V = LabelSource
+
+
+@pytest.mark.parametrize(
+    ("label", "at", "segment", "stretch"),
+    [
+        (Label("a", "v", 5.0), TimeMeaning.END, (4.4, 5.0), (4.2, 5.2)),
+        (Label("a", "v", 5.0, source=D), TimeMeaning.MIDDLE, (4.7, 5.3), (4.5, 5.5)),
+        (Label("a", "v", 5.0, source=V), TimeMeaning.MIDDLE, (4.7, 5.3), (4.5, 5.5)),
+        (Label("a", "v", 5.0, source=D, start=4.0, end=5.0), TimeMeaning.SPAN, (4.0, 5.0), (4.0, 5.0)),
+        (Label("a", "v", 5.0, source=V, at=TimeMeaning.END), TimeMeaning.END, (4.4, 5.0), (4.2, 5.2)),
+    ],
+)
+def test_a_label_says_where_its_sign_is(
+    label: Label, at: TimeMeaning, segment: tuple[float, float], stretch: tuple[float, float], tmp_path: Path
+) -> None:
+    assert label.at is at
+    assert (label.segment.start, label.segment.end) == pytest.approx(segment)
+    drawn = label.stretch(before=0.8, after=0.2, around=0.5)
+    assert (drawn.start, drawn.end) == pytest.approx(stretch)
+    assert list(read_records(Label, write_records([label], tmp_path / "l.jsonl"))) == [label]
+
+
+def test_half_a_span_is_refused() -> None:
+    with pytest.raises(OptionsError, match=r"needs both start and end; got 1\.0 and None for 'a'"):
+        Label("a", "v", 5.0, start=1.0)
+    with pytest.raises(OptionsError, match=r"must end after it starts; got 2\.0 to 1\.0 s"):
+        Label("a", "v", 5.0, start=2.0, end=1.0)
+    with pytest.raises(OptionsError, match="needs both"):
+        Label("a", "v", 5.0, at=TimeMeaning.SPAN)
+
+
+def corpus_with(tmp_path: Path, *names: str) -> Path:
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "labels").mkdir()
+    return tmp_path
+
+
+SPOTTINGS = (Spotting("apple", "news/a.mp4", 2.0, 1.8, 2.4, 0.83), Spotting("pear", "b", 3.0, 2.8, 3.2, 0.61))
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.csv", "d.bobsl.json", "d.eaf", "below/d.vtt"])
+def test_spottings_are_labels_of_their_score_in_every_format(tmp_path: Path, name: str) -> None:
+    """Their videos are named as the user named them: by id, or by a path in any folder."""
+    folder = corpus_with(tmp_path, "news/a.mp4", "b.pose")
+    (folder / "labels" / name).parent.mkdir(exist_ok=True)
+    write([spotting for spotting in SPOTTINGS if name != "d.eaf" or spotting.word == "apple"], folder / "labels" / name)
+    found = open_corpus(folder).labels()
+    expected = [
+        Label("pear", "b", 3.0, 0.61, D, 2.8, 3.2),
+        Label("apple", "news/a", 2.0, 0.83, D, 1.8, 2.4),
+    ]
+    assert found == [label for label in expected if name != "d.eaf" or label.word == "apple"]
+    assert found[-1].segment == Segment(1.8, 2.4)
+
+
+def test_labels_of_ours_and_of_other_videos(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = corpus_with(tmp_path, "a.mp4")
+    lines = [{"word": "x", "video": "a", "time": 1.0}, {"word": "x", "video": "gone", "time": 1.0, "confidence": 0.4}]
+    (folder / "labels" / "m.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (folder / "labels" / "README.txt").write_text("not labels")
+    assert open_corpus(folder).labels() == [Label("x", "a", 1.0)]
+    assert "left out labels (1) of videos (1) that the corpus lacks: 'gone'" in caplog.text
+    (folder / "labels" / "m.jsonl").write_text("nonsense")
+    with pytest.raises(FormatError, match=r"m\.jsonl holds no labels"):
+        open_corpus(folder).labels()
+
+
+def test_three_scales_have_three_thresholds(tmp_path: Path) -> None:
+    folder = corpus_with(tmp_path, "a.mp4")
+    every = [Label("x", "a", 1.0, 0.7, source) for source in LabelSource]
+    write_records(every, folder / "labels" / "all.jsonl")
+    corpus = open_corpus(folder)
+    assert len(corpus.labels()) == 3
+    assert [each.source for each in corpus.labels(least=LeastConfidence(0.8, 0.6, 0.8))] == [D]
+    assert [each.source for each in corpus.labels(least=LeastConfidence(0.6, 0.8, 0.8))] == [M]
+    with pytest.raises(OptionsError, match=r"between 0 and 1; got dictionary = nan"):
+        LeastConfidence(dictionary=float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("a", "a"),
+        ("a.mp4", "a"),
+        ("/home/me/footage/mon/a.MP4", "mon/a"),
+        ("footage\\mon\\a.mov", "mon/a"),
+        ("c.v2", "c.v2"),
+        ("x/c.v2.pose", "c.v2"),
+        ("tue/b.mp4", None),
+    ],
+)
+def test_the_nearest_id_that_ends_a_path_is_meant(name: str, found: str | None) -> None:
+    assert video_id(name, {"a", "mon/a", "c.v2"}) == found
