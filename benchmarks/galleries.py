@@ -20,7 +20,7 @@ def random_gallery(words: int, each: int, dimension: int, track: Track | None = 
     if track is not None:
         near = rng.integers(len(track), size=len(exemplars))
         embeddings[: len(exemplars)] = track.embeddings[near] + 0.5 * embeddings[: len(exemplars)]
-    return Gallery(exemplars, _unit(embeddings))
+    return Gallery.of(exemplars, _unit(embeddings))
 
 
 def random_track(encoder: Encoder, seconds: float, seed: int = 2) -> Track:

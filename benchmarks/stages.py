@@ -11,7 +11,7 @@ from benchmarks.footage import repeat_landmarks
 from benchmarks.galleries import random_gallery
 from benchmarks.timing import rate
 from signspot.embedding import windows as embedding
-from signspot.embedding.windows import DenseWindows, embed
+from signspot.embedding.windows import SourceEmbedder, embed
 from signspot.landmarks.estimate import MAX_SIDE, stream_landmarks
 from signspot.landmarks.features import FeatureStream
 from signspot.landmarks.pose_file import open_landmarks
@@ -38,7 +38,7 @@ def estimate(video: str) -> dict[str, float]:
 def embed_stream(pose: str, times: int) -> dict[str, float]:
     """Landmarks that arrive in chunks → features → track, as behind the estimator; the file's, several times."""
     encoder, landmarks = landmark_encoder(), open_landmarks(pose)
-    stream, dense = FeatureStream(), DenseWindows(encoder, 1)
+    stream, dense = FeatureStream(), SourceEmbedder(encoder, 1)
 
     def counts() -> Iterator[int]:
         for again in repeat_landmarks(landmarks, times):

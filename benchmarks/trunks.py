@@ -68,7 +68,7 @@ def landmark(windows: int, rounds: int) -> dict[str, float]:
                 "trunk dense": lambda: [trunk.dense(block) for block in blocks],
                 "trunk batched": lambda: [trunk(batch) for batch in batches],
                 "trunk loop": lambda: [trunk(clip[None]) for clip in clips],
-                "encoder dense": lambda: [module.dense(block) for block in blocks],
+                "encoder dense": lambda: [module.mlp(trunk.dense(block)) for block in blocks],
                 "encoder batched": lambda: [module(batch) for batch in batches],
             },
         )

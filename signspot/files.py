@@ -30,6 +30,7 @@ _TEMPORARY = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})-(?P<process>\d+)-\d+\.sign
 _ABANDONED_AFTER = 24 * 3600.0  # seconds, for temporary files of other machines
 _LEDGER = "written.txt"
 _MOST_LEDGER_BYTES = 2_000_000  # about 20,000 files; then the older half is forgotten
+_TICK = 100_000_000  # nanoseconds: two changes within a tick of a file system have one time
 
 
 @contextmanager
@@ -153,8 +154,30 @@ def explain_write_failure(path: Path, error: OSError) -> str:
     return f"cannot write {path}: {remedy}."
 
 
+_Stamp = tuple[int, int, int, int]  # inode, size, times of change of content and of the file
+_digests: dict[str, tuple[_Stamp, str]] = {}  # absolute path → what was read there last in this process
+
+
 def content_digest(path: str | os.PathLike[str]) -> str:
-    """Name a file by its content: the first 32 hex digits of its SHA-256, read in bounded memory."""
+    """Name a file by its content: the first 32 hex digits of its SHA-256, read in bounded memory.
+
+    A file that has not changed since this process read it last (by size and times) is not read again.
+    """
+    name, stamp = os.path.abspath(path), _stamp(path)  # noqa: PTH100 (it must not follow links: they may change)
+    known = _digests.get(name)
+    if known is None or known[0] != stamp:
+        known = stamp, _read_digest(path)
+        if _stamp(path) == stamp and abs(time.time_ns() - stamp[2]) > _TICK:  # nor may it change unseen
+            _digests[name] = known
+    return known[1]
+
+
+def _stamp(path: str | os.PathLike[str]) -> _Stamp:
+    found = Path(path).stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _read_digest(path: str | os.PathLike[str]) -> str:
     digest = hashlib.sha256()
     with Path(path).open("rb") as file:
         while chunk := file.read(_CHUNK):

@@ -61,7 +61,7 @@ class Grid:
     authors' released tool; a video shorter than a window has one window (its last frame is repeated).
     """
 
-    fps: float  # frames a second after resampling
+    fps: float  # frames per second after resampling
     window: int  # frames in a window
     stride: int  # frames between the starts of two windows
     frames: int  # frames in the video after resampling
@@ -69,7 +69,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.fps) and self.fps > 0):
-            raise OptionsError(f"frames a second must be above 0; got {self.fps}")
+            raise OptionsError(f"frames per second must be above 0; got {self.fps}")
         for name in ("window", "stride", "frames"):
             if getattr(self, name) < 1:
                 raise OptionsError(f"{name} must be at least 1 frame; got {getattr(self, name)}")
@@ -103,27 +103,34 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """The embeddings of all windows of one video."""
+    """The embeddings of all windows of one video, and the codes of its frames where the encoder gives them."""
 
     embeddings: Embeddings = field(repr=False)  # (T, D) unit norm
     grid: Grid
     encoder: str  # content hash of the encoder that made it
     video: str = ""  # name of the video
     source: str = ""  # content digest of the video or landmarks it was made from
+    codes: Embeddings | None = field(default=None, repr=False)  # (frames, C) one code per frame of the grid, or none
 
     def __post_init__(self) -> None:
         if self.embeddings.ndim != 2 or len(self.embeddings) != self.grid.count:
             raise TrackError(
-                f"a track needs one embedding a window: {self.grid.count} windows, embeddings of shape "
+                f"a track needs one embedding per window: {self.grid.count} windows, embeddings of shape "
                 f"{self.embeddings.shape}"
             )
-        bad = sum(int((~np.isfinite(part).all(axis=1)).sum()) for part in self._parts())
-        if bad:
-            raise TrackError(f"{bad} of {len(self.embeddings)} embeddings of '{self.video}' are NaN or infinite")
+        if self.codes is not None and (self.codes.ndim != 2 or len(self.codes) != self.grid.frames):
+            raise TrackError(
+                f"a track needs one code per frame: {self.grid.frames} frames, codes of shape {self.codes.shape}"
+            )
+        for name, rows in (("embeddings", self.embeddings), ("frame codes", self.codes)):
+            bad = 0 if rows is None else sum(int((~np.isfinite(part).all(axis=1)).sum()) for part in _parts(rows))
+            if rows is not None and bad:
+                raise TrackError(f"{bad} of {len(rows)} {name} of '{self.video}' are NaN or infinite")
 
     def __len__(self) -> int:
         return len(self.embeddings)
 
-    def _parts(self) -> Iterator[Embeddings]:
-        """The embeddings in pieces, since they may lie on disk."""
-        return (self.embeddings[start : start + _ROWS] for start in range(0, len(self.embeddings), _ROWS))
+
+def _parts(rows: Embeddings) -> Iterator[Embeddings]:
+    """Rows in pieces, since they may lie on disk."""
+    return (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))

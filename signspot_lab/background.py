@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from signspot.embedding.exemplars import Gallery, clips_of
-from signspot.embedding.windows import DenseWindows, embed_averaged
+from signspot.embedding.exemplars import Gallery, embed_sign
+from signspot.embedding.inputs import sign_features
+from signspot.embedding.windows import embed_chunks
 from signspot.landmarks.features import features
-from signspot.landmarks.signing import sign_segment
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
@@ -45,12 +45,9 @@ def _gallery(encoder: Encoder, words: int, seed: int) -> Gallery:
         rng = named_rng(seed, "exemplar", number)
         signer = make_signer(f"dictionary-{number % 12}", seed, Role.DICTIONARY, left_share=0)
         seen = observe(project(isolated(sign, signer, rng)[0], signer.camera), rng)
-        segment = sign_segment(seen)
-        inside = (seen.times >= segment.start) & (seen.times <= segment.end)
-        shown = features(seen)[inside]
-        rows.append(embed_averaged(encoder, clips_of(shown, encoder.contract.frames)))
+        rows.append(embed_sign(encoder, sign_features(seen, encoder.contract.fps)))
         exemplars.append(Exemplar(f"word {number}", f"word {number}"))
-    return Gallery(tuple(exemplars), np.stack(rows))
+    return Gallery.of(exemplars, np.stack(rows))
 
 
 def _background(encoder: Encoder, hours: float, seed: int, progress: Progress) -> Iterator[Track]:
@@ -60,9 +57,8 @@ def _background(encoder: Encoder, hours: float, seed: int, progress: Progress) -
         rng = named_rng(seed, "background", number)
         signer = make_signer(f"signer-{number}", seed, Role.TEST, left_share=0.1)
         motion, _ = continuous([signs[i] for i in rng.integers(len(signs), size=SENTENCE)], signer, rng)
-        dense = DenseWindows(encoder, 1)
-        dense.push(features(observe(project(motion, signer.camera), rng)))
-        embeddings, frames = dense.finish()
+        seen = features(observe(project(motion, signer.camera), rng))
+        embeddings, frames = embed_chunks(encoder, [seen]), len(seen)
         made, number = made + frames / fps, number + 1
         progress(min(wanted, round(made)), wanted)
         yield Track(embeddings, Grid(fps, encoder.contract.frames, 1, frames), encoder.hash, f"background-{number}")

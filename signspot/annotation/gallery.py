@@ -88,7 +88,7 @@ def embed_word(embedder: ExemplarEmbedder, exemplars: Sequence[Exemplar], *, mir
     Raises:
         EncoderMismatchError: the dictionary has embeddings only, by another encoder.
     """
-    mirror = mirror and embedder.encoder.contract.kind == "landmarks"
+    mirror = mirror and embedder.encoder.contract.can_mirror
     kept: list[Exemplar] = []
     rows: list[NDArray[np.float32]] = []
     problems: list[str] = []

@@ -140,14 +140,14 @@ class Searcher:
             time=round(time, 3),
             start=round(max(self.video.start, time - half), 3),
             end=round(min(self.video.end, time + half), 3),
-            score=_said(score),
+            score=_rounded(score),
             exemplar=embedded.ids[row // versions],
             variant=embedded.variants[row // versions],
             mirrored=bool(row % versions),
             exemplars=len(embedded.ids),
             agreeing=int((each >= score - np.float32(options.agreement)).sum()),
-            exemplar_second=_said(ranked[1]) if len(ranked) > 1 else None,
-            exemplar_mean=_said(each.mean(dtype=np.float64)),
+            exemplar_second=_rounded(ranked[1]) if len(ranked) > 1 else None,
+            exemplar_mean=_rounded(each.mean(dtype=np.float64)),
             **_against(chance[near], float(score)),
         )
 
@@ -168,7 +168,7 @@ class _Look:
     def answered(self, best: Scores, chance: Scores) -> Query:
         """The query with (n,) the word's scores and (n, P) the impostors' where spottings may lie."""
         highest = float(best.max())
-        return self._query(_said(highest), _against(chance, highest))
+        return self._query(_rounded(highest), _against(chance, highest))
 
     def _query(self, best: float | None, chance: "_Chance") -> Query:
         mention = self.mention
@@ -205,11 +205,11 @@ def _against(chance: Scores, score: float) -> _Chance:
     each = chance.max(axis=0) if len(chance) else np.empty(0, np.float32)
     return {
         "impostors": len(each),
-        "impostor_best": _said(each.max()) if len(each) else None,
-        "impostor_mean": _said(each.mean(dtype=np.float64)) if len(each) else None,
+        "impostor_best": _rounded(each.max()) if len(each) else None,
+        "impostor_mean": _rounded(each.mean(dtype=np.float64)) if len(each) else None,
         "impostors_above": int((each >= score).sum()),
     }
 
 
-def _said(score: SupportsFloat) -> float:
+def _rounded(score: SupportsFloat) -> float:
     return round(float(score), 6)

@@ -9,7 +9,7 @@ from signspot.annotation.plan import Unit
 from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
 from signspot.annotation.search import Searcher
 from signspot.embedding.exemplars import ExemplarEmbedder
-from signspot.embedding.tracks import Shelf, TrackFile, track_entry, write_streamed
+from signspot.embedding.tracks import EmbeddingBuffer, TrackFile, track_entry, write_streamed
 from signspot.embedding.windows import embed
 from signspot.errors import EncoderMismatchError, FormatError, VideoError
 from signspot.models.checkpoints import load_encoder
@@ -74,8 +74,8 @@ def open_track(encoder: Encoder, unit: Unit, cache: Path, stride: int) -> TrackF
         except FormatError:
             pass  # made again
 
-    def make(shelf: Shelf) -> Track:
-        track = embed(encoder, unit.media, stride, shelf=shelf)
+    def make(buffer: EmbeddingBuffer) -> Track:
+        track = embed(encoder, unit.media, stride, buffer=buffer)
         if track.source != unit.digest:
             raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
         return track

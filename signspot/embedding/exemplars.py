@@ -3,95 +3,25 @@
 import json
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.embedding.clips import VERSION
+from signspot.embedding.inputs import READERS, Box, SignPlace, Source
 from signspot.embedding.tracks import read_arrays, write_arrays
-from signspot.embedding.windows import Source, embed_averaged, is_pose_file, segment_features
+from signspot.embedding.windows import embed_averaged
 from signspot.errors import DictionaryError, EncoderMismatchError, FormatError, OutputError, SignspotError
 from signspot.files import content_digest, text_digest
-from signspot.landmarks.estimate import estimate_landmarks
+from signspot.landmarks.features import mirror_features
 from signspot.landmarks.landmarks import Landmarks
-from signspot.landmarks.pose_file import open_landmarks
-from signspot.landmarks.resampling import CLOCK, at_positions, frames_at, motion_time
-from signspot.landmarks.signing import check_signing, sign_segment
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 from signspot.timeline import Segment
-from signspot.video.clips import squash_and_crop
-from signspot.video.reader import open_video
-
-FRAMES_PER_CLIP_DRAWN = 4  # n grows with the length of the sign: a clip for every four frames
-FEWEST, MOST = 4, 24  # clips of one exemplar
-WIDEST, NARROWEST = 1.0, 0.6  # the share of the sign that a clip spans
-
-VERSION = 2  # raised whenever the same sign gives other clips: kept embeddings are then made again
-LEAD = 2  # frames of a landmark clip before its sign, and after it: signs in continuous signing are shorter than a clip
-
-
-@dataclass(frozen=True, slots=True)
-class Play:
-    """How a sign is played in a landmark clip."""
-
-    stretch: float = 0.1  # by which it is longer or shorter, at most
-    shift: float = 0.04  # of the sign, by which it is early or late, at most
-    clock: float = CLOCK  # the share of plain time
-
-
-EMBEDDED = Play()  # as an exemplar is embedded
-
-
-def clip_positions(length: int, window: int, seed: int = 0) -> NDArray[np.float64]:
-    """Draw where the frames of each clip lie in a sign.
-
-    Dictionary signs are slow, continuous ones are fast. So a clip spans most of the sign whatever its length: its
-    rate is the one at which `window` frames cover a random share of the sign, its shift is random within the rest.
-
-    Args:
-        length: frames of the trimmed sign.
-        window: frames in a clip.
-        seed: the same seed draws the same clips.
-
-    Returns:
-        (n, window) positions in frames, in [0, length - 1].
-    """
-    count = int(np.clip(length // FRAMES_PER_CLIP_DRAWN, FEWEST, MOST))
-    random = np.random.default_rng([seed, length, window])
-    span = random.uniform(NARROWEST, WIDEST, count) * (length - 1)
-    start = random.uniform(0, 1, count) * (length - 1 - span)
-    positions: NDArray[np.float64] = start[:, None] + span[:, None] * np.linspace(0, 1, window)
-    return positions
-
-
-def clips_of(sign: NDArray[np.float32], window: int, seed: int = 0) -> NDArray[np.float32]:
-    """(n, window, J, C) clips of the landmark features (T, J, C) of an isolated sign, in the sign's own time."""
-    count = int(np.clip(len(sign) // FRAMES_PER_CLIP_DRAWN, FEWEST, MOST))
-    return draw_clips(sign, window, count, np.random.default_rng([seed, len(sign), window]))
-
-
-def draw_clips(
-    sign: NDArray[np.float32],
-    window: int,
-    count: int,
-    random: np.random.Generator,
-    play: Play = EMBEDDED,
-) -> NDArray[np.float32]:
-    """(count, window, J, C) as `clips_of`.
-
-    Each clip shows the whole sign in its middle; before and after, its first and last frames are held. The sign goes
-    by its own time (`motion_time`), in which holds are short, as they are in continuous signing.
-    """
-    lead = min(LEAD, (window - 2) // 2)
-    even = (np.arange(window) - lead) / (window - 1 - 2 * lead)
-    size = random.uniform(1 - play.stretch, 1 + play.stretch, count)
-    late = random.uniform(-play.shift, play.shift, count)
-    shares = 0.5 + late[:, None] + (even - 0.5) * size[:, None]
-    return at_positions(sign, frames_at(motion_time(sign, play.clock), shares))
-
 
 logger = logging.getLogger(__name__)
 
@@ -100,18 +30,42 @@ _KIND = "signspot exemplar 1"
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """Exemplars beside their embeddings; the mirrored ones follow the plain ones."""
+    """Exemplars beside their embeddings: a row for each view of an exemplar, as it is and mirrored."""
 
-    exemplars: tuple[Exemplar, ...]  # V of them
-    embeddings: NDArray[np.float32]  # (V, D), or (2 V, D) where mirrored ones are there, too
+    exemplars: tuple[Exemplar, ...]  # E of them
+    embeddings: NDArray[np.float32]  # (V, D) unit norm
+    rows: NDArray[np.int64]  # (V,) which exemplar a row shows
+    mirrored: NDArray[np.bool_]  # (V,) whether it is mirrored there
+    codes: NDArray[np.floating[Any]] | None = None  # (V, L, C) frame codes of each view, where the encoder gives them
+    words: dict[str, NDArray[np.int64]] = field(init=False, repr=False, compare=False)  # word → its rows, in order
 
     def __post_init__(self) -> None:
-        assert len(self.embeddings) in (len(self.exemplars), 2 * len(self.exemplars))
+        assert len(self.embeddings) == len(self.rows) == len(self.mirrored), "one exemplar and one flag per row"
+        assert self.codes is None or len(self.codes) == len(self.rows), "frame codes for all rows, or for none"
+        found: dict[str, list[int]] = {}
+        for row, index in enumerate(self.rows):
+            found.setdefault(self.exemplars[index].word, []).append(row)
+        object.__setattr__(self, "words", {word: np.array(rows, np.int64) for word, rows in found.items()})
 
-    def exemplar(self, column: int) -> tuple[Exemplar, bool]:
+    @classmethod
+    def of(cls, exemplars: Iterable[Exemplar], embeddings: NDArray[np.float32]) -> "Gallery":
+        """Put exemplars and embeddings together.
+
+        Args:
+            exemplars: E of them.
+            embeddings: (E, D), or (E, M, D) where M is 1, or 2 with the mirrored view second.
+        """
+        shown = tuple(exemplars)
+        views = embeddings[:, None] if embeddings.ndim == 2 else embeddings
+        count, each, dimension = views.shape
+        assert count == len(shown), "one entry per exemplar"
+        rows = np.repeat(np.arange(count), each)
+        mirrored = np.tile(np.arange(each) == 1, count)
+        return cls(shown, views.reshape(-1, dimension), rows, mirrored)
+
+    def exemplar(self, row: int) -> tuple[Exemplar, bool]:
         """The exemplar behind a row of `embeddings`, and whether it is mirrored there."""
-        count = len(self.exemplars)
-        return self.exemplars[column % count], column >= count
+        return self.exemplars[self.rows[row]], bool(self.mirrored[row])
 
 
 class ExemplarEmbedder:
@@ -123,16 +77,21 @@ class ExemplarEmbedder:
     def gallery(self, exemplars: Iterable[Exemplar], *, mirror: bool, progress: Progress = silent) -> Gallery:
         """Embed exemplars; unreadable ones are logged and left out.
 
+        Args:
+            exemplars: of any words.
+            mirror: show each mirrored, too, where the encoder can.
+            progress: told the exemplars that are done.
+
         Raises:
             DictionaryError: none is left.
         """
         wanted = list(exemplars)
-        mirror = mirror and self.encoder.contract.kind == "landmarks"
-        kept, rows = [], []
+        mirror = mirror and self.encoder.contract.can_mirror
+        kept, views = [], []
         for done, exemplar in enumerate(wanted):
             progress(done, len(wanted))
             try:
-                rows.append(self.embed(exemplar, mirror=mirror))
+                views.append(self.embed(exemplar, mirror=mirror))
                 kept.append(exemplar)
             except EncoderMismatchError:
                 raise
@@ -142,8 +101,7 @@ class ExemplarEmbedder:
         if not kept:
             names = ", ".join(sorted({exemplar.word for exemplar in wanted})[:5]) or "none given"
             raise DictionaryError(f"no exemplar can be used ({len(wanted)} tried; words: {names}). See the log above.")
-        stacked = np.stack(rows, axis=1)  # (1 or 2, V, D)
-        return Gallery(tuple(kept), stacked.reshape(-1, stacked.shape[-1]))
+        return Gallery.of(kept, np.stack(views))
 
     def embed(self, exemplar: Exemplar, *, mirror: bool = False) -> NDArray[np.float32]:
         """(1, D), or (2, D) with its mirror image second, unit norm."""
@@ -162,30 +120,33 @@ class ExemplarEmbedder:
         self,
         source: Source,
         segment: Segment | None = None,
-        bbox: tuple[float, float, float, float] | None = None,
+        bbox: Box | None = None,
         *,
         mirror: bool = False,
     ) -> NDArray[np.float32]:
         """As `embed`, of a video path, a `.pose` path or landmarks."""
-        if isinstance(source, Landmarks):
-            return self._from_landmarks(source, "landmarks", segment, mirror=mirror)
-        path = Path(source)
-        entry = self._cache_entry(path, segment, bbox, mirror=mirror)
+        place = SignPlace(source, segment, bbox)
+        entry = self._cache_entry(place, mirror=mirror)
         if entry is not None and entry.is_file():
             try:
                 return read_arrays(entry, _KIND)[0]["embedding"]
             except FormatError as error:
                 logger.info("made a cached embedding again: %s", error)
-        if self.encoder.contract.kind == "rgb":
-            embedding = self._from_pixels(path, segment, bbox)
-        else:
-            embedding = self._from_landmarks(self._landmarks(path), path.name, segment, mirror=mirror)
+        embedding = self._embed(place, mirror=mirror)
         if entry is not None:
             try:
-                write_arrays(entry, _KIND, {"embedding": embedding}, {"name": path.name})
+                write_arrays(entry, _KIND, {"embedding": embedding}, {"name": place.name})
             except OutputError as error:
                 logger.warning("the cache cannot be used: %s", error)
         return embedding
+
+    def _embed(self, place: SignPlace, *, mirror: bool) -> NDArray[np.float32]:
+        """(1, D) or (2, D): the sign is read once; its mirror image is made of what was read."""
+        contract = self.encoder.contract
+        reader = READERS[contract.kind]
+        sign = reader.sign(contract, place, self.cache / "landmarks" if self.cache else None)
+        views = [sign, mirror_features(sign)] if mirror else [sign]
+        return np.stack([embed_sign(self.encoder, view, self.seed) for view in views])
 
     def _made_here(self, exemplar: Exemplar) -> bool:
         return exemplar.encoder in (
@@ -193,49 +154,16 @@ class ExemplarEmbedder:
             self.encoder.card.get("public_name", self.encoder.hash),
         )
 
-    def _landmarks(self, path: Path) -> Landmarks:
-        if is_pose_file(path):
-            return open_landmarks(path)
-        return estimate_landmarks(path, cache=self.cache / "landmarks" if self.cache else None)
-
-    def _from_landmarks(
-        self, landmarks: Landmarks, name: str, segment: Segment | None, *, mirror: bool
-    ) -> NDArray[np.float32]:
-        check_signing(landmarks, name)
-        segment = segment or sign_segment(landmarks)
-        seen = segment_features(self.encoder, landmarks, segment)
-        versions = [seen, segment_features(self.encoder, landmarks, segment, mirror=True)] if mirror else [seen]
-        frames = self.encoder.contract.frames
-        return np.stack([embed_averaged(self.encoder, clips_of(version, frames, self.seed)) for version in versions])
-
-    def _from_pixels(
-        self, path: Path, segment: Segment | None, bbox: tuple[float, float, float, float] | None
-    ) -> NDArray[np.float32]:
-        contract = self.encoder.contract
-        if segment is None:
-            segment = self._motion(path)
-        with open_video(path) as video:
-            size = contract.image_size or 224
-            frames = [squash_and_crop(f.image, size, bbox=bbox) for f in video.resampled(contract.fps, segment)]
-        positions = clip_positions(len(frames), contract.frames, self.seed).round().astype(int)
-        clips = np.stack([np.stack([frames[index] for index in clip], axis=1) for clip in positions])
-        return embed_averaged(self.encoder, clips)[None]
-
-    def _motion(self, path: Path) -> Segment | None:
-        """Where the sign is, by wrist motion; None where no body is seen (the RGB trunk may still see enough)."""
-        landmarks = self._landmarks(path)
-        return None if np.isnan(landmarks.body).all() else sign_segment(landmarks)
-
-    def _cache_entry(
-        self,
-        path: Path,
-        segment: Segment | None,
-        bbox: Sequence[float] | None,
-        *,
-        mirror: bool,
-    ) -> Path | None:
-        if self.cache is None or not path.is_file():
+    def _cache_entry(self, place: SignPlace, *, mirror: bool) -> Path | None:
+        if self.cache is None or isinstance(place.source, Landmarks) or not Path(place.source).is_file():
             return None
-        how = json.dumps([segment and [segment.start, segment.end], bbox, mirror, self.seed, VERSION])
-        key = f"{content_digest(path)}-{text_digest(how)}"
+        segment, bbox = place.segment, place.bbox
+        how: Sequence[Any] = [segment and [segment.start, segment.end], bbox, mirror, self.seed, VERSION]
+        key = f"{content_digest(place.source)}-{text_digest(json.dumps(how))}"
         return self.cache / "exemplars" / self.encoder.hash / f"{key}.safetensors"
+
+
+def embed_sign(encoder: Encoder, sign: NDArray[np.float32], seed: int = 0) -> NDArray[np.float32]:
+    """(D,) the (T, ...) frames of an isolated sign as a dictionary embeds them: clips of it, averaged (Sec. 3.3)."""
+    contract = encoder.contract
+    return embed_averaged(encoder, READERS[contract.kind].clips(sign, contract.frames, seed))

@@ -3,15 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.windows import embed_frames
+from signspot.embedding.inputs import sign_frames
+from signspot.embedding.windows import embed_windows
 from signspot.models.encoder import Encoder
 from signspot.timeline import Grid, Segment, Track
-from signspot.video.reader import open_video
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -67,8 +68,10 @@ def _runs(starts: NDArray[np.int64], window: int) -> list[NDArray[np.int64]]:
 
 def _embed_run(encoder: Encoder, path: str | PathLike[str], starts: NDArray[np.int64]) -> FloatArray:
     """Decode the frames of one run once and embed its windows."""
-    fps, window = encoder.contract.fps, encoder.contract.frames
-    first, last = int(starts[0]), int(starts[-1]) + window
-    with open_video(path) as video:
-        images = [frame.image for frame in video.resampled(fps, Segment(first / fps, last / fps))]
-    return embed_frames(encoder, images, (starts - first).tolist())
+    contract = encoder.contract
+    first, last = int(starts[0]), int(starts[-1]) + contract.frames
+    frames = sign_frames(Path(path), contract, Segment(first / contract.fps, last / contract.fps))
+    missing = last - first - len(frames)
+    if missing > 0:  # a short video repeats its last frame
+        frames = np.concatenate([frames, np.repeat(frames[-1:], missing, axis=0)])
+    return embed_windows(encoder, encoder.module.window_features(), frames, (starts - first).tolist())

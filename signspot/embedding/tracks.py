@@ -1,13 +1,15 @@
 """Tracks and other arrays on disk, so that changing a word or a threshold never decodes a video again."""
 
 import json
+import math
+import shutil
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, BinaryIO, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,43 +22,67 @@ from signspot.timeline import Grid, Track
 
 FloatArray = NDArray[np.floating[Any]]
 
+SUFFIX = ".safetensors"
+
+_KIND = "signspot track 2"
+_OLD_KINDS = ("signspot track 1",)
 _HEADER = 4096  # bytes kept free for the header, whose numbers are known only at the end
 _TYPE = np.dtype("<f2")
+_COPIED = 1 << 20  # bytes that are copied at once
 
 
-class Shelf(Protocol):
-    """Takes embeddings in pieces and gives them back as one."""
+class EmbeddingBuffer(Protocol):
+    """Takes embeddings and frame codes in pieces and gives them back as one array each."""
 
     def add(self, piece: FloatArray) -> None:
         """Take (n, D) further embeddings, float16."""
 
+    def add_codes(self, piece: FloatArray) -> None:
+        """Take (n, C) further frame codes, float16."""
+
     def joined(self) -> FloatArray:
         """(T, D) all embeddings, in the order in which they came."""
 
+    def joined_codes(self) -> FloatArray | None:
+        """(frames, C) all frame codes; None if none came."""
 
-class MemoryShelf:
-    """Keeps embeddings in memory."""
+
+class MemoryBuffer:
+    """Keeps embeddings and frame codes in memory."""
 
     def __init__(self) -> None:
-        self._pieces: list[FloatArray] = []
+        self._embeddings: list[FloatArray] = []
+        self._codes: list[FloatArray] = []
 
     def add(self, piece: FloatArray) -> None:
         """Take (n, D) further embeddings."""
-        self._pieces.append(piece)
+        self._embeddings.append(piece)
+
+    def add_codes(self, piece: FloatArray) -> None:
+        """Take (n, C) further frame codes."""
+        self._codes.append(piece)
 
     def joined(self) -> FloatArray:
         """(T, D) all embeddings."""
-        return np.concatenate(self._pieces)
+        return np.concatenate(self._embeddings)
+
+    def joined_codes(self) -> FloatArray | None:
+        """(frames, C) all frame codes."""
+        return np.concatenate(self._codes) if self._codes else None
 
 
-class DiskShelf:
-    """Keeps embeddings in a safetensors file, written from front to back; `finish` makes it whole."""
+class DiskBuffer:
+    """Keeps embeddings in a safetensors file, written from front to back; `finish` makes it whole.
+
+    Frame codes arrive between embeddings, so they wait in a file beside it, which is removed at the end.
+    """
 
     def __init__(self, path: Path):
-        self._path = path
+        self._path, self._codes_path = path, path.with_name(f"{path.name}.codes")
         self._file = path.open("wb")
         self._file.write(b" " * (8 + _HEADER))
-        self._shape = (0, 0)
+        self._codes_file: BinaryIO | None = None
+        self._shape, self._codes_shape = (0, 0), (0, 0)
 
     def __enter__(self) -> Self:
         return self
@@ -65,37 +91,57 @@ class DiskShelf:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._file.close()
+        if self._codes_file is not None:
+            self._codes_file.close()
+            self._codes_path.unlink(missing_ok=True)
 
     def add(self, piece: FloatArray) -> None:
         """Take (n, D) further embeddings."""
         self._file.write(np.ascontiguousarray(piece, _TYPE).tobytes())
         self._shape = (self._shape[0] + len(piece), piece.shape[1])
 
+    def add_codes(self, piece: FloatArray) -> None:
+        """Take (n, C) further frame codes."""
+        if self._codes_file is None:
+            self._codes_file = self._codes_path.open("wb")
+        self._codes_file.write(np.ascontiguousarray(piece, _TYPE).tobytes())
+        self._codes_shape = (self._codes_shape[0] + len(piece), piece.shape[1])
+
     def joined(self) -> FloatArray:
         """(T, D) all embeddings, on disk until they are read."""
         self._file.flush()
         return np.memmap(self._path, _TYPE, "r", offset=8 + _HEADER, shape=self._shape)
 
-    def finish(self, name: str, header: Mapping[str, str]) -> None:
-        """Write the header: the array's name and shape, and texts."""
-        size = self._shape[0] * self._shape[1] * _TYPE.itemsize
-        tensor = {"dtype": "F16", "shape": list(self._shape), "data_offsets": [0, size]}
-        text = json.dumps({"__metadata__": dict(header), name: tensor}, ensure_ascii=False).encode()
+    def joined_codes(self) -> FloatArray | None:
+        """(frames, C) all frame codes, on disk until they are read."""
+        if self._codes_file is None:
+            return None
+        self._codes_file.flush()
+        return np.memmap(self._codes_path, _TYPE, "r", shape=self._codes_shape)
+
+    def finish(self, header: Mapping[str, str]) -> None:
+        """Append the frame codes and write the header: the arrays' names and shapes, and texts."""
+        size = math.prod(self._shape) * _TYPE.itemsize
+        tensors = {"embeddings": {"dtype": "F16", "shape": list(self._shape), "data_offsets": [0, size]}}
+        if self._codes_file is not None:
+            self._codes_file.flush()
+            with self._codes_path.open("rb") as codes:
+                shutil.copyfileobj(codes, self._file, _COPIED)
+            end = size + math.prod(self._codes_shape) * _TYPE.itemsize
+            tensors["codes"] = {"dtype": "F16", "shape": list(self._codes_shape), "data_offsets": [size, end]}
+        text = json.dumps({"__metadata__": dict(header), **tensors}, ensure_ascii=False).encode()
         assert len(text) <= _HEADER, "the header of a track holds names and numbers only"
         self._file.seek(0)
         self._file.write(struct.pack("<Q", _HEADER) + text.ljust(_HEADER))
         self._file.close()
 
 
-SUFFIX = ".safetensors"
-_KIND = "signspot track 1"
-
-
 def write_track(track: Track, path: str | PathLike[str], *, precision: str = "float16") -> Path:
-    """Save a track: 2 bytes a value by default, 4 with precision='float32'."""
-    header = {"encoder": track.encoder, "video": track.video, "source": track.source}
-    header["grid"] = json.dumps(asdict(track.grid))
-    write_arrays(path, _KIND, {"embeddings": track.embeddings.astype(precision)}, header)
+    """Save a track: 2 bytes per value by default, 4 with precision='float32'; frame codes always in 2."""
+    arrays = {"embeddings": track.embeddings.astype(precision)}
+    if track.codes is not None:
+        arrays["codes"] = track.codes.astype(np.float16)
+    write_arrays(path, _KIND, arrays, _header(track))
     return Path(path)
 
 
@@ -104,15 +150,16 @@ def read_track(path: str | PathLike[str]) -> Track:
 
     Raises:
         TrackError: there is no such file.
-        FormatError: the file is not a track.
+        FormatError: the file is not a track, or one of an older signspot.
     """
     name = Path(path)
     if not name.is_file():
         raise TrackError(f"no track at {name}. Make one with: signspot embed VIDEO --out {name.name}")
-    arrays, header = read_arrays(name, _KIND)
+    arrays, header = read_arrays(name, _KIND, _OLD_KINDS)
     try:
         grid = Grid(**json.loads(header["grid"]))
-        return Track(arrays["embeddings"], grid, header["encoder"], header["video"], header["source"])
+        texts = header["encoder"], header["video"], header["source"]
+        return Track(arrays["embeddings"], grid, *texts, codes=arrays.get("codes"))
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"the track {name} is damaged ({error}). Make it again with: signspot embed") from error
 
@@ -122,13 +169,18 @@ def track_entry(cache: Path, encoder: str, source: str, stride: int) -> Path:
     return cache / "tracks" / encoder / f"{source}-{stride}{SUFFIX}"
 
 
-def write_streamed(path: str | PathLike[str], embed: Callable[[Shelf], Track]) -> None:
+def write_streamed(path: str | PathLike[str], embed: Callable[[EmbeddingBuffer], Track]) -> None:
     """Save a track as `write_track` does while `embed` makes it, so that memory never holds it as a whole."""
-    with write_beside(path) as beside, DiskShelf(beside) as shelf:
-        track = embed(shelf)
-        video = track.video.encode("utf-8", "backslashreplace").decode()  # a name may be in another encoding
-        header = {"kind": _KIND, "encoder": track.encoder, "video": video, "source": track.source}
-        shelf.finish("embeddings", {**header, "grid": json.dumps(asdict(track.grid))})
+    with write_beside(path) as beside, DiskBuffer(beside) as buffer:
+        track = embed(buffer)
+        buffer.finish({"kind": _KIND, **_header(track)})
+
+
+def _header(track: Track) -> dict[str, str]:
+    video = track.video.encode("utf-8", "backslashreplace").decode()  # a name may be in another encoding
+    header = {"encoder": track.encoder, "video": video, "source": track.source, "grid": json.dumps(asdict(track.grid))}
+    codes = 0 if track.codes is None else track.codes.shape[1]
+    return {**header, "codes": str(codes)}
 
 
 class TrackFile:
@@ -146,6 +198,8 @@ class TrackFile:
             header = file.metadata() or {}
             self._rows = file.get_slice("embeddings")
             self.grid, self.encoder = Grid(**json.loads(header["grid"])), header["encoder"]
+            if header["kind"] in _OLD_KINDS:
+                raise ValueError("it was made by an older signspot")
             if header["kind"] != _KIND or self._rows.get_shape()[0] != self.grid.count:
                 raise ValueError("another kind of file, or another length")
         except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
@@ -171,11 +225,11 @@ def write_arrays(
             raise OSError(str(error)) from error
 
 
-def read_arrays(path: Path, kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+def read_arrays(path: Path, kind: str, old_kinds: Sequence[str] = ()) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     """Open what `write_arrays` saved.
 
     Raises:
-        FormatError: the file is damaged, or not of this kind.
+        FormatError: the file is damaged, not of this kind, or of one of the kinds that older versions wrote.
     """
     try:
         with safe_open(path, framework="numpy") as file:
@@ -183,6 +237,11 @@ def read_arrays(path: Path, kind: str) -> tuple[dict[str, NDArray[Any]], dict[st
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError, TypeError) as error:
         raise FormatError(f"cannot read {path}: it is damaged or no safetensors file ({error})") from error
+    if header.get("kind") in old_kinds:
+        raise FormatError(
+            f"{path} is a {header['kind']}, of an older signspot; this one reads {kind}. "
+            "Make it again with: signspot embed"
+        )
     if header.get("kind") != kind:
         raise FormatError(f"{path} is not a {kind.rsplit(' ', 1)[0]} but a {header.get('kind', 'foreign file')}")
     return arrays, header

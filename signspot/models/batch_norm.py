@@ -1,4 +1,4 @@
-"""Batch norm across two domains: forget what one domain taught it, or keep one set a domain (Appendix C.1)."""
+"""Batch norm across two domains: forget what one domain taught it, or keep one set per domain (Appendix C.1)."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ def reinitialise_batch_norm(module: nn.Module) -> int:
 
 
 class DomainBatchNorm(nn.Module):
-    """One batch norm a domain; which of them works is chosen by `use_domain`."""
+    """One batch norm per domain; which of them works is chosen by `use_domain`."""
 
     def __init__(self, norms: Mapping[str, nn.Module]) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ def _like(norm: _BatchNorm) -> _BatchNorm:
 
 
 def make_domain_specific(module: nn.Module) -> int:
-    """Give every batch norm in `module` one set a domain, in place, each a copy of the one; return how many."""
+    """Give every batch norm in `module` one set per domain, in place, each a copy of the original; return how many."""
     replaced = 0
     for parent in [part for part in module.modules() if not isinstance(part, DomainBatchNorm | nn.ModuleDict)]:
         for name, child in list(parent.named_children()):

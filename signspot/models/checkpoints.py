@@ -15,7 +15,6 @@ from torch import Tensor
 from signspot.errors import CheckpointError, OptionsError
 from signspot.files import write_beside
 from signspot.models.encoder import Encoder, SignEncoder, content_hash, make_encoder
-from signspot.models.landmark_geometry import FEATURES
 from signspot.models.registry import build
 from signspot.models.weight_files import read_header, read_weights, recognise, to_ours, to_public, without_wrappers
 
@@ -115,7 +114,7 @@ def _read_card(path: Path) -> dict[str, Any] | None:
 
 
 def _make_card(encoder: Encoder, digest: str) -> dict[str, Any]:
-    contract = asdict(encoder.contract)
+    contract, version = asdict(encoder.contract), encoder.module.trunk.input_version
     return {
         "name": encoder.name,
         "architecture": encoder.module.architecture,
@@ -123,7 +122,7 @@ def _make_card(encoder: Encoder, digest: str) -> dict[str, Any]:
         "threshold": contract.pop("threshold"),
         "contract": contract,
         "hash": digest,
-        **({"landmark_features": FEATURES} if contract["kind"] == "landmarks" else {}),
+        **({"input_version": version} if version is not None else {}),
         **{key: encoder.card.get(key, "") for key in _FOR_PEOPLE},
     }
 
@@ -132,19 +131,19 @@ def _load_ours(path: Path, card: dict[str, Any]) -> Encoder:
     try:
         module = _build_quietly(card["architecture"], card["options"])
         fps, threshold = float(card["contract"]["fps"]), float(card["threshold"])
-        said = {**card["contract"], "threshold": threshold}
+        stated = {**card["contract"], "threshold": threshold}
     except (KeyError, TypeError, ValueError) as error:  # an OptionsError is a ValueError
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise CheckpointError(f"the card of {path.name} cannot be used: {reason}") from error
-    known = card.get("landmark_features", 1)
-    if said.get("kind") == "landmarks" and known != FEATURES:
+    known, made = card.get("input_version"), module.trunk.input_version
+    if known != made:
         raise CheckpointError(
-            f"{path.name} was trained on landmark features of version {known}; this signspot makes version {FEATURES}. "
-            "Train it again."
+            f"{path.name} was trained on {stated.get('kind')} input of version {known}; this signspot makes version "
+            f"{made}. Train it again."
         )
     _fill(module, read_weights(path), path.name)
     encoder = make_encoder(str(card.get("name", path.stem)), module, fps=fps, threshold=threshold, card=card)
-    if asdict(encoder.contract) != said or encoder.hash != card.get("hash"):
+    if asdict(encoder.contract) != stated or encoder.hash != card.get("hash"):
         raise CheckpointError(f"the card of {path.name} describes other weights. Fetch both files again, together.")
     return encoder
 

@@ -2,23 +2,21 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from signspot.errors import OptionsError
-from signspot.models import landmark_geometry
 from signspot.models.batch_norm import Domain, check_domain, use_domain
-from signspot.models.inception import InceptionTrunk, use_channels_last
-from signspot.models.landmark_trunk import LandmarkTrunk
-from signspot.models.mlp import DomainMlp, EmbeddingMlp, TwoPartMlp, UnitNorm
+from signspot.models.mlp import Head
 
 Kind = Literal["rgb", "landmarks"]
-Trunk = InceptionTrunk | LandmarkTrunk
-Mlp = EmbeddingMlp | DomainMlp | TwoPartMlp | UnitNorm
+WindowFunction = Callable[[Tensor, Sequence[int]], Tensor]  # (N, ...) frames, first frames of windows → (n, 1024)
+
+DEVICES = ("cpu", "cuda", "mps", "auto")
 
 
 @dataclass(frozen=True)
@@ -27,22 +25,72 @@ class Contract:
 
     kind: Kind  # of input
     frames: int = 16  # in a clip
-    fps: float = 25.0  # frames a second
+    fps: float = 25.0  # frames per second
     dimension: int = 256  # of an embedding
     image_size: int | None = None  # pixels of a side, for rgb
     joints: int | None = None  # for landmarks
     channels: int | None = None  # for landmarks
     threshold: float = 0.7  # the score from which a window counts as a spotting, unless the user says else
+    codes: int = 0  # numbers in the code of one frame; 0: the encoder gives no frame codes
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fps", float(self.fps))  # 25 and 25.0 are one contract, and one hash
         object.__setattr__(self, "threshold", float(self.threshold))
 
+    @property
+    def can_mirror(self) -> bool:
+        """Whether exemplars can be compared mirrored left to right, too."""
+        return self.kind == "landmarks"
+
+    @property
+    def dense_is_free(self) -> bool:
+        """Whether all windows of stride 1 cost about as much as a few: the whole video passes through at once."""
+        return self.kind == "landmarks"
+
+
+class Trunk(nn.Module):
+    """A network from clips to features, which also knows how the windows of a whole video pass through it.
+
+    A new trunk is a subclass in a module of its own, and a line in `registry`.
+    """
+
+    kind: ClassVar[Kind]  # of input
+    time_axis: ClassVar[int] = 1  # of the frames in a batch of clips
+    block: ClassVar[int] = 16  # windows that pass at once when a video is embedded
+    input_version: ClassVar[int | None] = None  # of the features it was trained on, where their definition may change
+    codes: int = 0  # numbers in a frame code; 0: it gives none
+    frames: int  # in a clip
+    dimension: int  # of the features
+
+    def input_shape(self) -> dict[str, int]:
+        """The fields of the contract that describe one frame of input."""
+        raise NotImplementedError
+
+    def settings(self) -> list[str]:
+        """All that decides the features, but is neither a weight nor the shape of one."""
+        return []
+
+    def optimise(self) -> None:
+        """Lay out the weights in memory as inference likes them, in place."""
+
+    def window_features(self) -> WindowFunction:
+        """A function from the frames of a video, and where windows begin, to the features of the windows."""
+
+        def cut_out(frames: Tensor, starts: Sequence[int]) -> Tensor:
+            clips = torch.stack([frames[start : start + self.frames] for start in starts])
+            features: Tensor = self(clips.movedim(1, self.time_axis))
+            return features
+
+        return cut_out
+
 
 class SignEncoder(nn.Module):
-    """A trunk and an embedding MLP: clips in, embeddings of unit norm out."""
+    """A trunk and an embedding MLP: clips in, embeddings of unit norm out.
 
-    def __init__(self, trunk: Trunk, mlp: Mlp, architecture: str, options: Mapping[str, Any]) -> None:
+    Whatever passes through the trunk says its domain here, so that domain-specific layers cannot be forgotten.
+    """
+
+    def __init__(self, trunk: Trunk, mlp: Head, architecture: str, options: Mapping[str, Any]) -> None:
         super().__init__()
         self.trunk = trunk
         self.mlp = mlp
@@ -56,28 +104,30 @@ class SignEncoder(nn.Module):
             clips: (B, 3, F, H, W) in [-0.5, 0.5] for an rgb trunk, (B, F, J, C) for a landmark trunk.
             domain: where the clips come from; it matters only to an encoder with domain-specific layers.
         """
-        with use_domain(self.trunk, check_domain(domain)):
-            features = self.trunk(clips)
-        embeddings: Tensor = self.mlp(features, domain)
+        embeddings: Tensor = self.mlp(self.features(clips, domain), domain)
         return embeddings
 
-    def dense(self, x: Tensor, domain: Domain = "continuous") -> Tensor:
-        """(B, T, J, C) landmark features to (B, T - F + 1, D): every window of stride 1, in one pass."""
-        if not isinstance(self.trunk, LandmarkTrunk):
-            raise OptionsError(f"the dense pass is for landmark trunks; '{self.architecture}' sees pixels")
+    def features(self, clips: Tensor, domain: Domain) -> Tensor:
+        """(B, ...) clips to (B, 1024) features of the trunk, by the layers of `domain`."""
         with use_domain(self.trunk, check_domain(domain)):
-            features = self.trunk.dense(x)
-        embeddings: Tensor = self.mlp(features, domain)
-        return embeddings
+            features: Tensor = self.trunk(clips)
+        return features
+
+    def window_features(self, domain: Domain = "continuous") -> WindowFunction:
+        """As `Trunk.window_features`, by the layers of `domain`; of the weights as they are now."""
+        with use_domain(self.trunk, check_domain(domain)):
+            compute = self.trunk.window_features()  # it may hold a copy of the trunk, which keeps its domain
+
+        def features(frames: Tensor, starts: Sequence[int]) -> Tensor:
+            with use_domain(self.trunk, domain):
+                return compute(frames, starts)
+
+        return features
 
     def contract(self, *, fps: float = 25.0, threshold: float = 0.7) -> Contract:
         """Say what this network sees and gives."""
         trunk = self.trunk
-        shape = (
-            {"joints": trunk.joints, "channels": trunk.channels}
-            if isinstance(trunk, LandmarkTrunk)
-            else {"image_size": trunk.image_size}
-        )
+        shape: dict[str, Any] = {**trunk.input_shape(), "codes": trunk.codes}
         return Contract(trunk.kind, trunk.frames, fps, self.mlp.dimension, threshold=threshold, **shape)
 
 
@@ -90,6 +140,38 @@ class Encoder:
     module: SignEncoder = field(repr=False)
     hash: str  # of contract and weights: two encoders with one hash give the same embeddings
     card: Mapping[str, Any] = field(default_factory=dict, repr=False)  # licence, data, metrics, command ...
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are, and so where clips have to go."""
+        return next((parameter.device for parameter in self.module.parameters()), torch.device("cpu"))
+
+    def to(self, device: str) -> "Encoder":
+        """Move the weights, in place, to a device by its name (see `find_device`)."""
+        self.module.to(find_device(device))
+        return self
+
+
+def find_device(name: str) -> torch.device:
+    """The device of a name: "cpu", "cuda" (or "cuda:1"), "mps", or "auto" for the fastest that is there.
+
+    Raises:
+        OptionsError: there is no such device on this computer.
+    """
+    there = ["cpu"]
+    there += ["cuda"] if torch.cuda.is_available() else []
+    there += ["mps"] if torch.backends.mps.is_available() else []
+    if name == "auto":
+        return torch.device(there[-1])
+    kind, _, number = name.partition(":")
+    if kind not in DEVICES:
+        raise OptionsError(f"no device '{name}'. There are: {', '.join(DEVICES)}")
+    if kind not in there:
+        raise OptionsError(f"no device '{name}' on this computer. It has: {', '.join(there)}. Choose one, or auto.")
+    count = torch.cuda.device_count() if kind == "cuda" else 1
+    if number and not (number.isdecimal() and int(number) < count):
+        raise OptionsError(f"no device '{name}': this computer has {count} of '{kind}', counted from 0")
+    return torch.device(name)
 
 
 def make_encoder(
@@ -109,8 +191,7 @@ def make_encoder(
         threshold: the score from which a window counts as a spotting by default.
         card: what people should know about the weights.
     """
-    if isinstance(module.trunk, InceptionTrunk):
-        use_channels_last(module.trunk)
+    module.trunk.optimise()
     contract = module.contract(fps=fps, threshold=threshold)
     return Encoder(name, contract, module.eval(), content_hash(module, contract), dict(card or {}))
 
@@ -121,22 +202,12 @@ def content_hash(module: SignEncoder, contract: Contract) -> str:
     The threshold is left out, so that a track stays valid when an encoder is calibrated anew; so is the count
     of batches that a batch norm has seen. Weights count as float32, whatever the file holds.
     """
-    said = {key: value for key, value in asdict(contract).items() if key != "threshold"}
-    digest = hashlib.sha256(json.dumps([module.architecture, said], sort_keys=True).encode())
+    counted = {key: value for key, value in asdict(contract).items() if key != "threshold"}
+    digest = hashlib.sha256(json.dumps([module.architecture, counted], sort_keys=True).encode())
     for name, tensor in sorted(module.state_dict().items()):
         if not name.endswith("num_batches_tracked"):
             digest.update(f"{name} {tuple(tensor.shape)}\n".encode())
             digest.update(tensor.detach().to("cpu", torch.float32).contiguous().numpy().tobytes())
-    for other in _beside_weights(module):
-        digest.update(f"{other}\n".encode())
+    for setting in [*module.mlp.settings(), *module.trunk.settings()]:
+        digest.update(f"{setting}\n".encode())
     return digest.hexdigest()[:16]
-
-
-def _beside_weights(module: SignEncoder) -> list[str]:
-    """What decides the embeddings, but is neither a weight nor the shape of one."""
-    found = [f"linear weight {module.mlp.weight}"] if isinstance(module.mlp, TwoPartMlp) else []
-    if isinstance(module.trunk, InceptionTrunk) and module.trunk.motion:
-        found.append("motion")
-    if isinstance(module.trunk, LandmarkTrunk):
-        found.append(f"landmark features {landmark_geometry.FEATURES}")
-    return found

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -10,6 +9,7 @@ from torch import Tensor, nn
 
 from signspot.errors import OptionsError
 from signspot.models.batch_norm import make_domain_specific
+from signspot.models.encoder import Trunk, WindowFunction
 
 
 class ClassifierHead(nn.Module):
@@ -26,7 +26,7 @@ class ClassifierHead(nn.Module):
         self.conv3d = nn.Conv3d(dimension, classes, kernel_size=1)
 
     def forward(self, features: Tensor) -> Tensor:
-        """(..., D) features to (..., K) logits, one a word."""
+        """(..., D) features to (..., K) logits, one per word."""
         return F.linear(self.dropout(features), self.conv3d.weight.flatten(1), self.conv3d.bias)
 
 
@@ -196,13 +196,14 @@ class InceptionSize:
         return max(4, round(full * self.width))
 
 
-class InceptionTrunk(nn.Module):
+class InceptionTrunk(Trunk):
     """Inception-v1 inflated to video: the endpoints in order, then the mean over time and space.
 
     At 16 x 224 x 224 the mean is over 2 x 7 x 7 positions, as the average pool of the public network.
     """
 
-    kind: Literal["rgb"] = "rgb"
+    kind = "rgb"
+    time_axis = 2
 
     def __init__(self, size: InceptionSize, *, separable: bool = False, gating: bool = False) -> None:
         super().__init__()
@@ -218,6 +219,24 @@ class InceptionTrunk(nn.Module):
             self.add_module(name, Mixed(channels, widths, separable=separable, gating=gating))
             channels = widths[0] + widths[2] + widths[4] + widths[5]
         self.dimension = channels
+
+    def input_shape(self) -> dict[str, int]:
+        """Pixels of a side."""
+        return {"image_size": self.image_size}
+
+    def settings(self) -> list[str]:
+        """Whether it sees only what moves."""
+        return ["motion"] if self.motion else []
+
+    def optimise(self) -> None:
+        """Channels last in memory."""
+        use_channels_last(self)
+
+    def window_features(self) -> WindowFunction:
+        """Windows that share their first layers, by a folded copy of the weights."""
+        from signspot.models.i3d_dense import WindowEmbedder
+
+        return WindowEmbedder(self, batch=self.block)
 
     def forward(self, clips: Tensor) -> Tensor:
         """(B, 3, F, H, W) in [-0.5, 0.5] to (B, D); D is 1024 at full width."""
@@ -240,7 +259,7 @@ class I3DOptions:
 
     frames: int = 16  # frames in a clip
     classes: int | None = None  # words of its classifier; None: it has none
-    domain_norm: bool = False  # one set of batch norms a domain (Appendix C.1)
+    domain_norm: bool = False  # one set of batch norms per domain (Appendix C.1)
     image_size: int = 224  # pixels of a side
     width: float = 1.0  # share of the channels of every layer; less is for small computers
     motion: bool = False  # see only what moves: clothes, faces and rooms are not there to be learned
@@ -267,7 +286,7 @@ class S3DOptions:
 
     frames: int = 16  # frames in a clip
     classes: int | None = None  # words of its classifier; None: it has none
-    domain_norm: bool = False  # one set of batch norms a domain (Appendix C.1)
+    domain_norm: bool = False  # one set of batch norms per domain (Appendix C.1)
     image_size: int = 224  # pixels of a side
     width: float = 1.0  # share of the channels of every layer; less is for small computers
     motion: bool = False  # see only what moves: clothes, faces and rooms are not there to be learned

@@ -40,7 +40,7 @@ _TOUCHING = torch.tensor([4, 8, 12, 20, _MIDDLE_KNUCKLE])  # of a hand: what com
 _FACE_PLACES = range(FACE.start + 14, FACE.stop)  # outer corners of the eyes, cheeks, chin, forehead
 _PLACES = [NOSE, *_FACE_PLACES, LEFT_SHOULDER, RIGHT_SHOULDER]  # and the mouth, before them
 _RAISED, _FADE = 1.2, 0.2  # shoulder widths below the shoulders: a hand lower than this rests, whatever it does
-_ELBOW_WEIGHT, _FINGER_WEIGHT, _DIRECTION_WEIGHT, _NEAR_WEIGHT = 0.3, 0.2, 0.36, 0.5  # against the wrist's, in a glance
+_ELBOW_WEIGHT, _FINGER_WEIGHT, _DIRECTION_WEIGHT, _NEAR_WEIGHT = 0.3, 0.2, 0.36, 0.5  # against the wrist's
 _HEADING_WEIGHT, _SLOW = 0.4, 0.05  # shoulder widths in two frames: a wrist that moves by less hardly heads anywhere
 _NEAR = 0.4  # shoulder widths: a finger is near a place within about this distance
 
@@ -52,7 +52,7 @@ HAND_PLACE = 7 * 3 + 3 * 3 + 1 + 1  # places, palm axes and normal, size, seen
 HAND = HAND_SHAPE + HAND_PLACE
 BODY = 7 * 4 + 4 * 3
 FACE_FEATURES = 20 * 4 + 3 + 4
-GLANCE = 2 * (1 + 2 + 2 + 20 * 3 + 20 * 3 + 3 * 3 + len(_TOUCHING) * (1 + len(_PLACES)))
+RAISED_HANDS = 2 * (1 + 2 + 2 + 20 * 3 + 20 * 3 + 3 * 3 + len(_TOUCHING) * (1 + len(_PLACES)))
 HEADING = 2 * (2 + 1)
 
 
@@ -197,15 +197,15 @@ def _nearness(hand: Tensor, places: Tensor) -> Tensor:
     return near.flatten(-2)
 
 
-def glance(x: Tensor) -> Tensor:
-    """What hands in use do, in the fewest numbers; a resting hand says nothing.
+def raised_hands(x: Tensor) -> Tensor:
+    """Hand-crafted features of raised hands, which the linear path sees; a resting hand gives zeros.
 
     Args:
         x: (..., 69, 4) landmark features.
 
     Returns:
-        (..., GLANCE): for each hand whether it is raised, and if so where wrist and elbow are, its joints from the
-        wrist in hand sizes, the directions of its bones and of its palm, and what of the face its fingers are near.
+        (..., RAISED_HANDS): for each hand whether it is raised, and if so where wrist and elbow are, its joints from
+        the wrist in hand sizes, the directions of its bones and of its palm, and what of the face its fingers are near.
     """
     parts: list[Tensor] = []
     places = torch.cat([mean_point(x[..., LIPS, :])[..., None, :], x[..., _PLACES, :]], dim=-2)

@@ -4,6 +4,7 @@ There is no temporal padding anywhere, so the receptive field is exactly one cli
 video gives at every place what the clip at that place gives by itself.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 from signspot.errors import OptionsError
 from signspot.models import landmark_geometry as geometry
 from signspot.models.batch_norm import make_domain_specific
+from signspot.models.encoder import Trunk, WindowFunction
 
 Norm = Literal["layer", "batch"]
 
@@ -29,28 +31,31 @@ class LandmarkOptions:
     part_width: int = 64  # of the encoders of body and face
     width: int = 256  # of the temporal blocks
     last_width: int = 384  # between the last temporal convolution and the output
-    glance: int = 0  # features that come from a linear path beside the network, the last ones; 0: none
-    corrects: bool = False  # the network corrects the linear path's view, instead of having one of its own
-    glance_input: bool = False  # the network sees what the linear path sees, too
-    glance_frames: int = 12  # frames in the middle of the clip that it sees: a sign is about as long
+    linear_features: int = 0  # features that come from a linear path beside the network, the last ones; 0: none
+    linear_residual: bool = False  # the network corrects the linear path's view, instead of having one of its own
+    linear_as_input: bool = False  # the network sees what the linear path sees, too
+    linear_frames: int = 12  # frames in the middle of the clip that it sees: a sign is about as long
     dropout: float = 0.1  # in training
     norm: Norm = "layer"  # "batch" to study batch norm across domains
-    domain_norm: bool = False  # one set of batch norms a domain (Appendix C.1)
+    domain_norm: bool = False  # one set of batch norms per domain (Appendix C.1)
 
     def __post_init__(self) -> None:
         if self.frames < 4:
             raise OptionsError(f"a landmark clip needs at least 4 frames; got {self.frames}")
         if self.norm not in ("layer", "batch"):
             raise OptionsError(f"no norm '{self.norm}'. There are: layer, batch")
-        if not 0 <= self.glance < self.features:
-            raise OptionsError(f"glance must be in 0 … {self.features - 1}, below features; got {self.glance}")
-        if self.corrects and not 0 < self.glance <= self.features - self.glance:
+        if not 0 <= self.linear_features < self.features:
             raise OptionsError(
-                f"to correct {self.features - self.glance} features takes glance of 1 … as many; got {self.glance}"
+                f"linear_features must be in 0 … {self.features - 1}, below features; got {self.linear_features}"
             )
-        if self.glance and not 1 <= self.glance_frames <= self.frames - 2:
+        if self.linear_residual and not 0 < self.linear_features <= self.features - self.linear_features:
             raise OptionsError(
-                f"glance_frames must be in 1 … {self.frames - 2}, the clip but for its ends; got {self.glance_frames}"
+                f"to correct {self.features - self.linear_features} features takes linear_features of 1 … as many; "
+                f"got {self.linear_features}"
+            )
+        if self.linear_features and not 1 <= self.linear_frames <= self.frames - 2:
+            raise OptionsError(
+                f"linear_frames must be in 1 … {self.frames - 2}, the clip but for its ends; got {self.linear_frames}"
             )
 
 
@@ -82,7 +87,7 @@ class ChannelNorm(nn.Module):
 
 
 class PartEncoder(nn.Module):
-    """Two layers on the description of one part of the signer, a frame at a time."""
+    """Two layers on the description of one part of the signer, frame by frame."""
 
     def __init__(self, inputs: int, width: int, norm: Norm) -> None:
         super().__init__()
@@ -104,15 +109,17 @@ class FrameEncoder(nn.Module):
         self.hand = PartEncoder(geometry.HAND, options.hand_width, options.norm)
         self.body = PartEncoder(geometry.BODY, options.part_width, options.norm)
         self.face = PartEncoder(geometry.FACE_FEATURES, options.part_width, options.norm)
-        self.glance = PartEncoder(geometry.GLANCE, options.hand_width, options.norm) if options.glance_input else None
-        parts = 2 * options.hand_width + 2 * options.part_width + options.glance_input * options.hand_width
+        self.raised_hands: PartEncoder | None = None
+        if options.linear_as_input:
+            self.raised_hands = PartEncoder(geometry.RAISED_HANDS, options.hand_width, options.norm)
+        parts = 2 * options.hand_width + 2 * options.part_width + options.linear_as_input * options.hand_width
         self.join = nn.Sequential(nn.Linear(parts, options.width), ChannelNorm(options.width, options.norm), nn.GELU())
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, 69, 4) landmark features to (B, T, width)."""
         parts = [self.hand(geometry.hands(x)).flatten(-2), self.body(geometry.body(x)), self.face(geometry.face(x))]
-        if self.glance is not None:
-            parts.append(self.glance(geometry.glance(x)))
+        if self.raised_hands is not None:
+            parts.append(self.raised_hands(geometry.raised_hands(x)))
         joined: Tensor = self.join(torch.cat(parts, dim=-1))
         return joined
 
@@ -157,20 +164,20 @@ class LinearPath(nn.Module):
     """A linear view of the middle of a clip.
 
     It learns which differences are between signers and which between signs, and nothing about single signs, so
-    signs that were never learned stay apart. `training.linear_path` fits it.
+    signs that were never learned stay apart. `signspot_lab.contrastive.linear_path` fits it.
     """
 
     def __init__(self, options: LandmarkOptions) -> None:
         super().__init__()
-        self.before = (options.frames - options.glance_frames) // 2
-        self.after = options.frames - options.glance_frames - self.before
-        outputs = options.features - options.glance if options.corrects else options.glance
-        self.conv = ValidConv(geometry.GLANCE + geometry.HEADING, outputs, options.glance_frames)
+        self.before = (options.frames - options.linear_frames) // 2
+        self.after = options.frames - options.linear_frames - self.before
+        outputs = options.features - options.linear_features if options.linear_residual else options.linear_features
+        self.conv = ValidConv(geometry.RAISED_HANDS + geometry.HEADING, outputs, options.linear_frames)
 
     def middle(self, x: Tensor) -> Tensor:
-        """(B, T, 69, 4) landmark features to (B, T - F + glance_frames, GLANCE + HEADING): what `conv` sees."""
+        """(B, T, 69, 4) landmark features to (B, T - F + linear_frames, RAISED_HANDS + HEADING): what `conv` sees."""
         start, end = self.before, x.shape[1] - self.after
-        seen, heading = geometry.glance(x[:, start:end]), geometry.heading(x[:, start - 1 : end + 1])
+        seen, heading = geometry.raised_hands(x[:, start:end]), geometry.heading(x[:, start - 1 : end + 1])
         return torch.cat([seen, heading], dim=-1)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -179,13 +186,15 @@ class LinearPath(nn.Module):
         return seen
 
 
-class LandmarkTrunk(nn.Module):
-    """Landmark features to 1024 features a clip.
+class LandmarkTrunk(Trunk):
+    """Landmark features to 1024 features per clip.
 
     The last convolution spans what is left of the clip, so the order of the frames is kept to the end.
     """
 
-    kind: Literal["landmarks"] = "landmarks"
+    kind = "landmarks"
+    block = 512
+    input_version = geometry.FEATURES
     joints = geometry.JOINTS
     channels = geometry.CHANNELS
 
@@ -197,8 +206,8 @@ class LandmarkTrunk(nn.Module):
         self.dimension = chosen.features
         self.frame = FrameEncoder(chosen)
         self.blocks = nn.Sequential(*(TemporalBlock(chosen, dilation) for dilation in dilations))
-        output = nn.Linear(chosen.last_width, chosen.features - chosen.glance)
-        if chosen.corrects:
+        output = nn.Linear(chosen.last_width, chosen.features - chosen.linear_features)
+        if chosen.linear_residual:
             nn.init.normal_(output.weight, std=_FIRST_CORRECTIONS)
             nn.init.zeros_(output.bias)
         self.last = nn.Sequential(
@@ -208,10 +217,29 @@ class LandmarkTrunk(nn.Module):
             nn.Dropout(chosen.dropout),
             output,
         )
-        self.linear = LinearPath(chosen) if chosen.glance else None
-        self.glance, self.corrects = chosen.glance, chosen.corrects
+        self.linear = LinearPath(chosen) if chosen.linear_features else None
+        self.linear_features, self.linear_residual = chosen.linear_features, chosen.linear_residual
         if chosen.domain_norm:
             make_domain_specific(self)
+
+    def input_shape(self) -> dict[str, int]:
+        """Joints and channels."""
+        return {"joints": self.joints, "channels": self.channels}
+
+    def settings(self) -> list[str]:
+        """The version of the landmark features."""
+        return [f"landmark features {geometry.FEATURES}"]
+
+    def window_features(self) -> WindowFunction:
+        """Windows by the dense pass: all of stride 1 between the first and the last, of which those asked for stay."""
+
+        def in_one_pass(frames: Tensor, starts: Sequence[int]) -> Tensor:
+            first, last = min(starts), max(starts)
+            features = self.dense(frames[None, first : last + self.frames])[0]
+            every = list(starts) == list(range(first, last + 1))
+            return features if every else features[[start - first for start in starts]]
+
+        return in_one_pass
 
     def forward(self, clips: Tensor) -> Tensor:
         """(B, F, J, C) landmark features of clips to (B, 1024)."""
@@ -220,7 +248,7 @@ class LandmarkTrunk(nn.Module):
         return self.dense(clips)[:, 0]
 
     def dense(self, x: Tensor) -> Tensor:
-        """(B, T, J, C) landmark features of whole videos to (B, T - F + 1, 1024), one row a window."""
+        """(B, T, J, C) landmark features of whole videos to (B, T - F + 1, 1024), one row per window."""
         if x.ndim != 4 or x.shape[2:] != (self.joints, self.channels) or x.shape[1] < self.frames:
             raise OptionsError(
                 f"landmark features must be (B, T, {self.joints}, {self.channels}) with T at least "
@@ -230,4 +258,6 @@ class LandmarkTrunk(nn.Module):
         if self.linear is None:
             return features
         seen = self.linear(x)
-        return torch.cat([features + seen if self.corrects else features, seen[..., : self.glance]], dim=-1)
+        if self.linear_residual:
+            features = features + seen
+        return torch.cat([features, seen[..., : self.linear_features]], dim=-1)

@@ -21,12 +21,22 @@ class MlpOptions:
     hidden: int = 512  # width of the layer before
     mlp: bool = True  # False: the embedding is the trunk's own features at unit norm
     mlp_classes: int | None = None  # words of a classifier on the embedding; the public files hold one, unused
-    domain_specific: bool = False  # one set of layers a domain (Table A.2)
+    domain_specific: bool = False  # one set of layers per domain (Table A.2)
     linear: int = 0  # so many of the features, the last ones, go past the layers: a linear path of the trunk
     linear_weight: float = 1.0  # of that part of the embedding, against the other
 
 
-class EmbeddingMlp(nn.Module):
+class Head(nn.Module):
+    """The end of an encoder: features of a trunk to embeddings of unit norm."""
+
+    dimension: int  # of an embedding
+
+    def settings(self) -> list[str]:
+        """All that decides the embeddings, but is neither a weight nor the shape of one."""
+        return []
+
+
+class EmbeddingMlp(Head):
     """A residual layer, then two that narrow, each with a leaky ReLU, the last one too (Appendix C.1).
 
     With 1,064 classes it has 1,979,176 parameters; `logits` takes no part in the embedding.
@@ -50,7 +60,7 @@ class EmbeddingMlp(nn.Module):
         return F.normalize(self.adaptor(features + self.res(features)), dim=-1)
 
 
-class DomainMlp(nn.Module):
+class DomainMlp(Head):
     """Two embedding MLPs, one for continuous signing and one for the dictionary (Table A.2)."""
 
     def __init__(self, features: int = 1024, options: MlpOptions | None = None) -> None:
@@ -64,7 +74,7 @@ class DomainMlp(nn.Module):
         return embeddings
 
 
-class TwoPartMlp(nn.Module):
+class TwoPartMlp(Head):
     """An embedding of two parts: of the network, through the layers or as it is, and of the trunk's linear path.
 
     The similarity of two embeddings is the weighted mean of the similarities of their parts.
@@ -80,6 +90,10 @@ class TwoPartMlp(nn.Module):
         network = features - options.linear
         self.network: EmbeddingMlp | UnitNorm = EmbeddingMlp(network, narrower) if options.mlp else UnitNorm(network)
 
+    def settings(self) -> list[str]:
+        """The weight of the linear part."""
+        return [f"linear weight {self.weight}"]
+
     def parts(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """(..., 1024) features to (..., D - linear) and (..., linear), both of unit norm."""
         return self.network(features[..., : -self.linear]), F.normalize(features[..., -self.linear :], dim=-1)
@@ -90,7 +104,7 @@ class TwoPartMlp(nn.Module):
         return torch.cat([network, self.weight * linear], dim=-1) / math.hypot(1.0, self.weight)
 
 
-class UnitNorm(nn.Module):
+class UnitNorm(Head):
     """No MLP: the trunk's features themselves at unit norm, as in the I3D rows of the paper's Table 2."""
 
     def __init__(self, features: int = 1024) -> None:
@@ -102,7 +116,7 @@ class UnitNorm(nn.Module):
         return F.normalize(features, dim=-1)
 
 
-def build_mlp(features: int, options: MlpOptions) -> EmbeddingMlp | DomainMlp | TwoPartMlp | UnitNorm:
+def build_mlp(features: int, options: MlpOptions) -> Head:
     """Build the end of an encoder on a trunk of so many features."""
     if options.linear:
         return TwoPartMlp(features, options)

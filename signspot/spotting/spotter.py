@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
+from signspot.embedding.inputs import Source
 from signspot.embedding.refine import Windows, refine
 from signspot.embedding.tracks import SUFFIX, read_track, track_entry, write_track
-from signspot.embedding.windows import Source, embed
+from signspot.embedding.windows import embed
 from signspot.errors import EncoderMismatchError, OptionsError, OutputError, SignspotError
 from signspot.files import cache_folder, content_digest
 from signspot.landmarks.landmarks import Landmarks
@@ -108,7 +109,7 @@ class Spotter:
         if isinstance(source, str | PathLike) and Path(source).suffix == SUFFIX:
             source = read_track(source)
         if not isinstance(source, Track):
-            dense_is_free = chosen.refine and self.encoder.contract.kind == "landmarks"
+            dense_is_free = chosen.refine and self.encoder.contract.dense_is_free
             return self.embed(source, 1 if dense_is_free else chosen.stride, progress)
         if source.encoder != self.encoder.hash:
             raise EncoderMismatchError(
@@ -140,7 +141,7 @@ class Spotter:
     def embed_exemplar(self, source: Source | Exemplar, *, mirror: bool = False, seed: int = 0) -> NDArray[np.float32]:
         """(D,) unit-norm embedding of one isolated sign, averaged over clips of it (Sec. 3.3)."""
         embedder = ExemplarEmbedder(self.encoder, self.cache, seed)
-        if mirror and self.encoder.contract.kind != "landmarks":
+        if mirror and not self.encoder.contract.can_mirror:
             raise OptionsError(f"the encoder '{self.encoder.name}' cannot mirror; only landmark encoders can")
         if isinstance(source, Exemplar):
             embedding: NDArray[np.float32] = embedder.embed(source, mirror=mirror)[-1]

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from signspot.embedding.exemplars import Play, draw_clips
+from signspot.embedding.clips import ClipSampling, draw_clips
 from signspot.landmarks.resampling import at_positions, frames_at, motion_time
 from signspot.training.augment import Augmentation, augment
 from signspot_lab.contrastive.performances import (
@@ -81,8 +81,8 @@ class ContrastiveBatches(Dataset[tuple[Tensor, Tensor, Tensor]]):
     def _exemplar(self, sign: Features, random: np.random.Generator) -> Features:
         """(n, F, J, C) clips of an isolated sign, in the sign's own time."""
         options = self.options
-        play = Play(options.stretch, options.shift, random.uniform(*options.exemplar_clock))
-        return draw_clips(sign, options.window, options.clips, random, play)
+        sampling = ClipSampling(options.stretch, options.shift, random.uniform(*options.exemplar_clock))
+        return draw_clips(sign, options.window, options.clips, random, sampling)
 
     def _continuous(
         self, sign: Performance, before: Performance, after: Performance, random: np.random.Generator

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from signspot.embedding.inputs import sign_features
 from signspot.errors import FormatError
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
-from signspot.landmarks.signing import sign_segment
 from signspot_lab.contrastive.performances import Features
 
 TRAIN_SIGNERS, VALIDATION_SIGNERS, TEST_SIGNERS = (1, 2, 3, 4, 5, 6, 7), (8,), (9,)
@@ -32,10 +32,7 @@ class RealClip:
 
     def sign(self) -> Features:
         """(T, J, C) features of the sign alone, trimmed by wrist motion."""
-        segment = sign_segment(self.landmarks)
-        resampled = self.landmarks.resampled(FPS)
-        inside = (resampled.times >= segment.start - 1e-6) & (resampled.times <= segment.end + 1e-6)
-        return features(resampled)[inside]
+        return sign_features(self.landmarks, FPS)
 
 
 def read_lsa64(folder: str | PathLike[str], signers: tuple[int, ...] | None = None) -> list[RealClip]:

@@ -7,8 +7,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.exemplars import clips_of
-from signspot.embedding.windows import embed_averaged
+from signspot.embedding.exemplars import embed_sign
 from signspot.errors import OptionsError
 from signspot.landmarks.resampling import frames_at, motion_time
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
@@ -51,11 +50,6 @@ def load_signs(folder: str | PathLike[str], signers: Sequence[int] | None = None
     """Read and trim all clips of some signers."""
     clips = read_lsa64(folder, tuple(signers) if signers is not None else None)
     return [Sign(clip.word, clip.signer, clip.repetition, clip.sign()) for clip in clips]
-
-
-def embed_sign(encoder: Encoder, sign: Features) -> Floats:
-    """(D,) an isolated sign as a dictionary embeds it."""
-    return embed_averaged(encoder, clips_of(sign, encoder.contract.frames))
 
 
 def one_shot(encoders: Sequence[Encoder], signs: Sequence[Sign], queries: Sequence[int]) -> Iterator[Retrieval]:

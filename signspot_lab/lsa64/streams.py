@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.exemplars import Gallery
+from signspot.embedding.exemplars import Gallery, embed_sign
 from signspot.embedding.refine import Windows
-from signspot.embedding.windows import DenseWindows
+from signspot.embedding.windows import embed_chunks
 from signspot.errors import OptionsError
 from signspot.metrics.detection import Detection, TrueSign
 from signspot.metrics.localisation import LocalisationAccuracy
@@ -21,7 +21,7 @@ from signspot.spotting.search import best_scores
 from signspot.timeline import Grid, Segment, Track
 from signspot_lab.contrastive.performances import Features, joined, played
 from signspot_lab.isolated.lsa64 import SEEN_WORDS, UNSEEN_WORDS
-from signspot_lab.lsa64.retrieval import Sign, embed_sign
+from signspot_lab.lsa64.retrieval import Sign
 from signspot_lab.warping import describe, time_normalised, warping_distance, windows_normalised
 
 FPS = 25.0
@@ -91,7 +91,7 @@ def stream_alarms(encoder: Encoder, signs: Sequence[Sign], tested: int = 8, seed
         if not there or not shown:
             raise OptionsError(f"background streams need signs of signer {tested} and of at least one other")
         exemplars = tuple(Exemplar(f"{sign.word} by {sign.signer}", f"{sign.word} by {sign.signer}") for sign in shown)
-        gallery = Gallery(exemplars, np.stack([embed_sign(encoder, sign.features) for sign in shown]))
+        gallery = Gallery.of(exemplars, np.stack([embed_sign(encoder, sign.features) for sign in shown]))
         alarms.append(
             false_alarms((_track(encoder, name, stream) for name, stream, _ in make_streams(there, seed)), gallery)
         )
@@ -102,7 +102,7 @@ def stream_alarms(encoder: Encoder, signs: Sequence[Sign], tested: int = 8, seed
 
 def _by_encoder(encoder: Encoder, shown: Sequence[Sign]) -> Curves:
     exemplars = tuple(Exemplar(str(sign.word), str(sign.word)) for sign in shown)
-    gallery = Gallery(exemplars, np.stack([embed_sign(encoder, sign.features) for sign in shown]))
+    gallery = Gallery.of(exemplars, np.stack([embed_sign(encoder, sign.features) for sign in shown]))
 
     def curves(name: str, stream: Features) -> dict[str, Curve]:
         track = _track(encoder, name, stream)
@@ -167,10 +167,8 @@ def _warped_curves(stream: Features, shown: Sequence[Sign]) -> dict[str, Curve]:
 
 
 def _track(encoder: Encoder, name: str, stream: Features) -> Track:
-    dense = DenseWindows(encoder, 1)
-    dense.push(stream)
-    embeddings, frames = dense.finish()
-    return Track(embeddings, Grid(FPS, encoder.contract.frames, 1, frames), encoder.hash, name)
+    embeddings = embed_chunks(encoder, [stream])
+    return Track(embeddings, Grid(FPS, encoder.contract.frames, 1, len(stream)), encoder.hash, name)
 
 
 def _peaks_of(times: NDArray[np.float64], scores: NDArray[np.float32], lowest: float) -> list[Peak]:

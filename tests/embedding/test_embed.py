@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.embedding.tracks import read_track, write_streamed
-from signspot.embedding.windows import DenseWindows, embed
+from signspot.embedding.windows import SourceEmbedder, embed
 from signspot.errors import EmptyVideoError, NoHandsError, NoPersonError, OptionsError
 from signspot.landmarks.features import CHANNELS, JOINTS, features
 from signspot.landmarks.pose_file import write_landmarks
@@ -35,7 +35,7 @@ def test_dense_windows_equal_single_windows_for_any_chunks(
 ) -> None:
     seen = np.random.default_rng(frames).normal(size=(frames, JOINTS, CHANNELS)).astype(np.float32)
     cuts = sorted(data.draw(st.lists(st.integers(0, frames), max_size=4)))
-    dense = DenseWindows(encoder, stride)
+    dense = SourceEmbedder(encoder, stride)
     for part in np.split(seen, cuts):
         dense.push(part)
     found, count = dense.finish()
@@ -46,7 +46,7 @@ def test_dense_windows_equal_single_windows_for_any_chunks(
 
 def test_a_long_video_passes_in_blocks(encoder: Encoder) -> None:
     seen = np.random.default_rng(0).normal(size=(1300, JOINTS, CHANNELS)).astype(np.float32)
-    dense = DenseWindows(encoder, 1)
+    dense = SourceEmbedder(encoder, 1)
     dense.push(seen)
     found, _ = dense.finish()
     assert found.shape == (1285, 256)
@@ -112,7 +112,7 @@ def test_a_film_without_a_person_is_refused(encoder: Encoder, colour_film: Path)
 
 
 def test_a_stale_chunk_size_of_zero_frames_is_harmless(encoder: Encoder) -> None:
-    dense = DenseWindows(encoder, 1)
+    dense = SourceEmbedder(encoder, 1)
     dense.push(np.empty((0, JOINTS, CHANNELS), np.float32))
     with pytest.raises(EmptyVideoError):
         dense.finish()
@@ -125,7 +125,7 @@ def test_a_track_made_on_disk_is_the_one_made_in_memory(
     write_landmarks(stretch.footage, tmp_path / "s.pose")
     for eye, source in ((encoder, tmp_path / "s.pose"), (rgb_encoder, colour_film)):
         made = embed(eye, source, stride)
-        write_streamed(tmp_path / "t.safetensors", lambda shelf: embed(eye, source, stride, shelf=shelf))  # noqa: B023
+        write_streamed(tmp_path / "t.safetensors", lambda buffer: embed(eye, source, stride, buffer=buffer))  # noqa: B023
         again = read_track(tmp_path / "t.safetensors")
         assert (again.embeddings == made.embeddings).all()
         assert (again.grid, again.video, again.source) == (made.grid, made.video, made.source)

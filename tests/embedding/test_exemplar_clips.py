@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.embedding.exemplars import FEWEST, LEAD, MOST, NARROWEST, clip_positions, clips_of, draw_clips
+from signspot.embedding.clips import FEWEST, LEAD, MOST, NARROWEST, clip_positions, draw_clips, landmark_clips
 from signspot.landmarks.features import CHANNELS, JOINTS
 
 
@@ -44,10 +44,10 @@ def sign(frames: int, hold: int = 0) -> np.ndarray:
 @given(length=st.integers(1, 90), window=st.integers(4, 32), seed=st.integers(0, 9))
 def test_landmark_clips_show_the_whole_sign(length: int, window: int, seed: int) -> None:
     shown = sign(length)
-    clips = clips_of(shown, window, seed)
+    clips = landmark_clips(shown, window, seed)
     assert FEWEST <= len(clips) <= MOST
     assert clips.shape[1:] == (window, JOINTS, CHANNELS)
-    assert (clips == clips_of(shown, window, seed)).all()
+    assert (clips == landmark_clips(shown, window, seed)).all()
     path = clips[:, :, 6, 0]
     assert (np.diff(path, axis=1) >= -1e-6).all()
     if length >= window >= 8:
@@ -65,7 +65,7 @@ def test_a_sign_begins_after_the_lead_and_ends_before_it() -> None:
 
 
 def test_a_hold_hardly_changes_the_clips() -> None:
-    with_hold, without = (clips_of(sign(30, hold), 16)[:, :, 6, 0].mean(axis=0) for hold in (20, 0))
+    with_hold, without = (landmark_clips(sign(30, hold), 16)[:, :, 6, 0].mean(axis=0) for hold in (20, 0))
     assert np.abs(with_hold - without).mean() < 0.2
     plain = [sign(30, hold)[clip_positions(30 + hold, 16).round().astype(int), 6, 0].mean(axis=0) for hold in (20, 0)]
     assert np.abs(plain[0] - plain[1]).mean() > 0.3

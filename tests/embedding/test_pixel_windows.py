@@ -6,7 +6,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from signspot.embedding.windows import PixelWindows
+from signspot.embedding.windows import SourceEmbedder
 from signspot.errors import EmptyVideoError
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
@@ -29,9 +29,9 @@ def clip_by_clip(encoder: Encoder, frames: np.ndarray, stride: int) -> np.ndarra
 @given(count=st.integers(1, 120), stride=st.integers(1, 20))
 def test_windows_lie_as_the_grid_says(rgb_encoder: Encoder, count: int, stride: int) -> None:
     frames = np.random.default_rng(count).uniform(-0.5, 0.5, (count, 3, 4, 4)).astype(np.float32)
-    windows = PixelWindows(rgb_encoder, stride)
+    windows = SourceEmbedder(rgb_encoder, stride)
     for frame in frames:
-        windows.push(frame)
+        windows.push(frame[None])
     found, seen = windows.finish()
     assert seen == count
     assert np.abs(found - clip_by_clip(rgb_encoder, frames, stride)).max() < 2e-3
@@ -39,7 +39,7 @@ def test_windows_lie_as_the_grid_says(rgb_encoder: Encoder, count: int, stride: 
 
 def test_no_frame_is_no_video(rgb_encoder: Encoder) -> None:
     with pytest.raises(EmptyVideoError):
-        PixelWindows(rgb_encoder, 1).finish()
+        SourceEmbedder(rgb_encoder, 1).finish()
 
 
 @pytest.mark.slow
@@ -47,7 +47,7 @@ def test_an_i3d_gives_the_same_as_clip_by_clip() -> None:
     torch.manual_seed(0)
     encoder = make_encoder("i3d", build("i3d"))
     frames = np.random.default_rng(0).uniform(-0.5, 0.5, (20, 3, 224, 224)).astype(np.float32)
-    windows = PixelWindows(encoder, 1)
+    windows = SourceEmbedder(encoder, 1)
     for frame in frames:
-        windows.push(frame)
+        windows.push(frame[None])
     assert np.abs(windows.finish()[0] - clip_by_clip(encoder, frames, 1)).max() < 2e-3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from signspot.embedding.tracks import Shelf, TrackFile, read_track, write_streamed, write_track
+from signspot.embedding.tracks import EmbeddingBuffer, TrackFile, read_track, write_streamed, write_track
 from signspot.errors import FormatError, OutputError, TrackError
 from signspot.timeline import Grid, Track
 
@@ -59,10 +59,10 @@ def test_an_unwritable_place_is_said(track: Track, tmp_path: Path) -> None:
 
 
 def test_a_track_that_is_streamed_to_disk_reads_back_equal(track: Track, tmp_path: Path) -> None:
-    def embed(shelf: Shelf) -> Track:
+    def embed(buffer: EmbeddingBuffer) -> Track:
         for start in range(0, 30, 7):
-            shelf.add(track.embeddings[start : start + 7])
-        joined = shelf.joined()
+            buffer.add(track.embeddings[start : start + 7])
+        joined = buffer.joined()
         assert isinstance(joined, np.memmap)
         return Track(joined, track.grid, track.encoder, track.video, track.source)
 
@@ -73,8 +73,8 @@ def test_a_track_that_is_streamed_to_disk_reads_back_equal(track: Track, tmp_pat
 
 
 def test_a_stream_that_breaks_off_leaves_nothing(track: Track, tmp_path: Path) -> None:
-    def embed(shelf: Shelf) -> Track:
-        shelf.add(track.embeddings)
+    def embed(buffer: EmbeddingBuffer) -> Track:
+        buffer.add(track.embeddings)
         raise TrackError("broken off")
 
     with pytest.raises(TrackError, match="broken off"):
@@ -98,13 +98,13 @@ def test_a_damaged_track_is_not_opened(track: Track, tmp_path: Path) -> None:
     save_file({"embeddings": track.embeddings}, path, metadata={"kind": "other"})
     with pytest.raises(FormatError, match="is damaged"):
         TrackFile(path)
-    write_streamed(path, lambda shelf: _with_nan(track, shelf))
+    write_streamed(path, lambda buffer: _with_nan(track, buffer))
     with pytest.raises(TrackError, match="NaN"):
         TrackFile(path).part(0, 30)
 
 
-def _with_nan(track: Track, shelf: Shelf) -> Track:
+def _with_nan(track: Track, buffer: EmbeddingBuffer) -> Track:
     spoilt = track.embeddings.copy()
     spoilt[4, 2] = np.nan
-    shelf.add(spoilt)
+    buffer.add(spoilt)
     return track

@@ -42,7 +42,7 @@ def encoder() -> Encoder:
 def seen_perfectly(corpus: Corpus, words: tuple[str, ...]) -> tuple[Gallery, dict[str, Found]]:
     """Each word is an axis; a window shows the word that is signed in its middle, most surely half-way."""
     axes = np.eye(len(words) + 1, dtype=np.float32)
-    gallery = Gallery(tuple(Exemplar(word, word) for word in words), axes[: len(words)])
+    gallery = Gallery.of((Exemplar(word, word) for word in words), axes[: len(words)])
     found = {}
     for name in corpus.videos:
         signs = corpus.signs(name)

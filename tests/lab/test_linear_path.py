@@ -32,7 +32,7 @@ def test_differences_within_a_sign_are_made_round_and_those_between_signs_kept()
 
 def test_a_fitted_path_tells_signs_apart_better_than_before(clips: Clips) -> None:
     torch.manual_seed(0)
-    path = LinearPath(LandmarkOptions(glance=8))
+    path = LinearPath(LandmarkOptions(linear_features=8))
     batches = ContrastiveBatches(Recombinations(clips), 9, 3, ContrastiveBatchOptions(signs=24))
     held_out = batches[8]
 
@@ -59,7 +59,7 @@ def test_few_rows_have_the_same_directions_by_either_matrix() -> None:
 
 
 def test_mistakes_are_named() -> None:
-    path = LinearPath(LandmarkOptions(glance=8))
+    path = LinearPath(LandmarkOptions(linear_features=8))
     with pytest.raises(OptionsError, match="at least one batch"):
         fit_linear_path(path, [], LinearOptions())
     rows = np.random.default_rng(0).normal(size=(20, 5))

@@ -74,7 +74,7 @@ def test_stopped_and_resumed_gives_the_same_weights(config: ContrastiveConfig, t
 
 
 def test_a_linear_path_is_fitted_first_and_stays(config: ContrastiveConfig, tmp_path: Path) -> None:
-    model = {**SMALL, "glance": 8, "linear": 8, "dimension": 16}
+    model = {**SMALL, "linear_features": 8, "linear": 8, "dimension": 16}
     config = replace(config, model=model, linear=LinearOptions(batches=2, directions=20))
     fitted = train_contrastive(replace(config, optimiser=Optimiser(steps=0)), tmp_path / "fitted", workers=0)
     whole = train_contrastive(config, tmp_path / "whole", workers=0)
@@ -95,7 +95,7 @@ def test_a_linear_path_is_fitted_first_and_stays(config: ContrastiveConfig, tmp_
 def test_a_network_learns_to_correct_a_linear_path_that_stays(
     config: ContrastiveConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = {**SMALL, "features": 24, "glance": 8, "linear": 8, "mlp": False, "corrects": True}
+    model = {**SMALL, "features": 24, "linear_features": 8, "linear": 8, "mlp": False, "linear_residual": True}
     config = replace(config, model=model, linear=LinearOptions(batches=2, directions=20))
     fits: list[torch.Tensor] = []
     monkeypatch.setattr(
@@ -117,7 +117,7 @@ def test_a_linear_path_may_be_fitted_to_signs_of_its_own(
     monkeypatch.setattr(
         "signspot_lab.contrastive.training.open_source", lambda config: sources[config.shares.recombined]
     )
-    model = {**SMALL, "features": 40, "glance": 8, "linear": 8, "mlp": False}
+    model = {**SMALL, "features": 40, "linear_features": 8, "linear": 8, "mlp": False}
     config = replace(
         config,
         model=model,
@@ -139,7 +139,7 @@ def test_a_network_is_taken_over_and_a_linear_path_fitted_beside_it(config: Cont
     network = train_contrastive(config, tmp_path / "network", workers=0)
     file = tmp_path / "network.safetensors"
     save_encoder(network, file, half=False)
-    model = {**SMALL, "features": 40, "glance": 8, "linear": 8, "dimension": 264}
+    model = {**SMALL, "features": 40, "linear_features": 8, "linear": 8, "dimension": 264}
     beside = replace(
         config,
         model=model,

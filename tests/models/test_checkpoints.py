@@ -143,7 +143,7 @@ def test_what_is_saved_loads_equal(tmp_path, encoder, landmark_features):
     assert not loaded.module.training
     x = landmark_features(1, 20)
     with torch.inference_mode():
-        assert torch.equal(encoder.module.dense(x), loaded.module.dense(x))
+        assert torch.equal(encoder.module.trunk.dense(x), loaded.module.trunk.dense(x))
 
 
 def test_half_precision_halves_the_file_and_names_its_own_weights(tmp_path, encoder):
@@ -199,8 +199,8 @@ def test_a_threshold_edited_in_the_card_counts(tmp_path, encoder):
     [
         ({"hash": "0" * 16}, "describes other weights"),
         (
-            {"landmark_features": 1},
-            "was trained on landmark features of version 1; .* Train it again",
+            {"input_version": 1},
+            "was trained on landmarks input of version 1; .* Train it again",
         ),
         ({"contract": {"fps": 50}}, "describes other weights"),
         ({"architecture": "resnet"}, "no architecture 'resnet'"),

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from signspot.errors import OptionsError
-from signspot.models.encoder import Contract, content_hash, make_encoder
+from signspot.models.batch_norm import DomainBatchNorm
+from signspot.models.encoder import Contract, content_hash, find_device, make_encoder
 from signspot.models.registry import build
 
 RGB, POINTS = (3, 16, 32, 32), (16, 69, 4)
@@ -82,17 +83,49 @@ def test_domains_part_only_where_layers_are_specific(case):
         encoder.module(clips, "nowhere")
 
 
-def test_dense_pass_is_for_landmarks(case):
+def test_windows_of_a_video_are_those_of_its_clips(case):
     encoder, clips = case
-    if encoder.contract.kind == "rgb":
-        with pytest.raises(OptionsError, match="sees pixels"):
-            encoder.module.dense(clips)
-    else:
-        video = torch.cat([clips[:1], clips[1:]], dim=1)
-        with torch.inference_mode():
-            dense = encoder.module.dense(video)
-            assert dense.shape == (1, 17, encoder.contract.dimension)
-            torch.testing.assert_close(dense[:, 16], encoder.module(clips[1:]), atol=1e-5, rtol=1e-5)
+    video = clips.movedim(encoder.module.trunk.time_axis, 1).flatten(0, 1)  # both clips, one after the other
+    starts = [0, 3, 16]
+    with torch.inference_mode():
+        found = encoder.module.window_features("dictionary")(video, starts)
+        cut = torch.stack([video[start : start + 16] for start in starts]).movedim(1, encoder.module.trunk.time_axis)
+        expected = encoder.module.features(cut, "dictionary")
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["i3d-domains", "landmark-batch-norm"])
+def test_a_domain_is_never_forgotten(name, seeded):
+    """Clips and windows are normalised by the statistics of their own domain, whatever computes them."""
+    architecture, options, shape = SUITE[name]
+    network = seeded(architecture, **options).eval()
+    source = torch.Generator().manual_seed(1)
+    for layer in network.trunk.modules():
+        if isinstance(layer, DomainBatchNorm):
+            layer.norms["dictionary"].running_mean.normal_(generator=source)
+    clips = torch.rand(2, *shape, generator=source)
+    frames = clips[0].movedim(network.trunk.time_axis - 1, 0)
+    with torch.inference_mode():
+        continuous, dictionary = (network.features(clips, domain) for domain in ("continuous", "dictionary"))
+        windows = {domain: network.window_features(domain)(frames, [0])[0] for domain in ("continuous", "dictionary")}
+    assert not torch.allclose(continuous, dictionary, atol=1e-3)
+    torch.testing.assert_close(windows["continuous"], continuous[0], atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(windows["dictionary"], dictionary[0], atol=1e-4, rtol=1e-4)
+
+
+def test_a_device_is_found_by_its_name():
+    assert find_device("cpu") == torch.device("cpu")
+    assert find_device("auto").type in ("cpu", "cuda", "mps")
+    with pytest.raises(OptionsError, match=r"no device 'tpu'\. There are: cpu, cuda, mps, auto"):
+        find_device("tpu")
+    with pytest.raises(OptionsError, match="no device 'cpu:1': this computer has 1 of 'cpu'"):
+        find_device("cpu:1")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this computer has the device")
+def test_a_device_that_is_not_there_is_refused_in_one_line(small):
+    with pytest.raises(OptionsError, match=r"no device 'cuda' on this computer. It has: cpu. Choose one, or auto"):
+        make_encoder("a", small).to("cuda")
 
 
 @pytest.fixture
@@ -111,7 +144,7 @@ def test_hash_is_known_so_that_tracks_stay_valid_across_releases(small):
     with torch.no_grad():
         for index, parameter in enumerate(small.parameters()):
             parameter.fill_(index / 8)
-    assert make_encoder("a", small).hash == "e3b9dce96171ea35"
+    assert make_encoder("a", small).hash == "ec59be67f116816c"
 
 
 @pytest.mark.parametrize("name", ["trunk.frame.hand.layers.0.weight", "mlp.adaptor.2.bias"])
@@ -148,7 +181,15 @@ def test_making_an_encoder_sets_evaluation_and_keeps_what_it_is_told(small):
 
 
 def test_the_hash_depends_on_the_weight_of_a_linear_part() -> None:
-    small = {"features": 24, "glance": 8, "linear": 8, "mlp": False, "width": 16, "hand_width": 8, "part_width": 8}
+    small = {
+        "features": 24,
+        "linear_features": 8,
+        "linear": 8,
+        "mlp": False,
+        "width": 16,
+        "hand_width": 8,
+        "part_width": 8,
+    }
     one, other = (build("landmark", **small, linear_weight=weight) for weight in (1.0, 0.5))
     other.load_state_dict(one.state_dict())
     assert content_hash(one, one.contract()) != content_hash(other, other.contract())

@@ -104,29 +104,29 @@ def test_widths_are_as_announced(landmark_features):
     assert geometry.face(x).shape == (2, 3, geometry.FACE_FEATURES)
 
 
-def test_a_glance_sees_raised_hands_only(landmark_features):
+def test_only_raised_hands_have_features(landmark_features):
     x = landmark_features(1, 5, dtype=torch.float64)
     x[..., geometry.LEFT_WRIST, 1], x[..., geometry.RIGHT_WRIST, 1] = 2.0, 0.3
-    left, right = geometry.glance(x).chunk(2, dim=-1)
-    assert geometry.glance(x).shape == (1, 5, geometry.GLANCE)
+    left, right = geometry.raised_hands(x).chunk(2, dim=-1)
+    assert geometry.raised_hands(x).shape == (1, 5, geometry.RAISED_HANDS)
     assert (left == 0).all()
     assert (right[..., 0] == 1).all()
     assert (right[..., 1:3] == x[..., geometry.RIGHT_WRIST, :2]).all()
 
 
-def test_a_glance_at_a_hand_that_is_not_seen_still_knows_the_wrist(landmark_features):
+def test_a_raised_hand_that_is_not_seen_still_has_its_wrist(landmark_features):
     x = landmark_features(1, 5, dtype=torch.float64)
     x[..., geometry.RIGHT_WRIST, 1] = 0.3
     x[..., geometry.RIGHT_HAND, :] = 0
-    right = geometry.glance(x).chunk(2, dim=-1)[1]
+    right = geometry.raised_hands(x).chunk(2, dim=-1)[1]
     assert (right[..., 0] == 1).all()
     assert (right[..., 5:] == 0).all()
 
 
-def test_a_glance_holds_the_directions_of_all_bones_and_of_the_palm(landmark_features):
+def test_raised_hands_have_the_directions_of_all_bones_and_of_the_palm(landmark_features):
     x = landmark_features(1, 5, dtype=torch.float64)
     x[..., geometry.RIGHT_WRIST, 1] = 0.3
-    right = geometry.glance(x).chunk(2, dim=-1)[1]
+    right = geometry.raised_hands(x).chunk(2, dim=-1)[1]
     bones, palm = right[..., 65:125].unflatten(-1, (20, 3)), right[..., 125:134].unflatten(-1, (3, 3))
     hand = x[..., geometry.RIGHT_HAND, :3]
     thumb = hand[..., 2, :] - hand[..., 1, :]  # the second bone
@@ -137,21 +137,21 @@ def test_a_glance_holds_the_directions_of_all_bones_and_of_the_palm(landmark_fea
     assert (palm[..., 0, :] * palm[..., 2, :]).sum(dim=-1).abs().max() < 1e-6  # the normal is square to the axes
 
 
-def test_the_shape_in_a_glance_does_not_know_the_size_of_a_hand(landmark_features):
+def test_the_shape_of_a_raised_hand_does_not_depend_on_its_size(landmark_features):
     x = landmark_features(1, 5, dtype=torch.float64)
     larger = x.clone()
     wrist = x[..., geometry.RIGHT_HAND, :3][..., :1, :]
     larger[..., geometry.RIGHT_HAND, :3] = wrist + 1.7 * (x[..., geometry.RIGHT_HAND, :3] - wrist)
-    small, large = (geometry.glance(each).chunk(2, dim=-1)[1][..., :134] for each in (x, larger))
+    small, large = (geometry.raised_hands(each).chunk(2, dim=-1)[1][..., :134] for each in (x, larger))
     torch.testing.assert_close(large, small, atol=1e-6, rtol=1e-6)
 
 
 def near_of_right_hand(x):
     """(..., 5, 10): thumb, index … by mouth, nose, …; the chin is 6, shoulders come last."""
-    return geometry.glance(x).chunk(2, dim=-1)[1][..., 134:].unflatten(-1, (5, 10)) / 0.5
+    return geometry.raised_hands(x).chunk(2, dim=-1)[1][..., 134:].unflatten(-1, (5, 10)) / 0.5
 
 
-def test_a_glance_knows_what_fingers_are_near(landmark_features):
+def test_raised_hands_have_what_fingers_are_near(landmark_features):
     x = landmark_features(1, 5, dtype=torch.float64)
     x[..., 3] = 1
     x[..., geometry.RIGHT_WRIST, 1] = 0.3

@@ -41,7 +41,7 @@ def test_everything_spotted_in_the_background_is_false(encoder: Encoder) -> None
     embeddings = random.normal(size=(485, 256)).astype(np.float32)
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
     track = Track(embeddings, Grid(25.0, 16, 1, 500), encoder.hash)
-    gallery = Gallery((Exemplar("a", "a"), Exemplar("b", "b")), embeddings[[100, 300]])
+    gallery = Gallery.of((Exemplar("a", "a"), Exemplar("b", "b")), embeddings[[100, 300]])
     found = false_alarms([track], gallery)
     assert (found.words, found.hours) == (2, pytest.approx(20 / 3600))
     assert found.scores[:2] == pytest.approx([1, 1], abs=1e-5)

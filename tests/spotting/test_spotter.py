@@ -69,7 +69,7 @@ def test_mirrored_exemplars_find_left_handed_signing_and_say_so(encoder: Encoder
     assert of_left @ mirrored == pytest.approx(1, abs=1e-3)
     assert of_left @ plain < of_left @ mirrored
     track = Track(of_left[None], Grid(25.0, 16, 1, 16), encoder.hash, "left.mp4")
-    pair = Gallery((Exemplar("apple", "a"),), np.stack([plain, mirrored]))
+    pair = Gallery.of((Exemplar("apple", "a"),), np.stack([plain, mirrored])[None])
     (hit,) = spotter.spot(track, pair, SpotOptions(threshold=0.9))
     assert hit.mirrored
 
@@ -174,7 +174,7 @@ def test_the_best_of_all_exemplars_counts_in_blocks_of_any_size(
 ) -> None:
     track = random_track(encoder)
     words = [exemplar(f"w{i % 7}", np.random.default_rng(i).normal(size=256), encoder, i) for i in range(30)]
-    gallery = Gallery(tuple(words), np.stack([e.embedding for e in words if e.embedding is not None]))
+    gallery = Gallery.of(words, np.stack([e.embedding for e in words if e.embedding is not None]))
     expected = (1 + track.embeddings @ gallery.embeddings.T) / 2
     for size in (1, 5, 512):
         monkeypatch.setattr("signspot.spotting.search._FEWEST", size)

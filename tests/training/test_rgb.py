@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from signspot.corpus.corpus import Corpus
+from signspot.embedding.inputs import sign_frames
 from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
@@ -19,7 +20,7 @@ from signspot.models.registry import build
 from signspot.records import Exemplar
 from signspot.timeline import Grid
 from signspot.training.embedding.on_corpus import Run
-from signspot.training.embedding.pixel_features import FilmedExemplars, frames_of
+from signspot.training.embedding.pixel_features import FilmedExemplars
 from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures, trunk_features
 from signspot.training.rgb import training as rgb
 from signspot.training.rgb.batches import RgbBatches, augmented, plain
@@ -239,7 +240,7 @@ def test_kept_features_of_pixels_are_what_the_trunk_sees(corpus: Corpus, tmp_pat
     windows = seen.videos["test-1"]
     path = corpus.videos["test-1"].video
     assert path is not None
-    frames = torch.from_numpy(np.stack(list(frames_of(encoder, path)), axis=1))
+    frames = torch.from_numpy(sign_frames(path, encoder.contract, None).swapaxes(0, 1))
     assert windows.grid.count == len(windows.features) == frames.shape[1] - 5
     with torch.inference_mode():
         clip = encoder.module.trunk(frames[None, :, 21:27])[0].numpy()

@@ -12,6 +12,7 @@ from signspot.landmarks.features import features
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.signing import dominant_hand
 from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.landmark_trunk import LandmarkTrunk
 from signspot.models.registry import build
 from signspot.training.embedding.trunk_features import BANK, trunk_features
 from signspot_world.corpus_writer import make_corpus
@@ -54,9 +55,7 @@ def test_nothing_is_made_twice(
     corpus: Corpus, encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = trunk_features(encoder, corpus, tmp_path)
-    monkeypatch.setattr(
-        "signspot.training.embedding.trunk_features._dense", lambda *_: pytest.fail("the trunk ran again")
-    )
+    monkeypatch.setattr(LandmarkTrunk, "dense", lambda *_: pytest.fail("the trunk ran again"))
     again = trunk_features(encoder, corpus, tmp_path)
     assert np.array_equal(first.clips, again.clips)
     assert isinstance(again.clips, np.memmap)

@@ -8,36 +8,34 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.videos import CorpusVideo
-from signspot.embedding.exemplars import VERSION as CLIPS_VERSION
-from signspot.embedding.exemplars import clip_positions, draw_clips
+from signspot.embedding.clips import VERSION as CLIPS_VERSION
+from signspot.embedding.inputs import READERS, sign_features, sign_frames
+from signspot.embedding.windows import clip_features, embed_chunks
 from signspot.errors import DictionaryError, FormatError, OptionsError, SignspotError
 from signspot.files import content_digest, text_digest, write_beside
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
-from signspot.landmarks.signing import dominant_hand, sign_segment
+from signspot.landmarks.signing import dominant_hand
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 from signspot.timeline import Grid
 from signspot.training.distributed import ALONE, Group
-from signspot.training.embedding.pixel_features import FilmedExemplars, frames_of, pixel_clips, pixel_windows
+from signspot.training.embedding.pixel_features import FilmedExemplars
 
 logger = logging.getLogger(__name__)
 
 HalfArray = NDArray[np.float16]
 BANK = 12  # clips of each exemplar, at random rates and shifts
-_CHUNK = 512  # windows that pass through the trunk at once
 _EXEMPLARS_AT_ONCE = 32
-_VERSION = 1  # raised whenever the same source would give other features
+_VERSION = 2  # raised whenever the same source would give other features
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,9 +106,7 @@ def _windows(encoder: Encoder, video: CorpusVideo, folder: Path) -> WindowFeatur
     source = _source(encoder, video)
     path = folder / encoder.hash / f"{video.id}-{content_digest(source)}-{_VERSION}.npy"
     if not path.is_file():
-        pixels = encoder.contract.kind == "rgb"
-        made = pixel_windows(encoder, source) if pixels else _landmark_windows(encoder, source)
-        _write(made, path, video.id)
+        _write(embed_chunks(encoder, _frames(encoder, source), "features"), path, video.id)
     kept, contract = _open(path), encoder.contract
     return WindowFeatures(kept, Grid(contract.fps, contract.frames, 1, len(kept) + contract.frames - 1))
 
@@ -126,15 +122,12 @@ def _source(encoder: Encoder, video: CorpusVideo) -> Path:
     return video.landmarks
 
 
-def _landmark_windows(encoder: Encoder, source: Path) -> HalfArray:
-    """(T, D) of all windows of landmarks."""
+def _frames(encoder: Encoder, source: Path) -> Iterable[NDArray[np.float32]]:
+    """All frames of a video as the trunk sees them, in chunks; left-handed landmarks are mirrored."""
     contract = encoder.contract
-    seen = as_right_handed(open_landmarks(source).resampled(contract.fps))
-    missing = contract.frames - len(seen)
-    if missing > 0:
-        seen = np.concatenate([seen, np.repeat(seen[-1:], missing, axis=0)])
-    starts = range(0, len(seen) - contract.frames + 1, _CHUNK)
-    return np.concatenate([_dense(encoder, seen[start : start + _CHUNK + contract.frames - 1]) for start in starts])
+    if contract.can_mirror:
+        return [as_right_handed(open_landmarks(source).resampled(contract.fps))]
+    return READERS[contract.kind].open(contract, source, None).chunks
 
 
 def _exemplars(encoder: Encoder, corpus: Corpus, folder: Path) -> tuple[tuple[Exemplar, ...], HalfArray]:
@@ -175,41 +168,24 @@ def _clip_features(
 def _drawn(encoder: Encoder, exemplar: Exemplar, filmed: FilmedExemplars | None) -> HalfArray:
     """(n, D): the sign of one exemplar at random rates and shifts."""
     contract = encoder.contract
+    assert exemplar.path is not None, "exemplars without a path are left out before"
     if filmed is not None:
-        assert exemplar.path is not None, "exemplars without a path are left out before"
-        frames = list(frames_of(encoder, exemplar.path, filmed.segment(exemplar)))
-        return pixel_clips(encoder, frames, _positions(len(frames), contract.frames))
-    seen = exemplar_sign(exemplar, contract.fps)
-    return _dense(encoder, draw_clips(seen, contract.frames, BANK, np.random.default_rng(len(seen))))
-
-
-def _positions(length: int, window: int) -> NDArray[np.float64]:
-    """(n, F) places in a sign of so many frames."""
-    return np.concatenate([clip_positions(length, window, seed) for seed in range(3)])[:BANK]
+        seen = sign_frames(exemplar.path, contract, filmed.segment(exemplar), exemplar.bbox)
+    else:
+        seen = exemplar_sign(exemplar, contract.fps)
+    clips = READERS[contract.kind].clips(seen, contract.frames, count=BANK)
+    return clip_features(encoder, clips, "dictionary").astype(np.float16)
 
 
 def exemplar_sign(exemplar: Exemplar, fps: float) -> NDArray[np.float32]:
     """(T, J, C) features of one exemplar, without the rest before and after its sign."""
     assert exemplar.path is not None, "exemplars without a path are left out before"
-    landmarks = open_landmarks(exemplar.path).resampled(fps)
-    segment = exemplar.segment or sign_segment(landmarks)
-    inside = np.flatnonzero((landmarks.times >= segment.start) & (landmarks.times <= segment.end))
-    seen = as_right_handed(landmarks)
-    return seen[inside[0] : inside[-1] + 1] if len(inside) else seen
+    return sign_features(open_landmarks(exemplar.path), fps, exemplar.segment, right_handed=True)
 
 
 def as_right_handed(landmarks: Landmarks) -> NDArray[np.float32]:
     """(T, J, C) features, mirrored where the left hand leads."""
     return features(landmarks, mirror=dominant_hand(landmarks) == "left")
-
-
-@torch.inference_mode()
-def _dense(encoder: Encoder, seen: NDArray[np.float32]) -> HalfArray:
-    """(T, J, C) of a video → (T - F + 1, D), or (n, F, J, C) clips → (n, D)."""
-    trunk: Any = encoder.module.trunk
-    given = torch.from_numpy(np.ascontiguousarray(seen))
-    made = trunk(given) if given.ndim == 4 else trunk.dense(given[None])[0]
-    return made.numpy().astype(np.float16)  # type: ignore[no-any-return]
 
 
 def _write(made: HalfArray, path: Path, name: str) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.corpus.videos import CorpusVideo
-from signspot.embedding.exemplars import draw_clips
+from signspot.embedding.clips import draw_clips
 from signspot.errors import OptionsError, SignspotError
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.resampling import at_positions

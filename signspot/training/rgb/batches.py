@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from signspot.embedding.exemplars import NARROWEST, WIDEST
+from signspot.embedding.clips import NARROWEST, WIDEST
 from signspot.training.rgb.config import RgbAugmentation, RgbConfig
 from signspot.training.rgb.signs import PicturedSign, Pictures, RgbSigns
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus
+from signspot.embedding.windows import embed_features
 from signspot.errors import EmptyVideoError, FormatError, OptionsError, SignspotError
 from signspot.files import content_digest, text_digest, write_beside
 from signspot.models.encoder import Encoder
@@ -218,22 +218,17 @@ def with_targets(signs: RgbSigns, teacher: Encoder, features: TrunkFeatures, rea
         features: what its trunk sees of the same videos and exemplars.
         reader: that cut the signs.
     """
-    means = torch.from_numpy(features.exemplar_means())
-    with torch.inference_mode():
-        known = teacher.module.mlp(means, "dictionary").numpy()
+    known = embed_features(teacher, features.exemplar_means(), "dictionary")
     shown = {exemplar.id: known[row : row + 1] for row, exemplar in enumerate(features.exemplars)}
     watched = tuple(replace(sign, target=_watched(sign, teacher, features, reader)) for sign in signs.continuous)
     listed = tuple(replace(sign, target=shown[sign.source]) for sign in signs.dictionary if sign.source in shown)
     return replace(signs, continuous=watched, dictionary=listed)
 
 
-@torch.inference_mode()
 def _watched(sign: PicturedSign, teacher: Encoder, features: TrunkFeatures, reader: SignReader) -> Targets:
     """(T - F + 1, D): the teacher's embedding at the middle of each clip of a stretch."""
     windows, fps = features.videos[sign.source], reader.store.fps
     count = len(sign.pictures) - reader.frames + 1
     middles = sign.start + (np.arange(count) + reader.frames / 2) / fps
     nearest = [windows.grid.nearest(float(middle)) for middle in middles]
-    seen = torch.from_numpy(np.asarray(windows.features[nearest], np.float32))
-    embedded: Targets = teacher.module.mlp(seen, "continuous").numpy()
-    return embedded
+    return embed_features(teacher, windows.features[nearest], "continuous")

@@ -1,0 +1,218 @@
+"""From sources to what a trunk sees, one reader per kind of input: frames of videos, and the sign in an exemplar."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.embedding.clips import landmark_clips, pixel_clips
+from signspot.errors import EmptyVideoError, OptionsError
+from signspot.files import content_digest
+from signspot.landmarks.estimate import MAX_SIDE, estimate_landmarks, known_landmarks, stream_landmarks
+from signspot.landmarks.features import FeatureStream, features
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import open_landmarks, stream_pose_file
+from signspot.landmarks.resampling import resample_stream
+from signspot.landmarks.signing import SigningCheck, check_signing, dominant_hand, sign_segment
+from signspot.models.encoder import Contract, Kind
+from signspot.progress import Progress, silent
+from signspot.timeline import Segment
+from signspot.video.clips import squash_and_crop
+from signspot.video.reader import open_video
+
+Source = str | PathLike[str] | Landmarks
+Box = tuple[float, float, float, float]  # y0, x0, y1, x1 in [0, 1]
+Floats = NDArray[np.float32]
+
+_CHUNK = 512  # landmark frames that are read at once
+_ROUNDING = 1e-6  # seconds
+
+
+@dataclass(slots=True)
+class OpenSource:
+    """Continuous signing on its way through an encoder."""
+
+    name: str
+    digest: str  # of its file's content; empty for landmarks in memory
+    chunks: Iterator[Floats]  # (n, J, C) or (n, 3, H, W) frames at the encoder's rate
+    origin: float = 0.0  # seconds at the first frame; right once the first chunk is there
+
+
+@dataclass(frozen=True, slots=True)
+class SignPlace:
+    """Where an isolated sign is."""
+
+    source: Source
+    segment: Segment | None = None  # seconds; None: where the wrists move
+    bbox: Box | None = None  # of the signer, for pixels; None: the whole picture
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return "landmarks" if isinstance(self.source, Landmarks) else Path(self.source).name
+
+
+class InputReader(Protocol):
+    """Reads sources for the trunks of one kind of input. `cache` is a folder of landmarks, or None."""
+
+    def open(self, contract: Contract, source: Source, cache: Path | None, progress: Progress = silent) -> OpenSource:
+        """Open continuous signing."""
+
+    def sign(self, contract: Contract, place: SignPlace, cache: Path | None) -> Floats:
+        """(T, ...) frames of an isolated sign, without the rest before and after it."""
+
+    def clips(self, sign: Floats, window: int, seed: int = 0, count: int | None = None) -> Floats:
+        """(n, window, ...) clips of the (T, ...) frames of an isolated sign."""
+
+
+class LandmarkReader:
+    """Landmark features, (T, J, C), of videos, `.pose` files and landmarks."""
+
+    def open(self, contract: Contract, source: Source, cache: Path | None, progress: Progress = silent) -> OpenSource:
+        """Open continuous signing; landmarks of a video that are in the cache are not estimated again.
+
+        The last chunk raises NoPersonError or NoHandsError where no signer was ever in view.
+        """
+        name, digest = ("landmarks", "") if isinstance(source, Landmarks) else (Path(source).name, digest_of(source))
+        check = SigningCheck(name)
+        opened = OpenSource(name, digest, iter(()))
+
+        def watched() -> Iterator[Landmarks]:
+            for chunk, total in _stream(contract, source, cache):
+                if not check.frames and len(chunk):
+                    opened.origin = float(chunk.times[0])
+                yield chunk
+                check.watch(chunk)
+                progress(check.frames, total)
+
+        opened.chunks = _feature_chunks(resample_stream(watched(), contract.fps), check)
+        return opened
+
+    def sign(self, contract: Contract, place: SignPlace, cache: Path | None) -> Floats:
+        """(T, J, C) features of an isolated sign, without the rest before and after it."""
+        landmarks = landmarks_of(place.source, cache)
+        check_signing(landmarks, place.name)
+        return sign_features(landmarks, contract.fps, place.segment)
+
+    def clips(self, sign: Floats, window: int, seed: int = 0, count: int | None = None) -> Floats:
+        """(n, window, J, C)."""
+        return landmark_clips(sign, window, seed, count)
+
+
+class PixelReader:
+    """Frames, (T, 3, H, W) in [-0.5, 0.5], of videos."""
+
+    def open(self, contract: Contract, source: Source, cache: Path | None, progress: Progress = silent) -> OpenSource:
+        """Open continuous signing."""
+        path = _film(source)
+
+        def chunks() -> Iterator[Floats]:
+            with open_video(path, max_side=MAX_SIDE) as video:
+                total = max(1, round(video.info.duration * contract.fps)) if video.info.duration else None
+                for done, frame in enumerate(video.resampled(contract.fps), 1):
+                    yield squash_and_crop(frame.image, contract.image_size or 224)[None]
+                    progress(done, total)
+
+        return OpenSource(path.name, digest_of(path), chunks())
+
+    def sign(self, contract: Contract, place: SignPlace, cache: Path | None) -> Floats:
+        """(T, 3, H, W) frames of an isolated sign, without the rest before and after it."""
+        path = _film(place.source)
+        segment = place.segment or moving_segment(landmarks_of(path, cache))
+        return sign_frames(path, contract, segment, place.bbox)
+
+    def clips(self, sign: Floats, window: int, seed: int = 0, count: int | None = None) -> Floats:
+        """(n, window, 3, H, W)."""
+        return pixel_clips(sign, window, seed, count)
+
+
+READERS: Mapping[Kind, InputReader] = {"landmarks": LandmarkReader(), "rgb": PixelReader()}
+
+
+def is_pose_file(source: object) -> bool:
+    """Whether a source names a landmarks file."""
+    return isinstance(source, str | PathLike) and Path(source).suffix == ".pose"
+
+
+def digest_of(path: str | PathLike[str]) -> str:
+    """The content digest of a source's file; empty where there is no file, so that opening it says what is wrong."""
+    return content_digest(path) if Path(path).is_file() else ""
+
+
+def landmarks_of(source: Source, cache: Path | None) -> Landmarks:
+    """All landmarks of a short source: as given, from a `.pose` file, or estimated and kept in the cache."""
+    if isinstance(source, Landmarks):
+        return source
+    return open_landmarks(source) if is_pose_file(source) else estimate_landmarks(source, cache=cache)
+
+
+def sign_features(
+    landmarks: Landmarks, fps: float, segment: Segment | None = None, *, right_handed: bool = False
+) -> Floats:
+    """(T, J, C) features of the sign in an exemplar, normalised with all that is around it in view.
+
+    Args:
+        landmarks: of the exemplar.
+        fps: the encoder's frame rate.
+        segment: of the sign; None: from the first to the last movement of the wrists.
+        right_handed: mirror an exemplar in which the left hand leads.
+    """
+    segment = segment or sign_segment(landmarks)
+    landmarks = landmarks.resampled(fps)
+    seen = features(landmarks, mirror=right_handed and dominant_hand(landmarks) == "left")
+    inside = np.flatnonzero(
+        (landmarks.times >= segment.start - _ROUNDING) & (landmarks.times <= segment.end + _ROUNDING)
+    )
+    return seen[inside[0] : inside[-1] + 1] if len(inside) else seen
+
+
+def moving_segment(landmarks: Landmarks) -> Segment | None:
+    """Where the sign is, by wrist motion; None where no body is seen (an RGB trunk may still see enough)."""
+    return None if np.isnan(landmarks.body).all() else sign_segment(landmarks)
+
+
+def sign_frames(path: Path, contract: Contract, segment: Segment | None, bbox: Box | None = None) -> Floats:
+    """(T, 3, H, W) frames of a stretch of a video, as an RGB trunk sees them; of all of it without a segment."""
+    with open_video(path) as video:
+        size = contract.image_size or 224
+        frames = [squash_and_crop(frame.image, size, bbox=bbox) for frame in video.resampled(contract.fps, segment)]
+    if not frames:
+        raise EmptyVideoError(f"{path.name} holds no frame")
+    return np.stack(frames)
+
+
+def _film(source: Source) -> Path:
+    """The path of a video, or why there are no pixels."""
+    if isinstance(source, Landmarks) or is_pose_file(source):
+        raise OptionsError("this encoder sees pixels, not landmarks. Give it the video itself.")
+    return Path(source)
+
+
+def _stream(contract: Contract, source: Source, cache: Path | None) -> Iterator[tuple[Landmarks, int | None]]:
+    """Landmarks of any source in chunks, each with how many frames there will be, where that is known."""
+    if not isinstance(source, Landmarks) and is_pose_file(source):
+        yield from ((chunk, None) for chunk in stream_pose_file(source, _CHUNK))
+        return
+    known = source if isinstance(source, Landmarks) else known_landmarks(Path(source), cache, contract.fps)
+    if known is not None:
+        yield from ((known[start : start + _CHUNK], len(known)) for start in range(0, len(known), _CHUNK))
+        return
+    with open_video(_film(source), max_side=MAX_SIDE) as video:
+        total = max(1, round(video.info.duration * contract.fps)) if video.info.duration else None
+        yield from ((chunk, total) for chunk in stream_landmarks(video, contract.fps))
+
+
+def _feature_chunks(chunks: Iterator[Landmarks], check: SigningCheck) -> Iterator[Floats]:
+    """Features of landmarks at the encoder's rate; at the end it complains if there was no signer."""
+    stream = FeatureStream()
+    for chunk in chunks:
+        yield stream.push(chunk)
+    rest = stream.finish()
+    if not check.frames:
+        raise EmptyVideoError(f"{check.name} holds no frame")
+    check.finish()
+    yield rest
