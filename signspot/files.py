@@ -14,7 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
@@ -215,7 +215,8 @@ class Outputs:
     did not write last: one that it wrote and a person has edited since is a person's. `force` lets such files be
     replaced; a copy then stays beside them as `name.bak`, `name.bak2`, ….
 
-    Use it as a context: at its end, what was written is noted in the user's ledger, by content.
+    Claim first; then enter it as a context around the writing. On entering, backups are made; at its end, what was
+    written is noted in the user's ledger, by content. Claims may also be made inside.
     """
 
     def __init__(self, inputs: Iterable[StrPath | None] = (), *, force: bool = False):
@@ -223,8 +224,11 @@ class Outputs:
         self._inputs = [Path(path) for path in inputs if path is not None]
         self._force = force
         self._claims: dict[str, _Claim] = {}
+        self._writing = False
 
     def __enter__(self) -> "Outputs":
+        self._writing = True
+        self._claims = {key: _backed_up(claim) for key, claim in self._claims.items()}
         return self
 
     def __exit__(
@@ -264,8 +268,10 @@ class Outputs:
         if _name_key(target) in self._claims:
             raise RefusedOutputError(f"cannot write {target} twice in one run. Name two files.")
         self._refuse_inputs(target)
-        backup = self._protect(target) if found is not None and found.st_size else None
-        self._claims[_name_key(target)] = _Claim(target, _identity(target), backup)
+        if found is not None and found.st_size and not is_ours(target):
+            self._refuse_peoples_files(target)
+        claim = _Claim(target, _identity(target))
+        self._claims[_name_key(target)] = _backed_up(claim) if self._writing else claim
         return target
 
     def _refuse_inputs(self, target: Path) -> None:
@@ -273,10 +279,7 @@ class Outputs:
             if _name_key(given) == _name_key(target) or _is_same_file(given, target):
                 raise RefusedOutputError(f"cannot write {target}: it is the input {given} itself. Name another file.")
 
-    def _protect(self, target: Path) -> Path | None:
-        """See to it that what stands at `target` may go; give its backup, where one was made."""
-        if is_ours(target):
-            return None
+    def _refuse_peoples_files(self, target: Path) -> None:
         folder = next((given for given in self._inputs if given.is_dir() and _holds(given, target)), None)
         if folder is not None:
             raise RefusedOutputError(f"cannot write {target}: it is a file of the input {folder}. Name another file.")
@@ -285,15 +288,6 @@ class Outputs:
                 f"cannot write {target}: it is there, and was not written by signspot or was changed since. "
                 "Name another file, or use --force: a backup is kept beside it."
             )
-        backup = _free_backup_name(target)
-        try:
-            os.link(target, backup)
-        except OSError:  # a file system without links
-            try:
-                shutil.copy2(target, backup)
-            except OSError as error:
-                raise OutputError(explain_write_failure(backup, error)) from error
-        return backup
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,8 +295,24 @@ class _Claim:
     """An output that may be written."""
 
     path: Path
-    before: tuple[int, ...] | None  # the identity of what stood there
-    backup: Path | None
+    before: tuple[int, ...] | None  # the identity of what stands there
+    backup: Path | None = None
+
+
+def _backed_up(claim: _Claim) -> _Claim:
+    """Keep a copy of what stands at the path, if a person wrote it, perhaps since it was claimed."""
+    found = _status(claim.path)
+    if found is None or not found.st_size or is_ours(claim.path):
+        return replace(claim, before=_identity(claim.path))
+    backup = _free_backup_name(claim.path)
+    try:
+        os.link(claim.path, backup)
+    except OSError:  # a file system without links
+        try:
+            shutil.copy2(claim.path, backup)
+        except OSError as error:
+            raise OutputError(explain_write_failure(backup, error)) from error
+    return replace(claim, before=_identity(claim.path), backup=backup)
 
 
 def _identity(path: Path) -> tuple[int, ...] | None:

@@ -35,6 +35,7 @@ SIGNED = (
     *("yesterday", "name", "music", "apple", "teacher", "science", "garden", "friend", "winter"),
 )
 TWICE = WORDS[:2]  # words with two exemplars
+RESULTS = (*(f"spottings{suffix}" for suffix in (".eaf", ".vtt", ".csv", ".jsonl")), "spottings.png", "report.html")
 SIZE = (288, 288)
 SEED = 7
 
@@ -89,15 +90,14 @@ def run_demo(folder: Path, stage: Stage, workers: int = 2) -> Demo:
     with stage("spotting") as progress:
         gallery = spotter.gallery(dictionary, progress=progress)
         found = spotter.search(footage, gallery)
-    results = [folder / f"spottings{suffix}" for suffix in (".eaf", ".vtt", ".csv", ".jsonl")]
-    for path in results:
+    *tables, picture, page = results = [folder / name for name in RESULTS]
+    for path in tables:
         write(found.spottings, path)
     view = view_of(found)
-    pictures = [folder / "spottings.png", folder / "report.html"]
-    plot(view, pictures[0])
-    report(view, pictures[1])
+    plot(view, picture)
+    report(view, page)
     known = tuple((word, segment) for word, segment in truth if word in WORDS)
-    return Demo(folder, known, found.spottings, (*results, *pictures))
+    return Demo(folder, known, found.spottings, tuple(results))
 
 
 def _takes(footage: Path, signs: Path) -> list[_Take]:

@@ -255,6 +255,15 @@ class TestPeoplesFilesStay:
             raise KeyboardInterrupt
         write(tmp_path / "a.csv", "again")
 
+    def test_what_a_person_saves_while_we_work_is_backed_up(self, tmp_path: Path) -> None:
+        target = tmp_path / "a.eaf"
+        outputs = Outputs()
+        outputs.claim(target)
+        target.write_text("saved meanwhile")
+        with outputs, write_beside(target) as beside:
+            beside.write_text("ours")
+        assert (tmp_path / "a.eaf.bak").read_text() == "saved meanwhile"
+
     def test_an_empty_file_holds_nothing_to_lose(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").touch()
         write(tmp_path / "a.csv", "rows")

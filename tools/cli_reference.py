@@ -14,12 +14,12 @@ from signspot.cli.main import app
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
 
 
-def document(command: Any, name: str) -> list[str]:
+def document(command: Any, name: str, parent: Any = None) -> list[str]:
     """Sections of a command and, below it, of its verbs."""
-    context = command.make_context(name, [], resilient_parsing=True)
-    lines = [f"## `{name}`", "", "```text", command.get_help(context).rstrip(), "```", ""]
+    context = command.make_context(name, [], parent=parent, resilient_parsing=True)
+    lines = [f"## `{context.command_path}`", "", "```text", command.get_help(context).rstrip(), "```", ""]
     for verb in command.list_commands(context) if hasattr(command, "list_commands") else ():
-        lines += document(command.get_command(context, verb), f"{name} {verb}")
+        lines += document(command.get_command(context, verb), verb, context)
     return lines
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, count, note, say
+from signspot.cli.console import Force, bar, claim_outputs, count, note, say
 from signspot.progress import Progress
 
 if TYPE_CHECKING:
     from signspot.annotation.engines.engine import Engine
     from signspot.annotation.records import Candidate
     from signspot.annotation.run import Report
+    from signspot.files import Outputs
 
 INCOMPLETE = 3  # the exit code of a run that is through, but could not annotate every video
 
@@ -55,6 +56,7 @@ def annotate(
     cache: Annotated[Path | None, typer.Option(help="Folder of tracks that runs share. [default: the run's]")] = None,
     export: Annotated[list[Path] | None, typer.Option(help="Write spottings: .csv .jsonl .eaf …; repeatable.")] = None,
     labels: Annotated[Path | None, typer.Option(help="Write spottings as labels for training (.jsonl).")] = None,
+    force: Force = False,
 ) -> None:
     """Look for the words of subtitles in the signing around them; store, and export, what is found.
 
@@ -68,10 +70,8 @@ def annotate(
     from signspot.annotation.run import annotate as run
     from signspot.annotation.statistics import spottings
     from signspot.annotation.store import open_store
-    from signspot.formats.formats import check_suffix
 
-    for path in export or []:
-        check_suffix(path)
+    outputs = claim_results([corpus, dictionary, words_from, encoder], export or [], labels, force=force)
     options = AnnotateOptions(
         padding=padding,
         keep=keep,
@@ -89,8 +89,9 @@ def annotate(
     report = run(job, options, make_engine(engine, workers, address), _stages)
     with open_store(database or out) as store:
         found = list(spottings(store, report.threshold, rank=best, gap=gap))
+    with outputs:
+        write_results(found, export or [], labels)
     tell(report, found)
-    write_results(found, export or [], labels)
     tell_failures(report)
 
 
@@ -142,6 +143,19 @@ def tell_failures(report: "Report") -> None:
         note(f"failed: {problem}")
     if report.failed:
         raise typer.Exit(INCOMPLETE)
+
+
+def claim_results(
+    inputs: "list[Path | str | None]", export: list[Path], labels: Path | None, *, force: bool
+) -> "Outputs":
+    """Claim all files of a run outside its folder."""
+    from signspot.files import Outputs
+
+    outputs = Outputs(inputs, force=force)
+    claim_outputs(outputs, export)
+    if labels:
+        outputs.claim(labels, (".jsonl",))
+    return outputs
 
 
 def write_results(found: "list[Candidate]", export: list[Path], labels: Path | None) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import count, note, say
+from signspot.cli.console import Force, claim_outputs, count, note, say
 
 
 def annotate_report(
@@ -22,6 +22,7 @@ def annotate_report(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Least confidence of an accepted spotting.")] = 0.9,
     out: Annotated[Path, typer.Option(help="Folder of yield.md, yield.png and words.csv.")] = Path("report"),
+    force: Force = False,
 ) -> None:
     """Vocabulary and yield against the threshold; with decoys, precision without truth, and what to abstain from.
 
@@ -29,20 +30,23 @@ def annotate_report(
     """
     from signspot.annotation.yield_report import ReportOptions, accepted, report_yield
     from signspot.errors import OptionsError
-    from signspot.formats.formats import check_suffix, write
+    from signspot.files import Outputs
+    from signspot.formats.formats import write
 
     try:
         wanted = tuple(float(value) for value in thresholds.split(",") if value.strip())
     except ValueError:
         raise OptionsError(f"thresholds are numbers with commas between, as in 0.9,0.95; got '{thresholds}'") from None
-    if spottings is not None:
-        check_suffix(spottings)
-        if decoys is None:
-            raise OptionsError("--spottings needs --decoys: without them there is no confidence to accept by")
-    made = report_yield(run, out, corpus, decoys, ReportOptions(wanted))
-    say(made.text.rstrip())
+    if spottings is not None and decoys is None:
+        raise OptionsError("--spottings needs --decoys: without them there is no confidence to accept by")
+    with Outputs([corpus, run, decoys], force=force) as outputs:
+        claim_outputs(outputs, [spottings] if spottings else [])
+        for name in ("yield.md", "yield.png", *(["words.csv"] if decoys else [])):
+            outputs.claim(out / name)
+        made = report_yield(run, out, corpus, decoys, ReportOptions(wanted))
+        if spottings is not None and made.judged is not None:
+            chosen = [candidate.as_spotting() for candidate in accepted(run, made.judged, confidence)]
+            write(chosen, spottings)
+            note(f"written: {count(len(chosen), 'spotting')} to {spottings}")
     note(f"written: {out / 'yield.md'}, {out / 'yield.png'}" + (f", {out / 'words.csv'}" if decoys else ""))
-    if spottings is not None and made.judged is not None:
-        chosen = [candidate.as_spotting() for candidate in accepted(run, made.judged, confidence)]
-        write(chosen, spottings)
-        note(f"written: {count(len(chosen), 'spotting')} to {spottings}")
+    say(made.text.rstrip())

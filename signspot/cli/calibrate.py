@@ -28,6 +28,7 @@ def calibrate(
     """
     from dataclasses import replace
 
+    from signspot.files import note_written
     from signspot.models.checkpoints import load_encoder, save_encoder
     from signspot.spotting.calibration import mean_table
     from signspot_lab.background import measure_false_alarms
@@ -47,5 +48,7 @@ def calibrate(
     save_encoder(
         replace(encoder, contract=replace(encoder.contract, threshold=threshold), card=card), weights, half=True
     )
+    for path in (weights, weights.with_suffix(".json")):
+        note_written(path)
     print_table(("false alarms/h/word", "threshold"), ((each, f"{value:.4f}") for each, value in table.items()))
     say(f"default threshold: {threshold}")

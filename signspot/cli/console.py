@@ -1,39 +1,126 @@
-"""What the verbs share: progress bars on stderr, results on stdout."""
+"""Shared by the verbs: progress on stderr, results on stdout, and the claims of what will be written."""
 
 import json
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
+from rich.text import Text
 
+from signspot.files import Outputs
 from signspot.progress import Progress
 from signspot.records import Spotting
+
+if TYPE_CHECKING:
+    from signspot.pictures.plot import Picture
+
+_FIRST_LINE, _NEXT_LINE = 5.0, 30.0  # seconds until a line of progress, where stderr is no terminal
+
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace files that signspot did not write last; backups are kept beside them.")
+]
+
+
+def claim_outputs(
+    outputs: Outputs,
+    spottings: Iterable[Path] | None = None,
+    pictures: Iterable[tuple["Picture", Path | None]] = (),
+) -> None:
+    """Claim files of spottings and pictures before long work.
+
+    Raises:
+        RefusedOutputError: a suffix is unknown, or a file would be lost.
+    """
+    from signspot.formats.formats import check_suffix
+
+    for path in spottings or ():
+        check_suffix(path)
+        outputs.claim(path)
+    wanted = [(picture, path) for picture, path in pictures if path is not None]
+    if wanted:
+        from signspot.pictures.plot import check_picture
+
+        for picture, path in wanted:
+            outputs.claim(check_picture(picture, path))
 
 
 @contextmanager
 def bar(title: str, unit: str = "") -> Iterator[Progress]:
-    """Draw a progress bar on stderr; give what to report progress to."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TextColumn(unit),
-        TimeRemainingColumn(),
-    )
+    """Draw progress on stderr: a bar on a terminal, elsewhere a line now and then; give what to report to."""
     console = Console(stderr=True)
-    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    if not console.is_terminal:
+        with _lines(title, unit) as report:
+            yield report
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), _Amount(unit))
+    with Bars(*columns, console=console, transient=True) as bars:
         task = bars.add_task(title, total=None)
 
-        def report(done: int, total: int | None) -> None:
+        def report_to_bar(done: int, total: int | None) -> None:
             bars.update(task, completed=done, total=total)
 
-        yield report
+        yield report_to_bar
+
+
+class _Amount(ProgressColumn):
+    """How much is done and how long the rest takes, as far as they are known."""
+
+    def __init__(self, unit: str):
+        self._unit = unit
+        super().__init__()
+
+    def render(self, task: Task) -> Text:
+        total = None if task.total is None else int(task.total)
+        return Text(_amount(int(task.completed), total, self._unit, task.elapsed or 0.0))
+
+
+@contextmanager
+def _lines(title: str, unit: str) -> Iterator[Progress]:
+    """Progress as lines, for logs: none of short work."""
+    began = last = time.monotonic()
+    shown, amount = False, ""
+
+    def report(done: int, total: int | None) -> None:
+        nonlocal last, shown, amount
+        now = time.monotonic()
+        amount = _amount(done, total, unit, now - began)
+        if now - last >= (_NEXT_LINE if shown else _FIRST_LINE):
+            last, shown = now, True
+            note(f"{title}: {amount}")
+
+    yield report
+    if shown:
+        note(f"{title}: done in {duration(time.monotonic() - began)}")
+
+
+def _amount(done: int, total: int | None, unit: str, elapsed: float) -> str:
+    """Work done, and the time that is left or, where nobody knows, the time that has passed."""
+    if done <= 0:
+        return f"starting, {duration(elapsed)}"
+    noun = f" {unit}" if unit else ""
+    if not total:
+        return f"{done:,}{noun}, {duration(elapsed)} so far"
+    left = elapsed / done * max(total - done, 0)
+    return f"{done:,} of {total:,}{noun}, {duration(left)} left"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: 8 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def count(number: int, thing: str) -> str:

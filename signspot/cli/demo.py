@@ -5,20 +5,25 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, count, note, print_spottings, say
+from signspot.cli.console import Force, bar, count, note, print_spottings, say
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for all that is made.")] = Path("signspot-demo"),
     workers: Annotated[int, typer.Option(help="Processes that film and estimate.")] = 2,
+    force: Force = False,
 ) -> None:
     """Film a few signs, then find them: a table, a plot, a report, an ELAN file.
 
     Example: signspot demo --out demo/
     """
-    from signspot_world.demo import run_demo
+    from signspot.files import Outputs
+    from signspot_world.demo import RESULTS, run_demo
 
-    made = run_demo(out, bar, workers)
+    with Outputs(force=force) as outputs:
+        for name in RESULTS:
+            outputs.claim(out / name)
+        made = run_demo(out, bar, workers)
     print_spottings(made.spottings, as_json=False)
     signed, found, wrong = len(made.truth), made.found, made.false_alarms
     say(f"\n{found} of {signed} signs found, {count(wrong, 'false alarm')}.")

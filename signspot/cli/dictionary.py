@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, count, note, print_table, say
+from signspot.cli.console import Force, bar, count, note, print_table, say
 
 if TYPE_CHECKING:
     from signspot.dictionary.dictionary import Dictionary
@@ -21,23 +21,28 @@ def build(
     embed: Annotated[bool, typer.Option(help="Embed the exemplars now, so that the first search is quick.")] = True,
     signers: Annotated[bool, typer.Option("--signers", help="Tell signers apart by their faces (extra).")] = False,
     encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    force: Force = False,
 ) -> None:
     """Build a dictionary of its own from example videos: word/*.mp4, or word.mp4, word_2.mp4, or a CSV table.
 
     Example: signspot dictionary build my-signs/ dictionary/
     """
     from signspot.dictionary.build import build_dictionary
+    from signspot.dictionary.json_file import DICTIONARY_FILE
+    from signspot.files import Outputs
     from signspot.spotting.spotter import load
 
-    with bar("exemplars") as progress:
-        dictionary = build_dictionary(source, out, progress)
-    if signers:
-        from signspot.dictionary.dictionary import save_dictionary
-        from signspot.dictionary.signers import identify_signers
+    with Outputs([source], force=force) as outputs:
+        outputs.claim(out / DICTIONARY_FILE)
+        with bar("exemplars") as progress:
+            dictionary = build_dictionary(source, out, progress)
+        if signers:
+            from signspot.dictionary.dictionary import save_dictionary
+            from signspot.dictionary.signers import identify_signers
 
-        with bar("faces") as progress:
-            dictionary = identify_signers(dictionary, progress=progress)
-        save_dictionary(dictionary, out)
+            with bar("faces") as progress:
+                dictionary = identify_signers(dictionary, progress=progress)
+            save_dictionary(dictionary, out)
     _report(dictionary)
     if embed:
         with bar("embedding") as progress:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, say
+from signspot.cli.console import Force, bar, say
 
 
 def embed(
@@ -13,6 +13,7 @@ def embed(
     out: Annotated[Path | None, typer.Option(help="The track. [default: the video's name + .safetensors]")] = None,
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    force: Force = False,
     cache: Annotated[bool, typer.Option(help="Remember the track in the cache folder, too.")] = True,
 ) -> None:
     """Make the track of a video: its embeddings, which `signspot spot` takes in place of the video.
@@ -20,12 +21,15 @@ def embed(
     Example: signspot embed news.mp4 --out news.safetensors
     """
     from signspot.embedding.tracks import SUFFIX, write_track
+    from signspot.files import Outputs
     from signspot.spotting.spotter import load
 
-    target = out or Path(video.name).with_suffix(SUFFIX)
+    outputs = Outputs([video, encoder], force=force)
+    target = outputs.claim(out or Path(video.name).with_suffix(SUFFIX), (SUFFIX,))
     spotter = load(encoder, cache=cache)
     with bar("video", "frames") as progress:
         track = spotter.embed(video, stride, progress)
-    write_track(track, target)
+    with outputs:
+        write_track(track, target)
     duration = track.grid.frames / track.grid.fps
     say(f"{target}: {len(track)} windows of {duration:.1f} s, encoder {spotter.encoder.name} ({track.encoder})")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, note, print_table, say
+from signspot.cli.console import Force, bar, note, print_table, say
 
 
 def annotation(
@@ -15,6 +15,7 @@ def annotation(
     encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
     workers: Annotated[int, typer.Option(help="Processes at once.")] = 1,
     out: Annotated[Path, typer.Option(help="Folder; a run that was stopped there goes on.")] = Path("annotated"),
+    force: Force = False,
 ) -> None:
     """Annotate signing worlds with exact truth: yield, what labels are worth, and when to abstain.
 
@@ -22,14 +23,19 @@ def annotation(
     """
     from dataclasses import replace
 
+    from signspot.files import Outputs
     from signspot_lab.annotated_worlds.measure import measure_worlds
     from signspot_lab.annotated_worlds.tables import NAME, write_report
     from signspot_lab.annotated_worlds.worlds import FULL, QUICK
 
     size = QUICK if quick else FULL
     size = size if worlds is None else replace(size, worlds=worlds)
-    say(write_report(measure_worlds(size, out, encoder, workers, bar), out).rstrip())
-    note(f"written: {out / NAME}.md, {out / NAME}-yield.png and {out / NAME}-precision.png")
+    names = (f"{NAME}.md", f"{NAME}-yield.png", f"{NAME}-precision.png")
+    with Outputs([encoder], force=force) as outputs:
+        targets = [outputs.claim(out / name) for name in names]
+        text = write_report(measure_worlds(size, out, encoder, workers, bar), out)
+    note(f"written: {', '.join(map(str, targets))}")
+    say(text.rstrip())
 
 
 def lsa64(

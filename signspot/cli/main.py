@@ -1,8 +1,9 @@
-"""`signspot`: the verbs, and how errors are shown: one line on stderr, exit 1; misuse 2; Ctrl-C 130."""
+"""The verbs, and how errors are shown: one line on stderr; exit 1, 2 for misuse and bad values, 130 for Ctrl-C."""
 
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
 import typer
@@ -23,10 +24,12 @@ from signspot.cli import (
     train,
     world,
 )
-from signspot.errors import SignspotError
+from signspot.errors import OptionsError, SignspotError
 from signspot.version import VERSION
 
+_MISUSE = 2
 _INTERRUPTED = 130
+_ANYWHERE = ("--debug", "--verbose")  # options of signspot itself that may also follow the verb
 
 app = typer.Typer(
     name="signspot",
@@ -35,6 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("spot")(spot.spot)
 app.command("embed")(embed.embed)
@@ -77,17 +81,19 @@ def options(
 def run() -> NoReturn:
     """The entry point of the `signspot` command."""
     try:
-        code = app(standalone_mode=False)
+        code = app(_options_first(sys.argv[1:]), prog_name="signspot", standalone_mode=False)
         if code == _INTERRUPTED:
             raise KeyboardInterrupt  # typer has swallowed it
     except SignspotError as error:
         if os.environ.get("SIGNSPOT_DEBUG"):
             raise
         typer.echo(f"signspot: {error}", err=True)
-        code = 1
+        code = _MISUSE if isinstance(error, OptionsError) else 1
     except typer.TyperException as error:  # misuse: an unknown option, a missing argument, no verb at all
         text = error.format_message()
-        typer.echo(text if "\n" in text else f"signspot: {text} See: signspot --help", err=True)
+        context = getattr(error, "ctx", None)
+        verb = context.command_path if context else "signspot"
+        typer.echo(text if "\n" in text else f"signspot: {text} See: {verb} --help", err=True)
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("signspot: stopped; nothing half-written was left behind", err=True)
@@ -96,3 +102,11 @@ def run() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _options_first(arguments: Sequence[str]) -> list[str]:
+    """Arguments with signspot's own flags before the verb, wherever they were typed before a `--`."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    flags = [argument for argument in arguments[:end] if argument in _ANYWHERE]
+    rest = [argument for argument in arguments[:end] if argument not in _ANYWHERE]
+    return [*flags, *rest, *arguments[end:]]

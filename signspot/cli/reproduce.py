@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, note, say
+from signspot.cli.console import Force, bar, note, say
 
 
 def reproduce(
@@ -27,6 +27,7 @@ def reproduce(
         str | None, typer.Option(help="Name or file of an encoder whose trunk is used. [default: trunks are trained]")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder; a run that was stopped there goes on.")] = Path("reproduced"),
+    force: Force = False,
 ) -> None:
     """Measure a table of the paper: ours, and the paper's in brackets; Ctrl-C keeps what is done.
 
@@ -35,8 +36,9 @@ def reproduce(
     from dataclasses import replace
 
     from signspot.corpus.corpus import open_corpus
+    from signspot.files import Outputs
     from signspot.models.checkpoints import load_encoder
-    from signspot_lab.paper.reproduce import FULL, QUICK
+    from signspot_lab.paper.reproduce import FULL, QUICK, names_of
     from signspot_lab.paper.reproduce import reproduce as measure
 
     size = QUICK if quick else FULL
@@ -48,6 +50,10 @@ def reproduce(
     size = size if world_seed is None else replace(size, corpus=replace(size.corpus, seed=world_seed))
     given = open_corpus(corpus) if corpus is not None else None
     trunk = load_encoder(encoder) if encoder is not None else None
-    for done in measure(table, out, size, given, trunk, bar):
-        say(f"{done.title}\n\n{done.text}")
-        note(f"written: {done.path} and {done.path.with_suffix('.png')}")
+    with Outputs([corpus, encoder], force=force) as outputs:
+        for name in names_of(table):
+            outputs.claim(out / f"{name}.md")
+            outputs.claim(out / f"{name}.png")
+        for done in measure(table, out, size, given, trunk, bar):
+            say(f"{done.title}\n\n{done.text}")
+            note(f"written: {done.path} and {done.path.with_suffix('.png')}")

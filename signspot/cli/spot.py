@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, note, print_spottings
+from signspot.cli.console import Force, bar, claim_outputs, note, print_spottings
 
 if TYPE_CHECKING:
     from signspot.models.encoder import Encoder
-    from signspot.pictures.curves import View
-    from signspot.spotting.search import Found
-    from signspot.spotting.spotter import What
+    from signspot.pictures.plot import Picture
+    from signspot.spotting.search import Found, SpotOptions
+    from signspot.spotting.spotter import Spotter, What
 
 _TABLES = {".csv", ".json", ".pkl"}  # dictionaries that are files
 _TRACK = ".safetensors"
@@ -53,6 +53,7 @@ def spot(
     plot: Annotated[Path | None, typer.Option(help="Draw score over time (.png, .svg, .pdf).")] = None,
     film: Annotated[Path | None, typer.Option(help="Film the input beside the moving curve (.mp4).")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained, playable report.")] = None,
+    force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     cache: Annotated[bool, typer.Option(help="Remember tracks and exemplars in the cache folder.")] = True,
 ) -> None:
@@ -60,35 +61,75 @@ def spot(
 
     Example: signspot spot news.mp4 my-signs/ apple --out news.eaf --plot news.png
     """
-    from signspot.formats.formats import check_suffix, write
+    from signspot.files import Outputs
     from signspot.spotting.search import SpotOptions
     from signspot.spotting.spotter import load
 
     asked = read_arguments(paths, dictionary)
-    for path in out or []:
-        check_suffix(path)
-    check_pictures(plot=plot, film=film, html=html)
-    spotter = load(encoder, cache=cache)
-    if rate is not None:
-        threshold = threshold_of(spotter.encoder, rate, threshold)
-    options = SpotOptions(
-        threshold=threshold, stride=stride, refine=refine, overlap=overlap, top=top, mirror=mirror, seed=seed
-    )
+    pictures = name_pictures(asked.videos, Pictures(plot, film, html))
+    with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
+        claim_outputs(outputs, out, (named for each in pictures for named in each.named()))
+        spotter = load(encoder, cache=cache)
+        if rate is not None:
+            threshold = threshold_of(spotter.encoder, rate, threshold)
+        options = SpotOptions(
+            threshold=threshold, stride=stride, refine=refine, overlap=overlap, top=top, mirror=mirror, seed=seed
+        )
+        found = search(spotter, asked, options)
+        write_results(found, out or (), pictures)
+    spottings = [spotting for each in found for spotting in each.spottings]
+    print_spottings(spottings, as_json=json_lines, videos=len(found) > 1)
+    if not spottings:
+        note(_nothing(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """The pictures of one video that were asked for."""
+
+    plot: Path | None
+    film: Path | None
+    html: Path | None
+
+    def named(self) -> "tuple[tuple[Picture, Path | None], ...]":
+        """The kind and the path of each."""
+        return (("plot", self.plot), ("film", self.film), ("report", self.html))
+
+
+def name_pictures(videos: Sequence[str], wanted: Pictures) -> list[Pictures]:
+    """The pictures of each video; of several, each carries the video's name, equal names with their folders."""
+    from signspot.files import names_apart
+
+    if len(videos) == 1:
+        return [wanted]
+
+    def name(path: Path | None, video: Path) -> Path | None:
+        return path and path.with_stem(f"{path.stem}-{'-'.join(video.parts)}")
+
+    stems = names_apart(videos, "")
+    return [Pictures(name(wanted.plot, stem), name(wanted.film, stem), name(wanted.html, stem)) for stem in stems]
+
+
+def search(spotter: "Spotter", asked: "Arguments", options: "SpotOptions") -> "list[Found]":
+    """Search every video, with progress for people."""
     with bar("exemplars") as progress:
         gallery = spotter.gallery(exemplars_of(asked.signs, asked.words), options, progress)
     found = []
     for video in asked.videos:
         with bar(video, "frames") as progress:
             found.append(spotter.search(video, gallery, options, progress))
-    spottings = [spotting for each in found for spotting in each.spottings]
-    for path in out or []:
-        write(spottings, path)
+    return found
+
+
+def write_results(found: "Sequence[Found]", out: Sequence[Path], pictures: Sequence[Pictures]) -> None:
+    """Write spottings and pictures, before anything is printed."""
+    from signspot.formats.formats import write
+
+    for path in out:
+        write([spotting for each in found for spotting in each.spottings], path)
         note(f"wrote {path}")
-    for each in found if plot or film or html else ():
-        _draw_each(each, plot, film, html, many=len(found) > 1)
-    print_spottings(spottings, as_json=json_lines, videos=len(found) > 1)
-    if not spottings:
-        note(_nothing(found))
+    for each, wanted in zip(found, pictures, strict=True):
+        draw(each, wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,16 +225,6 @@ def threshold_of(encoder: "Encoder", rate: float, threshold: float | None) -> fl
     return threshold_for(encoder, rate)
 
 
-def check_pictures(*, plot: Path | None, film: Path | None, html: Path | None) -> None:
-    """Refuse names that no picture can have, before long work."""
-    from signspot.pictures.plot import Picture, check_picture
-
-    wanted: list[tuple[Picture, Path | None]] = [("plot", plot), ("film", film), ("report", html)]
-    for picture, path in wanted:
-        if path:
-            check_picture(picture, path)
-
-
 def _nothing(found: "Sequence[Found]") -> str:
     """What to say when nothing was found: how near the best place came."""
     best = max((place for each in found for place in each.best.values()), key=lambda s: s.score, default=None)
@@ -206,32 +237,27 @@ def _nothing(found: "Sequence[Found]") -> str:
     )
 
 
-def _draw_each(found: "Found", plot: Path | None, film: Path | None, html: Path | None, *, many: bool) -> None:
-    """Draw one video's pictures; of several videos, each has its name in them."""
+def draw(found: "Found", wanted: Pictures) -> None:
+    """Make the pictures of one video that were asked for."""
+    if not (wanted.plot or wanted.film or wanted.html):
+        return
     from signspot.pictures.curves import view_of
 
-    def named(path: Path | None) -> Path | None:
-        return path.with_stem(f"{path.stem}-{Path(found.track.video).stem}") if path and many else path
-
-    draw(view_of(found), plot=named(plot), film=named(film), html=named(html))
-
-
-def draw(view: "View", *, plot: Path | None, film: Path | None, html: Path | None) -> None:
-    """Make the pictures that were asked for."""
-    if plot:
+    view = view_of(found)
+    if wanted.plot:
         from signspot.pictures.plot import plot as draw_plot
 
-        draw_plot(view, plot)
-        note(f"wrote {plot}")
-    if film:
+        draw_plot(view, wanted.plot)
+        note(f"wrote {wanted.plot}")
+    if wanted.film:
         from signspot.pictures.film import film as draw_film
 
         with bar("film", "frames") as progress:
-            draw_film(view, film, progress)
-        note(f"wrote {film}")
-    if html:
+            draw_film(view, wanted.film, progress)
+        note(f"wrote {wanted.film}")
+    if wanted.html:
         from signspot.pictures.report import report
 
         with bar("report", "frames") as progress:
-            report(view, html, progress)
-        note(f"wrote {html}")
+            report(view, wanted.html, progress)
+        note(f"wrote {wanted.html}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, note, say
+from signspot.cli.console import Force, bar, note, say
 from signspot.progress import silent
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def train(
     ] = None,
     lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks, instead of the config's.")] = None,
     workers: Annotated[int, typer.Option(help="Processes that make batches of a landmark trunk.")] = 1,
+    force: Force = False,
 ) -> None:
     """Train an encoder; Ctrl-C keeps what is learnt, and the same command goes on.
 
@@ -40,6 +41,7 @@ def train(
 
     Example: signspot train configs/embedding.toml --corpus world/ --out runs/embedding
     """
+    from signspot.files import Outputs
     from signspot.training.configuration import read_training
     from signspot.training.embedding.config import EmbeddingConfig
     from signspot.training.rgb.config import RgbConfig
@@ -49,7 +51,10 @@ def train(
     chosen = read_training(config, kinds)
     if not isinstance(chosen, EmbeddingConfig):
         _refuse_many_processes()
-    with told_how_to_go_on(out):
+    outputs = Outputs([config, corpus, encoder, lsa64], force=force)
+    outputs.claim(out / f"{chosen.name}.safetensors")
+    outputs.claim(out / f"{chosen.name}.json")
+    with told_how_to_go_on(out), outputs:
         if isinstance(chosen, EmbeddingConfig):
             _train_embedding(chosen, out, corpus, encoder, features)
         elif isinstance(chosen, RgbConfig):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, say
+from signspot.cli.console import Force, bar, say
 
 if TYPE_CHECKING:
     from signspot_world.knobs import Knobs
@@ -93,21 +93,25 @@ def show(
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("world-show"),
     words: Annotated[int, typer.Option(help="Words of the world.")] = 1064,
     seed: Annotated[int, typer.Option(help="Seed of the world.")] = 7,
+    force: Force = False,
 ) -> None:
     """Show a word's signs: a contact sheet, a short film, and a page of sentences with glosses and subtitles.
 
     Example: signspot world show apple --out apple/
     """
+    from signspot.files import Outputs
     from signspot_world.options import CorpusOptions
     from signspot_world.show import contact_sheet, sign_film
-    from signspot_world.show_page import page
+    from signspot_world.show_page import page as write_page
     from signspot_world.world import World
 
     world = World(CorpusOptions(words=words, seed=seed))
-    say(str(contact_sheet(world.lexicon, word, out / f"{word}.png", seed=seed)))
-    with bar("film", "frames") as progress:
-        film = sign_film(world.lexicon, word, out / f"{word}.mp4", seed=seed, progress=progress)
-    say(str(film))
-    with bar("page", "frames") as progress:
-        shown = page(world, out / "sentences.html", progress=progress)
-    say(str(shown))
+    with Outputs(force=force) as outputs:
+        sheet, film, page = (outputs.claim(out / name) for name in (f"{word}.png", f"{word}.mp4", "sentences.html"))
+        contact_sheet(world.lexicon, word, sheet, seed=seed)
+        with bar("film", "frames") as progress:
+            sign_film(world.lexicon, word, film, seed=seed, progress=progress)
+        with bar("page", "frames") as progress:
+            write_page(world, page, progress=progress)
+    for path in (sheet, film, page):
+        say(str(path))

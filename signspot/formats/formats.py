@@ -13,7 +13,7 @@ import signspot.formats.json_lines as json_lines
 import signspot.formats.parquet as parquet
 import signspot.formats.via3 as via3
 import signspot.formats.webvtt as webvtt
-from signspot.errors import FormatError, OutputError
+from signspot.errors import FormatError, RefusedOutputError
 from signspot.formats.rows import Row, from_row, parse_json, read_text, to_rows
 from signspot.records import Spotting
 
@@ -59,11 +59,11 @@ def check_suffix(path: str | os.PathLike[str]) -> Format:
     """Give the format in which `path` will be written; ask before long work, so that none is lost.
 
     Raises:
-        OutputError: the suffix is unknown.
+        RefusedOutputError: the suffix is unknown.
     """
     kind = _format_of(Path(path))
     if kind is None:
-        raise OutputError(f"cannot write {path}: {_unknown_suffix(Path(path))}")
+        raise RefusedOutputError(f"cannot write {path}: {_unknown_suffix(Path(path))}")
     return kind
 
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from signspot.errors import OutputError
+from signspot.errors import RefusedOutputError
 from signspot.files import write_beside
 from signspot.pictures.curves import Curve, Panel, View, panels, plural, summary
 from signspot.pictures.drawing import THRESHOLD_COLOUR, draw_panel, lettering
@@ -29,12 +29,12 @@ def check_picture(picture: Picture, path: str | PathLike[str]) -> Path:
     """Give the path, if its suffix fits the picture.
 
     Raises:
-        OutputError: it does not.
+        RefusedOutputError: it does not.
     """
     target = Path(path)
     known = SUFFIXES[picture]
     if target.suffix.lower() not in known:
-        raise OutputError(
+        raise RefusedOutputError(
             f"cannot write the {picture} {target}: unknown kind '{target.suffix}'. Known: {', '.join(known)}."
         )
     return target

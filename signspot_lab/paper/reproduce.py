@@ -81,10 +81,19 @@ def reproduce(
     Raises:
         OptionsError: there is no such table, or the corpus lacks something.
     """
+    setup = Setup(size, out, corpus, encoder, stage)
+    return (_reproduced(each, setup) for each in names_of(name))
+
+
+def names_of(name: str) -> tuple[str, ...]:
+    """The tables that a name stands for: itself, or all.
+
+    Raises:
+        OptionsError: there is no such table.
+    """
     if name not in (*NAMES, ALL):
         raise OptionsError(f"no table '{name}'. There are: {', '.join((*NAMES, ALL))}")
-    setup = Setup(size, out, corpus, encoder, stage)
-    return (_reproduced(each, setup) for each in (NAMES if name == ALL else (name,)))
+    return NAMES if name == ALL else (name,)
 
 
 def _reproduced(name: str, setup: Setup) -> Reproduced:

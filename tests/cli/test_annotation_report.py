@@ -57,12 +57,12 @@ def test_what_is_believed_is_written(signspot: Call, run: Path, decoys: Path, tm
 )
 def test_mistakes_are_one_line(signspot: Call, run: Path, arguments: tuple[str, ...], message: str) -> None:
     code, _, err = signspot("annotate-report", run, *arguments)
-    assert code == 1
+    assert code == 2
     assert message in err
     assert err.count("\n") == 1
 
 
 def test_no_world_is_refused(signspot: Call, tmp_path: Path) -> None:
     code, _, err = signspot("evaluate", "annotation", "--worlds", 0, "--out", tmp_path)
-    assert code == 1
+    assert code == 2
     assert "at least 1 world" in err

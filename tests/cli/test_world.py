@@ -38,7 +38,7 @@ def test_impossible_worlds_are_one_line(
     signspot: Call, tmp_path: Path, arguments: tuple[object, ...], message: str
 ) -> None:
     code, _, err = signspot("world", "make", tmp_path / "w", *arguments)
-    assert code == 1
+    assert code == 2
     assert message in err
     assert not (tmp_path / "w").exists()
 

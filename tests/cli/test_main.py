@@ -1,0 +1,100 @@
+"""How the command line feels: help, misuse, exit codes, progress in logs."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from signspot.cli import console
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.mark.parametrize("verb", [(), ("spot",), ("dictionary",), ("dictionary", "build")])
+def test_h_is_help(signspot: Call, verb: tuple[str, ...]) -> None:
+    code, out, _ = signspot(*verb, "-h")
+    assert code == 0
+    assert out == signspot(*verb, "--help")[1]
+    assert f"Usage: {' '.join(('signspot', *verb))}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("spot", "--no-such-option"), "See: signspot spot --help"),
+        (("dictionary", "build"), "See: signspot dictionary build --help"),
+        (("world", "make", "w", "--words", "many"), "See: signspot world make --help"),
+        (("no-such-verb",), "See: signspot --help"),
+    ],
+)
+def test_misuse_names_the_help_of_its_verb(signspot: Call, arguments: tuple[str, ...], hint: str) -> None:
+    code, _, err = signspot(*arguments)
+    assert code == 2
+    assert err.rstrip().endswith(hint)
+
+
+def test_bad_values_end_with_2_and_failures_with_1(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    assert signspot("world", "make", tmp_path / "w", "--size", "large")[0] == 2
+    assert signspot("convert", corner / "footage.pose", tmp_path / "a.docx")[0] == 2
+    (tmp_path / "damaged.jsonl").write_text("no json")
+    assert signspot("convert", tmp_path / "damaged.jsonl", tmp_path / "a.csv")[0] == 1
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_debug_and_verbose_may_follow_the_verb(corner: Path, place: str) -> None:
+    verb = ["convert", str(corner / "nowhere.jsonl"), "a.csv"]
+    words = ["--debug", *verb] if place == "before" else [*verb, "--debug", "--verbose"]
+    code = f"import sys; sys.argv = {['signspot', *words]!r}; from signspot.cli.main import run; run()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "Traceback" in done.stderr
+
+
+def test_in_a_log_progress_is_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    with console.bar("news.mp4", "frames") as progress:
+        for second in range(101):
+            now[0] = 100.0 + second
+            progress(25 * second, 2500)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "news.mp4: 125 of 2,500 frames, 1 min 35 s left"
+    assert [line.partition(" of")[0] for line in lines[1:-1]] == [f"news.mp4: {n:,}" for n in (875, 1625, 2375)]
+    assert lines[-1] == "news.mp4: done in 1 min 40 s"
+
+
+def test_short_work_is_silent_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
+    with console.bar("exemplars") as progress:
+        progress(1, 2)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "elapsed", "shown"),
+    [
+        (0, None, 65, "starting, 1 min 5 s"),
+        (0, 900, 2, "starting, 2 s"),
+        (250, None, 10, "250 frames, 10 s so far"),
+        (250, 1000, 10, "250 of 1,000 frames, 30 s left"),
+        (1, 1000, 10, "1 of 1,000 frames, 2 h 46 min left"),
+    ],
+)
+def test_progress_never_shows_a_question_mark(done: int, total: int | None, elapsed: float, shown: str) -> None:
+    assert console._amount(done, total, "frames", elapsed) == shown
+
+
+def test_a_terminal_sees_frames_and_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "import time; from signspot.cli.console import bar\n"
+        "with bar('news.mp4', 'frames') as progress:\n"
+        "    time.sleep(0.3); progress(50, 200); time.sleep(0.3)"
+    )
+    done = subprocess.run(
+        ["script", "-qec", f'{sys.executable} -c "{code}"', "/dev/null"], capture_output=True, text=True
+    )
+    assert re.search(r"starting, \d s", done.stdout)
+    assert re.search(r"50 of 200 frames, \d s left", done.stdout)

@@ -1,0 +1,119 @@
+"""Nobody's files are destroyed: the commands that once did so, and the way to replace a file on purpose."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from signspot.formats.formats import read_spottings
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.video.writer import write_video
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def desk(corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of one's own, and in it the work: footage, signs, an encoder, a video."""
+    folder = tmp_path / "desk"
+    shutil.copytree(corner, folder)
+    write_video(folder / "x.mp4", (np.full((64, 64, 3), 90, np.uint8) for _ in range(20)), 25)
+    shutil.copy(folder / "x.mp4", folder / "signs" / "w.mp4")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("spot x.mp4 signs apple --film x.mp4", "it is the input x.mp4 itself"),
+        ("spot x.mp4 signs apple --film ./signs/../X.MP4", "it is the input"),
+        ("spot footage.pose signs apple --film signs/w.mp4", "it is a file of the input signs"),
+        ("spot footage.pose signs apple --film signs/w.mp4 --force", "it is a file of the input signs"),
+        ("spot footage.pose signs apple --out a.csv --out a.csv", "twice in one run"),
+        ("spot footage.pose signs apple --out notes.vtt", "--force"),
+        ("spot footage.pose signs apple --plot link.png", "it is a link to"),
+        ("embed x.mp4 --out x.mp4", "x.mp4"),
+        ("embed footage.pose --out encoder.safetensors", "it is the input encoder.safetensors itself"),
+        ("embed footage.pose --out other.safetensors", "--force"),
+        ("landmarks a/x.mp4 --out a", "--force"),
+        ("convert mine.csv mine.csv", "it is the input mine.csv itself"),
+        ("convert mine.csv MINE.csv --force", "it is the input mine.csv itself"),
+        ("convert mine.csv notes.vtt", "--force"),
+        ("dictionary build signs built --no-embed", "--force"),
+        ("annotate a --dictionary signs --out run --export notes.vtt", "--force"),
+        ("annotate a --dictionary signs --out run --export a/x.vtt", "it is a file of the input a"),
+        ("annotate a --dictionary signs --out run --labels labels.jsonl", "--force"),
+        ("annotate-report run --out report", "--force"),
+        ("world show apple --words 40 --out report", "--force"),
+        ("reproduce table2 --quick --out report", "--force"),
+        ("evaluate annotation --quick --out report", "--force"),
+        ("demo --out report", "--force"),
+        ("train train.toml --out report", "--force"),
+    ],
+)
+def test_files_that_would_be_lost_stay(signspot: Call, desk: Path, command: str, reason: str) -> None:
+    for name in (
+        *("notes.vtt", "other.safetensors", "target.png", "labels.jsonl", "built/dictionary.json"),
+        *("a/x.mp4", "a/x.pose", "a/x.vtt", "run/run.sqlite"),
+        *("report/yield.md", "report/sentences.html", "report/table2.png", "report/annotation.md"),
+        *("report/spottings.eaf", "report/mine.json"),
+    ):
+        (desk / name).parent.mkdir(exist_ok=True)
+        (desk / name).write_text(f"a person's {name}")
+    (desk / "mine.csv").write_text("word,video,time,start,end,score,exemplar\napple,a.mp4,1,0.5,1.5,0.9,e\n")
+    (desk / "train.toml").write_text('kind = "embedding"\nname = "mine"\n')
+    (desk / "link.png").symlink_to("target.png")
+    before = contents(desk)
+    verb, *rest = command.split()
+    encoder = ("--encoder", "encoder.safetensors") if verb in {"spot", "embed"} else ()
+    code, _, err = signspot(verb, *rest, *encoder)
+    assert code == 2, err
+    assert reason in err
+    assert contents(desk) == before
+
+
+def spot(signspot: Call, *arguments: object) -> tuple[int, str, str]:
+    options = ("--encoder", "encoder.safetensors", "--threshold", "0.5")
+    return signspot("spot", "footage.pose", "signs", "apple", *options, *arguments)
+
+
+def test_an_edited_elan_file_is_kept_or_backed_up(signspot: Call, desk: Path) -> None:
+    (desk / "signs" / "w.mp4").unlink()
+    assert spot(signspot, "--out", "a.eaf")[0] == 0
+    assert spot(signspot, "--out", "a.eaf")[0] == 0, "what signspot wrote, it may write again"
+    edited = (desk / "a.eaf").read_text().replace("apple", "apple tree")
+    (desk / "a.eaf").write_text(edited)
+    code, _, err = spot(signspot, "--out", "a.eaf")
+    assert code == 2
+    assert "changed since" in err
+    assert (desk / "a.eaf").read_text() == edited
+    assert spot(signspot, "--out", "a.eaf", "--force")[0] == 0
+    assert (desk / "a.eaf.bak").read_text() == edited
+    assert {spotting.word for spotting in read_spottings(desk / "a.eaf")} == {"apple"}
+
+
+def test_pictures_of_videos_with_equal_names_are_kept_apart(signspot: Call, desk: Path) -> None:
+    (desk / "signs" / "w.mp4").unlink()
+    for day in ("mon", "tue"):
+        (desk / day).mkdir()
+        shutil.copy(desk / "footage.pose", desk / day / "a.pose")
+    options = ("--encoder", "encoder.safetensors", "--threshold", "0.5", "--plot", "p.png")
+    code, _, err = signspot("spot", "mon", "tue", "signs", "apple", *options)
+    assert code == 0, err
+    assert sorted(path.name for path in desk.glob("*.png")) == ["p-mon-a.png", "p-tue-a.png"]
+
+
+def test_landmarks_of_equal_names_are_kept_apart(signspot: Call, desk: Path) -> None:
+    for day, frames in (("mon", 5), ("tue", 8)):
+        write_video(desk / day / "a.mp4", (np.full((64, 64, 3), 90, np.uint8) for _ in range(frames)), 25)
+    code, _, err = signspot("landmarks", "mon/a.mp4", "tue/a.mp4", "--out", "poses")
+    assert code == 0, err
+    lengths = {day: len(open_landmarks(desk / "poses" / day / "a.pose")) for day in ("mon", "tue")}
+    assert lengths == {"mon": 5, "tue": 8}
