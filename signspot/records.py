@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from signspot.errors import OptionsError
 from signspot.timeline import Segment
 
 SIGN_SECONDS = 0.6  # how long a sign is taken to last where a label gives a time alone
+Decision = Literal["", "yes", "no", "unsure"]  # a person's answer to "is this sign the word?"; "": not asked
 
 
 class LabelSource(StrEnum):
@@ -110,7 +111,7 @@ class Spotting:
     """A word found at a time in a video."""
 
     word: str
-    video: str
+    video: str  # path as given
     time: float  # of the peak: the middle of the best window
     start: float
     end: float
@@ -119,6 +120,7 @@ class Spotting:
     variant: str = ""
     mirrored: bool = False  # the exemplar matched left-right mirrored
     source: LabelSource = LabelSource.DICTIONARY
+    decision: Decision = ""  # "no" with source V: a person says that this sign is not the word
 
     @property
     def similarity(self) -> float:

@@ -1,6 +1,6 @@
-"""XML from strangers: no document type, hence no entities that expand without end or fetch files."""
+"""The one XML reader, for files from strangers: without document types, hence without entities that expand or fetch."""
 
-import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -11,7 +11,7 @@ DEEPEST = 100  # elements within elements
 
 @dataclass(slots=True)
 class Element:
-    """An element: its name and attributes without namespaces, and what it holds, in order."""
+    """An element: its name and attributes without namespaces, and its text and elements, in order."""
 
     name: str
     attributes: dict[str, str]
@@ -23,13 +23,37 @@ class Element:
         """The elements directly inside."""
         return [part for part in self.content if isinstance(part, Element)]
 
+    @property
+    def text(self) -> str:
+        """The text directly inside."""
+        return "".join(part for part in self.content if isinstance(part, str))
+
+    def get(self, attribute: str, default: str = "") -> str:
+        """The value of an attribute."""
+        return self.attributes.get(attribute, default)
+
+    def all(self, name: str) -> "Iterator[Element]":
+        """Every element of a name below this one, in the order of the document."""
+        for child in self.children:
+            if child.name == name:
+                yield child
+            yield from child.all(name)
+
+    def text_of(self, name: str) -> str:
+        """The text of the first element of a name directly inside; "" if there is none."""
+        return next((child.text for child in self.children if child.name == name), "")
+
 
 class _RefusedError(Exception):
-    """The document asks for what is never granted."""
+    """The document asks for something that is never granted."""
 
 
 def parse_xml(text: str, where: str) -> Element:
     """Parse a document and give its root.
+
+    Args:
+        text: the document, decoded by `read_text`; an encoding that it declares is passed over.
+        where: the file's name, for messages.
 
     Raises:
         FormatError: it is not well-formed, declares a document type, or nests too deeply; the message gives the line.
@@ -68,52 +92,3 @@ def parse_xml(text: str, where: str) -> Element:
 
 def _local(name: str) -> str:
     return name.rpartition(" ")[2]
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A parsed document and the line on which each element starts."""
-
-    root: ET.Element
-    lines: dict[ET.Element, int]
-
-
-class _DocumentTypeError(Exception):
-    """A document declares a document type."""
-
-
-def parse_plain(content: bytes, where: str) -> Document:
-    """Parse XML that declares no document type.
-
-    Raises:
-        FormatError: it declares one, or it is not well-formed; the message gives the line.
-    """
-    builder = ET.TreeBuilder()
-    lines: dict[ET.Element, int] = {}
-    parser = expat.ParserCreate()
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        lines[builder.start(name, attributes)] = parser.CurrentLineNumber
-
-    def refuse(*_: object) -> None:
-        raise _DocumentTypeError
-
-    parser.buffer_text = True
-    parser.StartElementHandler = start
-    parser.EndElementHandler = builder.end
-    parser.CharacterDataHandler = builder.data
-    parser.StartDoctypeDeclHandler = refuse
-    try:
-        parser.Parse(content, True)
-        return Document(builder.close(), lines)
-    except expat.ExpatError as error:
-        reason = expat.ErrorString(error.code)
-        raise FormatError(f"{where}, line {error.lineno}: not well-formed XML ({reason}).") from error
-    except _DocumentTypeError:
-        line = parser.CurrentLineNumber
-        raise FormatError(
-            f"{where}, line {line}: it declares a document type, which may hide harm; refused. "
-            "Save it again from ELAN, which writes none."
-        ) from None
-    except (AssertionError, LookupError, ValueError) as error:
-        raise FormatError(f"{where}: not XML that can be read ({error}).") from error

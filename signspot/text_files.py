@@ -1,4 +1,4 @@
-"""The first step from a subtitle file to words: its bytes, whatever their encoding, become text."""
+"""The one way from a text file to text: subtitles, tables, JSON and XML, whatever their encoding."""
 
 import codecs
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 from signspot.errors import FormatError, OptionsError
 
 LARGEST = 64 << 20  # bytes; the subtitles of a day of television take less than one of these megabytes
+LARGEST_DATA = 2 << 30  # bytes of a list of spottings: millions of them
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is its beginning
@@ -21,37 +22,51 @@ _SAMPLE = 4096  # bytes that tell UTF-16 without a mark
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Text with plain line ends, and how it was encoded."""
+    """Text, and how it was encoded."""
 
     text: str
     encoding: str
     damaged: int = 0  # places where bytes were no text; each became U+FFFD
 
 
-def read_text(path: Path, encoding: str | None = None) -> Decoded:
+def read_text(path: Path, encoding: str | None = None, *, exact: bool = False, largest: int | None = None) -> Decoded:
     """Read a text file of any usual encoding.
 
     Args:
         path: the file.
-        encoding: what it is encoded in; None: found out from its byte order mark, its XML declaration and its bytes.
+        encoding: the encoding; None: found out from the byte order mark, the XML declaration and the bytes.
+        exact: for data, where every character counts: line ends, zero bytes and marks inside the text stay as they
+            are, and an empty file or a byte that is no text is an error. Otherwise line ends become plain ones.
+        largest: bytes that are allowed; None: LARGEST_DATA for exact text, LARGEST for other text.
 
     Raises:
-        FormatError: there is no such file, it cannot be read, or it is not text.
+        FormatError: there is no such file, it cannot be read, it is too large, or it is not text.
         OptionsError: Python knows no such encoding.
     """
-    content = _bytes_of(path)
-    decoded = decode(content, encoding)
-    if "\0" in decoded.text:
-        raise FormatError(f"{path} is not text ({decoded.text.count(chr(0)):,} zero bytes). Name a subtitle file.")
+    content = read_bytes(path, largest or (LARGEST_DATA if exact else LARGEST))
+    if exact and not content:
+        raise FormatError(f"{path} is empty (0 bytes). Was it written to the end?")
+    decoded = decode(content, encoding, exact=exact)
+    if exact and decoded.damaged:
+        raise FormatError(
+            f"{path} is not text: {decoded.damaged:,} characters cannot be read as {decoded.encoding}. "
+            "Save it as UTF-8."
+        )
+    if not exact and "\0" in decoded.text:
+        raise FormatError(f"{path} is not text ({decoded.text.count(chr(0)):,} zero bytes). Name a text file.")
     return decoded
 
 
-def _bytes_of(path: Path) -> bytes:
+def read_bytes(path: Path, largest: int = LARGEST_DATA) -> bytes:
+    """Read a file of at most `largest` bytes.
+
+    Raises:
+        FormatError: there is no such file, it cannot be read, or it is too large.
+    """
     try:
-        if path.stat().st_size > LARGEST:
-            raise FormatError(
-                f"{path} has {path.stat().st_size:,} bytes, too many for subtitles. Name a subtitle file."
-            )
+        size = path.stat().st_size
+        if size > largest:
+            raise FormatError(f"{path} has {size:,} bytes; at most {largest:,} are read. Name a text file.")
         return path.read_bytes()
     except FileNotFoundError:
         raise FormatError(f"cannot read {path}: no such file. Check the name.") from None
@@ -61,8 +76,13 @@ def _bytes_of(path: Path) -> bytes:
         raise FormatError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}.") from error
 
 
-def decode(content: bytes, encoding: str | None = None) -> Decoded:
+def decode(content: bytes, encoding: str | None = None, *, exact: bool = False) -> Decoded:
     """Decode bytes as `encoding`, or as what they look like: UTF-8, UTF-16, UTF-32, else Windows-1252.
+
+    Args:
+        content: the bytes.
+        encoding: the encoding; None: found out.
+        exact: keep line ends, and byte order marks that are not at the start.
 
     Raises:
         OptionsError: Python knows no such encoding.
@@ -71,8 +91,15 @@ def decode(content: bytes, encoding: str | None = None) -> Decoded:
         text, name = _as_asked(content, encoding), encoding
     else:
         text, name = _as_it_looks(content)
+    if exact:
+        return Decoded(text, name, _damaged(content, text))
     plain = text.replace("\ufeff", "").replace("\r\n", "\n").replace("\r", "\n")
     return Decoded(plain, name, plain.count("\ufffd"))
+
+
+def _damaged(content: bytes, text: str) -> int:
+    """Characters that stand for bytes that are no text; U+FFFD that was written as such is none."""
+    return max(0, text.count("\ufffd") - content.count("\ufffd".encode()))
 
 
 def _as_asked(content: bytes, encoding: str) -> str:

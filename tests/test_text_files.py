@@ -78,5 +78,24 @@ def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
     huge = tmp_path / "huge.srt"
     with huge.open("wb") as file:
         file.truncate(LARGEST + 1)
-    with pytest.raises(FormatError, match="too many for subtitles"):
+    with pytest.raises(FormatError, match=f"{LARGEST + 1:,} bytes; at most"):
         read_text(huge)
+
+
+def test_exact_text_keeps_every_character(tmp_path: Path) -> None:
+    text = "a\r\nb\rc\ufeffd\0e\ufffd"
+    (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert read_text(tmp_path / "a.csv", exact=True).text == text
+    (tmp_path / "a.csv").write_bytes("naïve".encode("cp1252"))
+    assert read_text(tmp_path / "a.csv", exact=True).text == "naïve"
+
+
+def test_exact_text_refuses_nothing_and_damage(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(FormatError, match=r"empty \(0 bytes\)"):
+        read_text(tmp_path / "a.csv", exact=True)
+    (tmp_path / "a.csv").write_bytes((LINE * 5).encode() + b"\xe9 end")
+    with pytest.raises(FormatError, match="1 characters cannot be read as utf-8"):
+        read_text(tmp_path / "a.csv", exact=True)
+    with pytest.raises(FormatError, match="at most 3 are read"):
+        read_text(tmp_path / "a.csv", exact=True, largest=3)

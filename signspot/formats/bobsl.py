@@ -13,9 +13,10 @@ import numpy as np
 
 from signspot.errors import DictionaryError, FormatError, UnsafeFileError
 from signspot.files import write_beside
-from signspot.formats.rows import Row, dump_json, from_row, parse_json, read_text
+from signspot.formats.rows import Row, dump_json, from_row, parse_json
 from signspot.records import LabelSource, Spotting
 from signspot.restricted_pickle import load_pickle, plain
+from signspot.text_files import read_text
 
 _SPLIT = "all"
 _INDEX = "indices"
@@ -29,6 +30,7 @@ _LISTS = {  # name of the list in the file: our column; the first three are the 
     "variants": "variant",
     "mirrored": "mirrored",
     "sources": "source",
+    "decisions": "decision",
 }
 _COLUMNS = {
     "episode_name": "video",
@@ -59,7 +61,7 @@ def read(path: Path) -> list[Spotting]:
     Raises:
         FormatError: it is not of this shape, lists differ in length, or a value is not what its list holds.
     """
-    return _spottings(parse_json(read_text(path), str(path)), path)
+    return _spottings(parse_json(read_text(path, exact=True).text, str(path)), path)
 
 
 def read_pickle(path: Path) -> list[Spotting]:

@@ -1,39 +1,26 @@
-"""ELAN `.eaf` 3.0, written: a tier a word, and below each a tier that holds the exact records.
+"""ELAN `.eaf` 3.0, written: one gloss tier with the words, and below it one tier of scores and one of exemplars.
 
-Annotations on one tier may not overlap, so a second one at the same time goes to the tier 'apple #2'. Where
-the list speaks of several videos, each becomes a linked medium and every tier names its video, as in
-'apple (b.mp4)'; ELAN plays linked media side by side, so a file a video is handier.
+Annotations on one tier may not overlap, so a spotting at the same time as another goes to a second gloss tier,
+'signspot 2', which is there only when needed. The exact records stand in a property of the header, by annotation.
 """
 
 import os
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import count, pairwise
-from pathlib import Path, PurePath, PurePosixPath
-from urllib.parse import quote, unquote
+from itertools import count
+from pathlib import Path, PurePath
+from urllib.parse import quote
 
 from signspot.errors import FormatError
-from signspot.files import write_beside
-from signspot.formats.rows import (
-    Record,
-    Row,
-    Visible,
-    dump_record,
-    in_order,
-    join,
-    one_line,
-    parse_record,
-    read_bytes,
-    videos_of,
-    visible,
-)
-from signspot.records import Spotting
-from signspot.safe_xml import Document, parse_plain
+from signspot.formats.links import OPEN_SEAL, SEAL_NAME, file_at, write_sealed
+from signspot.formats.rows import Row, Visible, dump_record, one_line, videos_of, visible
+from signspot.safe_xml import parse_xml
+from signspot.text_files import read_text
 
-RECORD_TYPE = "signspot record"
-_SIGN_TYPE = "sign"
+GLOSS_TYPE, SCORE_TYPE, EXEMPLAR_TYPE = "signspot gloss", "signspot score", "signspot exemplar"
+RECORDS_NAME = "signspot records"
 _SCHEMA = "http://www.mpi.nl/tools/elan/EAFv3.0.xsd"
 _MIME_TYPES = {
     ".mp4": "video/mp4",
@@ -51,40 +38,92 @@ _CONSTRAINTS = {
     "Symbolic_Association": "One for one with the parent",
     "Included_In": "Parts of the parent's time, with gaps",
 }
+_VOCABULARY_REFERENCE = "er1"
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """An external controlled vocabulary (ECV), such as a SignBank publishes: ID-glosses, each with its entry's id."""
+
+    name: str
+    entries: dict[str, str]  # id by word
+    address: str  # where ELAN finds it
+
+    def entry(self, word: str) -> str:
+        """The id of a word, as written or without regard to case; "" if there is none."""
+        folded = (entry for other, entry in self.entries.items() if other.casefold() == word.casefold())
+        return self.entries.get(word) or next(folded, "")
+
+
+@dataclass(frozen=True, slots=True)
+class ElanOptions:
+    """Choices for an ELAN document."""
+
+    tier: str = "signspot"  # name of the gloss tier; others begin with it
+    vocabulary: Vocabulary | None = None  # words that it knows get its entries' ids (CVE_REF)
 
 
 @dataclass(slots=True)
 class _Tier:
     name: str
-    annotations: list[tuple[int, Row, Visible]] = field(default_factory=list)  # place in the list, row, what shows
-
-    def is_free_at(self, start: int) -> bool:
-        return not self.annotations or self.annotations[-1][2].end <= start
+    annotations: list["_Sign"] = field(default_factory=list)
 
 
-def write(rows: Sequence[Row], path: Path) -> None:
-    """Write an ELAN document that ELAN opens with its video, if that lies where it did."""
-    videos = videos_of(rows)
-    root = _document()
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    index: int  # place in the list, from 1
+    row: Row
+    shown: Visible
+
+
+def read_vocabulary(path: str | os.PathLike[str], address: str = "") -> Vocabulary:
+    """Read an `.ecv` file.
+
+    Args:
+        path: the file.
+        address: where ELAN shall look for it, such as a SignBank's own address; the file itself if empty.
+
+    Raises:
+        FormatError: it is not an external controlled vocabulary.
+    """
+    file = Path(path)
+    root = parse_xml(read_text(file).text, str(file))
+    vocabulary = next(root.all("CONTROLLED_VOCABULARY"), None)
+    if root.name != "CV_RESOURCE" or vocabulary is None:
+        raise FormatError(f"{file} is not an external controlled vocabulary (.ecv): its root is {root.name}.")
+    entries: dict[str, str] = {}
+    for entry in vocabulary.all("CV_ENTRY_ML"):
+        for value in entry.all("CVE_VALUE"):
+            entries.setdefault(value.text.strip(), entry.get("CVE_ID"))
+    return Vocabulary(vocabulary.get("CV_ID"), entries, address or file.resolve().as_uri())
+
+
+def write(rows: Sequence[Row], path: Path, options: ElanOptions) -> None:
+    """Write the spottings of one video as a document that ELAN opens together with it."""
+    videos = [video for video in videos_of(rows) if video]
+    tiers = _tiers(rows, options.tier)
+    identifiers = _identifiers(tiers)
+    root = _document(videos, path)
     header = ET.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
-    for video in filter(None, videos):
+    for video in videos:
         ET.SubElement(header, "MEDIA_DESCRIPTOR", _medium(video, path))
-    ET.SubElement(header, "PROPERTY", NAME="lastUsedAnnotationId").text = str(2 * len(rows))
-    tiers = _tiers(rows, named_by_video=len(videos) > 1)
+    ET.SubElement(header, "PROPERTY", NAME=SEAL_NAME).text = OPEN_SEAL
+    records = (f'"{identifiers[sign.index]}": {dump_record(sign.row, sign.index)}' for sign in _signs(tiers))
+    ET.SubElement(header, "PROPERTY", NAME=RECORDS_NAME).text = "{" + ", ".join(records) + "}"
+    last = ET.SubElement(header, "PROPERTY", NAME="lastUsedAnnotationId")
     slots = _add_time_order(root, tiers)
-    _add_tiers(root, tiers, slots)
-    _add_types(root)
+    last.text = str(_add_tiers(root, tiers, slots, identifiers, options.vocabulary))
+    _add_types(root, options.vocabulary)
     ET.indent(root)
-    with write_beside(path) as beside:
-        ET.ElementTree(root).write(beside, encoding="UTF-8", xml_declaration=True)
+    write_sealed("<?xml version='1.0' encoding='UTF-8'?>\n" + ET.tostring(root, encoding="unicode"), path)
 
 
-def _document() -> ET.Element:
+def _document(videos: Sequence[str], path: Path) -> ET.Element:
     return ET.Element(
         "ANNOTATION_DOCUMENT",
         {
             "AUTHOR": "signspot",
-            "DATE": datetime.now(UTC).isoformat(timespec="seconds"),
+            "DATE": _date(videos, path),
             "FORMAT": "3.0",
             "VERSION": "3.0",
             "xmlns:xsi": "http://www.w3.org/2001/XMLSchema-instance",
@@ -93,56 +132,57 @@ def _document() -> ET.Element:
     )
 
 
+def _date(videos: Sequence[str], path: Path) -> str:
+    """The same for the same input: $SOURCE_DATE_EPOCH, else when the newest video was changed, else 1970."""
+    chosen = os.environ.get("SOURCE_DATE_EPOCH", "")
+    files = [file for video in videos if (file := file_at(path.parent, video)) is not None]
+    stamp = int(chosen) if chosen.isdecimal() else max((int(file.stat().st_mtime) for file in files), default=0)
+    return datetime.fromtimestamp(stamp, UTC).isoformat(timespec="seconds")
+
+
 def _medium(video: str, path: Path) -> dict[str, str]:
-    """Where ELAN finds the video: by its own address, or beside the document."""
+    """Where ELAN finds the video: by its own address, and relative to the document."""
     mime_type = _MIME_TYPES.get(PurePath(video).suffix.lower(), "unknown")
-    if os.path.isfile(video):  # noqa: PTH113, because Path refuses some names that a list may hold
-        relative = Path(os.path.relpath(video, path.parent)).as_posix()
-        return {
-            "MEDIA_URL": Path(video).resolve().as_uri(),
-            "MIME_TYPE": mime_type,
-            "RELATIVE_MEDIA_URL": "./" + quote(relative),
-        }
+    file = file_at(path.parent, video)
+    relative = video
+    if PurePath(video).is_absolute():
+        relative = PurePath(video).name if file is None else Path(os.path.relpath(file, path.parent)).as_posix()
     return {
-        "MEDIA_URL": quote(video),
+        "MEDIA_URL": file.resolve().as_uri() if file is not None else quote(video, safe="/:"),
         "MIME_TYPE": mime_type,
-        "RELATIVE_MEDIA_URL": "./" + quote(PurePath(video).name),
+        "RELATIVE_MEDIA_URL": "./" + quote(relative),
     }
 
 
-def _tiers(rows: Sequence[Row], *, named_by_video: bool) -> list[_Tier]:
-    """Put each row on the first tier of its word, and of its video, that is free at its time."""
-    tiers: dict[tuple[str, str], list[_Tier]] = {}
-    taken: set[str] = set()
-    seen = [(index, row, visible(row)) for index, row in enumerate(rows, start=1)]
-    for row in rows:
-        tiers.setdefault((str(row["word"]), str(row["video"])), [])
-    for annotation in sorted(seen, key=lambda item: (item[2].start, item[2].end)):
-        word, video = str(annotation[1]["word"]), str(annotation[1]["video"])
-        ranks = tiers[word, video]
-        tier = next((tier for tier in ranks if tier.is_free_at(annotation[2].start)), None)
+def _tiers(rows: Sequence[Row], name: str) -> list[_Tier]:
+    """Put each row on the first gloss tier that is free at its time; one tier, if no two overlap."""
+    tiers = [_Tier(name)]
+    signs = [_Sign(index, row, visible(row)) for index, row in enumerate(rows, start=1)]
+    for sign in sorted(signs, key=lambda one: (one.shown.start, one.shown.end, one.index)):
+        free = (t for t in tiers if not t.annotations or t.annotations[-1].shown.end <= sign.shown.start)
+        tier = next(free, None)
         if tier is None:
-            tier = _Tier(_tier_name(word, video if named_by_video else "", taken))
-            ranks.append(tier)
-        tier.annotations.append(annotation)
-    return [tier for ranks in tiers.values() for tier in ranks]
+            tier = _Tier(f"{name} {len(tiers) + 1}")
+            tiers.append(tier)
+        tier.annotations.append(sign)
+    return tiers
 
 
-def _tier_name(word: str, video: str, taken: set[str]) -> str:
-    base = one_line(f"{word} ({PurePath(video).name})" if video else word) or "(no word)"
-    names = (base if rank == 1 else f"{base} #{rank}" for rank in count(1))
-    name = next(name for name in names if name not in taken and f"{name} record" not in taken)
-    taken.update((name, f"{name} record"))
-    return name
+def _signs(tiers: Sequence[_Tier]) -> list[_Sign]:
+    return [sign for tier in tiers for sign in tier.annotations]
 
 
-def _add_time_order(root: ET.Element, tiers: Iterable[_Tier]) -> dict[tuple[int, str], str]:
+def _identifiers(tiers: Sequence[_Tier]) -> dict[int, str]:
+    """The annotation of each sign, by its place in the list."""
+    return {sign.index: f"a{number}" for number, sign in enumerate(_signs(tiers), start=1)}
+
+
+def _add_time_order(root: ET.Element, tiers: Sequence[_Tier]) -> dict[tuple[int, str], str]:
     """Write all times in order; each annotation has two of its own, so that ELAN can move them."""
     order = ET.SubElement(root, "TIME_ORDER")
     times = []
-    for tier in tiers:
-        for index, _, shown in tier.annotations:
-            times += [(shown.start, index, "start"), (shown.end, index, "end")]
+    for sign in _signs(tiers):
+        times += [(sign.shown.start, sign.index, "start"), (sign.shown.end, sign.index, "end")]
     slots = {}
     for number, (time, index, side) in enumerate(sorted(times), start=1):
         slots[index, side] = f"ts{number}"
@@ -150,22 +190,43 @@ def _add_time_order(root: ET.Element, tiers: Iterable[_Tier]) -> dict[tuple[int,
     return slots
 
 
-def _add_tiers(root: ET.Element, tiers: Iterable[_Tier], slots: dict[tuple[int, str], str]) -> None:
-    numbers = count(1)
+def _add_tiers(
+    root: ET.Element,
+    tiers: Sequence[_Tier],
+    slots: dict[tuple[int, str], str],
+    identifiers: dict[int, str],
+    vocabulary: Vocabulary | None,
+) -> int:
+    """Add each gloss tier with its scores and exemplars; give the number of the last annotation."""
+    numbers = count(len(identifiers) + 1)
+    last = len(identifiers)
     for tier in tiers:
-        signs = ET.SubElement(root, "TIER", LINGUISTIC_TYPE_REF=_SIGN_TYPE, TIER_ID=tier.name)
-        below = {
-            "LINGUISTIC_TYPE_REF": RECORD_TYPE,
-            "PARENT_REF": tier.name,
-            "TIER_ID": f"{tier.name} record",
-        }
-        records = ET.SubElement(root, "TIER", below)
-        for index, row, shown in tier.annotations:
-            sign, record = f"a{next(numbers)}", f"a{next(numbers)}"
-            times = {"TIME_SLOT_REF1": slots[index, "start"], "TIME_SLOT_REF2": slots[index, "end"]}
-            _add_annotation(signs, "ALIGNABLE_ANNOTATION", {"ANNOTATION_ID": sign} | times, shown.word)
-            parent = {"ANNOTATION_ID": record, "ANNOTATION_REF": sign}
-            _add_annotation(records, "REF_ANNOTATION", parent, dump_record(row, index))
+        glosses = ET.SubElement(root, "TIER", LINGUISTIC_TYPE_REF=GLOSS_TYPE, TIER_ID=tier.name)
+        scores = _add_dependent(root, tier.name, "score", SCORE_TYPE)
+        exemplars = _add_dependent(root, tier.name, "exemplar", EXEMPLAR_TYPE)
+        for sign in tier.annotations:
+            own = identifiers[sign.index]
+            times = {"TIME_SLOT_REF1": slots[sign.index, "start"], "TIME_SLOT_REF2": slots[sign.index, "end"]}
+            entry = vocabulary.entry(str(sign.row["word"])) if vocabulary else ""
+            attributes = {"ANNOTATION_ID": own} | times | ({"CVE_REF": entry} if entry else {})
+            _add_annotation(glosses, "ALIGNABLE_ANNOTATION", attributes, sign.shown.word)
+            texts = {scores: score_text(float(sign.row["score"])), exemplars: one_line(str(sign.row["exemplar"]))}
+            for below, text in texts.items():
+                if text:
+                    last = next(numbers)
+                    parent = {"ANNOTATION_ID": f"a{last}", "ANNOTATION_REF": own}
+                    _add_annotation(below, "REF_ANNOTATION", parent, text)
+    return last
+
+
+def score_text(score: float) -> str:
+    """A score as ELAN shows it."""
+    return f"{score:.3f}"
+
+
+def _add_dependent(root: ET.Element, parent: str, kind: str, linguistic_type: str) -> ET.Element:
+    attributes = {"LINGUISTIC_TYPE_REF": linguistic_type, "PARENT_REF": parent, "TIER_ID": f"{parent} {kind}"}
+    return ET.SubElement(root, "TIER", attributes)
 
 
 def _add_annotation(tier: ET.Element, kind: str, attributes: dict[str, str], value: str) -> None:
@@ -173,100 +234,17 @@ def _add_annotation(tier: ET.Element, kind: str, attributes: dict[str, str], val
     ET.SubElement(annotation, "ANNOTATION_VALUE").text = value
 
 
-def _add_types(root: ET.Element) -> None:
-    plain = {"GRAPHIC_REFERENCES": "false", "LINGUISTIC_TYPE_ID": _SIGN_TYPE, "TIME_ALIGNABLE": "true"}
-    ET.SubElement(root, "LINGUISTIC_TYPE", plain)
-    record = {"CONSTRAINTS": "Symbolic_Association", "GRAPHIC_REFERENCES": "false"}
-    ET.SubElement(root, "LINGUISTIC_TYPE", record, LINGUISTIC_TYPE_ID=RECORD_TYPE, TIME_ALIGNABLE="false")
+def _add_types(root: ET.Element, vocabulary: Vocabulary | None) -> None:
+    gloss = {"GRAPHIC_REFERENCES": "false", "LINGUISTIC_TYPE_ID": GLOSS_TYPE, "TIME_ALIGNABLE": "true"}
+    known_by = {"CONTROLLED_VOCABULARY_REF": one_line(vocabulary.name)} if vocabulary else {}
+    ET.SubElement(root, "LINGUISTIC_TYPE", known_by | gloss)
+    for kind in (SCORE_TYPE, EXEMPLAR_TYPE):
+        below = {"CONSTRAINTS": "Symbolic_Association", "GRAPHIC_REFERENCES": "false", "LINGUISTIC_TYPE_ID": kind}
+        ET.SubElement(root, "LINGUISTIC_TYPE", below, TIME_ALIGNABLE="false")
     for stereotype, description in _CONSTRAINTS.items():
         ET.SubElement(root, "CONSTRAINT", DESCRIPTION=description, STEREOTYPE=stereotype)
-
-
-def read(path: Path) -> list[Spotting]:
-    """Read every annotation that has a time: one of ours joins its record, any other is a person's spotting.
-
-    Raises:
-        FormatError: it is not an ELAN document, or an annotation's times cannot be read.
-    """
-    document = parse_plain(read_bytes(path), str(path))
-    if document.root.tag != "ANNOTATION_DOCUMENT":
-        raise FormatError(f"{path} is not an ELAN document: its root is {document.root.tag}.")
-    reader = _Reader(document, path, _slot_times(document, path), _records(document.root))
-    medium = _medium_name(document.root) or path.stem
-    return in_order(pair for tier in document.root.iter("TIER") for pair in reader.read_tier(tier, medium))
-
-
-def _medium_name(root: ET.Element) -> str:
-    """The file name of the first linked video."""
-    descriptor = root.find("HEADER/MEDIA_DESCRIPTOR")
-    if descriptor is None:
-        return ""
-    url = descriptor.get("MEDIA_URL") or descriptor.get("RELATIVE_MEDIA_URL") or ""
-    return PurePosixPath(unquote(url)).name
-
-
-def _slot_times(document: Document, path: Path) -> dict[str, int | None]:
-    """Milliseconds by time slot; None for a slot that ELAN has not aligned."""
-    times: dict[str, int | None] = {}
-    for slot in document.root.iterfind("TIME_ORDER/TIME_SLOT"):
-        value = slot.get("TIME_VALUE")
-        if value is not None and not (value.isascii() and value.isdecimal()):
-            where = f"{path}, line {document.lines[slot]}"
-            raise FormatError(f"{where}: a time is a whole number of milliseconds, 0 or more; got {value!r}.")
-        times[slot.get("TIME_SLOT_ID", "")] = None if value is None else int(value)
-    return times
-
-
-def _records(root: ET.Element) -> dict[str, Record]:
-    """Our records by the annotation that they belong to."""
-    records = {}
-    for tier in root.iter("TIER"):
-        if tier.get("LINGUISTIC_TYPE_REF") == RECORD_TYPE:
-            for annotation in tier.iter("REF_ANNOTATION"):
-                record = parse_record(annotation.findtext("ANNOTATION_VALUE"))
-                if record is not None:
-                    records[annotation.get("ANNOTATION_REF", "")] = record
-    return records
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    document: Document
-    path: Path
-    times: dict[str, int | None]
-    records: dict[str, Record]
-
-    def read_tier(self, tier: ET.Element, medium: str) -> Iterator[tuple[Record | None, Spotting]]:
-        """Every annotation of a tier that has times of its own."""
-        annotations = list(tier.iter("ALIGNABLE_ANNOTATION"))
-        records = [self.records.get(annotation.get("ANNOTATION_ID", "")) for annotation in annotations]
-        video = next((record.spotting.video for record in records if record), medium)
-        times = self._aligned(annotations)
-        for annotation, record in zip(annotations, records, strict=True):
-            start, end = (times[annotation.get(f"TIME_SLOT_REF{side}", "")] for side in (1, 2))
-            word = annotation.findtext("ANNOTATION_VALUE") or ""
-            yield record, join(Visible(word, start, max(start, end)), record, video)
-
-    def _aligned(self, annotations: list[ET.Element]) -> dict[str, int]:
-        """The times of the tier's slots; those not aligned lie evenly between their neighbours."""
-        chain: list[str] = []
-        for annotation in annotations:
-            for side in (1, 2):
-                slot = annotation.get(f"TIME_SLOT_REF{side}", "")
-                if slot not in self.times:
-                    where = f"{self.path}, line {self.document.lines[annotation]}"
-                    raise FormatError(f"{where}: annotation refers to a time slot {slot!r} that is not there.")
-                if slot not in chain[-1:]:
-                    chain.append(slot)
-        return self._filled(chain)
-
-    def _filled(self, chain: list[str]) -> dict[str, int]:
-        known = [place for place, slot in enumerate(chain) if self.times[slot] is not None]
-        if chain and (not known or known[0] != 0 or known[-1] != len(chain) - 1):
-            raise FormatError(f"{self.path}: the first or last annotation of a tier has no time. Align it in ELAN.")
-        filled = {chain[place]: self.times[chain[place]] or 0 for place in known}
-        for left, right in pairwise(known):
-            low, high = filled[chain[left]], filled[chain[right]]
-            for place in range(left + 1, right):
-                filled[chain[place]] = round(low + (high - low) * (place - left) / (right - left))
-        return filled
+    if vocabulary:
+        reference = {"CV_ID": one_line(vocabulary.name), "EXT_REF": _VOCABULARY_REFERENCE}
+        ET.SubElement(root, "CONTROLLED_VOCABULARY", reference)
+        external = {"EXT_REF_ID": _VOCABULARY_REFERENCE, "TYPE": "ecv", "VALUE": vocabulary.address}
+        ET.SubElement(root, "EXTERNAL_REF", external)

@@ -2,38 +2,42 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import signspot.formats.bobsl as bobsl
-import signspot.formats.csv_table as csv_table
 import signspot.formats.elan as elan
-import signspot.formats.elan as elan_reader
-import signspot.formats.json_lines as json_lines
-import signspot.formats.parquet as parquet
+import signspot.formats.elan_reader as elan_reader
+import signspot.formats.tables as tables
 import signspot.formats.via3 as via3
 import signspot.formats.webvtt as webvtt
-from signspot.errors import FormatError, RefusedOutputError
-from signspot.formats.rows import Row, from_row, parse_json, read_text, to_rows
+from signspot.errors import FormatError, OptionsError, RefusedOutputError
+from signspot.formats.elan import ElanOptions
+from signspot.formats.links import follow, link_to, path_per_video
+from signspot.formats.rows import Row, from_row, parse_json, to_rows
 from signspot.records import Spotting
+from signspot.text_files import read_text
+
+_ELAN = ".eaf"
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """A kind of file."""
 
-    name: str  # what people call it
-    suffix: str  # how its files end
+    name: str  # as people call it
+    suffix: str  # end of its files' names
     write: Callable[[Sequence[Row], Path], None]
     read: Callable[[Path], list[Spotting]]
+    one_video: bool = False  # a file belongs to one video; spottings of several become several files
 
 
 FORMATS = (
-    Format("JSON Lines", ".jsonl", json_lines.write, json_lines.read),
-    Format("CSV", ".csv", csv_table.write, csv_table.read),
-    Format("Parquet", ".parquet", parquet.write, parquet.read),
-    Format("WebVTT", ".vtt", webvtt.write, webvtt.read),
-    Format("ELAN", ".eaf", elan.write, elan_reader.read),
+    Format("JSON Lines", ".jsonl", tables.write_json_lines, tables.read_json_lines),
+    Format("CSV", ".csv", tables.write_csv, tables.read_csv),
+    Format("Parquet", ".parquet", tables.write_parquet, tables.read_parquet),
+    Format("WebVTT", ".vtt", webvtt.write, webvtt.read, one_video=True),
+    Format("ELAN", _ELAN, lambda rows, path: elan.write(rows, path, ElanOptions()), elan_reader.read, one_video=True),
     Format("VIA 3 project", ".via.json", via3.write, via3.read),
     Format("BOBSL spottings", ".bobsl.json", bobsl.write, bobsl.read),
 )
@@ -44,15 +48,55 @@ def format_names() -> dict[str, str]:
     return {kind.suffix: kind.name for kind in FORMATS}
 
 
-def write(spottings: Iterable[Spotting], path: str | os.PathLike[str]) -> None:
-    """Write spottings to a file; its suffix says in which format.
+def write(
+    spottings: Iterable[Spotting], path: str | os.PathLike[str], options: ElanOptions | None = None
+) -> tuple[Path, ...]:
+    """Write spottings; the suffix of the file says in which format.
+
+    Videos that are named by their path are named relative to the written file, so that it finds them whatever the
+    working directory. ELAN and WebVTT files belong to one video: spottings of several go to `x-<video>.eaf` each.
+
+    Args:
+        spottings: any, of one video or several.
+        path: the file.
+        options: for ELAN only.
+
+    Returns:
+        The files written.
 
     Raises:
-        OutputError: the suffix is unknown, a number is not finite, or the file cannot be written.
+        OutputError: the suffix is unknown, a number is not finite, or a file cannot be written.
         MissingExtraError: the format needs a package that is not installed.
     """
-    target = Path(path)
-    check_suffix(target).write(to_rows(spottings), target)
+    found = list(spottings)
+    kind = check_suffix(path)
+    to_rows(found)  # complains before anything is written
+    parts = _parts(found, Path(path), kind)
+    for target, part in parts:
+        rows = to_rows(replace(spotting, video=link_to(spotting.video, target)) for spotting in part)
+        if kind.suffix == _ELAN and options is not None:
+            elan.write(rows, target, options)
+        else:
+            kind.write(rows, target)
+    return tuple(target for target, _ in parts)
+
+
+def output_paths(spottings: Iterable[Spotting], path: str | os.PathLike[str]) -> tuple[Path, ...]:
+    """The files that `write` would write.
+
+    Raises:
+        OutputError: the suffix is unknown.
+    """
+    return tuple(target for target, _ in _parts(list(spottings), Path(path), check_suffix(path)))
+
+
+def _parts(spottings: list[Spotting], path: Path, kind: Format) -> list[tuple[Path, list[Spotting]]]:
+    """The spottings of each file to be written."""
+    videos = list(dict.fromkeys(spotting.video for spotting in spottings))
+    if not kind.one_video or len(videos) <= 1:
+        return [(path, spottings)]
+    paths = path_per_video(videos, path, kind.suffix)
+    return [(paths[video], [one for one in spottings if one.video == video]) for video in videos]
 
 
 def check_suffix(path: str | os.PathLike[str]) -> Format:
@@ -67,17 +111,30 @@ def check_suffix(path: str | os.PathLike[str]) -> Format:
     return kind
 
 
-def read_spottings(path: str | os.PathLike[str]) -> list[Spotting]:
+def read_spottings(path: str | os.PathLike[str], *, tiers: Sequence[str] = ()) -> list[Spotting]:
     """Read spottings from a file of ours, edited or not, or of another tool.
 
-    A plain `.json` is read by what it holds, a `.pkl` as BOBSL spottings; no code in it is ever run.
+    A plain `.json` is read by its content, a `.pkl` as BOBSL spottings; no code in it is ever run. A video that the
+    file names and that lies where the file says is given by its path, relative or absolute as `path` is.
+
+    Args:
+        path: the file.
+        tiers: of an ELAN document; none: the gloss tiers.
 
     Raises:
         UnsafeFileError: a pickle asks to run code.
-        FormatError: the suffix is unknown, or the file is not what its suffix says.
+        FormatError: the suffix is unknown, or the file is not of the format that its suffix says.
         MissingExtraError: the format needs a package that is not installed.
+        OptionsError: tiers are chosen in a file that has none.
     """
     source = Path(path)
+    if tiers and source.suffix.lower() != _ELAN:
+        raise OptionsError(f"tiers are chosen in ELAN documents only; {source} is none. Leave the tiers out.")
+    spottings = elan_reader.read(source, tiers) if tiers else _read(source)
+    return [replace(spotting, video=follow(spotting.video, source)) for spotting in spottings]
+
+
+def _read(source: Path) -> list[Spotting]:
     kind = _format_of(source)
     if kind is not None:
         return kind.read(source)
@@ -100,8 +157,8 @@ def _unknown_suffix(path: Path) -> str:
 
 
 def _read_any_json(path: Path) -> list[Spotting]:
-    """Read a .json file by what it holds: a VIA project, BOBSL spottings, or a list of rows."""
-    content = parse_json(read_text(path), str(path))
+    """Read a .json file by its content: a VIA project, BOBSL spottings, or a list of rows."""
+    content = parse_json(read_text(path, exact=True).text, str(path))
     if isinstance(content, list):
         rows = [row if isinstance(row, dict) else {} for row in content]
         return [from_row(row, f"{path}, item {number}") for number, row in enumerate(rows, start=1)]

@@ -1,4 +1,4 @@
-"""Spottings as plain rows of text and numbers: what every format writes and reads at the end of the road."""
+"""Spottings as plain rows of text and numbers, which every format writes and reads, and the joining of edits."""
 
 import json
 import math
@@ -7,42 +7,26 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from signspot.errors import FormatError, OutputError
-from signspot.records import LabelSource, Spotting
+from signspot.records import Decision, LabelSource, Spotting
 
+Row = dict[str, str | float | bool]
 
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a file that is there and not empty.
+TEXTS = ("word", "video", "exemplar", "variant")
+NUMBERS = ("time", "start", "end", "score")
+COLUMNS = (
+    *("word", "video", "time", "start", "end", "score", "exemplar", "variant", "mirrored", "source"),
+    "decision",
+)
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+HALF_WINDOW = 0.32  # seconds: half of 16 frames at 25 fps, where a file gives a time but no span
 
-    Raises:
-        FormatError: there is no such file, it cannot be read, or it is empty.
-    """
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise FormatError(f"cannot read {path}: no such file. Check the name.") from None
-    except IsADirectoryError:
-        raise FormatError(f"cannot read {path}: it is a folder. Name a file in it.") from None
-    except (OSError, ValueError) as error:
-        raise FormatError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}.") from error
-    if not content:
-        raise FormatError(f"{path} is empty (0 bytes). Was it written to the end?")
-    return content
-
-
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, line ends as they stand, without a byte order mark.
-
-    Raises:
-        FormatError: it cannot be read, is empty, or is not UTF-8.
-    """
-    try:
-        return read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{path} is not UTF-8 text (byte {error.start}). Save it as UTF-8.") from error
+_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
+_SOURCES = {source.name.lower(): source for source in LabelSource} | {s.value.lower(): s for s in LabelSource}
+_NOT_UNICODE = re.compile(r"[\ud800-\udfff]|\\(?=u(?:d[89a-f][0-9a-f]{2}|005c))")
+_ESCAPE = re.compile(r"\\u(d[89a-f][0-9a-f]{2}|005c)")
 
 
 def parse_json(text: str, where: str, line: int = 1) -> Any:
@@ -62,19 +46,6 @@ def parse_json(text: str, where: str, line: int = 1) -> Any:
 def dump_json(value: Any, indent: int | None = None) -> str:
     """Write JSON, non-Latin words legible."""
     return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
-
-
-Row = dict[str, str | float | bool]
-
-TEXTS = ("word", "video", "exemplar", "variant")
-NUMBERS = ("time", "start", "end", "score")
-COLUMNS = ("word", "video", "time", "start", "end", "score", "exemplar", "variant", "mirrored", "source")
-HALF_WINDOW = 0.32  # seconds: half of 16 frames at 25 fps, where a file gives a time but no span
-
-_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
-_SOURCES = {source.name.lower(): source for source in LabelSource} | {s.value.lower(): s for s in LabelSource}
-_NOT_UNICODE = re.compile(r"[\ud800-\udfff]|\\(?=u(?:d[89a-f][0-9a-f]{2}|005c))")
-_ESCAPE = re.compile(r"\\u(d[89a-f][0-9a-f]{2}|005c)")
 
 
 def to_row(spotting: Spotting) -> Row:
@@ -133,6 +104,7 @@ def from_row(row: Mapping[str, Any], where: str) -> Spotting:
         variant=_text(row, "variant", where),
         mirrored=_truth(row, where),
         source=_source(row, where),
+        decision=_decision(row, where),
     )
 
 
@@ -187,6 +159,15 @@ def _source(row: Mapping[str, Any], where: str) -> LabelSource:
     if source is None:
         raise FormatError(f"{where}: source must be M, D or V (mouthing, dictionary, verified); got {value!r}.")
     return source
+
+
+def _decision(row: Mapping[str, Any], where: str) -> Decision:
+    value = row.get("decision")
+    answer = "" if value is None else str(value).strip().lower()
+    found = next((decision for decision in DECISIONS if decision == answer), None)
+    if found is None:
+        raise FormatError(f"{where}: decision must be yes, no, unsure or empty; got {value!r}.")
+    return found
 
 
 _LAST_MS = 2**32 - 2  # ELAN's schema counts milliseconds in an unsigned 32-bit number

@@ -1,13 +1,12 @@
-"""VIA 3 projects: a segment a spotting, with a yes / no / unsure choice for people who verify by eye."""
+"""VIA 3 projects: one segment per spotting, with a yes / no / unsure choice for people who verify by eye."""
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from signspot.errors import FormatError
-from signspot.files import write_beside
+from signspot.formats.links import OPEN_SEAL, SEAL_NAME, file_at, write_sealed
 from signspot.formats.rows import (
     Record,
     Row,
@@ -18,28 +17,23 @@ from signspot.formats.rows import (
     join,
     parse_json,
     parse_record,
-    read_text,
     videos_of,
     visible,
 )
-from signspot.records import LabelSource, Spotting
+from signspot.records import Decision, LabelSource, Spotting
+from signspot.text_files import read_text
 
 _SEGMENT = "FILE1_Z2_XY0"  # VIA's name for a stretch of time in one file
 _VIDEO = 4
 _AT_ADDRESS, _ON_DISK = 2, 3  # where VIA looks for a file
 _TEXT, _RADIO = 1, 3  # kinds of attributes
-_WORD, _VERIFIED, _SCORE, _RECORD = (
-    "1",
-    "2",
-    "3",
-    "4",
-)  # our attributes; VIA shows a row for each value of the first
+_WORD, _VERIFIED, _SCORE, _RECORD = "1", "2", "3", "4"  # our attributes; VIA shows a row per value of the first
 _RECORD_NAME = "signspot record"
-_ANSWERS = {"yes": "yes", "no": "no", "unsure": "unsure"}
+_ANSWERS: Mapping[str, Decision] = {"yes": "yes", "no": "no", "unsure": "unsure"}
 
 
 def write(rows: Sequence[Row], path: Path) -> None:
-    """Write a project with one view a video. A spotting that a person has verified is answered with yes."""
+    """Write a project with one view per video. A person's own spotting is answered with yes."""
     views = {video: str(number) for number, video in enumerate(videos_of(rows), start=1)}
     project = {
         "project": _project(path, list(views.values())),
@@ -48,16 +42,16 @@ def write(rows: Sequence[Row], path: Path) -> None:
             "ui": {"file_content_align": "center", "temporal_segment_metadata_editor_visible": True},
         },
         "attribute": _attributes(),
-        "file": {fid: _file(video, fid) for video, fid in views.items()},
+        "file": {fid: _file(video, fid, path) for video, fid in views.items()},
         "metadata": dict(_segment(row, number, views) for number, row in enumerate(rows, start=1)),
         "view": {vid: {"fid_list": [vid]} for vid in views.values()},
     }
-    with write_beside(path) as beside:
-        beside.write_text(dump_json(project, indent=1), encoding="utf-8", newline="\n")
+    write_sealed(dump_json(project, indent=1), path)
 
 
 def _project(path: Path, views: list[str]) -> dict[str, Any]:
     return {
+        SEAL_NAME: OPEN_SEAL,
         "pid": "__VIA_PROJECT_ID__",
         "rev": "__VIA_PROJECT_REV_ID__",
         "rev_timestamp": "__VIA_PROJECT_REV_TIMESTAMP__",
@@ -70,7 +64,7 @@ def _project(path: Path, views: list[str]) -> dict[str, Any]:
 
 
 def _attributes() -> dict[str, Any]:
-    def attribute(name: str, kind: int, description: str, options: dict[str, str]) -> dict[str, Any]:
+    def attribute(name: str, kind: int, description: str, options: Mapping[str, str]) -> dict[str, Any]:
         return {
             "aname": name,
             "anchor_id": _SEGMENT,
@@ -88,15 +82,15 @@ def _attributes() -> dict[str, Any]:
     }
 
 
-def _file(video: str, fid: str) -> dict[str, Any]:
+def _file(video: str, fid: str, path: Path) -> dict[str, Any]:
     is_address = video.startswith(("http://", "https://"))
-    is_here = os.path.isfile(video)  # noqa: PTH113, because Path refuses some names that a list may hold
+    file = None if is_address else file_at(path.parent, video)
     return {
         "fid": fid,
         "fname": video,
         "type": _VIDEO,
         "loc": _AT_ADDRESS if is_address else _ON_DISK,
-        "src": Path(video).resolve().as_uri() if is_here and not is_address else video,
+        "src": file.resolve().as_uri() if file else video,
     }
 
 
@@ -105,7 +99,7 @@ def _segment(row: Row, number: int, views: dict[str, str]) -> tuple[str, dict[st
     vid = views[str(row["video"])]
     values = {
         _WORD: shown.word,
-        _VERIFIED: "yes" if row["source"] == LabelSource.VERIFIED else "",
+        _VERIFIED: _answer(str(row["source"]), str(row["decision"])),
         _SCORE: f"{row['score']:.3f}",
         _RECORD: dump_record(row, number),
     }
@@ -113,8 +107,13 @@ def _segment(row: Row, number: int, views: dict[str, str]) -> tuple[str, dict[st
     return f"{vid}_{number:08d}", {"vid": vid, "flg": 0, "z": times, "xy": [], "av": values}
 
 
+def _answer(source: str, decision: str) -> str:
+    """The choice that the project shows; a person's own spotting needs no second look."""
+    return decision or ("yes" if source == LabelSource.VERIFIED else "")
+
+
 def read(path: Path) -> list[Spotting]:
-    """Read the segments of a project. Answered with yes: verified (V); with no: left out; else as it was.
+    """Read the segments of a project with their answers: yes and no are a person's decisions, source V.
 
     A segment without a record of ours is a person's spotting; its word is the value of the project's first
     attribute of segments.
@@ -122,7 +121,7 @@ def read(path: Path) -> list[Spotting]:
     Raises:
         FormatError: it is not a VIA 3 project.
     """
-    content = parse_json(read_text(path), str(path))
+    content = parse_json(read_text(path, exact=True).text, str(path))
     if not (isinstance(content, dict) and isinstance(content.get("metadata"), dict) and "project" in content):
         raise FormatError(f"{path} is not a VIA 3 project: it has no 'project' and 'metadata'.")
     try:
@@ -144,13 +143,20 @@ def _read_segments(content: dict[str, Any], path: Path) -> Iterator[tuple[Record
         values = segment.get("av", {})
         record = parse_record(values.get(_RECORD)) if is_ours else None
         spotting = join(Visible(_word(values, attributes), start, end), record, _video(content, segment, path))
-        answer = values.get(_VERIFIED, "") if is_ours else ""
-        if answer != "no":
-            yield record, _answered(spotting, answer)
+        answer = _ANSWERS.get(str(values.get(_VERIFIED, "")), "") if is_ours else ""
+        yield record, _answered(spotting, record, answer)
 
 
-def _answered(spotting: Spotting, answer: str) -> Spotting:
-    return replace(spotting, source=LabelSource.VERIFIED) if answer == "yes" else spotting
+def _answered(spotting: Spotting, record: Record | None, answer: Decision) -> Spotting:
+    """The spotting with the answer that stands in the project now; as it was written, if that is the same."""
+    before = _answer(record.spotting.source, record.spotting.decision) if record else ""
+    if answer == before:
+        return spotting
+    if answer in ("yes", "no"):
+        return replace(spotting, source=LabelSource.VERIFIED, decision=answer)
+    withdrawn = before in ("yes", "no") and spotting.exemplar
+    source = LabelSource.DICTIONARY if withdrawn else spotting.source
+    return replace(spotting, source=source, decision=answer)
 
 
 def _word(values: dict[str, Any], attributes: dict[str, Any]) -> str:

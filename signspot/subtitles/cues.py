@@ -1,4 +1,4 @@
-"""What every subtitle reader hands on: cues with their times, and what was wrong with those left out."""
+"""Cues of subtitle files: their times, their cleaned text, and the problems of those that were left out."""
 
 import html
 import math
@@ -9,10 +9,25 @@ _STAMP = re.compile(r"(-?)\s*(?:(\d{1,4})\s*:\s*)?(\d{1,2})\s*:\s*(\d{1,2})(?:\s
 _ARROW = re.compile(r"-{1,3}\s?>|[–—]{1,2}>|→")
 _SETTING = re.compile(r"[A-Za-z]\w*:\S+")
 
+# Markup and sounds that `clean` removes.
+_STYLE = re.compile(r"\{\\[^{}]*\}|\{[a-zA-Z]:[^{}]*\}")  # {\an8} and {y:i}
+_RUBY = re.compile(r"<(rt|rp)\b[^<>]*>[^<>]*</\1\s*>", re.IGNORECASE)
+_BREAK = re.compile(r"<br\s*/?>|\\[Nn]", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.,]*>|</>")  # <c.yellow>, </i>, <00:00:01.000>; not <3
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});")
+_UNSEEN = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\x00-\x08\x0b-\x1f\x7f]")
+_SPACES = re.compile(r"[^\S\n]+")
+_NOTES = re.compile(r"[♩♪♫♬🎵🎶]+")
+_BRACKETS = re.compile(r"\[[^\[\]]*\]")
+_ASIDE = re.compile(r"\(([^()]*)\)")
+_CHANGE = re.compile(r"^(?:>>+|[-‐‑–—]+(?!\d))[ ]*")  # ">> ", "- ": another speaker; "-5" is a number
+_SPEAKER = re.compile(r"^[^\W\d_][^:\n]{0,38}:(?=\s|$)[ ]*")
+_SONG = re.compile(r"^#+(?=\s|$)|(?:^|(?<=\s))#+$")
+
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with one cue."""
+class CueProblem:
+    """A fault of one cue."""
 
     line: int  # in the file, from 1
     message: str
@@ -23,12 +38,13 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A cue as it stands in the file, its marks not yet taken off."""
+    """A cue as it stands in the file, its markup included."""
 
     line: int
     start: float
     end: float
     text: str
+    name: str = ""  # the line before its times, in WebVTT
 
 
 @dataclass(slots=True)
@@ -36,10 +52,11 @@ class CueSheet:
     """The cues of a file as far as they were read."""
 
     cues: list[Cue] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[CueProblem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # comments in the file, in WebVTT
 
     def add(self, cue: Cue) -> None:
-        """Take a cue in, if its times can be true."""
+        """Add a cue, if its times can be true."""
         if not (math.isfinite(cue.start) and math.isfinite(cue.end)):
             self.report(cue.line, "the cue's times are not numbers; left out")
         elif min(cue.start, cue.end) < 0:
@@ -51,11 +68,11 @@ class CueSheet:
 
     def report(self, line: int, message: str) -> None:
         """Note a problem."""
-        self.problems.append(Problem(line, message))
+        self.problems.append(CueProblem(line, message))
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class CueTiming:
     """A line with the times of a cue."""
 
     place: int  # index of the line
@@ -64,12 +81,12 @@ class Timing:
     rest: str = ""  # text that follows the times on the same line
 
 
-def find_timings(lines: list[str]) -> list[Timing]:
+def find_timings(lines: list[str]) -> list[CueTiming]:
     """Every line with an arrow between times, those included whose times are broken."""
     return [timing for place, line in enumerate(lines) if (timing := _timing(place, line)) is not None]
 
 
-def _timing(place: int, line: str) -> Timing | None:
+def _timing(place: int, line: str) -> CueTiming | None:
     arrow = _ARROW.search(line) if ">" in line or "→" in line else None
     if arrow is None:
         return None
@@ -78,9 +95,9 @@ def _timing(place: int, line: str) -> Timing | None:
     start_seconds, end_seconds = parse_stamp(before), parse_stamp(end[0]) if end else None
     if start_seconds is None or end_seconds is None:
         broken = "-->" in line and len(before) < 30 and re.search(r"\d", before) is not None
-        return Timing(place, None, None) if broken else None
+        return CueTiming(place, None, None) if broken else None
     rest = " ".join(part for part in after[end.end() if end else 0 :].split() if not _SETTING.fullmatch(part))
-    return Timing(place, start_seconds, end_seconds, rest)
+    return CueTiming(place, start_seconds, end_seconds, rest)
 
 
 def parse_stamp(stamp: str) -> float | None:
@@ -96,7 +113,7 @@ def parse_stamp(stamp: str) -> float | None:
     return -total if sign else total
 
 
-def add_cue(sheet: CueSheet, timing: Timing, lines: list[str], body: list[str]) -> None:
+def add_cue(sheet: CueSheet, timing: CueTiming, lines: list[str], body: list[str], name: str = "") -> None:
     """Add the cue of a timing line, or report that its times cannot be read."""
     line = timing.place + 1
     if timing.start is None or timing.end is None:
@@ -104,7 +121,7 @@ def add_cue(sheet: CueSheet, timing: Timing, lines: list[str], body: list[str]) 
         sheet.report(line, f"the times cannot be read: {shown!r}; expected such as 00:00:01,000 --> 00:00:02,000")
         return
     text = "\n".join([timing.rest, *body] if timing.rest else body)
-    sheet.add(Cue(line, timing.start, timing.end, text.strip()))
+    sheet.add(Cue(line, timing.start, timing.end, text, name))
 
 
 def without_next_index(body: list[str], index: int | None) -> tuple[list[str], int | None]:
@@ -130,23 +147,8 @@ def without_next_index(body: list[str], index: int | None) -> tuple[list[str], i
     return text, None
 
 
-_STYLE = re.compile(r"\{\\[^{}]*\}|\{[a-zA-Z]:[^{}]*\}")  # {\an8} and {y:i}
-_RUBY = re.compile(r"<(rt|rp)\b[^<>]*>[^<>]*</\1\s*>", re.IGNORECASE)
-_BREAK = re.compile(r"<br\s*/?>|\\[Nn]", re.IGNORECASE)
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.,]*>|</>")  # <c.yellow>, </i>, <00:00:01.000>; not <3
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});")
-_UNSEEN = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\x00-\x08\x0b-\x1f\x7f]")
-_SPACES = re.compile(r"[^\S\n]+")
-_NOTES = re.compile(r"[♩♪♫♬🎵🎶]+")
-_BRACKETS = re.compile(r"\[[^\[\]]*\]")
-_ASIDE = re.compile(r"\(([^()]*)\)")
-_CHANGE = re.compile(r"^(?:>>+|[-‐‑–—]+(?!\d))[ ]*")  # ">> ", "- ": another speaker; "-5" is a number
-_SPEAKER = re.compile(r"^[^\W\d_][^:\n]{0,38}:(?=\s|$)[ ]*")
-_SONG = re.compile(r"^#+(?=\s|$)|(?:^|(?<=\s))#+$")
-
-
 def clean(text: str) -> str:
-    r"""Keep what is said, one line a line.
+    r"""Keep the spoken text, line by line.
 
     Off come styling ({\an8}, <i>, <c.yellow>, timestamps in tags), sounds in brackets ([APPLAUSE], (LAUGHS)), notes
     and # around songs (their words stay), changes of speaker (>>, -) and speakers' names in capitals (JOHN:).

@@ -9,7 +9,7 @@ from typing import overload
 
 from signspot.errors import FormatError
 from signspot.records import Subtitle
-from signspot.subtitles.cues import CueSheet, Problem, clean
+from signspot.subtitles.cues import CueProblem, CueSheet, clean
 from signspot.subtitles.srt_vtt import read_srt, read_vtt
 from signspot.subtitles.ttml import read_ttml
 from signspot.text_files import read_text
@@ -24,7 +24,7 @@ class Subtitles(Sequence[Subtitle]):
 
     path: Path
     subtitles: tuple[Subtitle, ...]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[CueProblem, ...] = ()
     encoding: str = "utf-8"
 
     @overload

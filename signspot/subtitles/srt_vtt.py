@@ -1,10 +1,13 @@
-"""WebVTT (.vtt): the reader, forgiving where people and tools err."""
+"""Readers of SubRip (.srt) and WebVTT (.vtt), forgiving where people and tools err."""
 
 import re
 from itertools import zip_longest
 
 from signspot.errors import FormatError
-from signspot.subtitles.cues import CueSheet, Timing, add_cue, find_timings, without_next_index
+from signspot.subtitles.cues import CueSheet, CueTiming, add_cue, find_timings, without_next_index
+
+_HEADER = re.compile(r"WEBVTT(?:[ \t]|$)")
+_ASIDE = re.compile(r"NOTE(?:[ \t]|$)|(?:STYLE|REGION)[ \t]*$")
 
 
 def read_srt(text: str, where: str) -> CueSheet:
@@ -37,12 +40,8 @@ def read_srt(text: str, where: str) -> CueSheet:
     return sheet
 
 
-_HEADER = re.compile(r"WEBVTT(?:[ \t]|$)")
-_ASIDE = re.compile(r"NOTE(?:[ \t]|$)|(?:STYLE|REGION)[ \t]*$")
-
-
 def read_vtt(text: str, where: str) -> CueSheet:
-    """Read cues: a text ends at a blank line or at the next times; notes, styles and regions are passed over.
+    """Read cues and notes: a text ends at a blank line or at the next times; styles and regions are passed over.
 
     Args:
         text: of the file, with plain line ends.
@@ -55,7 +54,7 @@ def read_vtt(text: str, where: str) -> CueSheet:
     sheet = CueSheet()
     opening = next((place for place, line in enumerate(lines) if line.strip()), None)
     headed = opening is not None and _HEADER.match(lines[opening].lstrip()) is not None
-    _blank_out_asides(lines, opening if headed else None)
+    _blank_out_asides(sheet, lines, opening if headed else None)
     timings = find_timings(lines)
     if opening is not None and not headed:
         if not timings:
@@ -64,14 +63,14 @@ def read_vtt(text: str, where: str) -> CueSheet:
             )
         sheet.report(opening + 1, "no WEBVTT at the head; read all the same")
     _report_stray(sheet, lines, 0, timings[0].place if timings else len(lines))
-    index = _identifier(lines, timings[0].place) if timings else None
+    name = _name(lines, timings[0].place) if timings else ""
     for timing, following in zip_longest(timings, timings[1:]):
-        index = _read_cue(sheet, lines, timing, following, index)
+        name = _read_cue(sheet, lines, timing, following, name)
     return sheet
 
 
-def _blank_out_asides(lines: list[str], header: int | None) -> None:
-    """Empty the header and every note, style and region, so that line numbers stay."""
+def _blank_out_asides(sheet: CueSheet, lines: list[str], header: int | None) -> None:
+    """Empty the header and every note, style and region, so that line numbers stay; keep the notes."""
     after_blank, inside = True, ""
     for place, line in enumerate(lines):
         if not line.strip():
@@ -80,7 +79,10 @@ def _blank_out_asides(lines: list[str], header: int | None) -> None:
         if place == header:
             inside = "header"
         elif after_blank and _ASIDE.match(line):
-            inside = "aside"
+            inside = "note" if line.startswith("NOTE") else "style"
+            sheet.notes += [line[4:].strip()] if inside == "note" else []
+        elif inside == "note":
+            sheet.notes[-1] += "\n" + line
         elif inside == "header" and any("-->" in near for near in lines[place : place + 2]):
             inside = ""  # no blank line between the header and the first cue or its name
         if inside:
@@ -88,27 +90,25 @@ def _blank_out_asides(lines: list[str], header: int | None) -> None:
         after_blank = False
 
 
-def _read_cue(
-    sheet: CueSheet, lines: list[str], timing: Timing, following: Timing | None, index: int | None
-) -> int | None:
-    """Add one cue; report text that belongs to none; give the number of the next cue."""
+def _read_cue(sheet: CueSheet, lines: list[str], timing: CueTiming, following: CueTiming | None, name: str) -> str:
+    """Add one cue; report text that belongs to none; give the name of the next cue."""
     until = following.place if following else len(lines)
     blank = next((place for place in range(timing.place + 1, until) if not lines[place].strip()), until)
     body = lines[timing.place + 1 : blank]
-    following_index = None
+    next_name = ""
     if blank < until:
         _report_stray(sheet, lines, blank, until)
-        following_index = _identifier(lines, until) if following else None
+        next_name = _name(lines, until) if following else ""
     elif following:
-        body, following_index = without_next_index(body, index)
-    add_cue(sheet, timing, lines, body)
-    return following_index
+        body, number = without_next_index(body, int(name) if name.isdecimal() and len(name) < 10 else None)
+        next_name = "" if number is None else str(number)
+    add_cue(sheet, timing, lines, body, name)
+    return next_name
 
 
-def _identifier(lines: list[str], place: int) -> int | None:
-    """The number on the line before the times at `place`, if it is one."""
-    name = lines[place - 1].strip() if place else ""
-    return int(name) if name.isdecimal() and len(name) < 10 else None
+def _name(lines: list[str], place: int) -> str:
+    """The name of the cue whose times are at `place`: the line before."""
+    return lines[place - 1].strip() if place else ""
 
 
 def _report_stray(sheet: CueSheet, lines: list[str], start: int, until: int) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from signspot.errors import FormatError
 from signspot.files import write_beside
 from signspot.records import Subtitle
 from signspot.timeline import Segment
@@ -161,31 +160,7 @@ def write_vtt(subtitles: Sequence[Subtitle], path: Path) -> Path:
     return path
 
 
-def read_vtt(path: Path) -> list[Subtitle]:
-    """Read back what `write_vtt` writes.
-
-    Raises:
-        FormatError: the file is no WebVTT.
-    """
-    header, *blocks = path.read_text(encoding="utf-8").strip().split("\n\n")
-    if not header.startswith("WEBVTT"):
-        raise FormatError(f"{path} is no WebVTT file: it does not begin with 'WEBVTT'")
-    subtitles: list[Subtitle] = []
-    for block in blocks:
-        match = re.search(r"^(\S+) --> (\S+).*\n((?:.|\n)*)", block, re.MULTILINE)
-        if match is None:
-            raise FormatError(f"{path}: a block has no times: {block[:40]!r}")
-        start, end, text = match.groups()
-        subtitles.append(Subtitle(_seconds(start), _seconds(end), html.unescape(text)))
-    return subtitles
-
-
 def _stamp(seconds: float) -> str:
     whole = round(seconds * 1000)
     hours, minutes, rest = whole // 3_600_000, whole // 60_000 % 60, whole % 60_000
     return f"{hours:02d}:{minutes:02d}:{rest // 1000:02d}.{rest % 1000:03d}"
-
-
-def _seconds(stamp: str) -> float:
-    *hours, minutes, seconds = stamp.split(":")
-    return round((int(hours[0] if hours else 0) * 60 + int(minutes)) * 60 + float(seconds), 3)

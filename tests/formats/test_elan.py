@@ -1,5 +1,6 @@
 """Documents that ELAN opens: the rules of its schema 3.0 as checks, another reader, and edits made by people."""
 
+import os
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import FormatError
+from signspot.formats.elan import ElanOptions, read_vocabulary
+from signspot.formats.elan_reader import TierSummary, list_tiers
 from signspot.formats.formats import read_spottings, write
 from signspot.records import LabelSource, Spotting
 
 APPLE = Spotting("apple", "news.mp4", 1.28004, 0.96004, 1.60004, 0.8312345, "apple-2", "b", True)
-ORDER = ["LICENSE", "HEADER", "TIME_ORDER", "TIER", "LINGUISTIC_TYPE", "LOCALE", "LANGUAGE", "CONSTRAINT"]
+ORDER = [
+    *("LICENSE", "HEADER", "TIME_ORDER", "TIER", "LINGUISTIC_TYPE", "LOCALE", "LANGUAGE", "CONSTRAINT"),
+    *("CONTROLLED_VOCABULARY", "LEXICON_REF", "REF_LINK_SET", "EXTERNAL_REF"),
+]
 REQUIRED = {
     "ANNOTATION_DOCUMENT": {"DATE", "AUTHOR", "VERSION"},
     "MEDIA_DESCRIPTOR": {"MEDIA_URL", "MIME_TYPE"},
@@ -24,11 +30,13 @@ REQUIRED = {
     "REF_ANNOTATION": {"ANNOTATION_ID", "ANNOTATION_REF"},
     "LINGUISTIC_TYPE": {"LINGUISTIC_TYPE_ID"},
     "CONSTRAINT": {"STEREOTYPE"},
+    "CONTROLLED_VOCABULARY": {"CV_ID"},
+    "EXTERNAL_REF": {"EXT_REF_ID", "TYPE", "VALUE"},
 }
 spottings = st.builds(
     Spotting,
     word=st.one_of(st.sampled_from(["apple", "apple #2", "apple record", ""]), st.text(max_size=5)),
-    video=st.sampled_from(["a.mp4", "a.mp4", "b.webm"]),
+    video=st.just("a.mp4"),
     time=st.floats(0, 5),
     start=st.floats(-1, 5),
     end=st.floats(-1, 5),
@@ -69,8 +77,12 @@ def check_references(root: ET.Element) -> None:
     records = [a.get("ANNOTATION_ID") for a in root.iter("REF_ANNOTATION")]
     parents = [a.get("ANNOTATION_REF") for a in root.iter("REF_ANNOTATION")]
     assert len(signs.union(records)) == len(signs) + len(records)
-    assert set(parents) == signs
-    assert len(parents) == len(signs)
+    assert set(parents) == signs  # a score each
+    for tier in root.iter("TIER"):
+        hanging = [a.get("ANNOTATION_REF") for a in tier.iter("REF_ANNOTATION")]
+        assert len(hanging) == len(set(hanging))  # one for one with the parent
+    last = root.findtext("HEADER/PROPERTY[@NAME='lastUsedAnnotationId']")
+    assert len(signs) + len(records) == int(last or "")
     types = {kind.get("LINGUISTIC_TYPE_ID"): kind for kind in root.iter("LINGUISTIC_TYPE")}
     stereotypes = {constraint.get("STEREOTYPE") for constraint in root.iter("CONSTRAINT")}
     for tier in root.iter("TIER"):
@@ -84,35 +96,68 @@ def written(path: Path, *found: Spotting) -> ET.Element:
     return ET.parse(path).getroot()
 
 
-def tiers(root: ET.Element) -> list[str]:
-    return [tier.get("TIER_ID", "") for tier in root.iter("TIER") if tier.get("PARENT_REF") is None]
-
-
 @given(found=st.lists(spottings, max_size=8))
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_document_keeps_the_rules_of_the_schema(found: list[Spotting], tmp_path: Path) -> None:
     check_schema(written(tmp_path / "t.eaf", *found))
 
 
-def test_a_tier_a_word_and_a_rank_where_they_would_overlap(tmp_path: Path) -> None:
-    overlapping = replace(APPLE, start=1.5, end=2.0)
+def test_one_gloss_tier_and_a_second_only_where_they_would_overlap(tmp_path: Path) -> None:
+    words = [replace(APPLE, word=f"word {n}", start=n, end=n + 0.5) for n in range(500)]
+    root = written(tmp_path / "t.eaf", *words)
+    names = [tier.get("TIER_ID") for tier in root.iter("TIER")]
+    assert names == ["signspot", "signspot score", "signspot exemplar"]
+    overlapping = replace(APPLE, word="pear", start=1.5, end=2.0)
     touching = replace(APPLE, start=1.60004, end=2.0)
-    pear = replace(APPLE, word="pear")
-    root = written(tmp_path / "t.eaf", APPLE, overlapping, touching, APPLE, pear)
-    assert tiers(root) == ["apple", "apple #2", "apple #3", "pear"]
+    root = written(tmp_path / "t.eaf", APPLE, overlapping, touching)
     counts = {t.get("TIER_ID"): len(t) for t in root.iter("TIER") if t.get("PARENT_REF") is None}
-    assert counts == {"apple": 2, "apple #2": 1, "apple #3": 1, "pear": 1}
+    assert counts == {"signspot": 2, "signspot 2": 1}
 
 
 def test_pympi_opens_it_and_finds_times_words_and_scores(tmp_path: Path) -> None:
     write([APPLE, replace(APPLE, word="手話 <&>", start=2.0, end=2.5)], tmp_path / "t.eaf")
     document = pympi.Elan.Eaf(str(tmp_path / "t.eaf"))
-    assert document.get_annotation_data_for_tier("apple") == [(960, 1600, "apple")]
-    assert document.get_annotation_data_for_tier("手話 <&>") == [(2000, 2500, "手話 <&>")]
-    ((start, end, record, word),) = document.get_ref_annotation_data_for_tier("apple record")
-    assert (start, end, word) == (960, 1600, "apple")
-    assert record.startswith('{"score": 0.8312345, "exemplar": "apple-2", ')
-    assert document.get_parameters_for_tier("apple record")["PARENT_REF"] == "apple"
+    assert document.get_annotation_data_for_tier("signspot") == [(960, 1600, "apple"), (2000, 2500, "手話 <&>")]
+    scores = document.get_ref_annotation_data_for_tier("signspot score")
+    assert scores == [(960, 1600, "0.831", "apple"), (2000, 2500, "0.831", "手話 <&>")]
+    exemplars = document.get_ref_annotation_data_for_tier("signspot exemplar")
+    assert [text for _, _, text, _ in exemplars] == ["apple-2", "apple-2"]
+    assert document.get_parameters_for_tier("signspot score")["PARENT_REF"] == "signspot"
+
+
+def test_the_gloss_tier_can_be_named(tmp_path: Path) -> None:
+    write([APPLE], tmp_path / "t.eaf", ElanOptions(tier="spotted"))
+    assert [tier.name for tier in list_tiers(tmp_path / "t.eaf") if tier.is_read] == ["spotted"]
+    assert read_spottings(tmp_path / "t.eaf") == [APPLE]
+
+
+ECV = """<?xml version="1.0" encoding="UTF-8"?>
+<CV_RESOURCE VERSION="0.2"><LANGUAGE LANG_ID="eng" LANG_LABEL="English"/>
+<CONTROLLED_VOCABULARY CV_ID="BSL lexicon"><DESCRIPTION LANG_REF="eng">signs</DESCRIPTION>
+<CV_ENTRY_ML CVE_ID="gloss17"><CVE_VALUE LANG_REF="eng" DESCRIPTION="a fruit">APPLE</CVE_VALUE></CV_ENTRY_ML>
+</CONTROLLED_VOCABULARY></CV_RESOURCE>"""
+
+
+def test_words_of_an_external_vocabulary_refer_to_its_entries(tmp_path: Path) -> None:
+    (tmp_path / "bsl.ecv").write_text(ECV)
+    vocabulary = read_vocabulary(tmp_path / "bsl.ecv", "https://example.org/bsl.ecv")
+    found = [APPLE, replace(APPLE, word="pear", start=3.0, end=4.0)]
+    write(found, tmp_path / "t.eaf", ElanOptions(vocabulary=vocabulary))
+    root = ET.parse(tmp_path / "t.eaf").getroot()
+    check_schema(root)
+    assert [a.get("CVE_REF") for a in root.iter("ALIGNABLE_ANNOTATION")] == ["gloss17", None]
+    (external,) = root.iter("EXTERNAL_REF")
+    assert (external.get("TYPE"), external.get("VALUE")) == ("ecv", "https://example.org/bsl.ecv")
+    (known,) = root.iter("CONTROLLED_VOCABULARY")
+    assert (known.get("CV_ID"), known.get("EXT_REF")) == ("BSL lexicon", external.get("EXT_REF_ID"))
+    (kind,) = [k for k in root.iter("LINGUISTIC_TYPE") if k.get("CONTROLLED_VOCABULARY_REF")]
+    assert kind.get("LINGUISTIC_TYPE_ID") == "signspot gloss"
+    assert read_spottings(tmp_path / "t.eaf") == found
+    text = (tmp_path / "t.eaf").read_text().replace("VALUE>apple<", "VALUE>APPLE<")  # as ELAN shows the entry
+    (tmp_path / "t.eaf").write_text(text)
+    assert read_spottings(tmp_path / "t.eaf") == found
+    with pytest.raises(FormatError, match="not an external controlled vocabulary"):
+        read_vocabulary(tmp_path / "t.eaf")
 
 
 def test_what_pympi_writes_again_is_read_the_same(tmp_path: Path) -> None:
@@ -132,13 +177,40 @@ def test_the_video_is_linked_by_a_relative_address(tmp_path: Path) -> None:
     assert medium.get("MEDIA_URL") == video.as_uri()
 
 
-def test_several_videos_are_all_linked_and_every_tier_names_its_own(tmp_path: Path) -> None:
-    found = [APPLE, replace(APPLE, video="dir/b.webm"), replace(APPLE, word="pear")]
-    root = written(tmp_path / "t.eaf", *found)
-    check_schema(root)
-    assert [m.get("RELATIVE_MEDIA_URL") for m in root.iter("MEDIA_DESCRIPTOR")] == ["./news.mp4", "./b.webm"]
-    assert tiers(root) == ["apple (news.mp4)", "apple (b.webm)", "pear (news.mp4)"]
-    assert read_spottings(tmp_path / "t.eaf") == found
+@pytest.mark.parametrize("cwd", [".", "in", "out"])
+def test_links_are_right_whatever_the_working_directory(
+    cwd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("in", "out"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "in" / "my news.mp4").touch()
+    monkeypatch.chdir(tmp_path / cwd)
+    video, document = os.path.relpath(tmp_path / "in" / "my news.mp4"), os.path.relpath(tmp_path / "out" / "t.eaf")
+    write([replace(APPLE, video=video)], document)
+    (medium,) = ET.parse(document).getroot().iter("MEDIA_DESCRIPTOR")
+    assert medium.get("RELATIVE_MEDIA_URL") == "./../in/my%20news.mp4"
+    assert medium.get("MEDIA_URL") == (tmp_path / "in" / "my news.mp4").as_uri()
+    assert [spotting.video for spotting in read_spottings(document)] == [video]
+
+
+def test_a_video_that_was_linked_anew_wins(tmp_path: Path) -> None:
+    (tmp_path / "old.mp4").touch()
+    write([replace(APPLE, video=str(tmp_path / "old.mp4"))], tmp_path / "t.eaf")
+    (tmp_path / "old.mp4").rename(tmp_path / "new.mp4")
+    text = (tmp_path / "t.eaf").read_text()
+    (tmp_path / "t.eaf").write_text(text.replace('URL="./old.mp4"', 'URL="./new.mp4"'))
+    assert [spotting.video for spotting in read_spottings(tmp_path / "t.eaf")] == [str(tmp_path / "new.mp4")]
+
+
+def test_the_date_is_that_of_the_newest_video_or_as_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    video = tmp_path / "a.mp4"
+    video.touch()
+    os.utime(video, (86_400, 86_400))
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    found = replace(APPLE, video=str(video))
+    assert written(tmp_path / "t.eaf", found).get("DATE") == "1970-01-02T00:00:00+00:00"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "172800")
+    assert written(tmp_path / "t.eaf", found).get("DATE") == "1970-01-03T00:00:00+00:00"
 
 
 def edit(tmp_path: Path, change: tuple[str, str, str], *found: Spotting) -> list[Spotting]:
@@ -167,18 +239,39 @@ def test_a_changed_word_wins_and_is_a_persons(tmp_path: Path) -> None:
     )
 
 
+def test_a_changed_score_or_exemplar_wins(tmp_path: Path) -> None:
+    score = ".//TIER[@TIER_ID='signspot score']//ANNOTATION_VALUE"
+    assert edit(tmp_path, (score, "", "0,5"), APPLE) == [replace(APPLE, score=0.5)]
+    assert edit(tmp_path, (score, "", "good"), APPLE) == [APPLE]
+    exemplar = ".//TIER[@TIER_ID='signspot exemplar']//ANNOTATION_VALUE"
+    assert edit(tmp_path, (exemplar, "", "apple-1"), APPLE) == [replace(APPLE, exemplar="apple-1")]
+
+
+def test_annotations_numbered_anew_do_not_take_the_records_of_others(tmp_path: Path) -> None:
+    pear = replace(APPLE, word="pear", start=3.0, end=4.0)
+    write([APPLE, pear], tmp_path / "t.eaf")
+    text = (tmp_path / "t.eaf").read_text()
+    swapped = text.replace('ANNOTATION_ID="a1"', 'ANNOTATION_ID="x"').replace('_ID="a2"', '_ID="a1"')
+    (tmp_path / "t.eaf").write_text(swapped.replace('ANNOTATION_ID="x"', 'ANNOTATION_ID="a2"'))
+    found = read_spottings(tmp_path / "t.eaf")
+    assert [(one.word, one.start, one.source) for one in found] == [("apple", 0.96, "V"), ("pear", 3.0, "V")]
+
+
 def test_a_damaged_record_costs_only_what_elan_does_not_show(tmp_path: Path) -> None:
-    (found,) = edit(tmp_path, (".//REF_ANNOTATION/ANNOTATION_VALUE", "", '{"score": 0.83'), APPLE)
+    (found,) = edit(tmp_path, (".//PROPERTY[@NAME='signspot records']", "", '{"score": 0.83'), APPLE)
     assert (found.word, found.start, found.end, found.video) == ("apple", 0.96, 1.6, "news.mp4")
 
 
-def test_an_annotation_that_a_person_adds_belongs_to_the_video_of_its_tier(tmp_path: Path) -> None:
-    write([APPLE, replace(APPLE, video="b.mp4")], tmp_path / "t.eaf")
+def test_an_annotation_that_a_person_adds_belongs_to_the_linked_video(tmp_path: Path) -> None:
+    (tmp_path / "b.mp4").touch()
+    video = str(tmp_path / "b.mp4")
+    write([replace(APPLE, video=video)], tmp_path / "t.eaf")
     document = pympi.Elan.Eaf(str(tmp_path / "t.eaf"))
-    document.add_annotation("apple (b.mp4)", 3000, 4000, "new")
+    document.add_annotation("signspot", 3000, 4000, "new")
     document.to_file(str(tmp_path / "t.eaf"))
-    assert read_spottings(tmp_path / "t.eaf")[2:] == [
-        Spotting("new", "b.mp4", 3.5, 3.0, 4.0, 1.0, source=LabelSource.VERIFIED)
+    assert read_spottings(tmp_path / "t.eaf") == [
+        replace(APPLE, video=video),
+        Spotting("new", video, 3.5, 3.0, 4.0, 1.0, source=LabelSource.VERIFIED),
     ]
 
 
@@ -200,12 +293,50 @@ FOREIGN = """<?xml version="1.0" encoding="UTF-8"?>
 </ANNOTATION_DOCUMENT>"""
 
 
-def test_a_linguists_document_gives_a_spotting_an_annotation(tmp_path: Path) -> None:
+def test_a_linguists_document_gives_a_spotting_per_annotation(tmp_path: Path) -> None:
     (tmp_path / "x.eaf").write_text(FOREIGN)
-    assert read_spottings(tmp_path / "x.eaf") == [
-        Spotting("APPLE", "BL 01.mov", 1.25, 1.0, 1.5, 1.0, source=LabelSource.VERIFIED),
-        Spotting("PT:PRO1", "BL 01.mov", 1.75, 1.5, 2.0, 1.0, source=LabelSource.VERIFIED),
+    signs = [
+        Spotting("APPLE", "/data/BL 01.mov", 1.25, 1.0, 1.5, 1.0, source=LabelSource.VERIFIED),
+        Spotting("PT:PRO1", "/data/BL 01.mov", 1.75, 1.5, 2.0, 1.0, source=LabelSource.VERIFIED),
     ]
+    assert read_spottings(tmp_path / "x.eaf") == signs
+    (tmp_path / "BL 01.mov").touch()
+    assert [one.video for one in read_spottings(tmp_path / "x.eaf")] == [str(tmp_path / "BL 01.mov")] * 2
+
+
+def with_tier(name: str) -> str:
+    """The document with free translations on a further tier, and the gloss tier under another name."""
+    tier = """<TIER LINGUISTIC_TYPE_REF="default-lt" TIER_ID="Free Translation"><ANNOTATION>
+<ALIGNABLE_ANNOTATION ANNOTATION_ID="a9" TIME_SLOT_REF1="ts1" TIME_SLOT_REF2="ts3">
+<ANNOTATION_VALUE>I like apples.</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION></TIER>"""
+    text = FOREIGN.replace("</TIME_ORDER>", f"</TIME_ORDER>{tier}").replace('TIER_ID="RH-IDgloss"', f'TIER_ID="{name}"')
+    return text.replace('LINGUISTIC_TYPE_REF="gloss"', 'LINGUISTIC_TYPE_REF="default-lt"')
+
+
+@pytest.mark.parametrize("name", ["RH-IDgloss", "GlossL S1", "Lexem_Sign_r_A", "Glosa_DH S1", "signs"])
+def test_free_translations_are_not_read_as_signs(name: str, tmp_path: Path) -> None:
+    (tmp_path / "x.eaf").write_text(with_tier(name))
+    assert [one.word for one in read_spottings(tmp_path / "x.eaf")] == ["APPLE", "PT:PRO1"]
+    assert list_tiers(tmp_path / "x.eaf") == [
+        TierSummary("Free Translation", 1, is_read=False),
+        TierSummary(name, 2, is_read=True),
+        TierSummary("remarks", 1, is_read=False),
+    ]
+
+
+def test_without_a_gloss_tier_the_tiers_are_named(tmp_path: Path) -> None:
+    (tmp_path / "x.eaf").write_text(with_tier("right"))
+    tiers = r"'Free Translation' \(1\), 'right' \(2\), 'remarks' \(1\)"
+    with pytest.raises(FormatError, match=f"no tier looks like glosses. It has {tiers}. Choose with --tier NAME"):
+        read_spottings(tmp_path / "x.eaf")
+    assert [one.word for one in read_spottings(tmp_path / "x.eaf", tiers=["right"])] == ["APPLE", "PT:PRO1"]
+    chosen = read_spottings(tmp_path / "x.eaf", tiers=["remarks", "Free Translation"])
+    assert [(one.word, one.start, one.end) for one in chosen] == [
+        ("unclear", 1.0, 1.5),
+        ("I like apples.", 1.0, 2.0),
+    ]
+    with pytest.raises(FormatError, match=rf"no tier 'rihgt'. It has {tiers}. Did you mean 'right'\?"):
+        read_spottings(tmp_path / "x.eaf", tiers=["rihgt"])
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from signspot.errors import FormatError, MissingExtraError, OutputError
-from signspot.formats.formats import check_suffix, format_names, read_spottings, write
+from signspot.errors import FormatError, MissingExtraError, OptionsError, OutputError
+from signspot.formats.formats import check_suffix, format_names, output_paths, read_spottings, write
+from signspot.formats.links import Authorship, authorship, follow, link_to
+from signspot.formats.rows import DECISIONS
 from signspot.records import LabelSource, Spotting
 
 SUFFIXES = list(format_names())
@@ -49,26 +51,37 @@ spottings = st.builds(
     variant=words,
     mirrored=st.booleans(),
     source=st.sampled_from(LabelSource),
+    decision=st.sampled_from(DECISIONS),
 )
+ONE_VIDEO = (".eaf", ".vtt")  # formats whose files belong to one video
 APPLE = Spotting("apple", "news.mp4", 1.28, 0.96, 1.6, 0.8312345678901234, "apple-2", "b", True)
+
+
+def by_video(found: list[Spotting]) -> list[list[Spotting]]:
+    """The same list, cut as ELAN and WebVTT cut it."""
+    return [[one for one in found if one.video == video] for video in dict.fromkeys(one.video for one in found)]
+
+
+def assert_reads_back(found: list[Spotting], path: Path) -> None:
+    files = write(found, path)
+    assert files == output_paths(found, path)
+    parts = by_video(found) if path.suffix in ONE_VIDEO and found else [found]
+    assert [read_spottings(file) for file in files] == parts
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @given(found=st.lists(spottings, max_size=6))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_list_reads_back_equal(suffix: str, found: list[Spotting], tmp_path: Path) -> None:
-    path = tmp_path / f"any{suffix}"
-    write(found, path)
-    assert read_spottings(path) == found
+    assert_reads_back(found, tmp_path / f"any{suffix}")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_awkward_word_reads_back_equal_and_in_order(suffix: str, tmp_path: Path) -> None:
     found = [replace(APPLE, word=word, exemplar=word, video=word) for word in AWKWARD]
     found += [APPLE, APPLE, replace(APPLE, start=0.9600001), replace(APPLE, start=0.9, end=0.1), found[3]]
-    path = tmp_path / f"awkward{suffix}"
-    write(reversed(found), path)
-    assert read_spottings(path) == found[::-1]
+    assert_reads_back(found[::-1], tmp_path / f"awkward{suffix}")
+    assert_reads_back([replace(one, video="a.mp4") for one in found[::-1]], tmp_path / f"one{suffix}")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -188,3 +201,76 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
         write([APPLE], tmp_path / "a.parquet")
     with pytest.raises(MissingExtraError, match="pyarrow"):
         read_spottings(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_equal_names_in_two_folders_stay_apart(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("mon", "tue", "out"):
+        Path(folder).mkdir()
+        Path(folder, "a.mp4").touch()
+    found = [replace(APPLE, video="mon/a.mp4"), replace(APPLE, video="tue/a.mp4")]
+    files = write(found, f"out/x{suffix}")
+    assert [spotting for file in files for spotting in read_spottings(file)] == found
+    monkeypatch.chdir(tmp_path / "out")
+    names = [spotting.video for file in files for spotting in read_spottings(file.name)]
+    assert names == ["../mon/a.mp4", "../tue/a.mp4"]
+    monkeypatch.chdir("/")
+    names = [spotting.video for file in files for spotting in read_spottings(tmp_path / file)]
+    assert names == [str(tmp_path / "mon" / "a.mp4"), str(tmp_path / "tue" / "a.mp4")]
+
+
+def test_links_are_relative_in_one_tree_and_as_given_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mon").mkdir()
+    video = tmp_path / "mon" / "a.mp4"
+    video.touch()
+    assert link_to(str(video), tmp_path / "x.csv") == "mon/a.mp4"
+    assert link_to(str(video), tmp_path / "out" / "x.csv") == str(video)
+    assert link_to("mon/a.mp4", Path("out/x.csv")) == "../mon/a.mp4"
+    assert link_to("no-such.mp4", Path("out/x.csv")) == "no-such.mp4"
+    assert follow("mon/a.mp4", tmp_path / "x.csv") == str(video)
+    assert follow("https://example.org/a.mp4", tmp_path / "x.csv") == "https://example.org/a.mp4"
+
+
+def test_a_folder_behind_a_link_still_finds_its_video(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    (tmp_path / "out").symlink_to(tmp_path / "far" / "away")
+    (tmp_path / "a.mp4").touch()
+    assert link_to("a.mp4", Path("out/x.csv")) == str(tmp_path / "a.mp4")
+
+
+@pytest.mark.parametrize("suffix", ONE_VIDEO)
+def test_several_videos_become_one_file_each(suffix: str, tmp_path: Path) -> None:
+    videos = ["mon/a.mp4", "tue/A.webm", "b.mp4", "", "b?.mp4", "b*.mp4"]
+    found = [replace(APPLE, video=video) for video in videos]
+    files = write(found, tmp_path / f"x{suffix}")
+    names = ["mon-a", "tue-A", "b", "video", "b_", "b_-2"]
+    assert [file.name for file in files] == [f"x-{name}{suffix}" for name in names]
+    assert not (tmp_path / f"x{suffix}").exists()
+    assert [read_spottings(file) for file in files] == [[spotting] for spotting in found]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_same_spottings_give_the_same_bytes(suffix: str, tmp_path: Path) -> None:
+    found = [APPLE, replace(APPLE, word="pear", time=3.0)]
+    for folder in ("one", "two"):
+        write(found, tmp_path / folder / f"x{suffix}")
+    assert (tmp_path / "one" / f"x{suffix}").read_bytes() == (tmp_path / "two" / f"x{suffix}").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_knows_whether_it_was_edited(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x{suffix}"
+    assert authorship(path) is Authorship.UNKNOWN
+    write([APPLE], path)
+    sealed = suffix in (".eaf", ".vtt", ".via.json")
+    assert authorship(path) is (Authorship.UNEDITED if sealed else Authorship.UNKNOWN)
+    path.write_bytes(path.read_bytes().replace(b"apple", b"pear!", 1))
+    assert authorship(path) is (Authorship.EDITED if sealed else Authorship.UNKNOWN)
+
+
+def test_tiers_are_for_elan_only(tmp_path: Path) -> None:
+    with pytest.raises(OptionsError, match="tiers are chosen in ELAN documents only"):
+        read_spottings(tmp_path / "x.csv", tiers=["a"])

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def edit(path: Path, old: str, new: str) -> list[Spotting]:
 
 def test_a_cue_shows_the_word_and_its_score(tmp_path: Path) -> None:
     text = written(tmp_path, APPLE).read_text()
-    assert text.startswith("WEBVTT\n\nNOTE signspot 1 {")
+    assert re.match(r"WEBVTT\n\nNOTE signspot seal [0-9a-f]{64}\n\nNOTE signspot 1 {", text)
     assert text.endswith("\n\n1\n00:00:00.960 --> 00:00:01.600\napple 0.83\n")
 
 
@@ -33,6 +34,11 @@ def test_cues_are_in_order_of_time_and_markup_is_escaped(tmp_path: Path) -> None
     text = written(tmp_path, LATE, replace(APPLE, word="a<b>&-->\n")).read_text()
     assert text.index("\na&lt;b&gt;&amp;--&gt;\\u000a 0.83\n") < text.index("\n01:06:39.500 --> 01:06:40.500\nlate")
     assert sum("-->" in line for line in text.splitlines()) == 2
+
+
+def test_an_arrow_in_a_word_is_no_time(tmp_path: Path) -> None:
+    found = [replace(APPLE, word="00:01 → 00:02"), replace(APPLE, word="00:01 --> 00:02")]
+    assert read_spottings(written(tmp_path, *found)) == found
 
 
 def test_an_edited_word_wins_and_is_a_persons(tmp_path: Path) -> None:
@@ -72,11 +78,10 @@ def test_a_foreign_file_gives_a_persons_spottings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1\n00:01.000 --> 00:02.000\na\n", "line 1: a WebVTT file starts with WEBVTT"),
-        ("WEBVTTX\n", "line 1: a WebVTT file starts with WEBVTT"),
-        ("WEBVTT\n\n00:01 --> 00:02.000\na\n", "line 3: expected a time"),
-        ("WEBVTT\n\n\nname\n00:99.000 --> 00:02.000\na\n", "line 5: expected a time"),
-        ("WEBVTT\n\nname\n", "line 3: expected a time"),
+        ("1\n00:01.000 --> 00:02.000\na\n", "line 1: no WEBVTT at the head"),
+        ("WEBVTTX\n", "line 1: neither WEBVTT nor any times"),
+        ("WEBVTT\n\n\nname\n00:99.000 --> 00:02.000\na\n", "line 5: the times cannot be read: '00:99.000"),
+        ("WEBVTT\n\nname\n", "line 3: text without times: 'name'"),
         ("WEBVTT\n\n00:03.000 --> 00:02.000\na\n", "line 3: the cue ends before it starts"),
     ],
 )

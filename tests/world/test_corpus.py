@@ -1,4 +1,5 @@
 import hashlib
+import html
 import json
 import os
 import platform
@@ -19,10 +20,10 @@ from signspot.corpus.labels import LeastConfidence
 from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.files import text_digest
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.subtitles.srt_vtt import read_vtt
 from signspot.video.reader import open_video
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.language.mouthing import is_right
-from signspot_world.language.subtitles import read_vtt
 from signspot_world.options import CorpusOptions
 from signspot_world.world import World
 
@@ -101,16 +102,20 @@ def test_truth_lies_in_the_video_in_order(corpus):
             assert {e.variant for e in own} == ({sign.variant} if sign.listed else set())
 
 
+def cues_of(path):
+    return [replace(cue, text=html.unescape(cue.text)) for cue in read_vtt(path.read_text(), str(path)).cues]
+
+
 def test_mentions_point_at_characters_and_signs(corpus):
     for name, video in corpus.videos.items():
-        subtitles, signs = read_vtt(video.subtitles), corpus.signs(name)
+        subtitles, signs = cues_of(video.subtitles), corpus.signs(name)
         mentions = corpus.mentions(name)
         assert any(not m.signs for m in mentions)
         assert any(sign.subtitle is None for sign in signs)
         for mention in mentions:
             assert subtitles[mention.subtitle].text[mention.first : mention.last].strip()
             assert all(signs[i].word == mention.word and signs[i].subtitle == mention.subtitle for i in mention.signs)
-    words = [len(s.text.split()) for v in corpus.videos.values() for s in read_vtt(v.subtitles)]
+    words = [len(s.text.split()) for v in corpus.videos.values() for s in cues_of(v.subtitles)]
     assert 6 < np.mean(words) < 10
 
 
