@@ -35,6 +35,7 @@ SIDEWAYS = {
     ("corpus", "formats"),  # spottings serve as labels
     ("corpus", "subtitles"),  # and subtitles
     ("dictionary", "video"),  # is this exemplar readable?
+    ("formats", "subtitles"),  # WebVTT has one reader
     ("landmarks", "video"),  # pixels → landmarks
     ("pictures", "spotting"),  # curves of what was spotted
 }  # fmt: skip

@@ -5,24 +5,53 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Force, claim_outputs, count, say
+from signspot.cli.console import Force, count, note, say
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="Spottings: .jsonl .csv .parquet .vtt .eaf .via.json .bobsl.json")],
-    target: Annotated[Path, typer.Argument(help="The same, or another format, by its suffix.")],
+    source: Annotated[
+        Path, typer.Argument(help="Spottings: .jsonl .csv .parquet .vtt .eaf .via.json .bobsl.json, or a BOBSL .pkl.")
+    ],
+    target: Annotated[Path, typer.Argument(help="The new file; its suffix names the format.")],
+    tier: Annotated[
+        list[str] | None, typer.Option(help="Tier of an .eaf to read; repeatable. [default: the gloss tiers]")
+    ] = None,
+    ecv: Annotated[
+        Path | None, typer.Option(help="To .eaf: external controlled vocabulary (.ecv) that knows the words.")
+    ] = None,
+    ecv_address: Annotated[
+        str, typer.Option(help="With --ecv: address where ELAN finds the vocabulary. [default: the file]")
+    ] = "",
     force: Force = False,
 ) -> None:
     """Convert spottings between formats.
 
-    Example: signspot convert news.jsonl news.eaf
+    Example: signspot convert corpus.eaf corpus.csv --tier RH-IDgloss --tier LH-IDgloss
     """
     from signspot.files import Outputs
-    from signspot.formats.formats import read_spottings, write
+    from signspot.formats.elan import ElanOptions, read_vocabulary
+    from signspot.formats.formats import check_suffix, output_paths, read_spottings, write
 
-    outputs = Outputs([source], force=force)
-    claim_outputs(outputs, [target])
-    spottings = read_spottings(source)
-    with outputs:
-        write(spottings, target)
-    say(f"{target}: {count(len(spottings), 'spotting')}")
+    check_suffix(target)
+    spottings = read_spottings(source, tiers=tier or ())
+    if source.suffix.lower() == ".eaf" and not tier:
+        _name_tiers(source)
+    options = ElanOptions(vocabulary=read_vocabulary(ecv, ecv_address)) if ecv else None
+    with Outputs([source, ecv], force=force) as outputs:
+        for path in output_paths(spottings, target):
+            outputs.claim(path)
+        written = write(spottings, target, options)
+    if len(written) > 1:
+        note("one file per video, since a file of this format belongs to one")
+    say(f"{', '.join(map(str, written))}: {count(len(spottings), 'spotting')}")
+
+
+def _name_tiers(source: Path) -> None:
+    """Say which tiers were passed over."""
+    from signspot.formats.elan import EXEMPLAR_TYPE, SCORE_TYPE
+    from signspot.formats.elan_reader import list_tiers
+
+    tiers = [tier for tier in list_tiers(source) if tier.annotations and tier.kind not in (SCORE_TYPE, EXEMPLAR_TYPE)]
+    chosen, others = ([f"'{t.name}' ({t.annotations})" for t in tiers if t.is_read is read] for read in (True, False))
+    if others:
+        note(f"read {', '.join(chosen)}; not read {', '.join(others)}. Choose with --tier")

@@ -1,6 +1,7 @@
 """`signspot dictionary`: build, look at, import and fetch dictionaries."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ from signspot.cli.console import Force, bar, count, note, print_table, say
 
 if TYPE_CHECKING:
     from signspot.dictionary.dictionary import Dictionary
+    from signspot.records import Exemplar
 
 app = typer.Typer(help="Build, look at, import and fetch dictionaries.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -65,14 +67,32 @@ def info(
     dictionary = open_dictionary(path)
     chosen = dictionary.select(words) if words else dictionary
     if as_json:
-        say(json.dumps({word: [e.id for e in exemplars] for word, exemplars in chosen.items()}, ensure_ascii=False))
+        say(json.dumps({word: [_facts(e) for e in found] for word, found in chosen.items()}, ensure_ascii=False))
         return
     if words:
-        rows = ((e.word, e.id, e.signer, e.source, e.licence, str(e.path or "")) for e in chosen.exemplars)
-        print_table(("word", "exemplar", "signer", "source", "licence", "file"), rows)
+        columns = ("word", "exemplar", "variant", "signer", "source", "licence", "file")
+        print_table(columns, ((e.word, *_facts(e).values()) for e in chosen.exemplars))
     else:
-        print_table(("word", "exemplars"), ((word, str(len(exemplars))) for word, exemplars in chosen.items()))
+        rows = ((word, str(len(found)), _variants(found)) for word, found in chosen.items())
+        print_table(("word", "exemplars", "variants"), rows)
     _report(dictionary)
+
+
+def _facts(exemplar: "Exemplar") -> dict[str, str]:
+    return {
+        "id": exemplar.id,
+        "variant": exemplar.variant,
+        "signer": exemplar.signer,
+        "source": exemplar.source,
+        "licence": exemplar.licence,
+        "file": str(exemplar.path or ""),
+    }
+
+
+def _variants(exemplars: "list[Exemplar]") -> str:
+    """The variants of a word, each with its number of exemplars."""
+    counts = Counter(exemplar.variant for exemplar in exemplars if exemplar.variant)
+    return ", ".join(f"{variant} ({number})" for variant, number in counts.items())
 
 
 @app.command("import-bsldict")
@@ -121,5 +141,6 @@ def _report(dictionary: "Dictionary") -> None:
     for problem in dictionary.problems:
         note(f"left out {problem.path}: {problem.message}")
     signers = {exemplar.signer for exemplar in dictionary.exemplars if exemplar.signer}
-    known = f", {count(len(signers), 'signer')}" if signers else ""
-    say(f"{count(len(dictionary), 'word')}, {count(len(dictionary.exemplars), 'exemplar')}{known}")
+    variants = {(exemplar.word, exemplar.variant) for exemplar in dictionary.exemplars if exemplar.variant}
+    known = [count(len(them), name) for them, name in ((variants, "variant"), (signers, "signer")) if them]
+    say(", ".join([count(len(dictionary), "word"), count(len(dictionary.exemplars), "exemplar"), *known]))

@@ -87,8 +87,12 @@ def video_id(name: str, videos: Collection[str]) -> str | None:
 
 
 def label_of(spotting: Spotting) -> Label:
-    """A spotting as a label: its score is the confidence; a mouthing marks the end of a sign, others know its span."""
-    known = (spotting.word, spotting.video, spotting.time, spotting.score, spotting.source)
+    """A spotting as a label: a mouthing marks the end of a sign, others know its span.
+
+    The confidence is the score; where a person has decided, it is 1 for a yes and 0 for a no.
+    """
+    decided = {"yes": 1.0, "no": 0.0}.get(spotting.decision, spotting.score)
+    known = (spotting.word, spotting.video, spotting.time, decided, spotting.source)
     if spotting.source is LabelSource.MOUTHING or spotting.start > spotting.end:
         return Label(*known)
     return Label(*known, spotting.start, spotting.end)

@@ -32,6 +32,7 @@ class TierSummary:
     """A tier of a document."""
 
     name: str
+    kind: str  # its linguistic type
     annotations: int
     is_read: bool  # without a choice of tiers
 
@@ -64,8 +65,11 @@ def list_tiers(path: str | os.PathLike[str]) -> list[TierSummary]:
     """
     root = _root(Path(path))
     read_ones = {tier.get("TIER_ID") for tier in _glosses(root)}
-    names = [(tier.get("TIER_ID"), len(_annotations(tier))) for tier in root.all("TIER")]
-    return [TierSummary(name, annotations, name in read_ones) for name, annotations in names]
+    return [
+        TierSummary(name, tier.get("LINGUISTIC_TYPE_REF"), len(_annotations(tier)), name in read_ones)
+        for tier in root.all("TIER")
+        if (name := tier.get("TIER_ID"))
+    ]
 
 
 def _root(path: Path) -> Element:

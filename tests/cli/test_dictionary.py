@@ -4,7 +4,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from signspot.formats.formats import write
+import pympi
+
+from signspot.formats.formats import read_spottings, write
 from signspot.records import Spotting
 
 Call = Callable[..., tuple[int, str, str]]
@@ -19,7 +21,7 @@ def test_build_then_info(signspot: Call, corner: Path, tmp_path: Path) -> None:
     _, out, _ = signspot("dictionary", "info", tmp_path / "d")
     assert [line.split()[0] for line in out.splitlines()] == ["word", "apple", "friend", "name", "3"]
     _, out, _ = signspot("dictionary", "info", tmp_path / "d", "name", "--json")
-    assert json.loads(out) == {"name": ["name"]}
+    assert [(one["id"], one["variant"]) for one in json.loads(out)["name"]] == [("name", "")]
     code, _, err = signspot("dictionary", "info", tmp_path / "d", "nam")
     assert code == 1
     assert "Did you mean 'name'?" in err
@@ -43,6 +45,78 @@ def test_convert_between_formats(signspot: Call, tmp_path: Path) -> None:
     code, _, err = signspot("convert", tmp_path / "none.jsonl", tmp_path / "a.eaf")
     assert code == 1
     assert "none.jsonl" in err
+
+
+def test_convert_names_the_tiers_it_passes_over_and_reads_those_that_are_named(signspot: Call, tmp_path: Path) -> None:
+    document = pympi.Elan.Eaf(author="a linguist")
+    for tier, word in (("RH-IDgloss", "APPLE"), ("Free Translation", "I like apples.")):
+        document.add_tier(tier)
+        document.add_annotation(tier, 1000, 2000, word)
+    document.to_file(str(tmp_path / "a.eaf"))
+    code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.csv")
+    assert code == 0, err
+    assert "read 'RH-IDgloss' (1); not read 'Free Translation' (1). Choose with --tier" in err
+    assert [found.word for found in read_spottings(tmp_path / "a.csv")] == ["APPLE"]
+    code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.csv", "--tier", "Free Translation")
+    assert code == 0, err
+    assert [found.word for found in read_spottings(tmp_path / "a.csv")] == ["I like apples."]
+
+
+def test_convert_never_writes_over_its_input_or_a_persons_file(signspot: Call, tmp_path: Path) -> None:
+    write([Spotting("apple", "news.mp4", 1.0, 0.8, 1.2, 0.9)], tmp_path / "a.eaf")
+    code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.eaf")
+    assert code != 0
+    assert "it is the input" in err
+    (tmp_path / "a.csv").write_text("my own table")
+    code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.csv")
+    assert code != 0
+    assert (tmp_path / "a.csv").read_text() == "my own table"
+    code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.csv", "--force")
+    assert code == 0, err
+    assert (tmp_path / "a.csv.bak").read_text() == "my own table"
+
+
+def test_convert_writes_one_document_per_video(signspot: Call, tmp_path: Path) -> None:
+    found = [Spotting("apple", name, 1.0, 0.8, 1.2, 0.9) for name in ("mon/a.mp4", "tue/a.mp4")]
+    write(found, tmp_path / "a.jsonl")
+    code, out, err = signspot("convert", tmp_path / "a.jsonl", tmp_path / "x.eaf")
+    assert code == 0, err
+    assert "one file per video" in err
+    assert "x-mon-a.eaf" in out
+    assert read_spottings(tmp_path / "x-mon-a.eaf") + read_spottings(tmp_path / "x-tue-a.eaf") == found
+
+
+def test_convert_refers_to_an_external_vocabulary(signspot: Call, tmp_path: Path) -> None:
+    write([Spotting("apple", "news.mp4", 1.0, 0.8, 1.2, 0.9)], tmp_path / "a.csv")
+    (tmp_path / "bsl.ecv").write_text(
+        "<CV_RESOURCE><CONTROLLED_VOCABULARY CV_ID='BSL'><CV_ENTRY_ML CVE_ID='g1'><CVE_VALUE>APPLE</CVE_VALUE>"
+        "</CV_ENTRY_ML></CONTROLLED_VOCABULARY></CV_RESOURCE>"
+    )
+    code, _, err = signspot("convert", tmp_path / "a.csv", tmp_path / "a.eaf", "--ecv", tmp_path / "bsl.ecv")
+    assert code == 0, err
+    text = (tmp_path / "a.eaf").read_text()
+    assert 'CVE_REF="g1"' in text
+    assert (tmp_path / "bsl.ecv").as_uri() in text
+
+
+def test_variants_are_shown(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    (tmp_path / "signs.csv").write_text(
+        f"file,word,variant\n{corner / 'signs' / 'apple.pose'},apple,north\n"
+        f"{corner / 'signs' / 'name.pose'},apple,south\n{corner / 'signs' / 'friend.pose'},friend,\n"
+    )
+    _, out, _ = signspot("dictionary", "info", tmp_path / "signs.csv")
+    rows = [line.split() for line in out.splitlines()]
+    assert rows[:3] == [
+        ["word", "exemplars", "variants"],
+        ["apple", "2", "north", "(1),", "south", "(1)"],
+        ["friend", "1"],
+    ]
+    assert rows[3][:4] == ["2", "words,", "3", "exemplars,"]
+    assert "2 variants" in out
+    _, out, _ = signspot("dictionary", "info", tmp_path / "signs.csv", "apple")
+    assert [line.split()[2] for line in out.splitlines()[:3]] == ["variant", "north", "south"]
+    _, out, _ = signspot("dictionary", "info", tmp_path / "signs.csv", "apple", "--json")
+    assert [one["variant"] for one in json.loads(out)["apple"]] == ["north", "south"]
 
 
 def test_a_model_shows_its_card(signspot: Call, corner: Path) -> None:

@@ -1,12 +1,13 @@
 """Labels: what their times mean, from which confidence they count, and in which files they may stand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from signspot.corpus.corpus import open_corpus
-from signspot.corpus.labels import LeastConfidence, video_id
+from signspot.corpus.labels import LeastConfidence, label_of, video_id
 from signspot.corpus.truth import read_records, write_records
 from signspot.errors import FormatError, OptionsError
 from signspot.formats.formats import write
@@ -109,3 +110,9 @@ def test_three_scales_have_three_thresholds(tmp_path: Path) -> None:
 )
 def test_the_nearest_id_that_ends_a_path_is_meant(name: str, found: str | None) -> None:
     assert video_id(name, {"a", "mon/a", "c.v2"}) == found
+
+
+def test_a_persons_decision_goes_before_the_score() -> None:
+    found = Spotting("apple", "a", 1.0, 0.5, 1.5, 0.83, source=LabelSource.VERIFIED)
+    confidences = [label_of(replace(found, decision=decision)).confidence for decision in ("yes", "no", "")]
+    assert confidences == [1.0, 0.0, 0.83]

@@ -318,9 +318,9 @@ def test_free_translations_are_not_read_as_signs(name: str, tmp_path: Path) -> N
     (tmp_path / "x.eaf").write_text(with_tier(name))
     assert [one.word for one in read_spottings(tmp_path / "x.eaf")] == ["APPLE", "PT:PRO1"]
     assert list_tiers(tmp_path / "x.eaf") == [
-        TierSummary("Free Translation", 1, is_read=False),
-        TierSummary(name, 2, is_read=True),
-        TierSummary("remarks", 1, is_read=False),
+        TierSummary("Free Translation", "default-lt", 1, is_read=False),
+        TierSummary(name, "default-lt", 2, is_read=True),
+        TierSummary("remarks", "note", 1, is_read=False),
     ]
 
 
