@@ -46,8 +46,8 @@ def embed_stream(pose: str, times: int) -> dict[str, float]:
                 dense.push(stream.push(again[start : start + _CHUNK]))
                 yield len(again[start : start + _CHUNK])
         dense.push(stream.finish())
-        embeddings, frames = dense.finish()
-        Track(embeddings, Grid(_FPS, encoder.contract.frames, 1, frames), encoder.hash)
+        embedded = dense.finish()
+        Track(embedded.rows, Grid(_FPS, encoder.contract.frames, 1, embedded.frames), encoder.hash)
         yield 0  # what was left over takes time, too
 
     return _told(rate(counts()))

@@ -308,3 +308,22 @@ def test_equal_names_are_kept_apart() -> None:
     assert named("mon/a.mp4", "tue/A.mp4") == ["mon/a.pose", "tue/A.pose"]
     assert named("mon/a.mp4", "mon/a.mov", "tue/a.mp4") == ["mon/a.mp4.pose", "mon/a.mov.pose", "tue/a.pose"]
     assert named() == []
+
+
+def test_an_unchanged_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from signspot import files
+
+    path = tmp_path / "a"
+    path.write_bytes(b"one")
+    os.utime(path, (1e9, 1e9))
+    read: list[object] = []
+    real = files._read_digest
+    monkeypatch.setattr(files, "_read_digest", lambda name: read.append(name) or real(name))
+    first = content_digest(path)
+    assert content_digest(path) == first
+    assert len(read) == 1
+    path.write_bytes(b"two")  # as long as before
+    assert content_digest(path) != first
+    assert len(read) == 2
+    path.write_bytes(b"six")  # within a tick of the clock, maybe
+    assert content_digest(path) == real(path)

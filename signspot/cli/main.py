@@ -74,6 +74,7 @@ def options(
     """Find signs in signing video. Try: signspot demo."""
     logging.basicConfig(stream=sys.stderr, format="signspot: %(message)s", force=True)
     logging.getLogger("signspot").setLevel(logging.INFO if verbose else logging.WARNING)
+    logging.getLogger("signspot.licence").setLevel(logging.INFO)  # of weights, once per run
     if debug:
         os.environ["SIGNSPOT_DEBUG"] = "1"
 

@@ -1,11 +1,15 @@
 """`signspot models`: which encoders there are, and what one is."""
 
 import json
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from signspot.cli.console import print_table, say
+
+if TYPE_CHECKING:
+    from signspot.models.encoder import Encoder
 
 
 def models(
@@ -22,7 +26,7 @@ def models(
     if as_json:
         say(json.dumps([{"name": e.name, "hash": e.hash, **e.card} for e in encoders], indent=1, ensure_ascii=False))
     elif name:
-        say(json.dumps({"name": name, "hash": encoders[0].hash, **encoders[0].card}, indent=1, ensure_ascii=False))
+        print_table(("", ""), list(_card(encoders[0])))
     else:
         print_table(
             ("name", "sees", "frames", "fps", "dimension", "threshold", "licence", "hash"),
@@ -40,3 +44,27 @@ def models(
                 for e in encoders
             ),
         )
+
+
+def _card(encoder: "Encoder") -> Iterator[tuple[str, str]]:
+    """What people ask of an encoder first, then the rest of its card, a line each."""
+    contract, card = encoder.contract, encoder.card
+    yield "name", encoder.name
+    yield "licence", str(card.get("licence") or "not stated")
+    yield "sees", f"{contract.kind}, clips of {contract.frames} frames at {contract.fps:g} frames per second"
+    yield "gives", f"embeddings of {contract.dimension} numbers"
+    yield "threshold", f"{contract.threshold:g}"
+    yield "hash", encoder.hash
+    for key in ("data", "command", "architecture", "metrics"):
+        yield from _lines(key, card.get(key))
+    for rate, threshold in (card.get("false_alarms_per_hour") or {}).items():
+        yield f"threshold for {rate} false alarms per hour and word", f"{threshold:g}"
+    yield "options and configuration", f"signspot models {encoder.name} --json"
+
+
+def _lines(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    """The values below a key of a card, each under its path of keys; empty ones are left out."""
+    if isinstance(value, Mapping):
+        yield from (line for inner, each in value.items() for line in _lines(f"{key} / {inner}", each))
+    elif value not in (None, ""):
+        yield key, str(value)

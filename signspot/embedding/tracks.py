@@ -78,7 +78,7 @@ class DiskBuffer:
     """
 
     def __init__(self, path: Path):
-        self._path, self._codes_path = path, path.with_name(f"{path.name}.codes")
+        self._path, self._codes_path = path, path.with_suffix(".codes")
         self._file = path.open("wb")
         self._file.write(b" " * (8 + _HEADER))
         self._codes_file: BinaryIO | None = None

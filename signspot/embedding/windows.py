@@ -1,6 +1,7 @@
 """From a source to a track: decode once, embed every window, in bounded memory but for the track itself."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,10 +48,10 @@ def embed(
     opened = READERS[contract.kind].open(contract, source, cache, report)
     for chunk in opened.chunks:
         embedder.push(chunk)
-    embeddings, frames = embedder.finish()
-    grid = Grid(contract.fps, contract.frames, stride, frames, opened.origin)
-    report(frames, frames)
-    return Track(embeddings, grid, encoder.hash, opened.name, opened.digest)
+    embedded = embedder.finish()
+    grid = Grid(contract.fps, contract.frames, stride, embedded.frames, opened.origin)
+    report(embedded.frames, embedded.frames)
+    return Track(embedded.rows, grid, encoder.hash, opened.name, opened.digest, embedded.codes)
 
 
 def embed_chunks(encoder: Encoder, chunks: Iterable[FloatArray], output: Output = "embeddings") -> FloatArray:
@@ -58,7 +59,16 @@ def embed_chunks(encoder: Encoder, chunks: Iterable[FloatArray], output: Output 
     embedder = SourceEmbedder(encoder, 1, output=output)
     for chunk in chunks:
         embedder.push(chunk)
-    return embedder.finish()[0]
+    return embedder.finish().rows
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """All of a source."""
+
+    rows: FloatArray  # (T, D) float16, one per window on the grid
+    codes: FloatArray | None  # (frames, C) float16, where the encoder gives frame codes
+    frames: int  # that there were
 
 
 class SourceEmbedder:
@@ -81,6 +91,7 @@ class SourceEmbedder:
         self._next = 0  # which frame the next window begins with, unless it is the last one, which ends with the source
         self._done = 0  # windows embedded
         self._kept = MemoryBuffer() if buffer is None else buffer
+        self._coder = FrameCoder(encoder) if encoder.contract.codes else None
 
     @property
     def seen(self) -> int:
@@ -91,6 +102,8 @@ class SourceEmbedder:
         """Take (n, ...) further frames."""
         if not len(chunk):
             return
+        if self._coder is not None:
+            self._kept.add_codes(self._coder.push(chunk))
         self._frames.append(chunk)
         self._waiting += len(chunk)
         span = (self._block - 1) * self._stride + self._window
@@ -102,8 +115,8 @@ class SourceEmbedder:
             self._first += passed
             self._frames, self._waiting = [frames[passed:]], len(frames) - passed
 
-    def finish(self) -> tuple[FloatArray, int]:
-        """All rows on the grid, (T, D) float16, and how many frames there were."""
+    def finish(self) -> Embedded:
+        """Embed what is left, and give all."""
         frames = self.seen
         if frames == 0:
             raise EmptyVideoError("there is no frame to embed")
@@ -115,7 +128,9 @@ class SourceEmbedder:
             waiting = np.concatenate([waiting, np.repeat(waiting[-1:], self._window - frames, axis=0)])
         for begin in range(0, len(rest), self._block):
             self._embed(waiting, rest[begin : begin + self._block])
-        return self._kept.joined(), frames
+        if self._coder is not None:
+            self._kept.add_codes(self._coder.finish())
+        return Embedded(self._kept.joined(), self._kept.joined_codes(), frames)
 
     def _joined(self) -> FloatArray:
         if len(self._frames) != 1:
@@ -127,6 +142,35 @@ class SourceEmbedder:
         shifted = [start - first for start in starts]
         self._kept.add(embed_windows(self._encoder, self._features, frames[first:last], shifted, self._output))
         self._done += len(starts)
+
+
+class FrameCoder:
+    """Codes of frames that arrive in chunks; beyond the ends, the first and the last frame are repeated."""
+
+    def __init__(self, encoder: Encoder, domain: Domain = "continuous"):
+        self._encoder, self._domain = encoder, domain
+        self._reach = encoder.module.trunk.code_reach
+        self._tail: FloatArray | None = None  # the last frames, which the codes to come need
+
+    def push(self, chunk: FloatArray) -> FloatArray:
+        """Take (n, ...) further frames; give (m, C) float16 codes of those frames that have all their neighbours."""
+        before = np.repeat(chunk[:1], self._reach, axis=0) if self._tail is None else self._tail
+        return self._encode(np.concatenate([before, chunk]))
+
+    def finish(self) -> FloatArray:
+        """(m, C) codes of the last frames."""
+        if self._tail is None:
+            raise EmptyVideoError("there is no frame to encode")
+        return self._encode(np.concatenate([self._tail, np.repeat(self._tail[-1:], self._reach, axis=0)]))
+
+    @torch.inference_mode()
+    def _encode(self, frames: FloatArray) -> FloatArray:
+        self._tail = frames[max(0, len(frames) - 2 * self._reach) :]
+        if len(frames) <= 2 * self._reach:
+            return np.empty((0, self._encoder.contract.codes), np.float16)
+        codes = self._encoder.module.frame_codes(on_device(self._encoder, frames), self._domain)
+        made: FloatArray = codes.cpu().numpy().astype(np.float16)
+        return made
 
 
 @torch.inference_mode()

@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from signspot.errors import CheckpointError, OptionsError
 from signspot.files import write_beside
-from signspot.models.encoder import Encoder, SignEncoder, content_hash, make_encoder
+from signspot.models.encoder import Encoder, SignEncoder, content_hash, find_device, make_encoder
 from signspot.models.registry import build
 from signspot.models.weight_files import read_header, read_weights, recognise, to_ours, to_public, without_wrappers
 
@@ -28,6 +29,7 @@ _HEADER = "signspot"  # under which a copy of the card stands in the safetensors
 _FOR_PEOPLE = ("licence", "data", "metrics", "command", "config", "false_alarms_per_hour")
 
 logger = logging.getLogger(__name__)
+licence_logger = logging.getLogger("signspot.licence")  # the command line shows it, whatever else it shows
 
 
 def shipped() -> list[str]:
@@ -35,22 +37,34 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in _SHIPPED.glob("*.safetensors"))
 
 
-def load_encoder(name_or_path: str | PathLike[str] | None = None) -> Encoder:
-    """Load an encoder, ready to embed on the CPU.
+def load_encoder(name_or_path: str | PathLike[str] | None = None, *, device: str = "cpu") -> Encoder:
+    """Load an encoder, ready to embed. Its licence is logged, once per process.
 
     Args:
         name_or_path: a name out of `shipped()`, one of our `.safetensors` files, or a public checkpoint (I3D with
             its MLP, or I3D alone: then the trunk's 1024 features at unit norm are the embedding). None: the
             default.
+        device: where it embeds: "cpu", "cuda", "mps", or "auto" for the fastest that is there.
 
     Raises:
+        OptionsError: there is no such device.
         UnsafeFileError: the file asks to run code. Nothing is run.
         CheckpointError: there is no such file, it is damaged, or it does not fit the network; the message lists
             what is missing, unexpected or of another shape.
     """
+    find_device(device)  # before anything is read
     path = _find(name_or_path)
     card = _read_card(path)
-    return _load_ours(path, card) if card is not None else _load_public(path)
+    encoder = (_load_ours(path, card) if card is not None else _load_public(path)).to(device)
+    _log_licence(encoder.name, str(encoder.card.get("licence") or ""))
+    return encoder
+
+
+@cache
+def _log_licence(name: str, licence: str) -> None:
+    """Say under which licence weights are; the cache makes it once per process."""
+    if licence:
+        licence_logger.info("%s: %s, see signspot models %s", name, licence, name)
 
 
 def save_encoder(encoder: Encoder, path: str | PathLike[str], *, half: bool = False) -> Encoder:

@@ -59,6 +59,7 @@ class Trunk(nn.Module):
     block: ClassVar[int] = 16  # windows that pass at once when a video is embedded
     input_version: ClassVar[int | None] = None  # of the features it was trained on, where their definition may change
     codes: int = 0  # numbers in a frame code; 0: it gives none
+    code_reach: int = 0  # frames before and after a frame that its code is computed from, too
     frames: int  # in a clip
     dimension: int  # of the features
 
@@ -72,6 +73,10 @@ class Trunk(nn.Module):
 
     def optimise(self) -> None:
         """Lay out the weights in memory as inference likes them, in place."""
+
+    def frame_codes(self, frames: Tensor) -> Tensor:
+        """(N + 2 code_reach, ...) frames of a video to (N, codes) codes, one per frame that has all its neighbours."""
+        raise OptionsError(f"{type(self).__name__} gives no frame codes")
 
     def window_features(self) -> WindowFunction:
         """A function from the frames of a video, and where windows begin, to the features of the windows."""
@@ -123,6 +128,11 @@ class SignEncoder(nn.Module):
                 return compute(frames, starts)
 
         return features
+
+    def frame_codes(self, frames: Tensor, domain: Domain) -> Tensor:
+        """As `Trunk.frame_codes`, by the layers of `domain`."""
+        with use_domain(self.trunk, check_domain(domain)):
+            return self.trunk.frame_codes(frames)
 
     def contract(self, *, fps: float = 25.0, threshold: float = 0.7) -> Contract:
         """Say what this network sees and gives."""

@@ -30,15 +30,16 @@ logger = logging.getLogger(__name__)
 What = Exemplar | Iterable[Exemplar] | Mapping[str, Sequence[Exemplar]]
 
 
-def load(name_or_path: str | PathLike[str] | None = None, *, cache: bool = True) -> "Spotter":
+def load(name_or_path: str | PathLike[str] | None = None, *, cache: bool = True, device: str = "cpu") -> "Spotter":
     """Load an encoder and give a spotter.
 
     Args:
         name_or_path: None for the shipped landmark encoder, the name of a shipped one, or a file: ours, or one of
             the public I3D checkpoints.
         cache: remember tracks and exemplar embeddings in the cache folder ($SIGNSPOT_CACHE).
+        device: where it embeds: "cpu", "cuda", "mps", or "auto" for the fastest that is there.
     """
-    return Spotter(load_encoder(name_or_path), cache_folder() if cache else None)
+    return Spotter(load_encoder(name_or_path, device=device), cache_folder() if cache else None)
 
 
 @dataclass(frozen=True)

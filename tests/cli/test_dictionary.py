@@ -122,10 +122,25 @@ def test_variants_are_shown(signspot: Call, corner: Path, tmp_path: Path) -> Non
 def test_a_model_shows_its_card(signspot: Call, corner: Path) -> None:
     code, out, _ = signspot("models", corner / "encoder.safetensors")
     assert code == 0
-    assert json.loads(out)["architecture"] == "landmark"
+    assert "{" not in out
+    assert {("architecture", "landmark"), ("threshold", "0.7")} <= {tuple(line.split()) for line in out.splitlines()}
+    code, out, _ = signspot("models", corner / "encoder.safetensors", "--json")
+    assert json.loads(out)[0]["architecture"] == "landmark"
     code, _, err = signspot("models", "no-such-model")
     assert code == 1
     assert "no-such-model" in err
+
+
+def test_the_licence_of_weights_is_shown_once(signspot: Call) -> None:
+    from signspot.models.checkpoints import _log_licence
+
+    _log_licence.cache_clear()  # other tests of this process may have loaded it
+    line = "landmark: CC BY-NC-SA 4.0, see signspot models landmark"
+    code, out, err = signspot("models", "landmark")
+    assert code == 0
+    assert err.count(line) == 1
+    assert line not in out
+    assert line not in signspot("models", "landmark")[2]
 
 
 def test_a_malicious_pickle_is_not_run(signspot: Call, tmp_path: Path) -> None:

@@ -9,13 +9,15 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from signspot.embedding.tracks import read_track, write_streamed
 from signspot.embedding.windows import SourceEmbedder, embed
 from signspot.errors import EmptyVideoError, NoHandsError, NoPersonError, OptionsError
 from signspot.landmarks.features import CHANNELS, JOINTS, features
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.models.encoder import Encoder
+from signspot.models.encoder import Encoder, SignEncoder, Trunk, make_encoder
+from signspot.models.mlp import UnitNorm
 from signspot.timeline import Grid
 
 
@@ -38,8 +40,10 @@ def test_dense_windows_equal_single_windows_for_any_chunks(
     dense = SourceEmbedder(encoder, stride)
     for part in np.split(seen, cuts):
         dense.push(part)
-    found, count = dense.finish()
-    assert count == frames
+    embedded = dense.finish()
+    found = embedded.rows
+    assert embedded.frames == frames
+    assert embedded.codes is None
     assert found.dtype == np.float16
     assert np.abs(found - windows_one_by_one(encoder, seen, stride)).max() < 2e-3  # float16
 
@@ -48,7 +52,7 @@ def test_a_long_video_passes_in_blocks(encoder: Encoder) -> None:
     seen = np.random.default_rng(0).normal(size=(1300, JOINTS, CHANNELS)).astype(np.float32)
     dense = SourceEmbedder(encoder, 1)
     dense.push(seen)
-    found, _ = dense.finish()
+    found = dense.finish().rows
     assert found.shape == (1285, 256)
     assert np.abs(found[600] - windows_one_by_one(encoder, seen[600:616], 1)[0]).max() < 2e-3
 
@@ -129,3 +133,51 @@ def test_a_track_made_on_disk_is_the_one_made_in_memory(
         again = read_track(tmp_path / "t.safetensors")
         assert (again.embeddings == made.embeddings).all()
         assert (again.grid, again.video, again.source) == (made.grid, made.video, made.source)
+
+
+class Coded(Trunk):
+    """A landmark trunk of the tests' own: the mean of a clip, and codes that see a frame and its neighbours."""
+
+    kind = "landmarks"
+    codes, code_reach = 8, 2
+    frames, dimension = 16, 12
+
+    def input_shape(self) -> dict[str, int]:
+        """As the landmark features are."""
+        return {"joints": JOINTS, "channels": CHANNELS}
+
+    def forward(self, clips: Tensor) -> Tensor:
+        """(B, F, J, C) → (B, 12)."""
+        return clips.mean(dim=1).flatten(1)[:, :12]
+
+    def frame_codes(self, frames: Tensor) -> Tensor:
+        """(N + 4, J, C) → (N, 8)."""
+        return (frames[4:] - frames[:-4] + frames[2:-2]).flatten(1)[:, :8]
+
+
+@settings(max_examples=20, deadline=None)
+@given(frames=st.integers(1, 40), data=st.data())
+def test_frame_codes_do_not_depend_on_the_chunks(frames: int, data: st.DataObject) -> None:
+    eye = make_encoder("coded", SignEncoder(Coded(), UnitNorm(12), "coded", {}))
+    assert eye.contract.codes == 8
+    seen = np.random.default_rng(frames).normal(size=(frames, JOINTS, CHANNELS)).astype(np.float32)
+    embedder = SourceEmbedder(eye, 1)
+    for part in np.split(seen, sorted(data.draw(st.lists(st.integers(0, frames), max_size=4)))):
+        embedder.push(part)
+    codes = embedder.finish().codes
+    assert codes is not None
+    held = np.concatenate([seen[[0, 0]], seen, seen[[-1, -1]]]).reshape(frames + 4, -1)
+    expected = (held[4:] - held[:-4] + held[2:-2])[:, :8]
+    assert codes.dtype == np.float16
+    assert np.abs(codes - expected).max() < 1e-2
+
+
+def test_a_track_holds_the_codes_of_an_encoder_that_gives_them(encoder: Encoder, stretch: Any, tmp_path: Path) -> None:
+    eye = make_encoder("coded", SignEncoder(Coded(), UnitNorm(12), "coded", {}))
+    track = embed(eye, stretch.footage, 3)
+    assert track.codes is not None
+    assert track.codes.shape == (track.grid.frames, 8)
+    write_streamed(tmp_path / "t.safetensors", lambda buffer: embed(eye, stretch.footage, 3, buffer=buffer))
+    again = read_track(tmp_path / "t.safetensors")
+    assert (again.codes == track.codes).all()
+    assert embed(encoder, stretch.footage, 3).codes is None

@@ -32,9 +32,9 @@ def test_windows_lie_as_the_grid_says(rgb_encoder: Encoder, count: int, stride: 
     windows = SourceEmbedder(rgb_encoder, stride)
     for frame in frames:
         windows.push(frame[None])
-    found, seen = windows.finish()
-    assert seen == count
-    assert np.abs(found - clip_by_clip(rgb_encoder, frames, stride)).max() < 2e-3
+    found = windows.finish()
+    assert found.frames == count
+    assert np.abs(found.rows - clip_by_clip(rgb_encoder, frames, stride)).max() < 2e-3
 
 
 def test_no_frame_is_no_video(rgb_encoder: Encoder) -> None:
@@ -50,4 +50,4 @@ def test_an_i3d_gives_the_same_as_clip_by_clip() -> None:
     windows = SourceEmbedder(encoder, 1)
     for frame in frames:
         windows.push(frame[None])
-    assert np.abs(windows.finish()[0] - clip_by_clip(encoder, frames, 1)).max() < 2e-3
+    assert np.abs(windows.finish().rows - clip_by_clip(encoder, frames, 1)).max() < 2e-3

@@ -1,5 +1,7 @@
 """Tracks on disk."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -108,3 +110,69 @@ def _with_nan(track: Track, buffer: EmbeddingBuffer) -> Track:
     spoilt[4, 2] = np.nan
     buffer.add(spoilt)
     return track
+
+
+def coded(track: Track) -> Track:
+    codes = np.random.default_rng(1).normal(size=(73, 5)).astype(np.float16)
+    return replace(track, codes=codes)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_frame_codes_are_kept_beside_the_embeddings(track: Track, tmp_path: Path, streamed: bool) -> None:
+    made, path = coded(track), tmp_path / "t.safetensors"
+    assert made.codes is not None
+    codes = made.codes
+
+    def embed(buffer: EmbeddingBuffer) -> Track:
+        for start in range(0, 73, 10):  # they arrive by turns
+            buffer.add(made.embeddings[start // 2 : start // 2 + 5])
+            buffer.add_codes(codes[start : start + 10])
+        kept = buffer.joined_codes()
+        assert isinstance(kept, np.memmap)
+        assert (kept == codes).all()
+        return replace(made, embeddings=buffer.joined()[:30])
+
+    if streamed:
+        write_streamed(path, embed)
+    else:
+        write_track(made, path)
+    again = read_track(path)
+    assert again.codes is not None
+    assert again.codes.dtype == np.float16
+    assert (again.codes == codes).all()
+    assert [file.name for file in tmp_path.iterdir()] == ["t.safetensors"]
+    assert TrackFile(path).part(0, 30).shape == (30, 8)
+
+
+def test_a_track_has_one_code_per_frame(track: Track) -> None:
+    with pytest.raises(TrackError, match="one code per frame: 73 frames, codes of shape"):
+        replace(track, codes=np.zeros((30, 5), np.float16))
+    spoilt = np.zeros((73, 5), np.float16)
+    spoilt[7] = np.nan
+    with pytest.raises(TrackError, match="1 of 73 frame codes of .* are NaN"):
+        replace(track, codes=spoilt)
+
+
+def test_a_track_of_an_older_version_is_refused_with_what_to_do(track: Track, tmp_path: Path) -> None:
+    path = tmp_path / "old.safetensors"
+    save_file({"embeddings": track.embeddings}, path, metadata={"kind": "signspot track 1"})
+    with pytest.raises(
+        FormatError, match=r"signspot track 1, of an older signspot.* Make it again with: signspot embed"
+    ):
+        read_track(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_track_is_as_readable_as_other_files(track: Track, tmp_path: Path, streamed: bool) -> None:
+    def embed(buffer: EmbeddingBuffer) -> Track:
+        buffer.add(track.embeddings)
+        return track
+
+    before = os.umask(0o027)
+    try:
+        path = tmp_path / "t.safetensors"
+        write_streamed(path, embed) if streamed else write_track(track, path)
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o640
