@@ -149,7 +149,7 @@ def test_a_track_has_one_code_per_frame(track: Track) -> None:
         replace(track, codes=np.zeros((30, 5), np.float16))
     spoilt = np.zeros((73, 5), np.float16)
     spoilt[7] = np.nan
-    with pytest.raises(TrackError, match="1 of 73 frame codes of .* are NaN"):
+    with pytest.raises(TrackError, match=r"1 of 73 frame codes of .* are NaN"):
         replace(track, codes=spoilt)
 
 
