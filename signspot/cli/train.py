@@ -31,6 +31,7 @@ def train(
     ] = None,
     lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks, instead of the config's.")] = None,
     workers: Annotated[int, typer.Option(help="Processes that make batches of a landmark trunk.")] = 1,
+    device: Annotated[str, typer.Option(help="Where to train: cpu, cuda, cuda:1 …, or mps.")] = "cpu",
     force: Force = False,
 ) -> None:
     """Train an encoder; Ctrl-C keeps what is learnt, and the same command goes on.
@@ -56,11 +57,11 @@ def train(
     outputs.claim(out / f"{chosen.name}.json")
     with told_how_to_go_on(out), outputs:
         if isinstance(chosen, EmbeddingConfig):
-            _train_embedding(chosen, out, corpus, encoder, features)
+            _train_embedding(chosen, out, corpus, encoder, features, device)
         elif isinstance(chosen, RgbConfig):
-            _train_rgb(chosen, out, corpus, encoder, features)
+            _train_rgb(chosen, out, corpus, encoder, features, device)
         else:
-            _train_contrastive(chosen, out, lsa64, encoder, workers)
+            _train_contrastive(chosen, out, lsa64, encoder, workers, device)
 
 
 @contextmanager
@@ -89,7 +90,7 @@ def _refuse_many_processes() -> None:
 
 
 def _train_contrastive(
-    config: "ContrastiveConfig", out: Path, lsa64: Path | None, network: str | None, workers: int
+    config: "ContrastiveConfig", out: Path, lsa64: Path | None, network: str | None, workers: int, device: str
 ) -> None:
     from dataclasses import replace
 
@@ -98,12 +99,12 @@ def _train_contrastive(
     chosen = config if lsa64 is None else replace(config, lsa64=str(lsa64))
     chosen = chosen if network is None else replace(chosen, network=network)
     with bar("training", "steps") as progress:
-        encoder = train_contrastive(chosen, out, progress, workers=workers)
+        encoder = train_contrastive(chosen, out, progress, workers=workers, device=device)
     _keep(encoder, out / f"{chosen.name}.safetensors", half=True)
 
 
 def _train_embedding(
-    config: "EmbeddingConfig", out: Path, folder: Path | None, name: str | None, features: Path | None
+    config: "EmbeddingConfig", out: Path, folder: Path | None, name: str | None, features: Path | None, device: str
 ) -> None:
     from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
@@ -114,12 +115,14 @@ def _train_embedding(
     trunk = load_encoder(name)
     with join_group() as group:
         stage = bar if group.is_first else (lambda _: nullcontext(silent))
-        encoder = train_on_corpus(config, trunk, corpus, Run(out, features, command(), group), stage)
+        encoder = train_on_corpus(config, trunk, corpus, Run(out, features, command(), group, device), stage)
         if group.is_first:
             _keep(encoder, out / f"{config.name}.safetensors", half=False)
 
 
-def _train_rgb(config: "RgbConfig", out: Path, folder: Path | None, name: str | None, pictures: Path | None) -> None:
+def _train_rgb(
+    config: "RgbConfig", out: Path, folder: Path | None, name: str | None, pictures: Path | None, device: str
+) -> None:
     from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
     from signspot.training.embedding.on_corpus import Run
@@ -127,7 +130,7 @@ def _train_rgb(config: "RgbConfig", out: Path, folder: Path | None, name: str | 
 
     corpus = open_corpus(_named(folder))
     start = load_encoder(name) if name is not None else None
-    encoder, tested = train_rgb_on_corpus(config, corpus, Run(out, pictures, command()), start, bar)
+    encoder, tested = train_rgb_on_corpus(config, corpus, Run(out, pictures, command(), device=device), start, bar)
     first, last = (encoder.card["metrics"]["loss_by_epoch"][epoch] for epoch in (0, -1))
     say(f"loss: {first:.3f} in the first epoch, {last:.3f} in the last")
     if tested is not None:

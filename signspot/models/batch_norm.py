@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, get_args
 
+import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -82,3 +83,26 @@ def use_domain(module: nn.Module, domain: Domain) -> Iterator[None]:
     finally:
         for layer, domain_before in zip(layers, before, strict=True):
             layer.domain = domain_before
+
+
+def features_by_domain(trunk: nn.Module, clips: Tensor, dictionary: Tensor) -> Tensor:
+    """Clips of both domains to features, each normalised as for its own domain.
+
+    Args:
+        trunk: with or without domain-specific batch norms; one without sees all clips at once.
+        clips: (N, ...) as the trunk takes them.
+        dictionary: (N,) bool: the clip is of an exemplar.
+
+    Returns:
+        (N, D) features, in the order of the clips.
+    """
+    if not any(isinstance(layer, DomainBatchNorm) for layer in trunk.modules()):
+        features: Tensor = trunk(clips)
+        return features
+    parts, rows = [], []
+    for domain, own in (("continuous", ~dictionary), ("dictionary", dictionary)):
+        if bool(own.any()):
+            with use_domain(trunk, check_domain(domain)):
+                parts.append(trunk(clips[own]))
+            rows.append(own.nonzero()[:, 0])
+    return torch.cat(parts)[torch.cat(rows).argsort()]

@@ -1,11 +1,11 @@
 """The folder of a training: its state, from which it goes on to the same result, its curve, and a batch gone wrong."""
 
 import csv
-import logging
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from signspot.errors import CheckpointError, SignspotError
 from signspot.files import write_beside
 
+CPU = "cpu"  # where trainings run, unless the user says else
 _PATIENCE = 1.0  # seconds; signals nearer than that are one
 
 
@@ -49,7 +50,21 @@ class StopSign:
             self.heard, self._first = True, time.monotonic()
 
 
-logger = logging.getLogger(__name__)
+def device_of(module: nn.Module) -> torch.device:
+    """Where the weights of a module are."""
+    return next((weight.device for weight in module.parameters()), torch.device(CPU))
+
+
+@contextmanager
+def moved_to(device: torch.device, *modules: nn.Module) -> Iterator[None]:
+    """Within the block, modules are on a device; afterwards on the CPU, whatever happens."""
+    for module in modules:
+        module.to(device)
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.cpu()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +95,7 @@ class RunFolder:
         if not self.state.is_file():
             return None
         try:
-            saved: dict[str, Any] = torch.load(self.state, weights_only=True)
+            saved: dict[str, Any] = torch.load(self.state, map_location="cpu", weights_only=True)
             before = saved["config"]
             other = next((name for name, value in config.items() if before.get(name) != value), None)
             if other is None:

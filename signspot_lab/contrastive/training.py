@@ -6,6 +6,7 @@ the state (weights, their mean, the optimiser) is saved beside the result.
 
 import logging
 import math
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
@@ -21,13 +22,14 @@ from signspot.errors import CheckpointError, OptionsError
 from signspot.files import cache_folder
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.losses.contrastive import supervised_contrastive
+from signspot.models.batch_norm import features_by_domain
 from signspot.models.checkpoints import load_encoder
-from signspot.models.encoder import Encoder, SignEncoder, make_encoder
+from signspot.models.encoder import Encoder, SignEncoder, find_device, make_encoder
 from signspot.models.landmark_trunk import LandmarkTrunk, LinearPath
 from signspot.models.mlp import TwoPartMlp
 from signspot.models.registry import build
 from signspot.progress import Progress, silent
-from signspot.training.run_folder import RunFolder
+from signspot.training.run_folder import CPU, RunFolder, StopSign, moved_to
 from signspot_lab.contrastive.batches import ContrastiveBatches
 from signspot_lab.contrastive.config import NOTHING, ContrastiveConfig, Optimiser
 from signspot_lab.contrastive.linear_path import fit_linear_path
@@ -41,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 SAVE_EVERY = 100  # steps
 
-ContrastiveBatch = tuple[Tensor, Tensor, Tensor]
+ContrastiveBatch = tuple[Tensor, ...]  # exemplars, continuous, beside
 
 
 def train_contrastive(
@@ -50,6 +52,7 @@ def train_contrastive(
     progress: Progress = silent,
     *,
     workers: int = 1,
+    device: str = CPU,
     check: Callable[[int, SignEncoder], None] | None = None,
 ) -> Encoder:
     """Train a landmark encoder.
@@ -59,66 +62,86 @@ def train_contrastive(
         folder: where its state and its curve are kept; a training that was stopped there goes on.
         progress: told the steps done.
         workers: processes that make batches.
+        device: where it is trained.
         check: called with the step and the averaged module each time the state is saved.
+
+    Raises:
+        SignspotError: the loss is no number; the batch is saved for inspection.
+        CheckpointError: the folder holds a state that does not fit.
+        KeyboardInterrupt: it was stopped; the state is saved.
     """
-    run = RunFolder(Path(folder))
+    run, how, place = RunFolder(Path(folder)), config.optimiser, find_device(device)
     torch.manual_seed(config.seed)
     module, average = build("landmark", **config.model), build("landmark", **config.model)
-    how = config.optimiser
     batches = ContrastiveBatches(open_source(config), how.steps, config.seed, config.batch, config.augmentation)
     if not run.state.is_file():
         _begin(module, config, batches)
     if (fixed := _linear_path(module)) is not None:
         fixed.requires_grad_(requires_grad=False)
     average.load_state_dict(module.state_dict())
-    learned = [parameter for parameter in module.parameters() if parameter.requires_grad]
-    optimiser = torch.optim.AdamW(learned, how.rate, weight_decay=how.weight_decay)
-    setup, parts = _setup(config), {"module": module, "average": average, "optimiser": optimiser}
-    saved = run.load(setup, parts, ["curve"])
-    curve: list[float] = saved["curve"].tolist() if saved else []
-    step = len(curve)
-    loader = DataLoader(
+    with moved_to(place, module, average), StopSign() as stop:
+        learned = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        optimiser = torch.optim.AdamW(learned, how.rate, weight_decay=how.weight_decay)
+        setup, parts = _setup(config), {"module": module, "average": average, "optimiser": optimiser}
+        saved = run.load(setup, parts, ["curve"])
+        curve: list[float] = saved["curve"].tolist() if saved else []
+        module.train()
+        for batch in _loader(batches, len(curve), workers):
+            step = len(curve)
+            torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
+            for group in optimiser.param_groups:
+                group["lr"] = how.rate * _schedule(step, how)
+            loss = contrast(module, tuple(part.to(place) for part in batch), how.temperature)
+            if not torch.isfinite(loss):
+                arrays = zip(("exemplars", "continuous", "beside"), batch, strict=True)
+                raise run.keep_bad_batch(loss, step, {name: part.numpy() for name, part in arrays})
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(learned, how.clip)
+            optimiser.step()
+            _follow(average, module, min(how.average, (1 + step) / (10 + step)))
+            curve.append(loss.item())
+            progress(len(curve), how.steps)
+            stopped = stop.heard
+            if stopped or len(curve) % SAVE_EVERY == 0 or len(curve) == how.steps:
+                run.save(setup, parts, {"curve": torch.tensor(curve, dtype=torch.float64)})
+                run.write_curve(("step", "loss"), [(i + 1, f"{value:.5f}") for i, value in enumerate(curve)])
+                if check is not None:
+                    check(len(curve), average.eval())
+            if stopped:
+                raise KeyboardInterrupt
+    return make_encoder(config.name, average.eval(), card=_card(config))
+
+
+def _loader(batches: ContrastiveBatches, first: int, workers: int) -> "DataLoader[Any]":
+    """All batches from a step on, made by other processes; those leave Ctrl-C to this one."""
+    return DataLoader(
         batches,
         batch_size=None,
-        sampler=range(step, how.steps),
+        sampler=range(first, len(batches)),
         num_workers=workers,
         prefetch_factor=4 if workers else None,
+        worker_init_fn=_ignore_interrupts,
     )
-    module.train()
-    for batch in loader:
-        torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
-        for group in optimiser.param_groups:
-            group["lr"] = how.rate * _schedule(step, how)
-        loss = contrast(module, batch, how.temperature)
-        if not torch.isfinite(loss):
-            names = ("exemplars", "continuous", "beside")
-            raise run.keep_bad_batch(loss, step, {name: part.numpy() for name, part in zip(names, batch, strict=True)})
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(learned, how.clip)
-        optimiser.step()
-        _follow(average, module, min(how.average, (1 + step) / (10 + step)))
-        step += 1
-        curve.append(loss.item())
-        progress(step, how.steps)
-        if step % SAVE_EVERY == 0 or step == how.steps:
-            run.save(setup, parts, {"curve": torch.tensor(curve, dtype=torch.float64)})
-            run.write_curve(("step", "loss"), [(i + 1, f"{value:.5f}") for i, value in enumerate(curve)])
-            if check is not None:
-                check(step, average.eval())
-    return make_encoder(config.name, average.eval(), card=_card(config))
+
+
+def _ignore_interrupts(_: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def contrast(module: SignEncoder, batch: ContrastiveBatch, temperature: float) -> Tensor:
     """The loss of one batch: (K, 2, n, F, J, C) exemplars, (K, F, J, C) continuous, (K, F, J, C) beside."""
     exemplars, continuous, beside = batch
-    signs, takes, clips = exemplars.shape[:3]
-    features = module.trunk(torch.cat([exemplars.flatten(0, 2), continuous, beside]))
-    isolated = features[: signs * takes * clips].view(signs, takes, clips, -1).mean(dim=2)
-    rest = features[signs * takes * clips :]
+    signs, takes, clips_each = exemplars.shape[:3]
+    clips = torch.cat([exemplars.flatten(0, 2), continuous, beside])
+    features = features_by_domain(
+        module.trunk, clips, torch.arange(len(clips), device=clips.device) < signs * takes * clips_each
+    )
+    isolated = features[: signs * takes * clips_each].view(signs, takes, clips_each, -1).mean(dim=2)
+    rest = features[signs * takes * clips_each :]
     features = torch.cat([isolated[:, 0], isolated[:, 1], rest])
-    known = torch.arange(signs)
-    labels = torch.cat([known, known, known, torch.full((signs,), -1)])
+    known = torch.arange(signs, device=features.device)
+    labels = torch.cat([known, known, known, torch.full_like(known, -1)])
     # The network must know signs by itself, not only where a linear path beside it fails.
     embedded = module.mlp.parts(features)[0] if isinstance(module.mlp, TwoPartMlp) else module.mlp(features)
     return supervised_contrastive(embedded, labels, temperature)

@@ -1,6 +1,9 @@
 """The training loop: it learns, it resumes to the same weights, it stops at nonsense."""
 
+import os
+import signal
 from dataclasses import replace
+from multiprocessing import active_children
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +58,33 @@ def test_contrast_falls_when_it_is_followed(clips: Clips) -> None:
         optimiser.step()
         losses.append(loss.item())
     assert losses[-1] < 0.7 * losses[0]
+
+
+def test_domain_specific_batch_norms_of_both_domains_get_a_gradient(clips: Clips) -> None:
+    module = build("landmark", **SMALL, norm="batch", domain_norm=True).train()
+    batch = ContrastiveBatches(Recombinations(clips), 1, 1, ContrastiveBatchOptions(signs=6, clips=2))[0]
+    contrast(module, batch, 0.2).backward()
+    of_dictionary = {name: weight.grad for name, weight in module.named_parameters() if ".dictionary." in name}
+    assert of_dictionary
+    assert not [name for name, gradient in of_dictionary.items() if gradient is None or not gradient.any()]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_signal_to_stop_keeps_every_step(config: ContrastiveConfig, tmp_path: Path, workers: int) -> None:
+    """Step 4 is none that is saved by itself; Ctrl-C reaches this process and those that make batches."""
+
+    def stop(done: int, total: int | None) -> None:
+        if done == 4:
+            for process in (os.getpid(), *(child.pid for child in active_children())):
+                assert process is not None
+                os.kill(process, signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        train_contrastive(config, tmp_path, stop, workers=workers)
+    assert len((tmp_path / "curve.csv").read_text().splitlines()) == 1 + 4
+    steps: list[int] = []
+    train_contrastive(config, tmp_path, lambda done, _: steps.append(done), workers=0)
+    assert steps == [5, 6]
 
 
 def test_stopped_and_resumed_gives_the_same_weights(config: ContrastiveConfig, tmp_path: Path) -> None:

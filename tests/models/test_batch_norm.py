@@ -8,6 +8,7 @@ from signspot.errors import OptionsError
 from signspot.models.batch_norm import (
     DomainBatchNorm,
     check_domain,
+    features_by_domain,
     make_domain_specific,
     reinitialise_batch_norm,
     use_domain,
@@ -72,3 +73,16 @@ def test_domains_are_reinitialised_too(network):
 def test_an_unknown_domain_is_refused():
     with pytest.raises(OptionsError, match="no domain 'news'"):
         check_domain("news")
+
+
+def test_clips_of_both_domains_are_each_normalised_as_their_own(network):
+    make_domain_specific(network)
+    network.eval()
+    with torch.no_grad():
+        network[1].norms["dictionary"].bias.add_(100.0)
+    clips, dictionary = torch.randn(4, 2), torch.tensor([True, False, False, True])
+    seen = features_by_domain(network, clips, dictionary)
+    assert (seen[dictionary] > 50).all()
+    assert (seen[~dictionary] < 50).all()
+    assert torch.equal(seen[~dictionary], network(clips[~dictionary]))
+    assert torch.equal(features_by_domain(network, clips, torch.zeros(4, dtype=torch.bool)), network(clips))

@@ -116,6 +116,14 @@ def test_batches_are_balanced_and_follow_from_their_number(signs: RgbSigns) -> N
     assert [alone.of_dictionary(epoch) for epoch in range(4)] == [0, 0, 4, 4]
 
 
+def test_domain_specific_batch_norms_of_both_domains_get_a_gradient(signs: RgbSigns) -> None:
+    module = new_trunk(replace(CONFIG, model={**CONFIG.model, "domain_norm": True}), len(signs.words)).train()
+    loss_of(module, RgbBatches(signs, CONFIG, 6, 32)[0], 0.0)[0].backward()
+    of_dictionary = {name: weight.grad for name, weight in module.named_parameters() if ".dictionary." in name}
+    assert len(of_dictionary) == 114
+    assert not [name for name, gradient in of_dictionary.items() if gradient is None or not gradient.any()]
+
+
 def test_augmentation_changes_a_clip_in_its_own_way(signs: RgbSigns) -> None:
     pictures, nothing = signs.continuous[0].pictures[:6], RgbAugmentation(0, 0, 0, 0, 0, 0)
     still = augmented(pictures, 32, nothing, np.random.default_rng(0))

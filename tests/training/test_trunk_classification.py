@@ -1,5 +1,7 @@
 """A trunk as a classifier: it learns, goes on to the same weights after a stop, and forgets batch norms when asked."""
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import torch
 
 from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.registry import build
 from signspot.training.recogniser.clips import ClipOptions, TrunkSigns
 from signspot.training.recogniser.training import TrunkConfig, train_trunk
 from signspot_lab.isolated.recombination import Clips
@@ -51,6 +54,16 @@ def test_a_stopped_training_goes_on_to_the_same_weights(signs: TrunkSigns, tmp_p
         train_trunk(replace(config, seed=1), signs, tmp_path / "parts")
 
 
+def test_a_signal_to_stop_keeps_every_step(signs: TrunkSigns, tmp_path: Path) -> None:
+    def stop(done: int, total: int | None) -> None:
+        if done == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        train_trunk(CONFIG, signs, tmp_path, stop)
+    assert len((tmp_path / "curve.csv").read_text().splitlines()) == 1 + 3
+
+
 def test_batch_norms_forget_when_the_dictionary_joins(signs: TrunkSigns, tmp_path: Path) -> None:
     config = replace(CONFIG, steps=4, continuous_only_fraction=0.5)
     kept = train_trunk(config, signs, tmp_path / "kept")
@@ -79,3 +92,18 @@ def test_mistakes_are_named() -> None:
         TrunkConfig(steps=0)
     assert TrunkConfig(steps=100, warm_up=10).rate_at(0) == pytest.approx(2e-4)
     assert torch.isfinite(torch.tensor(TrunkConfig(steps=100).rate_at(99)))
+
+
+def test_domain_specific_batch_norms_of_both_domains_learn(signs: TrunkSigns, tmp_path: Path) -> None:
+    """Both sets start alike; after a few steps each has weights and statistics of its own."""
+    model = {**SMALL, "domain_norm": True}
+    trained = train_trunk(replace(CONFIG, steps=3, warm_up=1, model=model), signs, tmp_path).module.state_dict()
+    torch.manual_seed(CONFIG.seed)
+    before = build("landmark", mlp=False, **model).state_dict()
+    own = {domain: [name for name in trained if f".{domain}." in name] for domain in ("continuous", "dictionary")}
+    assert len(own["continuous"]) == len(own["dictionary"]) > 0
+    learned = [name for name in own["dictionary"] if name.endswith((".weight", ".bias"))]
+    assert learned
+    assert not [name for name in learned if torch.equal(trained[name], before[name])]
+    for one, other in zip(own["continuous"], own["dictionary"], strict=True):
+        assert one.endswith("num_batches_tracked") or not torch.equal(trained[one], trained[other])

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -71,14 +72,18 @@ class FeatureBatch:
     def embedded(self, clips: Tensor, exemplars: Tensor) -> Batch:
         """The batch as losses see it, of embedded (N, D) clips and (E, D) exemplars."""
         places = self.places
+
+        def there(values: NDArray[Any]) -> Tensor:
+            return torch.from_numpy(values).to(clips.device)
+
         return Batch(
             clips,
-            torch.from_numpy(places.clip_item),
-            torch.from_numpy(places.clip_word),
-            exemplars[torch.from_numpy(places.exemplar_row)],
-            torch.from_numpy(places.exemplar_item),
-            torch.from_numpy(places.exemplar_word),
-            torch.from_numpy(places.exemplar_foreground),
+            there(places.clip_item),
+            there(places.clip_word),
+            exemplars[there(places.exemplar_row)],
+            there(places.exemplar_item),
+            there(places.exemplar_word),
+            there(places.exemplar_foreground),
         )
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.files import write_beside
-from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.encoder import Encoder, find_device, make_encoder
 from signspot.models.mlp import MlpOptions
 from signspot.models.registry import build
 from signspot.progress import Stage, quiet
@@ -18,6 +18,7 @@ from signspot.training.embedding.data import EmbeddingData, synonym_pairs
 from signspot.training.embedding.training import Mlp, train_embedding
 from signspot.training.embedding.trunk_features import TrunkFeatures, trunk_features
 from signspot.training.items import Item
+from signspot.training.run_folder import CPU, moved_to
 from signspot.training.subset import TrainingSubset, find_training_subset
 
 
@@ -29,6 +30,13 @@ class Run:
     features: Path | None = None  # of the trunk; None: in `out`
     command: str = ""  # for the card
     group: Group = ALONE
+    device: str = CPU  # where it is trained
+
+    def __post_init__(self) -> None:
+        if self.group.size > 1 and self.device != CPU:
+            raise OptionsError(
+                f"several processes train on the CPU; got the device '{self.device}'. Leave out torchrun"
+            )
 
 
 def train_on_corpus(
@@ -54,12 +62,13 @@ def train_on_corpus(
     claim(run, {"corpus": subset.describe(), "trunk": encoder.hash, "config": config.as_dict()})
     with stage("trunk features") as progress:
         folder = run.features or run.out / "features"
-        features = trunk_features(encoder, subset.corpus, folder, progress, run.group)
+        with moved_to(find_device(run.device), encoder.module):
+            features = trunk_features(encoder, subset.corpus, folder, progress, run.group)
     items = usable_items(subset, features, config)
     pairs = synonym_pairs(config.synonyms, subset.dictionary, subset.words)
     data = EmbeddingData(features, items, config, pairs)
     with stage("training") as progress:
-        mlp = train_embedding(config, data, run.out, progress, run.group)
+        mlp = train_embedding(config, data, run.out, progress, run.group, run.device)
     said = {**subset.describe(), "items": len(items), "words": len({item.word for item in items})}
     return _assemble(config, encoder, mlp, run, said)
 

@@ -15,12 +15,13 @@ from torch import Tensor, nn
 
 from signspot.errors import CheckpointError
 from signspot.losses.watch_read_lookup import classification, info_nce, watch_lookup, watch_read_lookup
+from signspot.models.encoder import find_device
 from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions
 from signspot.progress import Progress, silent
 from signspot.training.distributed import ALONE, Group
 from signspot.training.embedding.config import EmbeddingConfig
 from signspot.training.embedding.data import EmbeddingData, FeatureBatch, Standard
-from signspot.training.run_folder import RunFolder, StopSign
+from signspot.training.run_folder import CPU, RunFolder, StopSign, device_of, moved_to
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ def train_embedding(
     folder: str | PathLike[str],
     progress: Progress = silent,
     group: Group = ALONE,
+    device: str = CPU,
 ) -> Mlp:
     """Train an embedding MLP.
 
@@ -42,6 +44,7 @@ def train_embedding(
         folder: where state, curve.csv and curve.png are kept; a training that was stopped there goes on.
         progress: told the steps done.
         group: the processes that train together; they see the same folder, and the first one writes.
+        device: where it is trained.
 
     Returns:
         The MLP, for the trunk's features as they are.
@@ -51,14 +54,13 @@ def train_embedding(
         CheckpointError: the folder holds a state that does not fit.
         KeyboardInterrupt: it was stopped; the state is saved.
     """
-    run = RunFolder(Path(folder))
-    mlp = new_mlp(config, data)
-    optimiser = torch.optim.SGD(mlp.parameters(), config.rate, config.momentum)
-    standard = data.standard()
-    first, losses = _resume(run, mlp, optimiser, config, group)
+    run, place = RunFolder(Path(folder)), find_device(device)
+    mlp, standard = new_mlp(config, data), data.standard()
     length, total = len(data), config.epochs * len(data)
-    mlp.train()
-    with StopSign() as stop:
+    with moved_to(place, mlp), StopSign() as stop:
+        optimiser = torch.optim.SGD(mlp.parameters(), config.rate, config.momentum)
+        first, losses = _resume(run, mlp, optimiser, config, group)
+        mlp.train()
         for step in range(first, total):
             for settings in optimiser.param_groups:
                 settings["lr"] = config.rate_at(step // length)
@@ -93,22 +95,24 @@ def new_mlp(config: EmbeddingConfig, data: EmbeddingData) -> Mlp:
 
 def loss_of(mlp: Mlp, batch: FeatureBatch, standard: Standard, config: EmbeddingConfig, group: Group = ALONE) -> Tensor:
     """The loss of one whole batch, of which `batch` holds this process's share of features."""
-    clips, exemplars = ((part - standard.mean) / standard.scale for part in (batch.clips, batch.exemplars))
+    place, parts = device_of(mlp), (batch.clips, batch.exemplars)
+    clips, exemplars = ((part.to(place) - standard.mean.to(place)) / standard.scale for part in parts)
+    synonyms = None if batch.synonyms is None else batch.synonyms.to(place)
     watched, shown = parts_of(mlp)
     places = batch.places
     if config.loss == "classification":
         logits = [_logits(watched, clips), _logits(shown, exemplars)]
-        words = torch.cat([torch.from_numpy(places.clip_word), batch.exemplar_words])
+        words = torch.cat([torch.from_numpy(places.clip_word), batch.exemplar_words]).to(place)
         counts = (len(places.clip_word), len(places.exemplars))
         return classification(torch.cat([group.gather(*each) for each in zip(logits, counts, strict=True)]), words)
     made = batch.embedded(
         group.gather(watched(clips), len(places.clip_word)), group.gather(shown(exemplars), len(places.exemplars))
     )
     if config.loss == "info_nce":
-        return info_nce(made, config.temperature, batch.synonyms)
+        return info_nce(made, config.temperature, synonyms)
     if config.loss == "watch_lookup":
-        return watch_lookup(made, config.temperature, batch.synonyms)
-    return watch_read_lookup(made, config.temperature, config.bags, batch.synonyms)
+        return watch_lookup(made, config.temperature, synonyms)
+    return watch_read_lookup(made, config.temperature, config.bags, synonyms)
 
 
 def parts_of(mlp: Mlp) -> tuple[EmbeddingMlp, EmbeddingMlp]:

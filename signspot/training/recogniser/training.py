@@ -18,13 +18,13 @@ from torch.nn import functional
 
 from signspot.errors import OptionsError
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
-from signspot.models.batch_norm import reinitialise_batch_norm
-from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
+from signspot.models.encoder import Encoder, find_device, make_encoder
 from signspot.models.registry import build
 from signspot.progress import Progress, silent
 from signspot.training.augment import Augmentation
 from signspot.training.recogniser.clips import ClipOptions, TrunkBatches, TrunkSigns
-from signspot.training.run_folder import RunFolder
+from signspot.training.run_folder import CPU, RunFolder, StopSign, moved_to
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,11 @@ class TrunkConfig:
 
 
 def train_trunk(
-    config: TrunkConfig, signs: TrunkSigns, folder: str | PathLike[str], progress: Progress = silent
+    config: TrunkConfig,
+    signs: TrunkSigns,
+    folder: str | PathLike[str],
+    progress: Progress = silent,
+    device: str = CPU,
 ) -> Encoder:
     """Train a trunk to tell words apart.
 
@@ -82,6 +86,7 @@ def train_trunk(
         signs: what there is to learn from.
         folder: where state and curve.csv are kept; a training that was stopped there goes on.
         progress: told the steps done.
+        device: where it is trained.
 
     Returns:
         An encoder: the trunk's features before the classifier, at unit norm.
@@ -89,46 +94,53 @@ def train_trunk(
     Raises:
         SignspotError: the loss is no number; the batch is saved for inspection.
         CheckpointError: the folder holds a state that does not fit.
+        KeyboardInterrupt: it was stopped; the state is saved.
     """
-    run = RunFolder(Path(folder))
+    run, place = RunFolder(Path(folder)), find_device(device)
     torch.manual_seed(config.seed)
     module = build("landmark", mlp=False, **config.model)
     head = nn.Linear(module.trunk.dimension, len(signs.words))
-    weights = [*module.parameters(), *head.parameters()]
-    optimiser = torch.optim.AdamW(weights, config.rate, weight_decay=config.weight_decay)
     batches = TrunkBatches(signs, module.trunk.frames, config.seed, config.clips, config.augmentation)
-    setup, parts = {**config.as_dict(), "words": signs.words}, {"trunk": module, "head": head, "optimiser": optimiser}
-    saved = run.load(setup, parts, ["curve"])
-    curve: list[list[float]] = saved["curve"].tolist() if saved else []
-    module.train()
-    for step in range(len(curve), config.steps):
-        torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
-        for group in optimiser.param_groups:
-            group["lr"] = config.rate_at(step)
-        if config.reinitialise and step == config.dictionary_from > 0:
-            logger.info("%d batch norms forget", reinitialise_batch_norm(module.trunk))
-        batch = batches.make(step, 0.0 if step < config.dictionary_from else None)
-        logits = head(module.trunk(batch[0]))
-        loss = functional.cross_entropy(logits, batch[1])
-        if not torch.isfinite(loss):
-            names = ("clips", "words", "dictionary")
-            raise run.keep_bad_batch(loss, step, {name: part.numpy() for name, part in zip(names, batch, strict=True)})
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(weights, config.clip)
-        optimiser.step()
-        curve.append([loss.item(), *_accuracies(logits, batch)])
-        progress(step + 1, config.steps)
-        if (step + 1) % config.save_every == 0 or step + 1 == config.steps:
-            run.save(setup, parts, {"curve": torch.tensor(curve, dtype=torch.float64)})
-            run.write_curve(_COLUMNS, [(i + 1, *(f"{value:.4f}" for value in row)) for i, row in enumerate(curve)])
+    with moved_to(place, module, head), StopSign() as stop:
+        weights = [*module.parameters(), *head.parameters()]
+        optimiser = torch.optim.AdamW(weights, config.rate, weight_decay=config.weight_decay)
+        setup = {**config.as_dict(), "words": signs.words}
+        parts = {"trunk": module, "head": head, "optimiser": optimiser}
+        saved = run.load(setup, parts, ["curve"])
+        curve: list[list[float]] = saved["curve"].tolist() if saved else []
+        module.train()
+        for step in range(len(curve), config.steps):
+            torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
+            for group in optimiser.param_groups:
+                group["lr"] = config.rate_at(step)
+            if config.reinitialise and step == config.dictionary_from > 0:
+                logger.info("%d batch norms forget", reinitialise_batch_norm(module.trunk))
+            made = batches.make(step, 0.0 if step < config.dictionary_from else None)
+            clips, words, dictionary = (part.to(place) for part in made)
+            logits = head(features_by_domain(module.trunk, clips, dictionary))
+            loss = functional.cross_entropy(logits, words)
+            if not torch.isfinite(loss):
+                arrays = zip(("clips", "words", "dictionary"), made, strict=True)
+                raise run.keep_bad_batch(loss, step, {name: part.numpy() for name, part in arrays})
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(weights, config.clip)
+            optimiser.step()
+            curve.append([loss.item(), *_accuracies(logits, words, dictionary)])
+            progress(step + 1, config.steps)
+            stopped = stop.heard
+            if stopped or (step + 1) % config.save_every == 0 or step + 1 == config.steps:
+                run.save(setup, parts, {"curve": torch.tensor(curve, dtype=torch.float64)})
+                run.write_curve(_COLUMNS, [(i + 1, *(f"{value:.4f}" for value in row)) for i, row in enumerate(curve)])
+            if stopped:
+                raise KeyboardInterrupt
     return make_encoder(config.name, module.eval(), card=_card(config, signs, curve))
 
 
-def _accuracies(logits: Tensor, batch: tuple[Tensor, Tensor, Tensor]) -> list[float]:
+def _accuracies(logits: Tensor, words: Tensor, dictionary: Tensor) -> list[float]:
     """The share of right answers among continuous clips, and among exemplars; nan where there are none."""
-    right = (logits.argmax(dim=1) == batch[1]).float()
-    return [float(right[kind].mean()) for kind in (~batch[2], batch[2])]
+    right = (logits.argmax(dim=1) == words).float()
+    return [float(right[kind].mean()) for kind in (~dictionary, dictionary)]
 
 
 def _card(config: TrunkConfig, signs: TrunkSigns, curve: list[list[float]]) -> dict[str, Any]:

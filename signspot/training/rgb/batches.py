@@ -23,7 +23,13 @@ class RgbBatch:
 
     clips: Tensor  # (N, 3, F, H, W) in about [-0.5, 0.5]
     words: Tensor  # (N,)
+    dictionary: Tensor  # (N,) bool: the clip is of an exemplar
     targets: Tensor | None  # (N, D) what the teacher embeds; None: there is no teacher
+
+    def to(self, device: torch.device) -> "RgbBatch":
+        """The same batch on a device."""
+        targets = None if self.targets is None else self.targets.to(device)
+        return RgbBatch(self.clips.to(device), self.words.to(device), self.dictionary.to(device), targets)
 
 
 class RgbBatches:
@@ -56,6 +62,7 @@ class RgbBatches:
         return RgbBatch(
             torch.from_numpy(np.stack([clip for clip, _ in made])),
             torch.tensor([sign.word for sign in (*drawn, *shown)]),
+            torch.arange(len(made)) >= len(drawn),
             torch.from_numpy(np.stack(targets)) if len(targets) == len(made) else None,
         )
 

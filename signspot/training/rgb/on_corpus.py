@@ -57,7 +57,8 @@ def train_rgb_on_corpus(
         if config.reinitialise and not config.dictionary_from:
             reinitialise_batch_norm(module.trunk)
     with stage("training") as progress:
-        train_rgb(config, module, RgbBatches(signs, config, shape.frames, shape.image_size), run.out, progress)
+        batches = RgbBatches(signs, config, shape.frames, shape.image_size)
+        train_rgb(config, module, batches, run.out, progress, run.device)
     with stage("held-out clips"):
         tested = _held_out(module, corpus, subset, signs, reader)
     return make_encoder(config.name, module, fps=config.fps, card=_card(config, subset, signs, run, tested)), tested

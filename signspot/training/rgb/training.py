@@ -18,15 +18,15 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from signspot.errors import CheckpointError
 from signspot.losses.watch_read_lookup import classification
 from signspot.metrics.classification import ClassificationAccuracy
-from signspot.models.batch_norm import reinitialise_batch_norm
-from signspot.models.encoder import Encoder, SignEncoder
+from signspot.models.batch_norm import DOMAINS, features_by_domain, reinitialise_batch_norm
+from signspot.models.encoder import Encoder, SignEncoder, find_device
 from signspot.models.inception import InceptionTrunk, use_channels_last
 from signspot.models.registry import build
 from signspot.progress import Progress, silent
 from signspot.training.rgb.batches import RgbBatch, RgbBatches, plain
 from signspot.training.rgb.config import RgbConfig
 from signspot.training.rgb.signs import RgbSigns
-from signspot.training.run_folder import RunFolder, StopSign
+from signspot.training.run_folder import CPU, RunFolder, StopSign, device_of, moved_to
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,12 @@ def start_from(module: SignEncoder, encoder: Encoder) -> None:
 
 
 def train_rgb(
-    config: RgbConfig, module: SignEncoder, batches: RgbBatches, folder: Path, progress: Progress = silent
+    config: RgbConfig,
+    module: SignEncoder,
+    batches: RgbBatches,
+    folder: Path,
+    progress: Progress = silent,
+    device: str = CPU,
 ) -> SignEncoder:
     """Train a trunk, in place.
 
@@ -87,51 +92,63 @@ def train_rgb(
         batches: clips.
         folder: where state, curve.csv and curve.png are kept; a training that was stopped there goes on.
         progress: told the steps done.
+        device: where it is trained.
 
     Raises:
         SignspotError: the loss is no number; the batch is saved for inspection.
         CheckpointError: the folder holds a state that does not fit.
         KeyboardInterrupt: it was stopped; the state is saved.
     """
-    run = RunFolder(folder)
-    optimiser = _optimiser(config, module)
-    parts = {"module": module, "optimiser": optimiser}
-    saved = run.load(config.as_dict(), parts, ("curve",))
-    curve: list[tuple[float, float]] = [(float(a), float(b)) for a, b in saved["curve"]] if saved else []
+    run, place = RunFolder(folder), find_device(device)
     length, total = len(batches), config.epochs * len(batches)
-    module.train()
-    with StopSign() as stop:
+    with moved_to(place, module), StopSign() as stop:
+        optimiser = _optimiser(config, module)
+        parts = {"module": module, "optimiser": optimiser}
+        saved = run.load(config.as_dict(), parts, ("curve",))
+        curve: list[tuple[float, float]] = [(float(a), float(b)) for a, b in saved["curve"]] if saved else []
+        module.train()
         for step in range(len(curve), total):
             _prepare(config, module, optimiser, step, length)
-            batch = batches[step]
+            batch = batches[step].to(place)
             loss, right = loss_of(module, batch, config.distil)
             if not torch.isfinite(loss):
-                raise run.keep_bad_batch(loss, step, {"clips": batch.clips.numpy(), "words": batch.words.numpy()})
+                raise run.keep_bad_batch(
+                    loss, step, {"clips": batch.clips.cpu().numpy(), "words": batch.words.cpu().numpy()}
+                )
             optimiser.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(module.parameters(), config.clip)
             optimiser.step()
             curve.append((loss.item(), right))
             progress(step + 1, total)
-            if stop.heard or (step + 1) % SAVE_EVERY == 0 or step + 1 == total:
+            stopped = stop.heard
+            if stopped or (step + 1) % SAVE_EVERY == 0 or step + 1 == total:
                 run.save(config.as_dict(), parts, {"curve": curve})
                 run.write_curve(_COLUMNS, _rows(config, curve, length))
-            if stop.heard:
+            if stopped:
                 raise KeyboardInterrupt
+        settle_batch_norm(module, batches, total)
     run.draw_curve([loss for loss, _ in _by_epoch(curve, length)], config.architecture)
-    settle_batch_norm(module, batches, total)
     return module.eval()
 
 
 def loss_of(module: SignEncoder, batch: RgbBatch, distil: float) -> tuple[Tensor, float]:
     """The loss of one batch, and the share of its clips whose word is right."""
-    features = module.trunk(batch.clips.contiguous(memory_format=torch.channels_last_3d))
+    features = _seen(module, batch)
     assert isinstance(module.trunk, InceptionTrunk), "an rgb trunk"
     logits = module.trunk.logits(features)  # type: ignore[operator]  # built with a classifier
     loss = classification(logits, batch.words)
     if distil and batch.targets is not None:
-        loss = loss + distil * (1 - functional.cosine_similarity(module.mlp(features), batch.targets)).mean()
+        of_domain = [module.mlp(features, domain) for domain in DOMAINS]
+        embedded = torch.where(batch.dictionary[:, None], of_domain[1], of_domain[0])
+        loss = loss + distil * (1 - functional.cosine_similarity(embedded, batch.targets)).mean()
     return loss, float((logits.argmax(dim=1) == batch.words).float().mean())
+
+
+def _seen(module: SignEncoder, batch: RgbBatch) -> Tensor:
+    """(N, D) features of a batch, each clip normalised as for its own domain."""
+    clips = batch.clips.contiguous(memory_format=torch.channels_last_3d)
+    return features_by_domain(module.trunk, clips, batch.dictionary)
 
 
 @torch.no_grad()
@@ -145,7 +162,7 @@ def settle_batch_norm(module: SignEncoder, batches: RgbBatches, first: int) -> N
     module.train()
     for step in range(first, first + min(SETTLING, 2 * len(batches) + 2)):
         torch.manual_seed(step)
-        module.trunk(batches[step].clips.contiguous(memory_format=torch.channels_last_3d))
+        _seen(module, batches[step].to(device_of(module)))
     for norm, momentum in zip(norms, before, strict=True):
         norm.momentum = momentum
     module.eval()
