@@ -31,7 +31,7 @@ def train(
     ] = None,
     lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks, instead of the config's.")] = None,
     workers: Annotated[int, typer.Option(help="Processes that make batches of a landmark trunk.")] = 1,
-    device: Annotated[str, typer.Option(help="Where to train: cpu, cuda, cuda:1 …, or mps.")] = "cpu",
+    device: Annotated[str, typer.Option(help="Where to train: cpu, cuda, cuda:1 …, mps, or auto.")] = "cpu",
     force: Force = False,
 ) -> None:
     """Train an encoder; Ctrl-C keeps what is learnt, and the same command goes on.

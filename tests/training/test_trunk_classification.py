@@ -12,6 +12,8 @@ import torch
 from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.registry import build
+from signspot.training.distributed import Group
+from signspot.training.embedding.on_corpus import Run
 from signspot.training.recogniser.clips import ClipOptions, TrunkSigns
 from signspot.training.recogniser.training import TrunkConfig, train_trunk
 from signspot_lab.isolated.recombination import Clips
@@ -107,3 +109,10 @@ def test_domain_specific_batch_norms_of_both_domains_learn(signs: TrunkSigns, tm
     assert not [name for name in learned if torch.equal(trained[name], before[name])]
     for one, other in zip(own["continuous"], own["dictionary"], strict=True):
         assert one.endswith("num_batches_tracked") or not torch.equal(trained[one], trained[other])
+
+
+def test_a_device_that_is_not_there_is_refused(signs: TrunkSigns, tmp_path: Path) -> None:
+    with pytest.raises(OptionsError, match="no device 'cuda' on this computer"):
+        train_trunk(CONFIG, signs, tmp_path, device="cuda")
+    with pytest.raises(OptionsError, match="several processes train on the CPU; got the device 'mps'"):
+        Run(tmp_path, group=Group(0, 2), device="mps")
