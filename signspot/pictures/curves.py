@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from signspot.spotting.search import Found
 from signspot.timeline import Segment
 from signspot.video.clips import thumbnail
 
+logger = logging.getLogger(__name__)
+
+MOST_CURVES = 40  # a picture with more lines cannot be read
 # Okabe and Ito's colours, which people with any colour vision tell apart; yellow is left out, being faint on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
 _LONGEST_LABEL = 40
@@ -121,6 +125,40 @@ def label(text: str) -> str:
     return line if len(line) <= _LONGEST_LABEL else line[: _LONGEST_LABEL - 1] + "…"
 
 
+def telling(names: Sequence[str], longest: int) -> list[str]:
+    """Names of exemplars, short enough to stand side by side, with the part that tells them apart.
+
+    Of names that are too long, what all of them share at the beginning and the end goes first, then the middle.
+    """
+    lines = [one_line(name) for name in names]
+    if all(len(line) <= longest for line in lines):
+        return lines
+    first = _shared(lines)
+    last = _shared([line[first:][::-1] for line in lines])
+    return [_without_middle(_without_ends(line, first, last), longest) for line in lines]
+
+
+def _shared(lines: Sequence[str]) -> int:
+    """How many first letters several lines share; none, if there is nothing to tell apart."""
+    if len(set(lines)) < 2:
+        return 0
+    return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*lines, strict=False)))
+
+
+def _without_ends(line: str, first: int, last: int) -> str:
+    """A line without its first and last letters, each replaced by one sign where that is shorter."""
+    begin = line[:first] if first <= 1 else "…"
+    end = line[len(line) - last :] if last <= 1 else "…"
+    return begin + line[first : len(line) - last] + end
+
+
+def _without_middle(line: str, longest: int) -> str:
+    if len(line) <= longest:
+        return line
+    end = (longest - 1) // 2
+    return line[: longest - 1 - end] + "…" + line[len(line) - end :]
+
+
 def clock(seconds: float, digits: int = 0) -> str:
     """Seconds as people read them on a player: 1:05.28, or 1:02:03."""
     whole = round(max(0.0, seconds) * 10**digits)
@@ -141,11 +179,6 @@ def summary(view: View) -> str:
         return "nothing spotted"
     words = len({spotting.word for spotting in view.spottings})
     return f"{plural(len(view.spottings), 'spotting')} of {plural(words, 'word')}"
-
-
-logger = logging.getLogger(__name__)
-
-MOST_CURVES = 40  # a picture with more lines is no picture
 
 
 def view_of(found: Found) -> View:

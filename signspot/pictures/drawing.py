@@ -1,26 +1,42 @@
 """One panel of curves on matplotlib axes: lines, threshold, spans and peaks; shared by plot and film."""
 
+import logging
+from contextlib import suppress
 from functools import lru_cache
+from math import ceil
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import findfont, fontManager, get_font
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.font_manager import findfont, findSystemFonts, fontManager, get_font
+from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 from numpy.typing import NDArray
 
 from signspot.pictures.curves import COLOURS, Panel, View, clock, label, lowest_score, thinned
 from signspot.timeline import Segment
 
+logger = logging.getLogger(__name__)
+
+THRESHOLD_COLOUR = "#777777"
 _FAMILY = "DejaVu Sans"  # comes with matplotlib
 _DOTS_PER_INCH = 100
+_DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))
+_MOST_POINTS = 4000  # per curve
+_DENSE = 1500  # points from which on lines are thin
+_MOST_TICKS = 10
+_TICK_STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)  # seconds
 
 
 @lru_cache(maxsize=1)
 def _other_fonts() -> tuple[tuple[str, str], ...]:
-    """Family and file of every upright font on this machine."""
+    """Family and file of every upright font on this machine, also of those installed since matplotlib last looked."""
+    known = {font.fname for font in fontManager.ttflist}
+    for file in findSystemFonts():
+        if file not in known:
+            with suppress(OSError, RuntimeError, ValueError):  # damaged, or of a kind that cannot be drawn
+                fontManager.addfont(file)
     ttf = [font for font in fontManager.ttflist if font.style == "normal" and "Last Resort" not in font.name]
     fonts = {font.name: font.fname for font in ttf}
     return tuple(sorted(fonts.items()))
@@ -38,7 +54,7 @@ def _letters(file: str) -> frozenset[int]:
 def lettering(text: str) -> tuple[str, dict[str, Any]]:
     """What to draw for a word or an id, on one line, and with which fonts.
 
-    Letters that no font on this machine has become boxes.
+    Letters that no font on this machine has become boxes, and a remark says so.
 
     Returns:
         The text, and keywords for matplotlib's text functions; '$' is a letter like others.
@@ -53,8 +69,23 @@ def lettering(text: str) -> tuple[str, dict[str, Any]]:
                 missing -= _letters(file)
             if not missing:
                 break
+    if missing:
+        _tell_boxes(line)
     drawn = "".join("\N{WHITE SQUARE}" if ord(char) in missing else char for char in line)
     return drawn, {"family": families, "parse_math": False}
+
+
+_told: list[str] = []  # the first text with a letter that no font has: one remark is enough
+
+
+def _tell_boxes(text: str) -> None:
+    if not _told:
+        _told.append(text)
+        logger.warning(
+            "no installed font has all letters of '%s'; boxes are drawn instead. Install one, on Debian for Chinese, "
+            "Japanese and Korean with: sudo apt-get install fonts-noto-cjk",
+            text.encode("utf-8", "replace").decode(),
+        )
 
 
 def text_picture(text: str, height: int, colour: str = "white", weight: str = "bold") -> NDArray[np.uint8]:
@@ -69,12 +100,6 @@ def text_picture(text: str, height: int, colour: str = "white", weight: str = "b
     used = np.flatnonzero(pixels[..., 3].any(axis=0))
     width = int(used[-1]) + 1 if used.size else 1
     return np.ascontiguousarray(pixels[:, :width])
-
-
-THRESHOLD_COLOUR = "#777777"
-_DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))
-_MOST_POINTS = 4000
-_DENSE = 1500  # points from which on lines are thin
 
 
 def draw_panel(axes: Axes, panel: Panel, view: View, span: Segment) -> None:
@@ -109,8 +134,9 @@ def _frame(axes: Axes, view: View, span: Segment) -> None:
     low = lowest_score(view.curves, view.threshold)
     axes.set_xlim(span.start, span.end if span.end > span.start else span.start + 1)
     axes.set_ylim(low, 1.0 + 0.03 * (1.0 - low))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: clock(seconds, _digits(span))))
-    axes.xaxis.set_major_locator(MaxNLocator(10))
+    step = tick_step(span.duration)
+    axes.xaxis.set_major_locator(MultipleLocator(step))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: clock(seconds, 1 if step < 1 else 0)))
     axes.yaxis.set_major_locator(MaxNLocator(4))
     axes.grid(color="#e6e6e6", lw=0.8)
     axes.set_axisbelow(True)
@@ -119,5 +145,10 @@ def _frame(axes: Axes, view: View, span: Segment) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _digits(span: Segment) -> int:
-    return 1 if span.duration < 6 else 0
+def tick_step(duration: float) -> float:
+    """Seconds between two ticks of a time axis: a step that a clock shows exactly, about ten at most."""
+    return next((step for step in _TICK_STEPS if duration / step <= _MOST_TICKS), _whole_hours(duration))
+
+
+def _whole_hours(duration: float) -> float:
+    return 3600.0 * ceil(duration / 3600 / _MOST_TICKS)

@@ -23,8 +23,12 @@ from signspot.video.writer import VideoWriter
 
 Image = NDArray[np.uint8]
 
+FPS = 25.0
 WIDTH = 960  # pixels, as are all lengths here
-MOST_ROWS = 4
+MOST_ROWS = 4  # words in one page of curves
+_VIDEO_HEIGHT, _CAPTION_HEIGHT, _TEXT_HEIGHT = 540, 48, 34
+_MOST_CAPTIONS = 3
+_BACKGROUND = 24  # grey level
 _ROW, _FOOT = 104, 34
 _LEFT, _RIGHT = 210, 20  # margins of the curves; thumbnails lie in the left one
 _PAGE = 20.0  # seconds
@@ -115,18 +119,10 @@ def fit(image: Image, width: int, height: int) -> Image:
     return np.asarray(cv2.resize(image, size, interpolation=how), dtype=np.uint8)
 
 
-FPS = 25.0
-_VIDEO_HEIGHT = 540  # pixels, as are all lengths here
-_CAPTION_HEIGHT = 48
-_TEXT_HEIGHT = 34
-_MOST_CAPTIONS = 3
-_BACKGROUND = 24
-
-
 def film(view: View, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
     """Write an .mp4 of the video above its moving curves, with the word and score of each spotting as it comes.
 
-    The video is read and written frame by frame; curves are drawn once a stretch of about twenty seconds.
+    The video is read and written frame by frame; curves are drawn once per stretch of about twenty seconds.
 
     Raises:
         OptionsError: the view has no video.

@@ -1,4 +1,4 @@
-"""A still picture of a result: score over time, a panel a word, a line an exemplar, peaks and threshold marked."""
+"""A still picture of a result: score over time, a panel per word, a line per exemplar, peaks and threshold marked."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from matplotlib.transforms import Bbox
 
 from signspot.errors import RefusedOutputError
 from signspot.files import write_beside
-from signspot.pictures.curves import Curve, Panel, View, panels, plural, summary
+from signspot.pictures.curves import Curve, Panel, View, panels, plural, summary, telling
 from signspot.pictures.drawing import THRESHOLD_COLOUR, draw_panel, lettering
 from signspot.timeline import Segment
 
@@ -23,6 +23,15 @@ SUFFIXES: dict[Picture, tuple[str, ...]] = {
     "film": (".mp4",),
     "report": (".html", ".htm"),
 }
+
+
+MOST_PANELS = 8
+_DOTS_PER_INCH = 100
+_WIDTH = 1200  # pixels, as are all lengths here
+_LEFT, _SIDE, _HEAD, _FOOT = 64, 250, 52, 46
+_PANEL, _PANEL_TITLE, _GAP = 150, 26, 20
+_MOST_THUMBNAILS = 4
+_NEAREST_LABELS = 62
 
 
 def check_picture(picture: Picture, path: str | PathLike[str]) -> Path:
@@ -38,15 +47,6 @@ def check_picture(picture: Picture, path: str | PathLike[str]) -> Path:
             f"cannot write the {picture} {target}: unknown kind '{target.suffix}'. Known: {', '.join(known)}."
         )
     return target
-
-
-MOST_PANELS = 8
-_DOTS_PER_INCH = 100
-_WIDTH = 1200  # pixels, as are all lengths here
-_LEFT, _SIDE, _HEAD, _FOOT = 64, 250, 52, 46
-_PANEL, _PANEL_TITLE, _GAP = 150, 26, 20
-_MOST_THUMBNAILS = 4
-_NEAREST_LABELS = 62
 
 
 def plot(view: View, path: str | os.PathLike[str]) -> None:
@@ -140,17 +140,20 @@ def _add_exemplars(figure: Figure, panel: Panel, place: tuple[float, float, floa
     x, y, width, height = place
     across = 1 if len(curves) == 1 else 2
     down = -(-len(curves) // across)
+    names = telling([curve.exemplar for curve in curves], max(4, int((width / across - 8) / 7.2) - 2))
     for number, curve in enumerate(curves):
         column, row = number % across, number // across
         cell = Bbox.from_bounds(
             x + column * width / across, y + height - (row + 1) * height / down, width / across - 8, height / down - 6
         )
-        _add_exemplar(figure, curve, panel.colour(curve.exemplar), cell)
+        _add_exemplar(figure, curve, (names[number], panel.colour(curve.exemplar)), cell)
     _count_the_rest(figure, panel.curves, (x, y - 2))
 
 
-def _add_exemplar(figure: Figure, curve: Curve, colour: str, cell: Bbox) -> None:
+def _add_exemplar(figure: Figure, curve: Curve, legend: tuple[str, str], cell: Bbox) -> None:
+    """Draw a thumbnail, and the legend below it: a name and a colour."""
     name_height = 18
+    short, colour = legend
     if curve.thumbnail is not None:
         axes = _add_axes(figure, (cell.x0, cell.y0 + name_height, cell.width, cell.height - name_height))
         axes.imshow(curve.thumbnail, aspect="equal", interpolation="antialiased")
@@ -160,11 +163,9 @@ def _add_exemplar(figure: Figure, curve: Curve, colour: str, cell: Bbox) -> None
             spine.set(color=colour, linewidth=2.5)
     size = figure.bbox.size
     up = (cell.y0 + name_height / 2 - 2 if curve.thumbnail is not None else cell.y1 - name_height) / size[1]
-    name, fonts = lettering(curve.exemplar)
+    name, fonts = lettering(short)
     figure.text(cell.x0 / size[0], up, "\N{BLACK SQUARE}", size=11, color=colour, va="center")
-    longest = max(4, int(cell.width / 7.2) - 2)
-    short = name if len(name) <= longest else name[: longest - 1] + "…"
-    figure.text((cell.x0 + 15) / size[0], up, short, size=9, va="center", **fonts)
+    figure.text((cell.x0 + 15) / size[0], up, name, size=9, va="center", **fonts)
 
 
 def _count_the_rest(figure: Figure, curves: Sequence[Curve], place: tuple[float, float]) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from signspot.files import write_beside
 from signspot.formats.rows import dump_json, one_line
-from signspot.pictures.curves import COLOURS, Curve, Panel, View, clock, lowest_score, panels, summary, thinned
+from signspot.pictures.curves import COLOURS, Curve, Panel, View, clock, lowest_score, panels, summary, telling, thinned
 from signspot.pictures.plot import check_picture
 from signspot.progress import Progress, silent
 from signspot.records import Spotting
@@ -29,7 +29,10 @@ logger = logging.getLogger(__name__)
 MOST_BYTES = 30_000_000  # of a video that is put into a page
 _PLAYED = {".mp4": {"h264"}, ".m4v": {"h264"}, ".webm": {"vp8", "vp9", "av1"}}
 _KINDS = {".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm"}
-# Seconds up to which a copy has this longer side in pixels and these frames a second.
+_MOST_POINTS = 3000  # per curve
+_THUMBNAIL_HEIGHT = 124  # pixels
+_LONGEST_NAME = 24  # letters in two lines below a thumbnail
+# Seconds up to which a copy has this longer side in pixels and these frames per second.
 _COPIES = ((600.0, 640, 25.0), (1800.0, 426, 25.0), (float("inf"), 320, 12.5))
 
 
@@ -53,7 +56,7 @@ def data_address(path: Path, progress: Progress | None = None, most_bytes: int =
 
 
 def _is_played(info: VideoInfo) -> bool:
-    """Whether every browser plays it: by container and codec, and 8 bits a colour for H.264."""
+    """Whether every browser plays it: by container and codec, and 8 bits per colour for H.264."""
     if info.codec not in _PLAYED.get(info.path.suffix.lower(), set()):
         return False
     import av
@@ -73,10 +76,6 @@ def _write_copy(info: VideoInfo, target: Path, progress: Progress) -> None:
 
 def _address(path: Path, kind: str) -> str:
     return f"data:{kind};base64,{b64encode(path.read_bytes()).decode('ascii')}"
-
-
-_MOST_POINTS = 3000  # a curve
-_THUMBNAIL_HEIGHT = 124
 
 
 def report(view: View, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
@@ -148,18 +147,23 @@ def _row(index: int, spotting: Spotting) -> str:
 
 
 def _panel(number: int, panel: Panel) -> str:
-    exemplars = "".join(f"<li>{_exemplar(number, place, curve)}</li>" for place, curve in enumerate(panel.curves))
+    names = telling([curve.exemplar for curve in panel.curves], _LONGEST_NAME)
+    exemplars = "".join(
+        f"<li>{_exemplar((number, place), curve, name)}</li>"
+        for place, (curve, name) in enumerate(zip(panel.curves, names, strict=True))
+    )
     return (
         f'<div class="panel"><div><h3>{_text(panel.word)}</h3><ul class="exemplars">{exemplars}</ul></div>'
         f'<div class="scroll" id="panel-{number}"></div></div>'
     )
 
 
-def _exemplar(panel: int, place: int, curve: Curve) -> str:
+def _exemplar(place: tuple[int, int], curve: Curve, name: str) -> str:
+    """A button that shows and hides a curve, given by its panel and its place there."""
     mark = "<i></i>" if curve.thumbnail is None else f'<img alt="" src="{_thumbnail(curve.thumbnail)}">'
-    colour = f"c{place % len(COLOURS)}"
-    name = f"<span>{_text(curve.exemplar)}</span>"
-    return f'<button class="{colour}" data-curve="{panel} {place}" aria-pressed="true">{mark}{name}</button>'
+    colour, where = f"c{place[1] % len(COLOURS)}", f"{place[0]} {place[1]}"
+    shown = f'<span title="{_text(curve.exemplar)}">{_text(name)}</span>'
+    return f'<button class="{colour}" data-curve="{where}" aria-pressed="true">{mark}{shown}</button>'
 
 
 def _thumbnail(image: Any) -> str:

@@ -64,7 +64,7 @@ def test_a_corpus_that_lacks_something(
 ) -> None:
     shutil.rmtree(lame / part)
     code, said, noted = signspot("reproduce", "table2", "--quick", "--corpus", lame, "--out", tmp_path / "out")
-    assert (code, said) == (1, "")
+    assert (code, said) == (2, "")
     assert message in noted
     assert noted.count("\n") == 1
 
@@ -78,14 +78,14 @@ def test_a_corpus_that_lacks_something(
         (("table2", "--trunk-steps", 0), "steps must be at least 1; got 0"),
         (("table2", "--words", 0), "a corpus needs at least 1 word; got 0"),
         (("table2", "--hours", 0), "hours must be at least 0.0033"),
-        (("table2", "--corpus", "no-such-folder"), "no-such-folder is no corpus"),
+        (("table2", "--corpus", "no-such-folder"), "no corpus at no-such-folder"),
     ],
 )
 def test_mistakes_are_one_line(
     signspot: Callable[..., Outcome], tmp_path: Path, arguments: tuple[object, ...], message: str
 ) -> None:
     code, _, noted = signspot("reproduce", *arguments, "--out", tmp_path / "out")
-    assert code == 1
+    assert code == (1 if "--corpus" in arguments else 2)
     assert message in noted
     assert noted.count("\n") == 1
     assert not (tmp_path / "out").exists()

@@ -187,7 +187,7 @@ def test_a_corpus_that_teaches_nothing_is_one_line(
 ) -> None:
     spoil(corpus)
     code, _, err = train(corpus)
-    assert code == 1
+    assert code == 2
     assert message in err
     assert err.count("\n") == 1
 
@@ -238,14 +238,14 @@ def test_features_that_are_no_numbers_are_one_line(train: Call, made: Path, tmp_
 def test_a_wrong_configuration_is_one_line(train: Call, made: Path, config: Path, text: str, message: str) -> None:
     config.write_text(text)
     code, _, err = train(made)
-    assert code == 1
+    assert code == 2
     assert message.format(path=config) in err
     assert err.count("\n") == 1
 
 
 def test_a_corpus_must_be_named(signspot: Call, config: Path) -> None:
     code, _, err = signspot("train", config)
-    assert code == 1
+    assert code == 2
     assert "Name its folder with --corpus" in err
 
 
@@ -256,13 +256,13 @@ def test_a_checkpoint_of_another_architecture_is_one_line(
     other = make_encoder("pixels", build("s3d", frames=8, image_size=32, width=0.1))
     save_encoder(other, tmp_path / "pixels.safetensors")
     code, _, err = train(made, "--encoder", tmp_path / "pixels.safetensors")
-    assert code == 1
+    assert code == 2
     assert "the encoder 'pixels' sees pixels; the video 'train-0001' has only landmarks" in err
     assert train(made, out="again")[0] == 0
     small = make_encoder("small", build("landmark", width=16, hand_width=8, part_width=8, last_width=16, features=32))
     save_encoder(small, tmp_path / "small.safetensors")
     code, _, err = train(made, "--encoder", tmp_path / "small.safetensors", out="again")
-    assert code == 1
+    assert code == 2
     assert "holds a training with another trunk. Name another folder with --out" in err
     (tmp_path / "again" / "run.json").unlink()
     code, _, err = train(made, "--encoder", tmp_path / "small.safetensors", out="again")
@@ -310,13 +310,13 @@ def test_an_rgb_trunk_is_trained_and_an_embedding_on_it(
     made_of = load_encoder(tmp_path / "mlp" / "mine.safetensors")
     assert (made_of.contract.kind, made_of.contract.fps, made_of.contract.dimension) == ("rgb", 12.5, 32)
     code, _, err = signspot("train", rgb, *run, "--encoder", corner / "encoder.safetensors")
-    assert code == 1
+    assert code == 2
     assert "holds a training with another start" in err
     code, _, err = signspot("train", rgb, *run[:3], tmp_path / "other", "--encoder", corner / "encoder.safetensors")
     assert code == 1
     assert "the encoder 'small' is of another architecture: 'landmark' instead of 'i3d'" in err
     assert err.count("\n") == 1
     code, _, err = signspot("train", rgb, "--corpus", made, "--out", tmp_path / "third")
-    assert code == 1
+    assert code == 2
     assert "no exemplar of" in err
     assert err.count("\n") == 1

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.pictures.curves import Curve, View, clock, label, lowest_score, panels, summary, thinned
+from signspot.pictures.curves import Curve, View, clock, label, lowest_score, panels, summary, telling, thinned
 from signspot.timeline import Segment
 
 
@@ -57,3 +57,23 @@ def test_small_things(view: View) -> None:
     assert label("x" * 60) == "x" * 39 + "…"
     assert lowest_score(view.curves, 0.7) == pytest.approx(0.3)
     assert lowest_score((), 0.02) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("names", "longest", "shown"),
+    [
+        (["apple-1", "apple-2"], 10, ["apple-1", "apple-2"]),
+        (["apple-signer-1", "apple-signer-2"], 10, ["…1", "…2"]),
+        (["a-very-long-name-0001"], 10, ["a-ver…0001"]),
+        (["bsl-apple-north", "bsl-apple-southwest-of-leeds"], 12, ["…north", "…south…leeds"]),
+        (["same-long-name", "same-long-name"], 8, ["same…ame", "same…ame"]),
+        ([], 8, []),
+    ],
+)
+def test_names_keep_their_telling_part(names: list[str], longest: int, shown: list[str]) -> None:
+    assert telling(names, longest) == shown
+
+
+@given(st.lists(st.text(max_size=60), max_size=5), st.integers(4, 40))
+def test_names_are_never_too_long(names: list[str], longest: int) -> None:
+    assert all(len(name) <= longest for name in telling(names, longest))

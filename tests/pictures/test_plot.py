@@ -82,3 +82,30 @@ def test_other_suffixes_and_folders_are_refused(view: View, tmp_path: Path) -> N
     (tmp_path / "p.png").mkdir()
     with pytest.raises(OutputError, match="it is a folder"):
         plot(view, tmp_path / "p.png")
+
+
+@pytest.mark.parametrize("seconds", [0.9, 2.3, 4.0, 7.0, 8.0, 12.0, 13.7, 45.0, 100.0, 3000.0, 90_000.0])
+def test_no_two_ticks_say_the_same_and_each_says_its_time(view: View, seconds: float) -> None:
+    times = np.linspace(0, seconds, 50)
+    curve = Curve("apple", "apple-1", times, np.full(50, 0.5))
+    figure = draw(replace(view, curves=(curve,), spottings=(), duration=seconds))
+    figure.canvas.draw()
+    axis = figure.axes[0].xaxis
+    said = {
+        label.get_text(): place
+        for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+        if 0 <= place <= seconds
+    }
+    assert len(said) == sum(0 <= place <= seconds for place in axis.get_majorticklocs())
+    assert 3 <= len(said) <= 12
+    for text, place in said.items():
+        *hours, minutes, rest = text.split(":")
+        told = float(rest) + 60 * int(minutes) + sum(3600 * int(hour) for hour in hours)
+        assert told == pytest.approx(place, abs=1e-6)
+
+
+def test_the_legend_keeps_what_tells_exemplars_apart(view: View) -> None:
+    curves = tuple(replace(view.curves[1], exemplar=f"signbank-apple-signer-{n:02d}-front-view") for n in (7, 12, 31))
+    figure = draw(replace(view, curves=curves, spottings=()))
+    texts = [text.get_text() for text in figure.texts]
+    assert {"…07…", "…12…", "…31…"} <= set(texts)
