@@ -15,10 +15,10 @@ from time import process_time
 from benchmarks.isolation import Job, Measurement, run_on
 from benchmarks.rows import Row, against, said
 from benchmarks.sizes import Sizes
-from signspot.annotation.engines.local import LocalEngine
 from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import Job as Annotation
 from signspot.annotation.run import annotate
+from signspot.processes import WorkerPool
 from signspot.progress import Progress, silent
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
@@ -74,7 +74,7 @@ def _measure(sizes: Sizes, folder: Path, workers: int, *, tracks: bool = False) 
 class _Clock:
     """Seconds of the processor while videos are worked on: of each worker, and of this process."""
 
-    engine: LocalEngine
+    engine: WorkerPool
     main: float = 0.0
     workers: list[float] = field(default_factory=list)
 
@@ -95,7 +95,7 @@ def work(corpus: str, out: str, workers: int, tracks: bool) -> dict[str, float]:
         rmtree(place / "tracks", ignore_errors=True)
     for store in place.glob("annotations.sqlite*"):
         store.unlink()
-    engine = LocalEngine(workers)
+    engine = WorkerPool(workers)
     clock = _Clock(engine)
     report = annotate(
         Annotation(Path(corpus), Path(corpus, "dictionary"), place), AnnotateOptions(), engine, clock.stage

@@ -27,10 +27,21 @@ SignspotError               base of all
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 
 class SignspotError(Exception):
     """Base of all errors that signspot raises for a user's mistake or an unusable file."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is sent between processes: whatever its constructor takes, it arrives with the same text."""
+        return _revive, (type(self), self.args, vars(self))
+
+
+def _revive(kind: type[SignspotError], args: tuple[Any, ...], values: dict[str, Any]) -> SignspotError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(values)
+    return error
 
 
 class VideoError(SignspotError):

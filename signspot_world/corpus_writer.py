@@ -1,12 +1,9 @@
 """A whole corpus is made: in parallel, file by file, so that a run that was killed goes on where it stopped."""
 
 import json
-import os
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import connection, get_context, parent_process
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +17,7 @@ from signspot.dictionary.json_file import write_json as write_dictionary
 from signspot.errors import OptionsError, OutputError
 from signspot.files import explain_write_failure
 from signspot.landmarks.pose_file import write_landmarks
+from signspot.processes import results, run_each
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 from signspot.version import VERSION as SIGNSPOT_VERSION
@@ -29,7 +27,7 @@ from signspot_world.performance import FilmedSigning, perform_exemplar, perform_
 from signspot_world.world import ExemplarPlan, VideoPlan, World
 
 WORLD_VERSION = 1  # raised whenever the same options would give other bytes
-_EXEMPLARS_AN_ITEM = 100
+_EXEMPLARS_PER_ITEM = 100
 _SOURCE, _LICENCE = "signspot world", "CC0-1.0"
 _here: tuple[World, Layout] | None = None  # what a worker process works on
 
@@ -60,7 +58,7 @@ def make_corpus(options: CorpusOptions, folder: str | Path, progress: Progress =
     """
     if workers < 1:
         raise OptionsError(f"workers must be at least 1; got {workers}")
-    world, layout = World(options), Layout(Path(folder))
+    world, layout = _world(options), Layout(Path(folder))
     _claim(world, layout)
     items = list(_items(world))
     waiting = [item for item in items if not layout.is_finished(item.name)]
@@ -135,47 +133,23 @@ def _items(world: World) -> Iterator[_Item]:
     """All work, in the order in which it is begun."""
     for index, plan in enumerate(world.videos):
         yield _Item(plan.id, index, index + 1)
-    for number, first in enumerate(range(0, len(world.exemplars), _EXEMPLARS_AN_ITEM)):
-        last = min(first + _EXEMPLARS_AN_ITEM, len(world.exemplars))
+    for number, first in enumerate(range(0, len(world.exemplars), _EXEMPLARS_PER_ITEM)):
+        last = min(first + _EXEMPLARS_PER_ITEM, len(world.exemplars))
         yield _Item(f"exemplars-{number + 1:04d}", first, last)
 
 
 def _work(world: World, layout: Layout, items: Sequence[_Item], workers: int) -> Iterator[None]:
-    if workers == 1 or len(items) <= 1:
-        for item in items:
-            _make(world, layout, item)
-            yield
-        return
-    started = (world.options, layout)
-    pool = ProcessPoolExecutor(min(workers, len(items)), get_context("spawn"), _start_worker, started)
-    try:
-        for future in as_completed([pool.submit(_make_here, item) for item in items]):
-            future.result()
-            yield
-    finally:
-        pool.shutdown(cancel_futures=True)
+    """Make all items; the world is built once per process."""
+    return results(run_each(partial(_make, world.options, layout), items, min(workers, max(1, len(items)))))
 
 
-def _start_worker(options: CorpusOptions, layout: Layout) -> None:
-    global _here
-    _here = World(options), layout
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+@lru_cache(maxsize=1)
+def _world(options: CorpusOptions) -> World:
+    return World(options)
 
 
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
-
-
-def _make_here(item: _Item) -> None:
-    assert _here is not None, "the worker was not started"
-    _make(*_here, item)
-
-
-def _make(world: World, layout: Layout, item: _Item) -> None:
+def _make(options: CorpusOptions, layout: Layout, item: _Item) -> None:
+    world = _world(options)
     if item.name.startswith("exemplars-"):
         files = _make_exemplars(world, layout, item)
     else:

@@ -2,19 +2,19 @@
 
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 from signspot.dictionary.opening import open_dictionary
 from signspot.files import write_beside
 from signspot.formats.formats import write
-from signspot.landmarks.estimate import default_cache, estimate_many
+from signspot.landmarks.cache import default_cache
+from signspot.landmarks.estimate import PoseJob, estimate_files
 from signspot.pictures.curves import view_of
 from signspot.pictures.plot import plot
 from signspot.pictures.report import report
+from signspot.processes import results, run_each
 from signspot.progress import Progress
 from signspot.records import Spotting
 from signspot.spotting.spotter import load
@@ -85,7 +85,7 @@ def run_demo(folder: Path, stage: Stage, workers: int = 2) -> Demo:
     with stage("filming") as progress:
         truth = _film(takes, progress, workers)
     with stage("landmarks") as progress:
-        list(estimate_many([take.path for take in takes], workers, progress, cache=default_cache()))
+        list(estimate_files([PoseJob(take.path) for take in takes], workers, progress, cache=default_cache()))
     spotter, dictionary = load(), open_dictionary(signs)
     with stage("spotting") as progress:
         gallery = spotter.gallery(dictionary, progress=progress)
@@ -112,11 +112,11 @@ def _takes(footage: Path, signs: Path) -> list[_Take]:
 
 def _film(takes: Sequence[_Take], progress: Progress, workers: int) -> list[tuple[str, Segment]]:
     progress(0, len(takes))
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        jobs = [pool.submit(_film_one, take) for take in takes]
-        for done, _ in enumerate(as_completed(jobs), 1):
-            progress(done, len(takes))
-    return jobs[0].result()
+    truths: list[list[tuple[str, Segment]]] = []
+    for truth in results(run_each(_film_one, takes, workers, ordered=True)):
+        truths.append(truth)
+        progress(len(truths), len(takes))
+    return truths[0]
 
 
 def _film_one(take: _Take) -> list[tuple[str, Segment]]:

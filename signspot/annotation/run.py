@@ -1,20 +1,19 @@
 """The whole job: a corpus and a dictionary in, a store of queries and candidates out; killed, it goes on."""
 
-import fcntl
 import json
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from signspot.annotation.engines.engine import Engine, Failure
+from signspot.annotation.engines import Engine, raise_if_fatal
 from signspot.annotation.gallery import Digests, EmbeddedWord, WordGallery, make_gallery, write_gallery
 from signspot.annotation.plan import Basis, Unit, draw_panel, find_mentions, gone_words, mentioned_words, plan_unit
 from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
 from signspot.annotation.store import PATIENCE, Store, open_store
-from signspot.annotation.work import Bench, WordTask, annotate_unit, embed_words
+from signspot.annotation.work import WordTask, WorkerContext, annotate_unit, embed_words
 from signspot.corpus.footage import Footage, Listing, list_footage
 from signspot.corpus.videos import CorpusProblem
 from signspot.dictionary.dictionary import Dictionary
@@ -23,6 +22,7 @@ from signspot.errors import DictionaryError, FormatError, OptionsError, OutputEr
 from signspot.files import explain_write_failure, remove_leftovers
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
+from signspot.processes import Failure, locked
 from signspot.progress import Progress, Stage, silent
 from signspot.subtitles.reading import Subtitles, read_subtitles
 from signspot.words.match import Matcher
@@ -126,11 +126,11 @@ class _Run:
         gallery = self._embed_words(mentioned & asked | frozenset(panel))
         panel = tuple(word for word in panel if word in gallery.words)
         basis = self._basis(gallery, panel, mentioned & asked)
-        bench = replace(self._bench(), gallery=self._write(gallery), panel=panel)
+        context = replace(self._context(), gallery=self._write(gallery), panel=panel)
         self.store.claim({**basis.settings, _PANEL: self.store.settings().get(_PANEL, json.dumps(panel))})
         digests = self._digest(readable, report)
         units = self._units(digests, matcher, asked, basis, report)
-        self._work(bench, units, len(digests), report)
+        self._work(context, units, len(digests), report)
         return report
 
     def _read(self, matcher: Matcher, report: Report) -> tuple[list[Footage], frozenset[str]]:
@@ -170,9 +170,9 @@ class _Run:
         tasks = [WordTask(tuple(each[start : start + _WORDS])) for start in range(0, len(each), _WORDS)]
         found: list[EmbeddedWord] = []
         with self.stages("exemplars") as progress:
-            for done, (task, made) in enumerate(self.engine.run(partial(embed_words, self._bench()), tasks), 1):
+            for done, (task, made) in enumerate(self.engine.run(partial(embed_words, self._context()), tasks), 1):
                 if isinstance(made, Failure):
-                    made.raise_if_fatal()
+                    raise_if_fatal(made)
                     logger.warning("left out %s and %d more words: %s", task, len(task.exemplars) - 1, made.message)
                 else:
                     found += made
@@ -197,9 +197,9 @@ class _Run:
         synonyms = {word: self.dictionary.synonyms(word) for word in sorted(words)}
         return Basis(settings, gallery.digests, panel, synonyms)
 
-    def _bench(self) -> Bench:
+    def _context(self) -> WorkerContext:
         cache = (self.job.cache or self.job.out).resolve()
-        return Bench(self.job.encoder, self.encoder.hash, cache, self.options)
+        return WorkerContext(self.job.encoder, self.encoder.hash, cache, self.options)
 
     def _digest(self, readable: list[Footage], report: Report) -> dict[Footage, str]:
         """The content digest of every video."""
@@ -234,11 +234,11 @@ class _Run:
             else:
                 yield unit
 
-    def _work(self, bench: Bench, units: Iterator[Unit], total: int, report: Report) -> None:
+    def _work(self, context: WorkerContext, units: Iterator[Unit], total: int, report: Report) -> None:
         with self.stages("videos") as progress:
-            for unit, made in self.engine.run(partial(annotate_unit, bench), units):
+            for unit, made in self.engine.run(partial(annotate_unit, context), units):
                 if isinstance(made, Failure):
-                    made.raise_if_fatal()
+                    raise_if_fatal(made)
                     self._fail(unit.video, made.message, report)
                 else:
                     self.store.add(made)
@@ -272,16 +272,14 @@ class _Run:
 @contextmanager
 def _only_run(folder: Path) -> Iterator[None]:
     """Make sure that no other run works in the same folder; remove what killed ones left half written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("w")
-    except OSError as error:
-        raise OutputError(explain_write_failure(folder, error)) from error
-    with lock:
+    with ExitStack() as stack:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise OptionsError(f"another run works in {folder}. Wait for it, or name another folder") from None
+            folder.mkdir(parents=True, exist_ok=True)
+            ours = stack.enter_context(locked(folder / ".lock"))
+        except OSError as error:
+            raise OutputError(explain_write_failure(folder, error)) from error
+        if not ours:
+            raise OptionsError(f"another run works in {folder}. Wait for it, or name another folder")
         remove_leftovers(folder)
         yield
 

@@ -19,7 +19,7 @@ from signspot.timeline import Track
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class WorkerContext:
     """Where a worker finds its tools; the same for all units of a run."""
 
     encoder: str | None  # name or file; None: the shipped one
@@ -40,22 +40,22 @@ class WordTask:
         return f"the exemplars of '{self.exemplars[0][0].word}'"
 
 
-def embed_words(bench: Bench, task: WordTask) -> list[EmbeddedWord]:
+def embed_words(context: WorkerContext, task: WordTask) -> list[EmbeddedWord]:
     """Embed the exemplars of some words, through the cache of the run."""
-    embedder = ExemplarEmbedder(_encoder(bench.encoder, bench.hash), bench.cache, bench.options.seed)
-    return [embed_word(embedder, exemplars, mirror=bench.options.mirror) for exemplars in task.exemplars]
+    embedder = ExemplarEmbedder(_encoder(context.encoder, context.hash), context.cache, context.options.seed)
+    return [embed_word(embedder, exemplars, mirror=context.options.mirror) for exemplars in task.exemplars]
 
 
-def annotate_unit(bench: Bench, unit: Unit) -> Findings:
+def annotate_unit(context: WorkerContext, unit: Unit) -> Findings:
     """Look for the words of a unit in its video; the video is embedded unless its track is there.
 
     Raises:
         SignspotError: the video cannot be read, shows nobody, or was changed meanwhile.
         OutputError: the track cannot be written.
     """
-    assert bench.gallery is not None, "exemplars are embedded before videos"
-    track = open_track(_encoder(bench.encoder, bench.hash), unit, bench.cache, bench.options.stride)
-    searcher = Searcher(track, _gallery(bench.gallery), bench.panel, bench.options)
+    assert context.gallery is not None, "exemplars are embedded before videos"
+    track = open_track(_encoder(context.encoder, context.hash), unit, context.cache, context.options.stride)
+    searcher = Searcher(track, _gallery(context.gallery), context.panel, context.options)
     found = list(searcher.search(unit))
     return Findings(
         video=VideoRecord(unit.video, unit.digest, round(searcher.video.end, 3)),

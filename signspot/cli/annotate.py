@@ -11,7 +11,7 @@ from signspot.cli.console import Force, bar, claim_outputs, count, note, say
 from signspot.progress import Progress
 
 if TYPE_CHECKING:
-    from signspot.annotation.engines.engine import Engine
+    from signspot.annotation.engines import Engine
     from signspot.annotation.records import Candidate
     from signspot.annotation.run import Report
     from signspot.files import Outputs
@@ -114,15 +114,15 @@ def read_words(path: Path) -> list[str]:
 
 def make_engine(name: EngineName, workers: int | None, address: str | None) -> "Engine":
     """The engine that was asked for."""
-    from signspot.annotation.engines.local import LocalEngine
-    from signspot.annotation.engines.ray import RayEngine
+    from signspot.annotation.engines import RayEngine
     from signspot.errors import OptionsError
+    from signspot.processes import WorkerPool
 
     if name is EngineName.RAY:
         return RayEngine(workers, address)
     if address is not None:
         raise OptionsError(f"--address ({address}) is for --engine ray")
-    return LocalEngine(1 if workers is None else workers)
+    return WorkerPool(1 if workers is None else workers)
 
 
 def tell(report: "Report", found: "list[Candidate]") -> None:

@@ -1,40 +1,71 @@
 """`signspot landmarks`: estimate body, hand and face points of videos."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Force, bar, note, say
+from signspot.cli.console import Force, bar, count, note, say
 
 
 def landmarks(
-    videos: Annotated[list[Path], typer.Argument(help="Videos.")],
+    videos: Annotated[list[Path], typer.Argument(help="Videos, or folders of them.")],
     out: Annotated[Path, typer.Option(help="Folder for the .pose files.")] = Path(),
-    fps: Annotated[float, typer.Option(help="Frames a second to estimate at.")] = 25.0,
+    fps: Annotated[float, typer.Option(help="Frames per second to estimate at.")] = 25.0,
     workers: Annotated[int, typer.Option(help="Videos to work on at once.")] = 1,
     force: Force = False,
+    cache: Annotated[bool, typer.Option(help="Use and fill the cache folder.")] = True,
 ) -> None:
-    """Estimate landmarks with MediaPipe Holistic and save them as .pose files, equal names in folders of their own.
+    """Estimate landmarks with MediaPipe Holistic and save them as .pose files.
 
-    Example: signspot landmarks news.mp4 weather.mp4 --out poses/ --workers 2
+    Run it again after it was stopped: finished files are skipped. Equal names of different folders are kept apart
+    (mon/a.pose, tue/a.pose).
+
+    Example: signspot landmarks news.mp4 archive/ --out poses/ --workers 2
     """
-    from signspot.errors import SignspotError
+    from signspot.errors import OptionsError, SignspotError
     from signspot.files import Outputs, names_apart
-    from signspot.landmarks.estimate import estimate_many
-    from signspot.landmarks.pose_file import write_landmarks
+    from signspot.landmarks.cache import default_cache
+    from signspot.landmarks.estimate import PoseJob, estimate_files
+    from signspot.landmarks.pose_file import is_finished
 
-    outputs = Outputs(videos, force=force)
-    targets = {path: outputs.claim(out / name) for path, name in zip(videos, names_apart(videos, ".pose"), strict=True)}
+    if not 0 < fps <= 1000:
+        raise OptionsError(f"frames per second must be above 0 and at most 1000; got {fps:g}")
+    found = list(dict.fromkeys(video for path in videos for video in _videos(path)))
+    jobs = [PoseJob(video, out / name) for video, name in zip(found, names_apart(found, ".pose"), strict=True)]
+    waiting = [job for job in jobs if force or not is_finished(job.target or out, job.video, fps)]
+    if len(waiting) < len(jobs):
+        note(f"{len(jobs) - len(waiting)} of {count(len(jobs), 'video')} finished before")
     failed = 0
-    with outputs, bar("videos") as progress:
-        for path, result in estimate_many(videos, workers=workers, fps=fps, progress=progress):
-            if isinstance(result, SignspotError):
+    with Outputs(found, force=force) as outputs, bar("landmarks", "frames") as progress:
+        for job in waiting:
+            outputs.claim(job.target or out)
+        kept = default_cache() if cache else None
+        for job, made in estimate_files(waiting, workers, progress, fps=fps, cache=kept):
+            if isinstance(made, SignspotError):
                 failed += 1
-                note(f"left out {path}: {result}")
-                continue
-            write_landmarks(result, targets[path])
-            say(f"{targets[path]}: {len(result)} frames at {fps:g} a second")
+                note(f"left out {job.video}: {made}")
+            else:
+                say(f"{job.target}: {made} frames at {fps:g} frames per second")
     if failed:
-        note(f"{failed} of {len(videos)} videos could not be read")
+        note(f"{failed} of {count(len(jobs), 'video')} could not be read")
         raise typer.Exit(1)
+
+
+def _videos(path: Path) -> Iterator[Path]:
+    """The videos that an argument names: itself, or all in a folder and below."""
+    from signspot.dictionary.contents import VIDEO_SUFFIXES
+    from signspot.errors import OptionsError
+
+    if not path.is_dir():
+        yield path
+        return
+    found: Sequence[Path] = [
+        each
+        for each in sorted(path.rglob("*"))
+        if each.suffix.lower() in VIDEO_SUFFIXES and each.is_file() and not each.name.startswith(".")
+    ]
+    if not found:
+        raise OptionsError(f"there is no video in the folder {path}. Known: {', '.join(sorted(VIDEO_SUFFIXES))}")
+    yield from found

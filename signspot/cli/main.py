@@ -11,6 +11,7 @@ import typer
 from signspot.cli import (
     annotate,
     annotation_report,
+    cache,
     calibrate,
     convert,
     demo,
@@ -53,6 +54,7 @@ app.command("train")(train.train)
 app.add_typer(evaluate.app, name="evaluate")
 app.command("calibrate")(calibrate.calibrate)
 app.command("reproduce")(reproduce.reproduce)
+app.add_typer(cache.app, name="cache")
 app.command("demo")(demo.demo)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from signspot.embedding.clips import landmark_clips, pixel_clips
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.files import content_digest
-from signspot.landmarks.estimate import MAX_SIDE, estimate_landmarks, known_landmarks, stream_landmarks
+from signspot.landmarks.estimate import MAX_SIDE, estimate_landmarks, stream_landmarks
 from signspot.landmarks.features import FeatureStream, features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks, stream_pose_file
@@ -82,7 +82,7 @@ class LandmarkReader:
         opened = OpenSource(name, digest, iter(()))
 
         def watched() -> Iterator[Landmarks]:
-            for chunk, total in _stream(contract, source, cache):
+            for chunk, total in _stream(contract, source, cache, digest):
                 if not check.frames and len(chunk):
                     opened.origin = float(chunk.times[0])
                 yield chunk
@@ -192,18 +192,23 @@ def _film(source: Source) -> Path:
     return Path(source)
 
 
-def _stream(contract: Contract, source: Source, cache: Path | None) -> Iterator[tuple[Landmarks, int | None]]:
-    """Landmarks of any source in chunks, each with how many frames there will be, where that is known."""
+def _stream(
+    contract: Contract, source: Source, cache: Path | None, digest: str
+) -> Iterator[tuple[Landmarks, int | None]]:
+    """Landmarks of any source in chunks, each with how many frames there will be, where that is known.
+
+    Those of a video are read from the cache, or estimated and kept there.
+    """
     if not isinstance(source, Landmarks) and is_pose_file(source):
         yield from ((chunk, None) for chunk in stream_pose_file(source, _CHUNK))
         return
-    known = source if isinstance(source, Landmarks) else known_landmarks(Path(source), cache, contract.fps)
-    if known is not None:
-        yield from ((known[start : start + _CHUNK], len(known)) for start in range(0, len(known), _CHUNK))
+    if isinstance(source, Landmarks):
+        yield from ((source[start : start + _CHUNK], len(source)) for start in range(0, len(source), _CHUNK))
         return
     with open_video(_film(source), max_side=MAX_SIDE) as video:
         total = max(1, round(video.info.duration * contract.fps)) if video.info.duration else None
-        yield from ((chunk, total) for chunk in stream_landmarks(video, contract.fps))
+        chunks = stream_landmarks(video, contract.fps, cache=cache, digest=digest)
+        yield from ((chunk, total) for chunk in chunks)
 
 
 def _feature_chunks(chunks: Iterator[Landmarks], check: SigningCheck) -> Iterator[Floats]:

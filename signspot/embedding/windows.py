@@ -37,7 +37,7 @@ def embed(
         source: the path of a video or of a `.pose` file, or landmarks.
         stride: frames between two windows, at the encoder's frame rate.
         progress: called with frames done and, where known, frames in all.
-        cache: a folder of landmarks estimated before; those of this video are used if they are there.
+        cache: a folder of landmarks: those of this video are read from there, or kept there.
         buffer: where embeddings wait until all are there; in memory if not given.
 
     Returns:

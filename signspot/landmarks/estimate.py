@@ -1,80 +1,81 @@
-"""From pixels to landmarks: MediaPipe Holistic over a video, streamed, cached, several videos at once."""
+"""From pixels to landmarks: an estimator over a video, streamed, kept in the cache, several videos at once."""
 
-import hashlib
-import json
-import logging
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import Protocol
 
-from signspot.errors import FormatError, LandmarksError, OptionsError, OutputError, SignspotError
-from signspot.files import cache_folder, content_digest
-from signspot.landmarks.holistic import Sight, Tracker, estimator_version, join_sights
+from signspot.errors import OptionsError, SignspotError
+from signspot.landmarks.cache import Cache, CacheEntry
+from signspot.landmarks.holistic import HolisticEstimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
-from signspot.landmarks.parallel import give_up_if_stopped, run_each
-from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.landmarks.pose_file import PoseWriter
+from signspot.processes import Failure, report_progress, run_each
 from signspot.progress import Progress, silent
 from signspot.timeline import Segment
 from signspot.video.reader import Frame, Video, open_video
 
-logger = logging.getLogger(__name__)
-
-Cache = str | PathLike[str] | Literal["beside"] | None
-
-
-def default_cache() -> Path:
-    """The folder in which landmarks are kept unless another is named."""
-    return cache_folder() / "landmarks"
-
-
-class CacheEntry:
-    """The place of one video's landmarks in a cache.
-
-    Two runs may fill the same entry at once: each writes beside and renames, and both write the same.
-    """
-
-    def __init__(self, path: Path, origin: float):
-        self.path = path
-        self.origin = origin  # seconds at the first frame, which a `.pose` file does not keep
-
-    @classmethod
-    def of(cls, video: Path, cache: Cache, settings: str, fps: float, segment: Segment | None) -> "CacheEntry | None":
-        """Name the entry of a video: in a folder, or beside the video; None without a cache."""
-        if cache is None:
-            return None
-        span = [segment.start, segment.end] if segment else None
-        how = hashlib.sha256(json.dumps([settings, fps, span]).encode()).hexdigest()[:12]
-        key = f"{content_digest(video)}-{how}"
-        origin = segment.start if segment else 0.0
-        if cache == "beside":
-            return cls(video.with_name(f"{video.name}.{key}.pose"), origin)
-        return cls(Path(cache) / key[:2] / f"{key}.pose", origin)
-
-    def read(self) -> Landmarks | None:
-        """Give the landmarks; None where there are none yet, or where the file is damaged."""
-        if not self.path.is_file():
-            return None
-        try:
-            landmarks = open_landmarks(self.path)
-        except (FormatError, LandmarksError) as error:
-            logger.warning("damaged landmarks in the cache are made again: %s", error)
-            return None
-        return replace(landmarks, times=landmarks.times + self.origin)
-
-    def write(self, landmarks: Landmarks) -> None:
-        """Keep landmarks; a cache that cannot be written is no reason to stop."""
-        try:
-            write_landmarks(landmarks, self.path)
-        except OutputError as error:
-            logger.warning("landmarks are not kept in the cache: %s", error)
-
-
 MAX_SIDE = 1280  # pixels; larger pictures are scaled down while they are decoded: the models see no more
 _CHUNK = 64  # frames
+_SMALL_CHUNK = 8  # frames, where progress is reported after each
+
+
+class Estimator(Protocol):
+    """Estimates the points of one signer, in MediaPipe Holistic's numbering (`Landmarks`)."""
+
+    @property
+    def version(self) -> str:
+        """Names the estimator and its settings: landmarks of the same version can stand in for each other."""
+
+    def stream(self, frames: Iterable[Frame], size: tuple[int, int], chunk: int) -> Iterator[Landmarks]:
+        """Open the models, follow one signer through the frames of one video, and close the models at the end.
+
+        Args:
+            frames: of one video, in order of time.
+            size: width and height of the pictures.
+            chunk: frames that are given at once, at most.
+
+        Yields:
+            Landmarks of all frames, rounded as a `.pose` file rounds them (`pose_file.as_stored`), NaN for what is
+            not seen.
+        """
+
+
+HOLISTIC: Estimator = HolisticEstimator()
+
+
+def stream_landmarks(
+    video: Video,
+    fps: float = DEFAULT_FPS,
+    segment: Segment | None = None,
+    chunk: int = _CHUNK,
+    *,
+    cache: Cache = None,
+    digest: str | None = None,
+    estimator: Estimator = HOLISTIC,
+) -> Iterator[Landmarks]:
+    """Give a signer's points in every frame of a video, in chunks of up to `chunk` frames, in bounded memory.
+
+    Args:
+        video: an open video.
+        fps: frames per second to estimate at, whatever the video's own rate.
+        segment: the part to look at; all of it if not given.
+        chunk: frames that are given at once, at most.
+        cache: see `estimate_landmarks`; what is in the cache is read from there, what is not is kept there.
+        digest: of the video's content, where it is known already.
+        estimator: what estimates.
+    """
+    entry = CacheEntry.of(video.info.path, cache, estimator.version, fps, segment, digest)
+    known = entry.stream(chunk) if entry else None
+    if known is not None:
+        yield from known
+        return
+    size = (video.info.width, video.info.height)
+    fresh = estimator.stream(video.resampled(fps, segment), size, chunk)
+    yield from entry.keep(fresh) if entry else fresh
 
 
 def estimate_landmarks(
@@ -90,9 +91,9 @@ def estimate_landmarks(
     Args:
         video: a path, or an open video.
         progress: called with the frames done and the frames in all.
-        fps: frames a second to look at, whatever the video's own rate.
+        fps: frames per second to estimate at, whatever the video's own rate.
         segment: the part to look at; all of it if not given.
-        cache: a folder that keeps landmarks for the next time (see `default_cache`), or "beside" to keep them
+        cache: a folder that keeps landmarks for the next time (see `cache.default_cache`), or "beside" to keep them
             beside the video; nothing is kept if not given.
 
     Returns:
@@ -104,92 +105,123 @@ def estimate_landmarks(
     if not isinstance(video, Video):
         with open_video(video, max_side=MAX_SIDE) as opened:
             return estimate_landmarks(opened, progress, fps=fps, segment=segment, cache=cache)
-    entry = CacheEntry.of(video.info.path, cache, estimator_version(), fps, segment)
-    landmarks = entry.read() if entry else None
-    if landmarks is None:
-        landmarks = concatenate(list(_reporting(video, fps, segment, progress or silent)))
-        if entry:
-            entry.write(landmarks)
-    if progress:
-        progress(len(landmarks), len(landmarks))
+    report = progress or silent
+    chunks = stream_landmarks(video, fps, segment, _SMALL_CHUNK, cache=cache)
+    landmarks = concatenate(list(_reporting(chunks, frames_of(video, fps, segment), report)))
+    report(len(landmarks), len(landmarks))
     return landmarks
 
 
-def known_landmarks(video: Path, cache: Cache, fps: float = DEFAULT_FPS) -> Landmarks | None:
-    """What an earlier `estimate_landmarks` of a whole video left in a cache; None if nothing."""
-    entry = CacheEntry.of(video, cache, estimator_version(), fps, None) if video.is_file() else None
-    return entry.read() if entry else None
+def frames_of(video: Video, fps: float, segment: Segment | None = None) -> int:
+    """How many frames at `fps` a video, or a part of it, is expected to have."""
+    end = min(segment.end, video.info.duration) if segment else video.info.duration
+    return max(1, round((end - (segment.start if segment else 0.0)) * fps))
 
 
-def stream_landmarks(
-    video: Video, fps: float = DEFAULT_FPS, segment: Segment | None = None, chunk: int = _CHUNK
-) -> Iterator[Landmarks]:
-    """Estimate landmarks as `estimate_landmarks` does, in chunks of up to `chunk` frames, in bounded memory."""
-    size = (video.info.width, video.info.height)
-    sights: list[Sight] = []
-    times: list[float] = []
-    with Tracker() as tracker:
-        shown: Frame | None = None
-        for frame in video.resampled(fps, segment):
-            repeated = shown is not None and frame.image is shown.image and sights
-            sights.append(sights[-1] if repeated else tracker.see(frame.image))
-            times.append(frame.time)
-            shown = frame
-            if len(sights) == chunk:
-                yield join_sights(sights, times, size)
-                sights, times = [], []
-    if sights:
-        yield join_sights(sights, times, size)
+def _reporting(chunks: Iterator[Landmarks], total: int, progress: Progress) -> Iterator[Landmarks]:
+    """Pass chunks on and report after each."""
+    done = 0
+    for chunk in chunks:
+        done += len(chunk)
+        progress(done, max(done, total))
+        yield chunk
 
 
-def estimate_many(
-    paths: Sequence[str | PathLike[str]],
+@dataclass(frozen=True, slots=True)
+class PoseJob:
+    """A video, and the `.pose` file that its landmarks go to; None: to the cache only."""
+
+    video: Path
+    target: Path | None = None
+
+    def __str__(self) -> str:
+        return str(self.video)
+
+
+def estimate_files(
+    jobs: Sequence[PoseJob],
     workers: int | None = None,
     progress: Progress | None = None,
     *,
     fps: float = DEFAULT_FPS,
     cache: Cache = None,
-) -> Iterator[tuple[Path, Landmarks | SignspotError]]:
-    """Estimate the landmarks of several videos at once.
+) -> Iterator[tuple[PoseJob, int | SignspotError]]:
+    """Estimate the landmarks of several videos at once, in bounded memory, into `.pose` files and the cache.
 
     A script that calls this with more than one worker needs the usual `if __name__ == "__main__":`, since
     Python starts every worker afresh.
 
     Args:
-        paths: videos.
+        jobs: videos and where their landmarks go.
         workers: processes, one for each core if not given; with 1, all happens in this process.
-        progress: called with the videos done and the videos in all.
-        fps: frames a second to look at.
+        progress: called with the frames done and the frames of all videos.
+        fps: frames per second to estimate at.
         cache: see `estimate_landmarks`.
 
     Yields:
-        Each path with its landmarks, or with what was wrong with it, as they become ready.
+        Each job with its number of frames, or with what was wrong with it, as they become ready.
     """
     if workers is not None and workers < 1:
         raise OptionsError(f"workers must be at least 1; got {workers}")
-    videos = [Path(path) for path in paths]
-    crew = min(workers or os.cpu_count() or 1, len(videos))
-    work = partial(_estimate_or_explain, fps=fps, cache=cache)
-    results = run_each(work, videos, crew) if crew > 1 else ((video, work(video)) for video in videos)
-    report = progress or silent
-    for done, result in enumerate(results, 1):
-        report(done, len(videos))
-        yield result
+    most = max(1, min(workers or os.cpu_count() or 1, len(jobs)))
+    tally = _Tally(progress or silent, {job: _expected(job.video, fps) for job in jobs})
+    work = partial(_estimate_file, fps=fps, cache=cache, progress=tally.report if most == 1 else None)
+    for job, made in run_each(work, jobs, most, progress=tally.report):
+        if isinstance(made, Failure):
+            tally.finish(job, 0)
+            if not isinstance(made.error, SignspotError):
+                made.raise_again()
+            yield job, made.error
+        else:
+            tally.finish(job, made)
+            yield job, made
 
 
-def _estimate_or_explain(video: Path, *, fps: float, cache: Cache) -> Landmarks | SignspotError:
-    try:
-        return estimate_landmarks(video, give_up_if_stopped, fps=fps, cache=cache)
-    except SignspotError as error:
-        return error
-
-
-def _reporting(video: Video, fps: float, segment: Segment | None, progress: Progress) -> Iterator[Landmarks]:
-    """Stream in small chunks and report after each."""
-    end = min(segment.end, video.info.duration) if segment else video.info.duration
-    total = max(1, round((end - (segment.start if segment else 0.0)) * fps))
+def _estimate_file(job: PoseJob, *, fps: float, cache: Cache, progress: "_JobProgress | None") -> int:
+    report = partial(progress, job) if progress else report_progress
     done = 0
-    for chunk in stream_landmarks(video, fps, segment, chunk=8):
-        done += len(chunk)
-        progress(done, max(done, total))
-        yield chunk
+    with open_video(job.video, max_side=MAX_SIDE) as video:
+        total = frames_of(video, fps)
+        chunks = _reporting(stream_landmarks(video, fps, None, _SMALL_CHUNK, cache=cache), total, report)
+        if job.target is None:
+            return sum(len(chunk) for chunk in chunks)
+        with PoseWriter(job.target, fps) as writer:
+            for chunk in chunks:
+                writer.add(chunk)
+                done += len(chunk)
+    return done
+
+
+def _expected(video: Path, fps: float) -> int:
+    try:
+        with open_video(video, max_side=MAX_SIDE) as opened:
+            return frames_of(opened, fps)
+    except SignspotError:
+        return 0  # told when it is its turn
+
+
+class _JobProgress(Protocol):
+    def __call__(self, job: PoseJob, done: int, total: int | None) -> None: ...
+
+
+class _Tally:
+    """Adds up the frames of several videos."""
+
+    def __init__(self, progress: Progress, expected: dict[PoseJob, int]):
+        self._progress, self._expected = progress, dict(expected)
+        self._done = dict.fromkeys(expected, 0)
+        self._tell()
+
+    def report(self, job: PoseJob, done: int, total: int | None) -> None:
+        """Take the frames of one video."""
+        self._done[job] = done
+        self._expected[job] = max(self._expected[job] if total is None else total, done)
+        self._tell()
+
+    def finish(self, job: PoseJob, frames: int) -> None:
+        """Take the frames of a video that is finished; 0: it failed."""
+        self._done[job] = self._expected[job] = frames
+        self._tell()
+
+    def _tell(self) -> None:
+        self._progress(sum(self._done.values()), sum(self._expected.values()))

@@ -1,4 +1,4 @@
-"""MediaPipe Holistic: one tracker a video, which turns a picture into body, hand and face points."""
+"""MediaPipe Holistic, the one estimator so far: pictures of one video in, body, hand and face points out."""
 
 import logging
 import os
@@ -6,25 +6,70 @@ import re
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.errors import LandmarksError
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, Points
+from signspot.landmarks.pose_file import as_stored
+from signspot.video.reader import Frame
+
+logger = logging.getLogger(__name__)
 
 COMPLEXITY = 1  # of the body model: 0 is faster, 2 a little better and half as fast
+MODELS = (  # files of the mediapipe package without which there is no Holistic
+    "modules/holistic_landmark/holistic_landmark_cpu.binarypb",
+    "modules/pose_detection/pose_detection.tflite",
+    "modules/pose_landmark/pose_landmark_full.tflite",
+    "modules/palm_detection/palm_detection_full.tflite",
+    "modules/hand_landmark/hand_landmark_full.tflite",
+    "modules/face_landmark/face_landmark.tflite",
+)
 
 _FACE = list(FACE_POINTS)
+_STDERR = 2
+_NOISE = re.compile(
+    rb"^(?:[IWEF]\d{4,8} \d\d:\d\d:\d+\.\d+ .*"  # absl, with or without its clock
+    rb"|WARNING: All log messages before absl::InitializeLog\(\).*"
+    rb"|(?:INFO|WARNING): .*(?:TensorFlow Lite|TfLite|XNNPACK|delegate).*)\n?"
+)
+_lock = threading.RLock()  # stderr belongs to the whole process: one at a time
 
 
-def estimator_version() -> str:
-    """Name the estimator and its settings: landmarks of the same name can stand in for each other."""
-    return f"mediapipe-{metadata.version('mediapipe')}-holistic-{COMPLEXITY}"
+class HolisticEstimator:
+    """Estimates landmarks with MediaPipe Holistic (`landmarks.estimate.Estimator`)."""
+
+    @property
+    def version(self) -> str:
+        """Names the estimator and its settings."""
+        return f"mediapipe-{metadata.version('mediapipe')}-holistic-{COMPLEXITY}"
+
+    def stream(self, frames: Iterable[Frame], size: tuple[int, int], chunk: int) -> Iterator[Landmarks]:
+        """Follow one signer through the frames of one video; give landmarks in chunks of up to `chunk` frames."""
+        sights: list[Sight] = []
+        times: list[float] = []
+        with Tracker() as tracker:
+            shown: Frame | None = None
+            last: Sight | None = None
+            for frame in frames:
+                if last is None or shown is None or frame.image is not shown.image:  # a repeated picture is seen once
+                    last = tracker.see(frame.image)
+                sights.append(last)
+                times.append(frame.time)
+                shown = frame
+                if len(sights) == chunk:
+                    yield join_sights(sights, times, size)
+                    sights, times = [], []
+        if sights:
+            yield join_sights(sights, times, size)
 
 
 class Tracker:
@@ -47,7 +92,7 @@ class Tracker:
         image = np.ascontiguousarray(image)
         if self._graph is not None:
             return Sight(self._graph.process(image))
-        with without_noise():  # models load, and say so, in the background until the first picture is through
+        with without_noise():  # models load, and log, in the background until the first picture is through
             self._graph = _make_graph()
             return Sight(self._graph.process(image))
 
@@ -63,21 +108,45 @@ class Sight:
 
 
 def join_sights(sights: list[Sight], times: list[float], size: tuple[int, int]) -> Landmarks:
-    """Make landmarks of what was seen at some times."""
-    return Landmarks(
-        body=np.stack([sight.body for sight in sights]),
-        left_hand=np.stack([sight.left_hand for sight in sights]),
-        right_hand=np.stack([sight.right_hand for sight in sights]),
-        face=np.stack([sight.face for sight in sights]),
-        times=np.array(times),
-        size=size,
+    """Make landmarks of the points at some times, rounded as a `.pose` file rounds them."""
+    return as_stored(
+        Landmarks(
+            body=np.stack([sight.body for sight in sights]),
+            left_hand=np.stack([sight.left_hand for sight in sights]),
+            right_hand=np.stack([sight.right_hand for sight in sights]),
+            face=np.stack([sight.face for sight in sights]),
+            times=np.array(times),
+            size=size,
+        )
     )
 
 
+def check_models(folder: Path, version: str) -> None:
+    """Make sure that an installed mediapipe carries the models of Holistic.
+
+    Args:
+        folder: of the package.
+        version: of the package.
+
+    Raises:
+        LandmarksError: a model is missing.
+    """
+    missing = [name for name in MODELS if not (folder / name).is_file()]
+    if missing:
+        raise LandmarksError(
+            f"mediapipe {version} carries no models of Holistic ({Path(missing[0]).name} is missing). "
+            "Install a version that does: pip install 'mediapipe>=0.10.14,<0.10.30'"
+        )
+
+
 def _make_graph() -> Any:
+    found = find_spec("mediapipe")
+    if found is None or not found.submodule_search_locations:
+        raise LandmarksError("landmarks need mediapipe. Install it: pip install 'mediapipe>=0.10.14,<0.10.30'")
+    check_models(Path(found.submodule_search_locations[0]), metadata.version("mediapipe"))
     import mediapipe
 
-    # Of protobuf, once a process; we can neither cause nor cure it.
+    # Of protobuf, once per process; we can neither cause nor cure it.
     warnings.filterwarnings("ignore", "SymbolDatabase.GetPrototype", UserWarning)
     return mediapipe.solutions.holistic.Holistic(model_complexity=COMPLEXITY)
 
@@ -89,17 +158,6 @@ def _array(found: Any, count: int, *, visibility: bool = False, chosen: list[int
     if visibility:
         return np.array([(point.x, point.y, point.z, point.visibility) for point in points], dtype=np.float32)
     return np.array([(point.x, point.y, point.z) for point in points], dtype=np.float32)
-
-
-logger = logging.getLogger(__name__)
-
-_STDERR = 2
-_NOISE = re.compile(
-    rb"^(?:[IWEF]\d{4,8} \d\d:\d\d:\d+\.\d+ .*"  # absl, with or without its clock
-    rb"|WARNING: All log messages before absl::InitializeLog\(\).*"
-    rb"|(?:INFO|WARNING): .*(?:TensorFlow Lite|TfLite|XNNPACK|delegate).*)\n?"
-)
-_lock = threading.RLock()  # stderr belongs to the whole process: one at a time
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import struct
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -136,12 +136,38 @@ def stream_pose_file(path: str | PathLike[str], frames: int = _CHUNK) -> Iterato
         content.forget()
 
 
+def is_finished(target: Path, video: Path, fps: float) -> bool:
+    """Whether a `.pose` file is whole, of this frame rate, and not older than its video."""
+    try:
+        if not target.is_file() or target.stat().st_mtime < video.stat().st_mtime:
+            return False
+        return abs(_map(target).fps - fps) < 1e-3
+    except (OSError, FormatError):
+        return False
+
+
 def write_landmarks(landmarks: Landmarks, path: str | PathLike[str]) -> Path:
     """Write landmarks to a `.pose` file; uneven times are made even first, as the format has no others."""
     even = landmarks.resampled(landmarks.fps)
     with PoseWriter(path, landmarks.fps) as writer:
         writer.add(even)
     return Path(path)
+
+
+def as_stored(landmarks: Landmarks) -> Landmarks:
+    """The landmarks as they come back from a `.pose` file, to the last digit; times stay what they are.
+
+    Estimators give these, so that landmarks from a file or a cache and fresh ones lead to the very same result.
+    """
+    values, confidence = _to_pose(landmarks)
+    counts = {BODY: len(BODY_NAMES), FACE: len(landmarks.face_points), LEFT_HAND: len(HAND_NAMES)}
+    columns, start = {}, 0
+    for part, count in {**counts, RIGHT_HAND: len(HAND_NAMES)}.items():
+        columns[part] = list(range(start, start + count))
+        start += count
+    size = landmarks.size if landmarks.size and min(landmarks.size) > 1 else None
+    content = _Content(values, confidence, landmarks.fps, size, columns, landmarks.face_points)
+    return replace(content.landmarks(0, len(landmarks)), times=landmarks.times)
 
 
 class PoseWriter:
@@ -221,11 +247,11 @@ class _Content:
     size: tuple[int, int] | None
     columns: dict[str, list[int]]  # component → column of each of our points, -1 where it is missing
     face_points: tuple[int, ...]
-    mapped: mmap.mmap  # the file
+    mapped: mmap.mmap | None = None  # the file
 
     def forget(self) -> None:
         """Give back the memory of what was read so far; what is asked for again is read again."""
-        if hasattr(mmap, "MADV_DONTNEED"):
+        if self.mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
             self.mapped.madvise(mmap.MADV_DONTNEED)
 
     def landmarks(self, start: int, end: int) -> Landmarks:

@@ -8,12 +8,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from signspot.annotation.engines.engine import Failure, Item, Made, attempt
-from signspot.annotation.engines.local import LocalEngine
 from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import Job, annotate
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
+from signspot.processes import Failure, Item, Made, WorkerPool, attempt
 from signspot.progress import Progress, Stage, quiet
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.knobs import named_rng
@@ -86,7 +85,7 @@ def annotate_world(
         runs[made.unpadded] = AnnotateOptions(padding=0.0, keep=KEEP)
     for folder, options in runs.items():
         job = Job(corpus.folder, corpus.layout.dictionary, folder, encoder=encoder, cache=out / "cache", threshold=KEEP)
-        engine = LocalEngine(workers) if workers > 1 else _Here()
+        engine = WorkerPool(workers) if workers > 1 else _Here()
         annotate(job, options, engine, partial(_titled, stage, f"world {number + 1}, {folder.name}"))
     return made
 

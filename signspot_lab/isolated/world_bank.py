@@ -2,9 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,7 @@ from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.landmarks.features import features, mirror_features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import sign_segment
+from signspot.processes import results, run_each
 from signspot.progress import Progress, silent
 from signspot_lab.contrastive.performances import MINIMAL_PAIRS, Features, Performance
 from signspot_world.body.motion import Motion, continuous, isolated
@@ -103,13 +102,12 @@ def _make(
     frames: list[NDArray[np.float16]] = []
     rows: list[tuple[int, ...]] = []
     begun = 0
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for done, found in enumerate(pool.map(_make_some, jobs)):
-            for sign, signed, cut, start, end in found:
-                rows.append((sign, signed, begun, len(cut), start, end))
-                frames.append(cut)
-                begun += len(cut)
-            progress(min(options.signs, (done + 1) * 50), options.signs)
+    for done, found in enumerate(results(run_each(_make_some, jobs, workers, ordered=True)), 1):
+        for sign, signed, cut, start, end in found:
+            rows.append((sign, signed, begun, len(cut), start, end))
+            frames.append(cut)
+            begun += len(cut)
+        progress(min(options.signs, done * 50), options.signs)
     return np.concatenate(frames), np.array(rows, np.int64), _partners(_lexicon(options))
 
 

@@ -14,14 +14,13 @@ from typing import Any
 
 import pytest
 
-from signspot.annotation.engines.engine import ATTEMPTS, Engine, Failure
-from signspot.annotation.engines.local import LocalEngine
-from signspot.annotation.engines.ray import RayEngine
+from signspot.annotation.engines import Engine, RayEngine, raise_if_fatal
 from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import Job, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
-from signspot.errors import EngineError, OptionsError, OutputError
+from signspot.errors import EngineError, MissingExtraError, OptionsError, OutputError, VideoError
+from signspot.processes import ATTEMPTS, Failure, WorkerPool
 
 DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
 RAISES = "(_ for _ in ()).throw(__import__('signspot.errors', fromlist=['_']).{error}('{message}'))"
@@ -83,8 +82,8 @@ def ray_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayEngine]:
 
 
 @pytest.fixture(scope="module")
-def local_engine() -> Iterator[LocalEngine]:
-    with LocalEngine(workers=2) as engine:
+def local_engine() -> Iterator[WorkerPool]:
+    with WorkerPool(workers=2) as engine:
         yield engine
 
 
@@ -107,9 +106,14 @@ class TestEveryEngine:
         }
         found = dict(engine.run(eval, [*wrong.values(), "1 + 1"]))
         assert found.pop("1 + 1") == 2
-        assert found[wrong["video"]] == Failure("cannot read it")
-        assert found[wrong["full"]] == Failure("the disk is full", fatal=True, full=True)
-        assert found[wrong["mistake"]] == Failure("an unexpected ZeroDivisionError: division by zero")
+        expected = (
+            ("video", VideoError, "cannot read it"),
+            ("full", OutputError, "the disk is full"),
+            ("mistake", ZeroDivisionError, "an unexpected ZeroDivisionError: division by zero"),
+        )
+        for name, kind, message in expected:
+            failure = found[wrong[name]]
+            assert (type(failure.error), failure.message) == (kind, message)
 
     def test_a_worker_that_is_killed_is_noticed_and_its_item_tried_again(self, engine: Engine, tmp_path: Path) -> None:
         once = [DIES_ONCE.format(mark=str(tmp_path / name), dies=DIES) for name in "ab"]
@@ -123,7 +127,7 @@ class TestEveryEngine:
         failure = found.pop(DIES)
         assert isinstance(failure, Failure)
         assert failure.message.startswith(f"its worker died {ATTEMPTS} times (")
-        assert not failure.fatal
+        raise_if_fatal(failure)
         assert found == {"1": 1, "2": 2, "3": 3}
         assert capfd.readouterr() == ("", "")
 
@@ -148,7 +152,7 @@ class TestEveryEngine:
 def expected(corpus_folder: Path, encoder_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What one process finds."""
     out = tmp_path_factory.mktemp("expected")
-    with LocalEngine(workers=1) as engine:
+    with WorkerPool(workers=1) as engine:
         return lines(Job(corpus_folder, corpus_folder / "dictionary", out, encoder=str(encoder_file)), engine)
 
 
@@ -167,8 +171,10 @@ class TestRealWork:
         return Job(corpus_folder, corpus_folder / "dictionary", tmp_path / "run", encoder=str(encoder_file))
 
     def test_two_processes_one_of_them_killed(self, job: Job, expected: list[str]) -> None:
-        with LocalEngine(workers=2) as engine:
-            with killing_one(lambda: [each.process.pid for each in engine._crew if each.ready and each.task]) as killed:
+        with WorkerPool(workers=2) as engine:
+            with killing_one(
+                lambda: [each.process.pid for each in engine._workers if each.ready and each.task]
+            ) as killed:
                 assert lines(job, engine) == expected
             assert len(killed) == 1
         assert len(expected) > 50
@@ -186,7 +192,7 @@ class TestRealWork:
         assert "ray" not in (said.out + said.err).lower()
 
     def test_a_full_disk_ends_the_run_and_the_next_one_goes_on(
-        self, job: Job, expected: list[str], local_engine: LocalEngine
+        self, job: Job, expected: list[str], local_engine: WorkerPool
     ) -> None:
         folder = job.out / "tracks"
         folder.parent.mkdir(parents=True)
@@ -195,52 +201,6 @@ class TestRealWork:
             lines(job, local_engine)
         folder.unlink()
         assert lines(job, local_engine) == expected
-
-
-class TestLocal:
-    def test_a_worker_that_dies_while_it_is_idle_is_replaced(self, local_engine: LocalEngine) -> None:
-        list(local_engine.run(eval, ["1", "2"]))
-        for worker in list(local_engine._crew):
-            os.kill(worker.process.pid or 0, signal.SIGKILL)
-            worker.process.join()
-        assert dict(local_engine.run(eval, ["1", "2", "3"])) == {"1": 1, "2": 2, "3": 3}
-
-    def test_leaving_ends_the_workers(self) -> None:
-        with LocalEngine(workers=2) as engine:
-            results = engine.run(eval, ["1", SLOWLY.format(seconds=60, value=2)])
-            assert next(results)[1] == 1
-            crew = [worker.process for worker in engine._crew]
-        assert len(crew) == 2
-        assert not any(process.is_alive() for process in crew)
-
-    def test_workers_end_when_the_run_is_killed(self) -> None:
-        code = (
-            "from signspot.annotation.engines.local import LocalEngine\n"
-            "if __name__ == '__main__':\n"
-            "    with LocalEngine(1) as engine:\n"
-            "        run = engine.run(eval, ['__import__(\"os\").getpid()', '__import__(\"time\").sleep(60)'])\n"
-            "        print(next(run)[1], flush=True)\n"
-            "        list(run)\n"
-        )
-        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as run:
-            assert run.stdout is not None
-            worker = int(run.stdout.readline())
-            run.kill()
-        deadline = time.monotonic() + 20
-        while Path(f"/proc/{worker}").exists() and "Z" not in state_of(worker):
-            assert time.monotonic() < deadline, "the worker outlives its run"
-            time.sleep(0.05)
-
-    def test_a_script_that_cannot_be_started_again_is_told(self, tmp_path: Path) -> None:
-        script = tmp_path / "unguarded.py"
-        script.write_text(
-            "from signspot.annotation.engines.local import LocalEngine\n"
-            "with LocalEngine(1) as engine:\n"
-            "    list(engine.run(eval, ['1']))\n"
-        )
-        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
-        assert done.returncode == 1
-        assert "EngineError: workers cannot be started (exit code 1). A script needs: if __name__" in done.stderr
 
 
 class TestRay:
@@ -262,7 +222,7 @@ class TestRay:
     def test_a_cluster_that_others_could_reach_is_not_started(self) -> None:
         code = (
             "import ray\n"
-            "from signspot.annotation.engines.ray import RayEngine\n"
+            "from signspot.annotation.engines import RayEngine\n"
             "ray.util.get_node_ip_address = lambda: '192.0.2.7'\n"
             "RayEngine(1).__enter__()\n"
         )
@@ -272,22 +232,16 @@ class TestRay:
     def test_no_cluster_at_an_address_is_told(self, ray_engine: RayEngine) -> None:
         with pytest.raises(OptionsError, match="workers must be at least 1; got 0"):
             RayEngine(0)
-        code = "from signspot.annotation.engines.ray import RayEngine\nRayEngine(1, '127.0.0.1:9').__enter__()\n"
+        code = "from signspot.annotation.engines import RayEngine\nRayEngine(1, '127.0.0.1:9').__enter__()\n"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert "EngineError: no Ray cluster at 127.0.0.1:9" in done.stderr
 
 
-def test_workers_are_counted_from_one() -> None:
-    with pytest.raises(OptionsError, match="workers must be at least 1; got 0"):
-        LocalEngine(0)
-
-
 def test_fatal_failures_stop_a_run() -> None:
-    Failure("one bad video").raise_if_fatal()
-    with pytest.raises(OutputError, match="full"):
-        Failure("full", fatal=True, full=True).raise_if_fatal()
-    with pytest.raises(EngineError, match="other"):
-        Failure("other", fatal=True).raise_if_fatal()
+    raise_if_fatal(Failure("one bad video", VideoError("one bad video")))
+    for error in (OutputError("full"), MissingExtraError("a", "b", "c"), ImportError("no such module")):
+        with pytest.raises(type(error)):
+            raise_if_fatal(Failure(str(error), error))
 
 
 LOOPBACK = {"0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"}
@@ -321,13 +275,6 @@ def command_of(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
     except OSError:
         return ""
-
-
-def state_of(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return "Z"
 
 
 def descendants(pid: int) -> list[int]:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from signspot.annotation.engines.local import LocalEngine
 from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import Job, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
 from signspot.landmarks.pose_file import write_landmarks
+from signspot.processes import WorkerPool
 from signspot_world.body.motion import continuous, isolated
 from signspot_world.body.signers import Role, make_signer
 from signspot_world.camera.projection import project
@@ -41,7 +41,7 @@ def job(encoder_file: Path, tmp_path: Path) -> Job:
 
 def test_pixels_are_annotated_and_alike_in_every_process(job: Job, here, tmp_path: Path) -> None:
     found = []
-    for engine, out in ((here, tmp_path / "here"), (LocalEngine(), tmp_path / "there")):
+    for engine, out in ((here, tmp_path / "here"), (WorkerPool(), tmp_path / "there")):
         place = Job(job.corpus, job.dictionary, out, encoder=job.encoder)
         report = annotate(place, AnnotateOptions(keep=0.0), engine)
         assert (report.annotated, report.failed) == (1, [])

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.video.writer import write_video
@@ -28,7 +29,7 @@ def test_a_filmed_signer_is_seen_and_a_broken_file_named(signspot: Call, tmp_pat
     videos = (tmp_path / "signer.mp4", tmp_path / "broken.mp4")
     code, out, err = signspot("landmarks", *videos, "--out", tmp_path / "poses")
     assert code == 1
-    assert "signer.pose: 30 frames at 25 a second" in out
+    assert "signer.pose: 30 frames at 25 frames per second" in out
     assert "broken.mp4" in err
     assert "1 of 2 videos could not be read" in err
     seen = open_landmarks(tmp_path / "poses" / "signer.pose")
@@ -42,3 +43,62 @@ def test_nobody_in_view_gives_landmarks_of_nobody(signspot: Call, tmp_path: Path
     code, _, _ = signspot("landmarks", tmp_path / "grey.mp4", "--out", tmp_path)
     assert code == 0
     assert np.isnan(open_landmarks(tmp_path / "grey.pose").body[..., 0]).all()
+
+
+def grey(path: Path, frames: int = 5) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write_video(path, (np.full((64, 64, 3), 90, np.uint8) for _ in range(frames)), 25)
+
+
+def test_folders_equal_names_and_going_on(signspot: Call, tmp_path: Path) -> None:
+    videos = [grey(tmp_path / "footage" / day / "a.mp4", frames) for day, frames in (("mon", 4), ("tue", 6))]
+    poses = tmp_path / "poses"
+    code, out, _ = signspot("landmarks", tmp_path / "footage", "--out", poses)
+    assert code == 0
+    assert len(out.splitlines()) == 2
+    assert [len(open_landmarks(poses / day / "a.pose")) for day in ("mon", "tue")] == [4, 6]
+    written = (poses / "mon" / "a.pose").stat().st_mtime_ns
+
+    (poses / "tue" / "a.pose").unlink()  # as if it had been stopped here
+    code, out, err = signspot("landmarks", *videos, "--out", poses)
+    assert (code, len(out.splitlines())) == (0, 1)
+    assert "1 of 2 videos finished before" in err
+    assert (poses / "mon" / "a.pose").stat().st_mtime_ns == written
+    assert len(open_landmarks(poses / "tue" / "a.pose")) == 6
+
+    code, out, _ = signspot("landmarks", *videos, "--out", poses, "--fps", "50")  # another rate is not finished
+    assert (code, len(out.splitlines())) == (0, 2)
+    assert len(open_landmarks(poses / "mon" / "a.pose")) == 8
+
+
+def test_a_folder_without_videos_is_told(signspot: Call, tmp_path: Path) -> None:
+    code, _, err = signspot("landmarks", tmp_path)
+    assert code != 0
+    assert f"there is no video in the folder {tmp_path}" in err
+
+
+def test_frames_and_time_left_are_told_when_piped(
+    signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGNSPOT_PROGRESS", "0")
+    _, _, err = signspot("landmarks", grey(tmp_path / "a.mp4", 20), "--out", tmp_path, "--no-cache")
+    assert "landmarks: 8 of 20 frames, about " in err
+    assert " left" in err
+
+
+def test_the_cache_is_told_and_emptied(signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", "3 GiB")
+    signspot("landmarks", grey(tmp_path / "a.mp4"), "--out", tmp_path / "poses")
+    code, out, _ = signspot("cache", "info")
+    assert code == 0
+    assert f"{tmp_path / 'cache'} (at most 3.0 GiB of landmarks)" in out
+    assert any(line.split()[:2] == ["landmarks", "1"] for line in out.splitlines())
+    code, out, _ = signspot("cache", "clear", "landmarks")
+    assert code == 0
+    assert "removed 1 file of landmarks" in out
+    assert not list((tmp_path / "cache").rglob("*.pose"))
+    assert (tmp_path / "poses" / "a.pose").is_file()
+    code, _, err = signspot("cache", "clear", "everything")
+    assert code != 0
+    assert "no part of the cache is called 'everything'" in err

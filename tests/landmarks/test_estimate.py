@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.errors import NoPersonError, NotAVideoError, OptionsError, SignspotError
-from signspot.landmarks.estimate import estimate_landmarks, estimate_many, stream_landmarks
+from signspot.errors import LandmarksError, NoPersonError, NotAVideoError, OptionsError, SignspotError
+from signspot.landmarks.estimate import PoseJob, estimate_files, estimate_landmarks, stream_landmarks
+from signspot.landmarks.holistic import MODELS, HolisticEstimator, check_models
 from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.landmarks.signing import check_signing
@@ -58,19 +59,52 @@ def test_what_is_no_video_is_an_error(tmp_path):
 def test_many_videos_and_a_bad_one(noise, tmp_path, workers):
     (tmp_path / "bad.mp4").write_text("words")
     reports = []
-    paths = [noise, tmp_path / "bad.mp4", str(noise)]
-    results = list(estimate_many(paths, workers, lambda done, total: reports.append((done, total)), fps=10))
-    assert sorted(path.name for path, _ in results) == ["bad.mp4", "noise.mp4", "noise.mp4"]
-    for path, result in results:
-        assert isinstance(result, SignspotError if path.name == "bad.mp4" else Landmarks)
-        assert isinstance(result, SignspotError) or len(result) == 5
-    assert reports == [(1, 3), (2, 3), (3, 3)]
+    jobs = [
+        PoseJob(path, tmp_path / f"{number}.pose") for number, path in enumerate([noise, tmp_path / "bad.mp4", noise])
+    ]
+    results = dict(estimate_files(jobs, workers, lambda done, total: reports.append((done, total)), fps=10))
+    assert results[jobs[0]] == results[jobs[2]] == 5
+    assert isinstance(results[jobs[1]], NotAVideoError)
+    assert sorted(path.name for path in tmp_path.glob("*.pose")) == ["0.pose", "2.pose"]
+    assert open_landmarks(tmp_path / "0.pose").equals(open_landmarks(tmp_path / "2.pose"))
+    assert reports[0] == (0, 10)  # frames, those of a bad video unknown
+    assert reports[-1] == (10, 10)
+    assert sorted(reports) == reports
 
 
 def test_workers_must_be_some(noise):
     with pytest.raises(OptionsError, match="at least 1; got 0"):
-        list(estimate_many([noise], 0))
-    assert list(estimate_many([])) == []
+        list(estimate_files([PoseJob(noise)], 0))
+    assert list(estimate_files([])) == []
+
+
+def test_the_estimator_is_a_contract(noise, tmp_path):
+    """Another estimator needs two members; its version keeps its landmarks apart in the cache."""
+
+    class Nobody:
+        version = "nobody-1"
+
+        def stream(self, frames, size, chunk):
+            for part in HolisticEstimator().stream(list(frames)[:3], size, chunk):
+                yield part
+
+    with open_video(noise) as video:
+        few = concatenate(list(stream_landmarks(video, cache=tmp_path, estimator=Nobody())))
+        usual = concatenate(list(stream_landmarks(video, cache=tmp_path)))
+        again = concatenate(list(stream_landmarks(video, cache=tmp_path, estimator=Nobody())))
+    assert (len(few), len(usual), len(again)) == (3, 12, 3)
+    assert len(list(tmp_path.rglob("*.pose"))) == 2
+
+
+def test_a_mediapipe_without_models_is_told(tmp_path):
+    with pytest.raises(
+        LandmarksError, match=r"mediapipe 0\.10\.35 carries no models .*pip install 'mediapipe>=0\.10\.14"
+    ):
+        check_models(tmp_path, "0.10.35")
+    for name in MODELS:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    check_models(tmp_path, "0.10.21")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Workers on a Ray cluster: one that is running somewhere, or a private one on this machine."""
+"""Engines of annotation: processes of this machine, or a Ray cluster. The same plan gives the same result on each."""
 
 import logging
 import os
@@ -11,12 +11,21 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
-from signspot.annotation.engines.engine import ATTEMPTS, ONE_THREAD, Failure, Item, Made, attempt, died, environment
-from signspot.errors import EngineError, MissingExtraError, OptionsError
+from signspot.errors import (
+    CheckpointError,
+    EncoderMismatchError,
+    EngineError,
+    MissingExtraError,
+    OptionsError,
+    OutputError,
+)
+from signspot.processes import ATTEMPTS, ONE_THREAD, Failure, Item, Made, attempt, died, environment
 
 logger = logging.getLogger(__name__)
+
+_FATAL = (OutputError, ImportError, CheckpointError, EncoderMismatchError)  # every other item would fail, too
 
 # Read by Ray when it is imported, and by the processes that it starts.
 _PRIVATE = {
@@ -33,6 +42,32 @@ _LOOPBACK = "127.0.0.1"
 _ANSWER = 10.0  # seconds within which a cluster must answer
 _STARTS = 4  # attempts to start a cluster; Ray gives each 30 s, too few for a very busy machine
 _STORE = 96 * 2**20  # bytes of Ray's object store: findings are small
+
+
+class Engine(Protocol):
+    """Workers; started when it is entered, ended when it is left. `processes.WorkerPool` is one."""
+
+    def run(self, work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[tuple[Item, Made | Failure]]:
+        """Do `work` on every item, each with its result as it becomes ready, in any order.
+
+        Items are taken one by one as workers become free. A worker that dies is replaced, and its item tried again.
+
+        Args:
+            work: importable by its name wherever workers run, or a `functools.partial` of such.
+            items: that can be sent to another process.
+        """
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+
+def raise_if_fatal(failure: Failure) -> None:
+    """Stop a run where going on makes no sense: the failure is no fault of its item."""
+    if isinstance(failure.error, _FATAL):
+        failure.raise_again()
 
 
 class RayEngine:

@@ -1,0 +1,51 @@
+"""`signspot cache`: what the cache folder holds, and how to empty it."""
+
+from typing import Annotated
+
+import typer
+
+from signspot.cli.console import count, print_table, say
+
+app = typer.Typer(help="Show or empty the cache folder ($SIGNSPOT_CACHE).", no_args_is_help=True)
+
+
+@app.command("info")
+def info() -> None:
+    """Show where the cache is and how much landmarks, tracks and exemplars take.
+
+    Landmarks are bounded: beyond $SIGNSPOT_CACHE_LIMIT (as in 500 MB; 20 GiB if not set), the least recently used go.
+
+    Example: signspot cache info
+    """
+    from signspot.files import cache_folder
+    from signspot.landmarks.cache import describe_cache, limit
+
+    say(f"{cache_folder()} (at most {_size(limit())} of landmarks)")
+    parts = describe_cache(cache_folder())
+    print_table(("part", "files", "size"), ((part.name, f"{part.files:,}", _size(part.size)) for part in parts))
+
+
+@app.command("clear")
+def clear(
+    parts: Annotated[
+        list[str] | None, typer.Argument(help="landmarks, tracks, exemplars. [default: all of them]")
+    ] = None,
+) -> None:
+    """Remove what can be made again; nothing that signspot did not put into the cache is touched.
+
+    Example: signspot cache clear tracks
+    """
+    from signspot.files import cache_folder
+    from signspot.landmarks.cache import PARTS, clear_cache
+
+    for part in clear_cache(cache_folder(), tuple(parts or PARTS)):
+        say(f"removed {count(part.files, 'file')} of {part.name}, {_size(part.size)}")
+
+
+def _size(size: int) -> str:
+    amount = float(size)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} TiB"

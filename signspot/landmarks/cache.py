@@ -1,0 +1,216 @@
+"""The cache of landmarks, the dearest stage of the road: named by content, bounded, the least recently used go first.
+
+An entry is a `.pose` file named by the video's content digest, the estimator's version, the frame rate and the segment.
+Two runs may fill the same entry at once: each writes beside and renames, and both write the same.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from signspot.errors import FormatError, LandmarksError, OptionsError, OutputError
+from signspot.files import cache_folder, content_digest
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import PoseWriter, stream_pose_file
+from signspot.timeline import Segment
+
+logger = logging.getLogger(__name__)
+
+Cache = str | PathLike[str] | Literal["beside"] | None
+
+LIMIT = 20 * 2**30  # bytes of landmarks that are kept, about 100 hours
+PARTS = {"landmarks": ".pose", "tracks": ".safetensors", "exemplars": ".safetensors"}  # of the cache folder
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def default_cache() -> Path:
+    """The folder in which landmarks are kept unless another is named."""
+    return cache_folder() / "landmarks"
+
+
+@dataclass(frozen=True, slots=True)
+class CacheEntry:
+    """The place of one video's landmarks in a cache."""
+
+    path: Path
+    fps: float
+    origin: float = 0.0  # seconds at the first frame, which a `.pose` file does not keep
+    bounded: bool = True  # it lies in a cache folder, not beside a video
+
+    @classmethod
+    def of(
+        cls, video: Path, cache: Cache, estimator: str, fps: float, segment: Segment | None, digest: str | None = None
+    ) -> "CacheEntry | None":
+        """Name the entry of a video: in a folder, or beside the video; None without a cache.
+
+        Args:
+            video: its file.
+            cache: a folder, "beside", or None.
+            estimator: the version of what estimates.
+            fps: frames per second.
+            segment: the part of the video.
+            digest: of the video's content, where it is known already.
+        """
+        if cache is None:
+            return None
+        span = [segment.start, segment.end] if segment else None
+        how = hashlib.sha256(json.dumps([estimator, fps, span]).encode()).hexdigest()[:12]
+        key = f"{digest or content_digest(video)}-{how}"
+        origin = segment.start if segment else 0.0
+        if cache == "beside":
+            return cls(video.with_name(f"{video.name}.{key}.pose"), fps, origin, bounded=False)
+        return cls(Path(cache) / key[:2] / f"{key}.pose", fps, origin)
+
+    def stream(self, chunk: int) -> Iterator[Landmarks] | None:
+        """Read the entry, up to `chunk` frames at a time; None where there is none, or where it is damaged."""
+        if not self.path.is_file():
+            return None
+        try:
+            chunks = stream_pose_file(self.path, chunk)
+            first = next(chunks)
+        except (FormatError, LandmarksError) as error:
+            logger.warning("damaged landmarks in the cache are made again: %s", error)
+            return None
+        with suppress(OSError):
+            os.utime(self.path)  # it was used
+        return self._timed(first, chunks)
+
+    def _timed(self, first: Landmarks, rest: Iterator[Landmarks]) -> Iterator[Landmarks]:
+        done = 0
+        for part in chain([first], rest):
+            yield replace(part, times=self.origin + np.arange(done, done + len(part)) / self.fps)
+            done += len(part)
+
+    def keep(self, chunks: Iterator[Landmarks]) -> Iterator[Landmarks]:
+        """Pass chunks on and write them to the entry, which appears when all are through.
+
+        A cache that cannot be written is no reason to stop.
+        """
+        writer: PoseWriter | None = None
+        try:
+            writer = PoseWriter(self.path, self.fps).__enter__()
+        except OutputError as error:
+            logger.warning("landmarks are not kept in the cache: %s", error)
+        try:
+            for chunk in chunks:
+                if writer is not None:
+                    try:
+                        writer.add(chunk)
+                    except OSError as error:
+                        _give_up(writer, error)
+                        writer = None
+                yield chunk
+        except BaseException as error:
+            if writer is not None:
+                writer.__exit__(type(error), error, error.__traceback__)
+            raise
+        if writer is not None:
+            try:
+                writer.__exit__(None, None, None)
+                if self.bounded:
+                    trim(self.path.parents[1], limit())
+            except (OutputError, LandmarksError) as error:
+                logger.warning("landmarks are not kept in the cache: %s", error)
+
+
+def _give_up(writer: PoseWriter, error: OSError) -> None:
+    """Remove what was written of an entry that cannot be finished."""
+    try:
+        writer.__exit__(type(error), error, error.__traceback__)
+    except OutputError as told:
+        logger.warning("landmarks are not kept in the cache: %s", told)
+
+
+def limit() -> int:
+    """Bytes of landmarks that a cache holds at most: $SIGNSPOT_CACHE_LIMIT, as in 500 MB or 20 GiB, else 20 GiB.
+
+    Raises:
+        OptionsError: the variable holds no size.
+    """
+    text = os.environ.get("SIGNSPOT_CACHE_LIMIT", "").strip()
+    if not text:
+        return LIMIT
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", text.lower())
+    if found is None:
+        raise OptionsError(f"$SIGNSPOT_CACHE_LIMIT is a size, as in 500 MB or 20 GiB; got '{text}'")
+    return int(float(found[1]) * _UNITS[found[2] or ""])
+
+
+def trim(folder: Path, most: int) -> int:
+    """Remove the least recently used landmarks of a cache folder until at most `most` bytes are left.
+
+    Returns:
+        How many files were removed.
+    """
+    files = []
+    for path in folder.rglob("*.pose"):
+        with suppress(OSError):  # another run removed it
+            state = path.stat()
+            files.append((state.st_mtime, state.st_size, path))
+    total, removed = sum(size for _, size, _ in files), 0
+    for _, size, path in sorted(files):
+        if total <= most:
+            break
+        with suppress(OSError):
+            path.unlink()
+            total, removed = total - size, removed + 1
+    return removed
+
+
+@dataclass(frozen=True, slots=True)
+class CachePart:
+    """What one part of the cache folder holds."""
+
+    name: str  # landmarks, tracks or exemplars
+    files: int
+    size: int  # bytes
+
+
+def describe_cache(folder: Path) -> list[CachePart]:
+    """What a cache folder holds, part by part."""
+    parts = []
+    for name in PARTS:
+        sizes = [path.stat().st_size for path in _files(folder, name)]
+        parts.append(CachePart(name, len(sizes), sum(sizes)))
+    return parts
+
+
+def clear_cache(folder: Path, parts: tuple[str, ...] = tuple(PARTS)) -> list[CachePart]:
+    """Remove parts of a cache folder: files that signspot made, and nothing else.
+
+    Returns:
+        What was removed, part by part.
+
+    Raises:
+        OptionsError: there is no such part.
+        OutputError: a file cannot be removed.
+    """
+    unknown = [name for name in parts if name not in PARTS]
+    if unknown:
+        raise OptionsError(f"no part of the cache is called '{unknown[0]}'. There is: {', '.join(PARTS)}")
+    removed = [part for part in describe_cache(folder) if part.name in parts]
+    for name in parts:
+        for path in _files(folder, name):
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise OutputError(f"cannot remove {path}: {error.strerror or error}.") from error
+        for below in sorted((folder / name).rglob("*"), reverse=True):
+            with suppress(OSError):  # not empty, or no folder: something that is not ours
+                below.rmdir()
+    return removed
+
+
+def _files(folder: Path, part: str) -> list[Path]:
+    return [path for path in (folder / part).rglob(f"*{PARTS[part]}") if path.is_file()]
