@@ -8,7 +8,6 @@ import importlib
 import logging
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 import time
@@ -20,6 +19,7 @@ from dataclasses import dataclass, field
 from multiprocessing import connection, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NoReturn, Self, TypeVar
@@ -72,7 +72,7 @@ def attempt(work: Callable[[Item], Made], item: Item) -> Made | Failure:
 def portable(error: Exception) -> Exception:
     """The error itself if it survives being sent to another process; else an EngineError with its text."""
     with suppress(Exception):  # anything may happen in a foreign exception's own methods
-        back = pickle.loads(pickle.dumps(error))  # noqa: S301  our own bytes
+        back = ForkingPickler.loads(ForkingPickler.dumps(error))  # as it is sent: our own bytes
         if type(back) is type(error) and str(back) == str(error):
             return error
     return EngineError(f"an unexpected {type(error).__name__}: {error}")
@@ -331,7 +331,9 @@ def _serve_once(line: "Connection[Any, Any]") -> Any:
 def _send(line: "Connection[Any, Any]", result: Any) -> None:
     try:
         line.send((result,))
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
+    except OSError:
+        raise
+    except Exception as error:
         message = f"its result cannot be sent ({error})"
         line.send((Failure(message, EngineError(message)),))
 

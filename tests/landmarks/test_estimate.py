@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.errors import LandmarksError, NoPersonError, NotAVideoError, OptionsError, SignspotError
+from signspot.errors import LandmarksError, NoPersonError, NotAVideoError, OptionsError
 from signspot.landmarks.estimate import PoseJob, estimate_files, estimate_landmarks, stream_landmarks
 from signspot.landmarks.holistic import MODELS, HolisticEstimator, check_models
 from signspot.landmarks.landmarks import Landmarks, concatenate
@@ -85,8 +85,7 @@ def test_the_estimator_is_a_contract(noise, tmp_path):
         version = "nobody-1"
 
         def stream(self, frames, size, chunk):
-            for part in HolisticEstimator().stream(list(frames)[:3], size, chunk):
-                yield part
+            yield from HolisticEstimator().stream(list(frames)[:3], size, chunk)
 
     with open_video(noise) as video:
         few = concatenate(list(stream_landmarks(video, cache=tmp_path, estimator=Nobody())))
