@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from signspot_world.camera.camera import project
 
 from signspot.embedding.windows import embed
 from signspot.landmarks.holistic import Tracker
@@ -14,6 +13,7 @@ from signspot.models.registry import build
 from signspot.video.writer import write_video
 from signspot_world.body.motion import isolated
 from signspot_world.body.signers import Role, make_signer
+from signspot_world.camera.projection import project
 from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 from signspot_world.render.appearance import make_appearance
