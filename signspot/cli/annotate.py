@@ -90,7 +90,7 @@ def annotate(
     with open_store(database or out) as store:
         found = list(spottings(store, report.threshold, rank=best, gap=gap))
     with outputs:
-        write_results(found, export or [], labels)
+        write_results(found, export or [], labels, outputs)
     tell(report, found)
     tell_failures(report)
 
@@ -158,15 +158,18 @@ def claim_results(
     return outputs
 
 
-def write_results(found: "list[Candidate]", export: list[Path], labels: Path | None) -> None:
+def write_results(found: "list[Candidate]", export: list[Path], labels: Path | None, outputs: "Outputs") -> None:
     """Write spottings for other tools, and labels for training."""
     from signspot.corpus.truth import write_records
-    from signspot.formats.formats import write
+    from signspot.formats.formats import output_paths, write
     from signspot.records import Label, LabelSource
 
     for path in export:
-        write([candidate.as_spotting() for candidate in found], path)
-        note(f"wrote {path}")
+        for further in output_paths(path, (candidate.video for candidate in found)):
+            if further != path:  # claimed before the run
+                outputs.claim(further)
+        for written in write([candidate.as_spotting() for candidate in found], path):
+            note(f"wrote {written}")
     if labels:
         source = LabelSource.DICTIONARY
         write_records((Label(one.word, one.video, one.time, one.score, source) for one in found), labels)

@@ -34,17 +34,18 @@ def claim_outputs(
     outputs: Outputs,
     spottings: Iterable[Path] | None = None,
     pictures: Iterable[tuple["Picture", Path | None]] = (),
+    videos: Sequence[str] = (),
 ) -> None:
-    """Claim files of spottings and pictures before long work.
+    """Claim files of spottings and pictures before long work; of several videos, those that carry their names.
 
     Raises:
         RefusedOutputError: a suffix is unknown, or a file would be lost.
     """
-    from signspot.formats.formats import check_suffix
+    from signspot.formats.formats import output_paths
 
     for path in spottings or ():
-        check_suffix(path)
-        outputs.claim(path)
+        for target in output_paths(path, videos):
+            outputs.claim(target)
     wanted = [(picture, path) for picture, path in pictures if path is not None]
     if wanted:
         from signspot.pictures.plot import check_picture

@@ -38,7 +38,7 @@ def convert(
         _name_tiers(source)
     options = ElanOptions(vocabulary=read_vocabulary(ecv, ecv_address)) if ecv else None
     with Outputs([source, ecv], force=force) as outputs:
-        for path in output_paths(spottings, target):
+        for path in output_paths(target, (spotting.video for spotting in spottings)):
             outputs.claim(path)
         written = write(spottings, target, options)
     if len(written) > 1:

@@ -68,7 +68,7 @@ def spot(
     asked = read_arguments(paths, dictionary)
     pictures = name_pictures(asked.videos, Pictures(plot, film, html))
     with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
-        claim_outputs(outputs, out, (named for each in pictures for named in each.named()))
+        claim_outputs(outputs, out, (named for each in pictures for named in each.named()), asked.videos)
         spotter = load(encoder, cache=cache)
         if rate is not None:
             threshold = threshold_of(spotter.encoder, rate, threshold)
@@ -126,8 +126,9 @@ def write_results(found: "Sequence[Found]", out: Sequence[Path], pictures: Seque
     from signspot.formats.formats import write
 
     for path in out:
-        write([spotting for each in found for spotting in each.spottings], path)
-        note(f"wrote {path}")
+        spottings = [spotting for each in found for spotting in each.spottings]
+        for written in write(spottings, path, videos=[each.track.video for each in found]):
+            note(f"wrote {written}")
     for each, wanted in zip(found, pictures, strict=True):
         draw(each, wanted)
 

@@ -49,7 +49,10 @@ def format_names() -> dict[str, str]:
 
 
 def write(
-    spottings: Iterable[Spotting], path: str | os.PathLike[str], options: ElanOptions | None = None
+    spottings: Iterable[Spotting],
+    path: str | os.PathLike[str],
+    options: ElanOptions | None = None,
+    videos: Sequence[str] = (),
 ) -> tuple[Path, ...]:
     """Write spottings; the suffix of the file says in which format.
 
@@ -60,6 +63,7 @@ def write(
         spottings: any, of one video or several.
         path: the file.
         options: for ELAN only.
+        videos: all that were searched, also those without spottings; with several, each file is named by its video.
 
     Returns:
         The files written.
@@ -71,32 +75,33 @@ def write(
     found = list(spottings)
     kind = check_suffix(path)
     to_rows(found)  # complains before anything is written
-    parts = _parts(found, Path(path), kind)
-    for target, part in parts:
+    parts: dict[Path, list[Spotting]] = {} if found else {Path(path): []}
+    paths = _paths([*videos, *(spotting.video for spotting in found)], Path(path), kind)
+    for spotting in found:
+        parts.setdefault(paths[spotting.video], []).append(spotting)
+    for target, part in parts.items():
         rows = to_rows(replace(spotting, video=link_to(spotting.video, target)) for spotting in part)
         if kind.suffix == _ELAN and options is not None:
             elan.write(rows, target, options)
         else:
             kind.write(rows, target)
-    return tuple(target for target, _ in parts)
+    return tuple(parts)
 
 
-def output_paths(spottings: Iterable[Spotting], path: str | os.PathLike[str]) -> tuple[Path, ...]:
-    """The files that `write` would write.
+def output_paths(path: str | os.PathLike[str], videos: Iterable[str]) -> tuple[Path, ...]:
+    """The files that `write` may write for spottings of these videos.
 
     Raises:
-        OutputError: the suffix is unknown.
+        RefusedOutputError: the suffix is unknown.
     """
-    return tuple(target for target, _ in _parts(list(spottings), Path(path), check_suffix(path)))
+    found = _paths(videos, Path(path), check_suffix(path))
+    return tuple(dict.fromkeys(found.values())) or (Path(path),)
 
 
-def _parts(spottings: list[Spotting], path: Path, kind: Format) -> list[tuple[Path, list[Spotting]]]:
-    """The spottings of each file to be written."""
-    videos = list(dict.fromkeys(spotting.video for spotting in spottings))
-    if not kind.one_video or len(videos) <= 1:
-        return [(path, spottings)]
-    paths = path_per_video(videos, path, kind.suffix)
-    return [(paths[video], [one for one in spottings if one.video == video]) for video in videos]
+def _paths(videos: Iterable[str], path: Path, kind: Format) -> dict[str, Path]:
+    """The file for the spottings of each video."""
+    names = list(dict.fromkeys(videos))
+    return path_per_video(names, path, kind.suffix) if kind.one_video else dict.fromkeys(names, path)
 
 
 def check_suffix(path: str | os.PathLike[str]) -> Format:

@@ -64,7 +64,7 @@ def by_video(found: list[Spotting]) -> list[list[Spotting]]:
 
 def assert_reads_back(found: list[Spotting], path: Path) -> None:
     files = write(found, path)
-    assert files == output_paths(found, path)
+    assert files == output_paths(path, (one.video for one in found))
     parts = by_video(found) if path.suffix in ONE_VIDEO and found else [found]
     assert [read_spottings(file) for file in files] == parts
 
@@ -250,6 +250,12 @@ def test_several_videos_become_one_file_each(suffix: str, tmp_path: Path) -> Non
     assert [file.name for file in files] == [f"x-{name}{suffix}" for name in names]
     assert not (tmp_path / f"x{suffix}").exists()
     assert [read_spottings(file) for file in files] == [[spotting] for spotting in found]
+
+
+def test_with_several_videos_the_name_tells_even_if_one_alone_has_spottings(tmp_path: Path) -> None:
+    assert write([APPLE], tmp_path / "x.eaf", videos=["news.mp4", "b.mp4"]) == (tmp_path / "x-news.eaf",)
+    assert write([APPLE], tmp_path / "x.csv", videos=["news.mp4", "b.mp4"]) == (tmp_path / "x.csv",)
+    assert output_paths("x.eaf", ["a.mp4", "b.mp4"]) == (Path("x-a.eaf"), Path("x-b.eaf"))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
