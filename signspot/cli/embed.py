@@ -14,7 +14,8 @@ def embed(
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
     force: Force = False,
-    cache: Annotated[bool, typer.Option(help="Remember the track in the cache folder, too.")] = True,
+    device: Annotated[str, typer.Option(help="Where to embed: cpu, cuda, mps, or auto for the fastest.")] = "cpu",
+    cache: Annotated[bool, typer.Option(help="Keep the track in the cache folder, too.")] = True,
 ) -> None:
     """Make the track of a video: its embeddings, which `signspot spot` takes in place of the video.
 
@@ -26,7 +27,7 @@ def embed(
 
     outputs = Outputs([video, encoder], force=force)
     target = outputs.claim(out or Path(video.name).with_suffix(SUFFIX), (SUFFIX,))
-    spotter = load(encoder, cache=cache)
+    spotter = load(encoder, cache=cache, device=device)
     with bar("video", "frames") as progress:
         track = spotter.embed(video, stride, progress)
     with outputs:
