@@ -11,7 +11,7 @@ from signspot.losses.watch_read_lookup import BACKGROUND, Bags, Batch, watch_rea
 
 _CLIPS_AN_ITEM = 11  # the labelled one and 10 of the background
 _DIMENSION = 256
-_KINDS: tuple[Bags, ...] = ("paper", "released")
+_KINDS: tuple[Bags, ...] = ("appendix", "released")
 
 
 def loss_rows(sizes: Sizes) -> list[Row]:
@@ -43,7 +43,7 @@ def step(items: int, exemplars: int, rounds: int) -> dict[str, float]:
     return fastest(
         rounds,
         {
-            "paper": lambda: learn("paper"),
+            "appendix": lambda: learn("appendix"),
             "released": lambda: learn("released"),
             "products": lambda: (clips @ columns.T, clips @ columns.T),
         },

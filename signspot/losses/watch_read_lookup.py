@@ -1,8 +1,20 @@
 """The paper's losses: Watch-Read-Lookup, Watch-Lookup, InfoNCE, and plain classification.
 
-Where the prose of Sec. 3.2 and Appendix C.2 and its formulas disagree, `bags="paper"` follows the prose:
+The paper describes the bags of Watch-Read-Lookup three times, and released a fourth version. All are here by name:
 
-* (i) foreground clip: its negatives are all exemplars of other words. Prose and formula agree.
+* "appendix", the formulas of Appendix C.2: four anchors. (i) P(seg), N(seg-fore): a labelled clip. (ii) P(dict),
+  N(dict-fore): the exemplars of a labelled word. (iii) P(seg-back), N(seg-back): one background clip × the exemplars of
+  all background words of its subtitle. (iv) P(dict-back), N(dict-back): the exemplars of one background word × the
+  background clips of all items that have it.
+* "section", the text of Sec. 3.2: (i) and (ii), and in place of (iii) and (iv) one bag per item, the *set* of its
+  background clips × the *set* of exemplars of its background words: the union of the item's bags P(seg-back).
+* "figure", Fig. A.3: as the appendix, but (iii) is one bag per item and background word: the set of background clips ×
+  the exemplars of that word, "repeated for each dictionary background"; the item's other background words are left out.
+  Where items have one background clip and one background word each, it equals "appendix".
+* "released", the authors' code: one term per run of equal words in the order of exemplars.
+
+Where a formula of Appendix C.2 and its prose disagree, we follow the prose:
+
 * (ii) foreground dictionary: the formula takes as negatives every background clip whose subtitle *has* the word.
   The prose, and its figure, mean the background clips that "can be excluded as a potential match through the
   subtitles": those of the word's own items, where the label says that it is elsewhere, and those of items that do
@@ -13,7 +25,7 @@ Where the prose of Sec. 3.2 and Appendix C.2 and its formulas disagree, `bags="p
   subtitle does not have the word, as the formula says; labelled clips of this very word, which the formula neither
   lists as positives nor as negatives, and background clips of items that it is the label of, are discarded.
 
-The loss is the mean over all anchors of all four kinds.
+The loss is the mean over all anchors.
 """
 
 from dataclasses import dataclass
@@ -111,18 +123,18 @@ class Membership:
         return self.row_words[:, self.column_word]
 
 
-Bags = Literal["paper", "released"]
+Bags = Literal["appendix", "section", "figure", "released"]
 
 
 def watch_read_lookup(
-    batch: Batch, temperature: float = 0.07, bags: Bags = "paper", synonyms: Tensor | None = None
+    batch: Batch, temperature: float = 0.07, bags: Bags = "appendix", synonyms: Tensor | None = None
 ) -> Tensor:
     """Learn from labels, subtitles and the dictionary at once (Eqn. 1 with the bags of Appendix C.2).
 
     Args:
         batch: N clips and V exemplars.
         temperature: τ.
-        bags: "paper" for the appendix's four anchors, "released" for the semantics of the authors' code.
+        bags: which reading of the paper, or "released" for the semantics of the authors' code; see the module.
         synonyms: (P, 2) pairs of words; a clip and an exemplar of such a pair are neither positive nor negative.
     """
     members = Membership.of(batch)
@@ -132,14 +144,22 @@ def watch_read_lookup(
         weights = weights * kept
     if bags == "released":
         return mil_nce(*_released_bags(batch, members, weights))
-    parts = [_clip_anchors(members, weights), _foreground_words(batch, members, weights)]
-    parts.append(_background_words(batch, members, weights))
+    parts = [_foreground_words(batch, members, weights)]
+    if bags == "appendix":
+        parts += [_clip_anchors(members, weights), _background_words(batch, members, weights)]
+    else:
+        positive, total = _clip_anchors(members, weights)
+        parts.append((positive[batch.is_foreground], total[batch.is_foreground]))
+    if bags == "section":
+        parts.append(_background_sets(batch, members, weights))
+    if bags == "figure":
+        parts += [_background_sets_by_word(batch, members, weights), _background_words(batch, members, weights)]
     return mil_nce(torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts]))
 
 
 def watch_lookup(batch: Batch, temperature: float = 0.07, synonyms: Tensor | None = None) -> Tensor:
     """Learn from labels and the dictionary, without subtitles: anchors (i) and (ii) on foreground alone."""
-    return watch_read_lookup(batch.foreground_only(), temperature, "paper", synonyms)
+    return watch_read_lookup(batch.foreground_only(), temperature, "appendix", synonyms)
 
 
 def info_nce(batch: Batch, temperature: float = 0.07, synonyms: Tensor | None = None) -> Tensor:
@@ -170,10 +190,47 @@ def _foreground_words(batch: Batch, members: Membership, weights: Tensor) -> tup
 def _background_words(batch: Batch, members: Membership, weights: Tensor) -> tuple[Tensor, Tensor]:
     """(iv): the exemplars of a subtitle word without a label against all clips. (K,), (K,)."""
     sums = by_word(weights, members.column_word, len(members.words))
-    back = ~batch.is_foreground[:, None]
-    positive = back & members.row_words
-    negative = torch.where(back, ~members.row_subtitle, ~members.row_words)
+    positive = ~batch.is_foreground[:, None] & members.row_words
+    negative = _excluded(batch, members)
     return (sums * positive).sum(dim=0), (sums * (positive | negative)).sum(dim=0)
+
+
+def _background_sets(batch: Batch, members: Membership, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Sec. 3.2: all background clips of an item × all exemplars of its background words. (items,), (items,).
+
+    Negatives: these clips × all other exemplars, and these exemplars × all clips that cannot show their word.
+    """
+    sums = by_word(weights, members.column_word, len(members.words))  # (N, K)
+    of_item, words = _background_of_items(batch, members)
+    clips = of_item.to(sums.dtype) @ sums  # (items, K)
+    elsewhere = (sums * _excluded(batch, members)).sum(dim=0)  # (K,)
+    positive = (clips * words).sum(dim=1)
+    return positive, clips.sum(dim=1) + (elsewhere * words).sum(dim=1)
+
+
+def _background_sets_by_word(batch: Batch, members: Membership, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Fig. A.3 (iii): all background clips of an item × the exemplars of one of its background words. (items K,) twice.
+
+    Negatives: these clips × the exemplars of words that are not among the item's background words.
+    """
+    of_item, words = _background_of_items(batch, members)
+    clips = of_item.to(weights.dtype) @ by_word(weights, members.column_word, len(members.words))  # (items, K)
+    positive = clips * words
+    others = (clips * ~words).sum(dim=1, keepdim=True)
+    return positive.flatten(), ((positive + others) * words).flatten()
+
+
+def _background_of_items(batch: Batch, members: Membership) -> tuple[Tensor, Tensor]:
+    """(items, N) bool: the clip is of the item's background; (items, K) bool: the word is one of its background words."""
+    items, row_item = torch.unique(batch.clip_item, return_inverse=True)
+    of_item = (row_item == torch.arange(len(items), device=items.device)[:, None]) & ~batch.is_foreground
+    words = (of_item.float() @ members.row_words.float()) > 0
+    return of_item, words
+
+
+def _excluded(batch: Batch, members: Membership) -> Tensor:
+    """(N, K) bool: the clip cannot show the word: its label is another one, or its subtitle does not have the word."""
+    return torch.where(batch.is_foreground[:, None], ~members.row_words, ~members.row_subtitle)
 
 
 def _released_bags(batch: Batch, members: Membership, weights: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,12 +2,13 @@
 
 import math
 from itertools import groupby
+from typing import get_args
 
 import pytest
 import torch
 from torch import Tensor
 
-from signspot.losses.watch_read_lookup import Batch, classification, info_nce, watch_lookup, watch_read_lookup
+from signspot.losses.watch_read_lookup import Bags, Batch, classification, info_nce, watch_lookup, watch_read_lookup
 
 FRIEND, LANGUAGE, NAME, WHAT, SPEAK = range(5)
 
@@ -96,7 +97,7 @@ def slow_released(batch: Batch, temperature: float) -> float:
     return sum(terms) / len(terms)
 
 
-def slow_paper(batch: Batch, temperature: float) -> float:
+def slow_appendix(batch: Batch, temperature: float) -> float:
     e, sets, words = (
         pair_exponentials(batch, temperature),
         words_of_clips(batch),
@@ -172,9 +173,113 @@ def test_released_bags_equal_slow_loops(seed: int, temperature: float) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("temperature", [0.07, 1.0])
-def test_paper_bags_equal_slow_loops(seed: int, temperature: float) -> None:
+def test_bags_of_the_appendix_equal_slow_loops(seed: int, temperature: float) -> None:
     batch = random_batch(seed)
-    assert watch_read_lookup(batch, temperature).item() == pytest.approx(slow_paper(batch, temperature), rel=1e-9)
+    assert watch_read_lookup(batch, temperature).item() == pytest.approx(slow_appendix(batch, temperature), rel=1e-9)
+
+
+def one_item(fore: float, back: tuple[float, float]) -> Batch:
+    """Friend (0°) is labelled at `fore`; name (90°) and what (270°) are in the subtitle, with two background clips."""
+    return batch_of(
+        [(fore, 0, FRIEND), (back[0], 0, -1), (back[1], 0, -1)],
+        [(0, 0, FRIEND, True), (90, 0, NAME, False), (270, 0, WHAT, False)],
+    )
+
+
+E, ONE, LESS = math.e, 1.0, 1 / math.e  # e^cos of 0°, 90°, 180°
+
+
+def test_the_three_readings_by_hand() -> None:
+    """Background clips at 90° (name) and 180° (nothing): e^ψ of friend, name, what is (1, e, 1/e) and (1/e, 1, 1).
+
+    The labelled clip at 0° has (e, 1, 1).
+    """
+    batch = one_item(0, (90, 180))
+    name, nothing = (ONE, E, LESS), (LESS, ONE, ONE)
+    friend_clip, friend_word = E / (E + 2), E / (E + ONE + LESS)
+    clips = [(E + LESS) / sum(name), (ONE + ONE) / sum(nothing)]
+    words = [(E + ONE) / (E + ONE + ONE), (LESS + ONE) / (LESS + ONE + ONE)]  # negative: the labelled clip
+    shown = E + LESS + ONE + ONE
+    both = shown / (shown + (ONE + LESS) + (ONE + ONE))  # × friend, and the labelled clip × name and what
+    each = [(E + ONE) / (E + ONE + ONE + LESS), (LESS + ONE) / (LESS + ONE + ONE + LESS)]
+    expected = {
+        "appendix": [friend_clip, friend_word, *clips, *words],
+        "section": [friend_clip, friend_word, both],
+        "figure": [friend_clip, friend_word, *each, *words],
+    }
+    for bags, shares in expected.items():
+        mean = sum(-math.log(share) for share in shares) / len(shares)
+        assert watch_read_lookup(batch, 1.0, bags).item() == pytest.approx(mean), bags  # type: ignore[arg-type]
+
+
+def test_a_set_asks_for_one_match_and_the_figure_for_one_of_each_word() -> None:
+    """Two clips on 'name' satisfy the set; the figure misses 'what'. The temperature is low: only matches count."""
+    on_name, on_both = one_item(0, (90, 90)), one_item(0, (90, 270))
+    assert watch_read_lookup(on_name, 0.05, "section").item() == pytest.approx(0, abs=1e-6)
+    assert watch_read_lookup(on_name, 0.05, "figure").item() > 1
+    assert watch_read_lookup(on_both, 0.05, "figure").item() == pytest.approx(0, abs=1e-6)
+    astray = one_item(0, (90, 0))  # one background clip shows nothing of the subtitle
+    assert watch_read_lookup(astray, 0.05, "section").item() < watch_read_lookup(astray, 0.05, "appendix").item()
+
+
+def test_with_one_clip_and_one_word_each_the_figure_is_the_appendix() -> None:
+    batch = batch_of(
+        [(0, 0, FRIEND), (80, 0, -1), (200, 1, LANGUAGE), (250, 1, -1)],
+        [(0, 0, FRIEND, True), (90, 0, NAME, False), (180, 1, LANGUAGE, True), (270, 1, SPEAK, False)],
+    )
+    figure, appendix, section = (watch_read_lookup(batch, 0.5, b).item() for b in ("figure", "appendix", "section"))
+    assert figure == pytest.approx(appendix)
+    assert section != pytest.approx(appendix)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("bags", ["section", "figure"])
+def test_bags_of_sets_equal_slow_loops(seed: int, bags: Bags) -> None:
+    batch = random_batch(seed)
+    assert watch_read_lookup(batch, 0.3, bags).item() == pytest.approx(slow_sets(batch, 0.3, bags), rel=1e-9)
+
+
+def slow_sets(batch: Batch, temperature: float, bags: Bags) -> float:
+    e, words = pair_exponentials(batch, temperature), batch.exemplar_word.tolist()
+    items, labels = batch.clip_item.tolist(), batch.clip_word.tolist()
+    looked_up = list(zip(batch.exemplar_item.tolist(), words, batch.exemplar_foreground.tolist(), strict=True))
+    rows, columns = range(len(items)), range(len(words))
+    terms: list[float] = []
+
+    def add(positive: list[tuple[int, int]], negative: list[tuple[int, int]]) -> None:
+        top, rest = (sum(e[r][c] for r, c in set(pairs)) for pairs in (positive, negative))
+        if positive:
+            terms.append(math.log(top + rest) - math.log(top))
+
+    def cannot(r: int, c: int) -> bool:
+        if labels[r] >= 0:
+            return bool(labels[r] != words[c])
+        return words[c] not in {word for item, word, _ in looked_up if item == items[r]}
+
+    behind = {item: {word for other, word, fore in looked_up if other == item and not fore} for item in set(items)}
+    for r in (row for row in rows if labels[row] >= 0):  # (i)
+        own = [(r, c) for c in columns if words[c] == labels[r]]
+        add(own, [(r, c) for c in columns if words[c] != labels[r]])
+    for word in sorted({label for label in labels if label >= 0}):  # (ii)
+        of_word = [c for c in columns if words[c] == word]
+        fore = [(r, c) for r in rows if labels[r] == word for c in of_word]
+        out = [r for r in rows if labels[r] != word and not (labels[r] < 0 and word in behind[items[r]])]
+        add(fore, [(r, c) for r in out for c in of_word])
+    for item, known in behind.items():
+        own_rows = [r for r in rows if items[r] == item and labels[r] < 0]
+        strange = [(r, c) for r in own_rows for c in columns if words[c] not in known]
+        if bags == "section":
+            excluded = [(r, c) for r in rows for c in columns if words[c] in known and cannot(r, c)]
+            add([(r, c) for r in own_rows for c in columns if words[c] in known], strange + excluded)
+        else:
+            for word in known:
+                add([(r, c) for r in own_rows for c in columns if words[c] == word], strange)
+    if bags == "figure":
+        for word in sorted(set(words)):  # (iv)
+            of_word = [c for c in columns if words[c] == word]
+            back = [(r, c) for r in rows if labels[r] < 0 and word in behind[items[r]] for c in of_word]
+            add(back, [(r, c) for r in rows for c in of_word if cannot(r, c)])
+    return sum(terms) / len(terms)
 
 
 def shuffled(batch: Batch, seed: int) -> Batch:
@@ -200,13 +305,13 @@ def test_names_of_words_do_not_matter() -> None:
         batch.clips, batch.clip_item + 70, torch.where(batch.clip_word < 0, -1, 900 - 7 * batch.clip_word),
         batch.exemplars, batch.exemplar_item + 70, 900 - 7 * batch.exemplar_word, batch.exemplar_foreground,
     )  # fmt: skip
-    for bags in ("paper", "released"):
+    for bags in get_args(Bags):
         assert watch_read_lookup(renamed, 0.07, bags).item() == pytest.approx(
             watch_read_lookup(batch, 0.07, bags).item(), rel=1e-9
         )
 
 
-@pytest.mark.parametrize("bags", ["paper", "released"])
+@pytest.mark.parametrize("bags", get_args(Bags))
 def test_gradients_are_right(bags: str) -> None:
     batch = random_batch(5, items=3)
 
@@ -252,7 +357,7 @@ def test_no_temperature_makes_it_infinite(temperature: float) -> None:
     batch = random_batch(1)
     fields = {name: getattr(batch, name) for name in Batch.__dataclass_fields__}
     single = Batch(**{**fields, "clips": batch.clips.float(), "exemplars": batch.exemplars.float()})
-    for bags in ("paper", "released"):
+    for bags in get_args(Bags):
         assert math.isfinite(watch_read_lookup(single, temperature, bags).item())
 
 

@@ -23,7 +23,7 @@ class EmbeddingConfig:
     data: str = ""  # one sentence for the card; empty: said of the trunk and the corpus
     words: Words = "all"  # of a corpus with splits: all words, or those for training alone
     loss: Loss = "watch_read_lookup"
-    bags: Bags = "paper"  # of Watch-Read-Lookup
+    bags: Bags = "appendix"  # of Watch-Read-Lookup: which reading of the paper
     temperature: float = 0.07
     seed: int = 0
     epochs: int = 50
