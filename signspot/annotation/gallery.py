@@ -94,7 +94,7 @@ def embed_word(embedder: ExemplarEmbedder, exemplars: Sequence[Exemplar], *, mir
     problems: list[str] = []
     for exemplar in exemplars:
         try:
-            rows.append(embedder.embed(exemplar, mirror=mirror))
+            rows.append(embedder.embed(exemplar, mirror=mirror).embeddings)
             kept.append(exemplar)
         except EncoderMismatchError:
             raise

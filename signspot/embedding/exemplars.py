@@ -8,24 +8,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from signspot.embedding.clips import VERSION
-from signspot.embedding.inputs import READERS, Box, SignPlace, Source
+from signspot.embedding.inputs import READERS, Box, SignPlace, Source, landmarks_of, sign_in_context
 from signspot.embedding.tracks import read_arrays, write_arrays
-from signspot.embedding.windows import embed_averaged
+from signspot.embedding.windows import embed_averaged, on_device
 from signspot.errors import DictionaryError, EncoderMismatchError, FormatError, OutputError, SignspotError
 from signspot.files import content_digest, text_digest
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.signing import check_signing
 from signspot.models.encoder import Encoder
+from signspot.models.frame_coder import stretched
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 from signspot.timeline import Segment
 
 logger = logging.getLogger(__name__)
 
-_KIND = "signspot exemplar 1"
+_KIND = "signspot exemplar 2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +52,18 @@ class Gallery:
         object.__setattr__(self, "words", {word: np.array(rows, np.int64) for word, rows in found.items()})
 
     @classmethod
-    def of(cls, exemplars: Iterable[Exemplar], embeddings: NDArray[np.float32]) -> "Gallery":
+    def of(
+        cls,
+        exemplars: Iterable[Exemplar],
+        embeddings: NDArray[np.float32],
+        codes: NDArray[np.floating[Any]] | None = None,
+    ) -> "Gallery":
         """Put exemplars and embeddings together.
 
         Args:
             exemplars: E of them.
             embeddings: (E, D), or (E, M, D) where M is 1, or 2 with the mirrored view second.
+            codes: (E, M, L, C) frame codes, where there are any.
         """
         shown = tuple(exemplars)
         views = embeddings[:, None] if embeddings.ndim == 2 else embeddings
@@ -61,11 +71,20 @@ class Gallery:
         assert count == len(shown), "one entry per exemplar"
         rows = np.repeat(np.arange(count), each)
         mirrored = np.tile(np.arange(each) == 1, count)
-        return cls(shown, views.reshape(-1, dimension), rows, mirrored)
+        joined = None if codes is None else codes.reshape(-1, *codes.shape[2:])
+        return cls(shown, views.reshape(-1, dimension), rows, mirrored, joined)
 
     def exemplar(self, row: int) -> tuple[Exemplar, bool]:
         """The exemplar behind a row of `embeddings`, and whether it is mirrored there."""
         return self.exemplars[self.rows[row]], bool(self.mirrored[row])
+
+
+@dataclass(frozen=True, slots=True)
+class SignViews:
+    """One isolated sign as an encoder sees it, and mirrored if that was asked for."""
+
+    embeddings: NDArray[np.float32]  # (M, D) unit norm; M is 1, or 2 with the mirrored view second
+    codes: NDArray[np.float32] | None = None  # (M, L, C) frame codes, where the encoder gives them
 
 
 class ExemplarEmbedder:
@@ -87,7 +106,8 @@ class ExemplarEmbedder:
         """
         wanted = list(exemplars)
         mirror = mirror and self.encoder.contract.can_mirror
-        kept, views = [], []
+        kept: list[Exemplar] = []
+        views: list[SignViews] = []
         for done, exemplar in enumerate(wanted):
             progress(done, len(wanted))
             try:
@@ -101,13 +121,17 @@ class ExemplarEmbedder:
         if not kept:
             names = ", ".join(sorted({exemplar.word for exemplar in wanted})[:5]) or "none given"
             raise DictionaryError(f"no exemplar can be used ({len(wanted)} tried; words: {names}). See the log above.")
-        return Gallery.of(kept, np.stack(views))
+        codes = [view.codes for view in views if view.codes is not None]
+        if codes and len(codes) < len(views):
+            logger.warning("some exemplars have no frame codes: embeddings alone are compared")
+        joined = np.stack(codes) if len(codes) == len(views) else None
+        return Gallery.of(kept, np.stack([view.embeddings for view in views]), joined)
 
-    def embed(self, exemplar: Exemplar, *, mirror: bool = False) -> NDArray[np.float32]:
-        """(1, D), or (2, D) with its mirror image second, unit norm."""
+    def embed(self, exemplar: Exemplar, *, mirror: bool = False) -> SignViews:
+        """An exemplar's views."""
         if exemplar.embedding is not None and self._made_here(exemplar):
             known = np.asarray(exemplar.embedding, np.float32)[None]
-            return np.repeat(known, 1 + mirror, axis=0)
+            return SignViews(np.repeat(known, 1 + mirror, axis=0))
         if exemplar.path is None:
             raise EncoderMismatchError(
                 f"exemplar '{exemplar.id}' has no video, only an embedding by the encoder "
@@ -123,30 +147,36 @@ class ExemplarEmbedder:
         bbox: Box | None = None,
         *,
         mirror: bool = False,
-    ) -> NDArray[np.float32]:
+    ) -> SignViews:
         """As `embed`, of a video path, a `.pose` path or landmarks."""
         place = SignPlace(source, segment, bbox)
         entry = self._cache_entry(place, mirror=mirror)
         if entry is not None and entry.is_file():
             try:
-                return read_arrays(entry, _KIND)[0]["embedding"]
+                arrays = read_arrays(entry, _KIND)[0]
+                return SignViews(arrays["embedding"], arrays.get("codes"))
             except FormatError as error:
                 logger.info("made a cached embedding again: %s", error)
-        embedding = self._embed(place, mirror=mirror)
+        views = self._embed(place, mirror=mirror)
         if entry is not None:
+            arrays = {"embedding": views.embeddings} | ({} if views.codes is None else {"codes": views.codes})
             try:
-                write_arrays(entry, _KIND, {"embedding": embedding}, {"name": place.name})
+                write_arrays(entry, _KIND, arrays, {"name": place.name})
             except OutputError as error:
                 logger.warning("the cache cannot be used: %s", error)
-        return embedding
+        return views
 
-    def _embed(self, place: SignPlace, *, mirror: bool) -> NDArray[np.float32]:
-        """(1, D) or (2, D): the sign is read once; its mirror image is made of what was read."""
+    def _embed(self, place: SignPlace, *, mirror: bool) -> SignViews:
+        """The sign is read once; its mirror image is made of what was read."""
         contract = self.encoder.contract
-        reader = READERS[contract.kind]
-        sign = reader.sign(contract, place, self.cache / "landmarks" if self.cache else None)
+        cache = self.cache / "landmarks" if self.cache else None
+        if contract.codes:
+            landmarks = landmarks_of(place.source, cache)
+            check_signing(landmarks, place.name)
+            return code_sign(self.encoder, *sign_in_context(landmarks, contract.fps, place.segment), mirror=mirror)
+        sign = READERS[contract.kind].sign(contract, place, cache)
         views = [sign, mirror_features(sign)] if mirror else [sign]
-        return np.stack([embed_sign(self.encoder, view, self.seed) for view in views])
+        return SignViews(np.stack([embed_sign(self.encoder, view, self.seed) for view in views]))
 
     def _made_here(self, exemplar: Exemplar) -> bool:
         return exemplar.encoder in (
@@ -167,3 +197,24 @@ def embed_sign(encoder: Encoder, sign: NDArray[np.float32], seed: int = 0) -> ND
     """(D,) the (T, ...) frames of an isolated sign as a dictionary embeds them: clips of it, averaged (Sec. 3.3)."""
     contract = encoder.contract
     return embed_averaged(encoder, READERS[contract.kind].clips(sign, contract.frames, seed))
+
+
+@torch.inference_mode()
+def code_sign(encoder: Encoder, seen: NDArray[np.float32], first: int, last: int, *, mirror: bool = False) -> SignViews:
+    """Code an isolated sign, with the frames around it in view.
+
+    Args:
+        encoder: one that gives frame codes.
+        seen: (T, J, C) landmark features of all frames.
+        first: frame of the sign.
+        last: frame of the sign.
+        mirror: mirror it, too.
+    """
+    module, reach = encoder.module, encoder.module.trunk.code_reach
+    codes = []
+    for view in [seen, mirror_features(seen)] if mirror else [seen]:
+        padded = np.pad(view, ((reach, reach), (0, 0), (0, 0)), mode="edge")
+        codes.append(stretched(module.frame_codes(on_device(encoder, padded), "dictionary"), first, last))
+    joined = torch.stack(codes)
+    embeddings: Tensor = module.mlp(module.trunk.pooled(joined), "dictionary")
+    return SignViews(embeddings.cpu().numpy(), joined.cpu().numpy())

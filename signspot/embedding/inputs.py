@@ -13,7 +13,7 @@ from signspot.embedding.clips import landmark_clips, pixel_clips
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.files import content_digest
 from signspot.landmarks.estimate import MAX_SIDE, estimate_landmarks, stream_landmarks
-from signspot.landmarks.features import FeatureStream, features
+from signspot.landmarks.features import WRISTS, FeatureStream, features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks, stream_pose_file
 from signspot.landmarks.resampling import resample_stream
@@ -30,6 +30,8 @@ Floats = NDArray[np.float32]
 
 _CHUNK = 512  # landmark frames that are read at once
 _ROUNDING = 1e-6  # seconds
+_RAISED = 1.1  # shoulder widths below the shoulders: a wrist above this is raised
+_FEWEST_RAISED = 5  # frames with a raised wrist; with fewer the movement alone says where the sign is
 
 
 @dataclass(slots=True)
@@ -168,6 +170,34 @@ def sign_features(
         (landmarks.times >= segment.start - _ROUNDING) & (landmarks.times <= segment.end + _ROUNDING)
     )
     return seen[inside[0] : inside[-1] + 1] if len(inside) else seen
+
+
+def sign_in_context(landmarks: Landmarks, fps: float, segment: Segment | None = None) -> tuple[Floats, int, int]:
+    """An isolated sign with the frames around it, for frame codes, which look beyond the sign's ends.
+
+    Args:
+        landmarks: of the exemplar.
+        fps: the encoder's frame rate.
+        segment: of the sign; None: where the wrists move and a hand is raised.
+
+    Returns:
+        (T, J, C) features of all frames, the first frame of the sign, and its last one.
+    """
+    movement = segment or sign_segment(landmarks)
+    landmarks = landmarks.resampled(fps)
+    seen = features(landmarks)
+    inside = np.flatnonzero(
+        (landmarks.times >= movement.start - _ROUNDING) & (landmarks.times <= movement.end + _ROUNDING)
+    )
+    first, last = (int(inside[0]), int(inside[-1])) if len(inside) else (0, len(seen) - 1)
+    return seen, *((first, last) if segment else _raised(seen, first, last))
+
+
+def _raised(seen: Floats, first: int, last: int) -> tuple[int, int]:
+    """Frames of a sign without those at either end in which no wrist is raised; all, where hands are hardly raised."""
+    wrists = seen[first : last + 1, WRISTS]
+    up = np.flatnonzero(((wrists[..., 1] < _RAISED) & (wrists[..., 3] > 0)).any(axis=1))
+    return (first, last) if len(up) < _FEWEST_RAISED else (first + int(up[0]), first + int(up[-1]))
 
 
 def moving_segment(landmarks: Landmarks) -> Segment | None:

@@ -91,7 +91,7 @@ class SourceEmbedder:
         self._next = 0  # which frame the next window begins with, unless it is the last one, which ends with the source
         self._done = 0  # windows embedded
         self._kept = MemoryBuffer() if buffer is None else buffer
-        self._coder = FrameCoder(encoder) if encoder.contract.codes else None
+        self._coder = CodeStream(encoder) if encoder.contract.codes else None
 
     @property
     def seen(self) -> int:
@@ -144,7 +144,7 @@ class SourceEmbedder:
         self._done += len(starts)
 
 
-class FrameCoder:
+class CodeStream:
     """Codes of frames that arrive in chunks; beyond the ends, the first and the last frame are repeated."""
 
     def __init__(self, encoder: Encoder, domain: Domain = "continuous"):

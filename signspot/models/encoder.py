@@ -88,6 +88,10 @@ class Trunk(nn.Module):
 
         return cut_out
 
+    def pooled(self, sign: Tensor) -> Tensor:
+        """(B, L, codes) codes of isolated signs, stretched to L frames, to (B, dimension) features."""
+        raise OptionsError(f"{type(self).__name__} gives no frame codes")
+
 
 class SignEncoder(nn.Module):
     """A trunk and an embedding MLP: clips in, embeddings of unit norm out.

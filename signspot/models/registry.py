@@ -7,6 +7,7 @@ from typing import Any
 
 from signspot.errors import OptionsError
 from signspot.models.encoder import SignEncoder, Trunk
+from signspot.models.frame_coder import CoderOptions, FrameCoder
 from signspot.models.inception import I3D, S3D, I3DOptions, S3DOptions
 from signspot.models.landmark_trunk import LandmarkOptions, LandmarkTrunk
 from signspot.models.mlp import MlpOptions, build_mlp
@@ -21,6 +22,7 @@ class Architecture:
 
 
 ARCHITECTURES: Mapping[str, Architecture] = {
+    "frame_codes": Architecture(FrameCoder, CoderOptions),
     "i3d": Architecture(I3D, I3DOptions),
     "landmark": Architecture(LandmarkTrunk, LandmarkOptions),
     "s3d": Architecture(S3D, S3DOptions),

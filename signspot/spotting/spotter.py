@@ -145,9 +145,9 @@ class Spotter:
         if mirror and not self.encoder.contract.can_mirror:
             raise OptionsError(f"the encoder '{self.encoder.name}' cannot mirror; only landmark encoders can")
         if isinstance(source, Exemplar):
-            embedding: NDArray[np.float32] = embedder.embed(source, mirror=mirror)[-1]
+            embedding: NDArray[np.float32] = embedder.embed(source, mirror=mirror).embeddings[-1]
         else:
-            embedding = embedder.embed_source(source, mirror=mirror)[-1]
+            embedding = embedder.embed_source(source, mirror=mirror).embeddings[-1]
         return embedding
 
     def threshold(self, options: SpotOptions) -> float:

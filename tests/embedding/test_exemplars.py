@@ -53,7 +53,7 @@ def test_a_mirrored_exemplar_is_featurised_once(
 ) -> None:
     calls: list[int] = []
     monkeypatch.setattr(inputs, "features", lambda *a, **k: calls.append(1) or features(*a, **k))
-    views = ExemplarEmbedder(encoder).embed(exemplars[0], mirror=True)
+    views = ExemplarEmbedder(encoder).embed(exemplars[0], mirror=True).embeddings
     assert len(calls) == 1
     sign = mirror_features(sign_features(stretch.exemplars[exemplars[0].word], 25.0))
     assert np.abs(views[1] - embed_sign(encoder, sign)).max() < 1e-3
@@ -64,12 +64,12 @@ def test_a_domain_specific_trunk_embeds_exemplars_as_dictionary_and_videos_as_co
     module = build("landmark", norm="batch", domain_norm=True, **SMALL)
     encoder = make_encoder("domains", module)
     landmarks = stretch.exemplars["apple"]
-    exemplar, track = ExemplarEmbedder(encoder).embed_source(landmarks), embed(encoder, stretch.footage)
+    exemplar, track = ExemplarEmbedder(encoder).embed_source(landmarks).embeddings, embed(encoder, stretch.footage)
     for layer in module.modules():
         if isinstance(layer, DomainBatchNorm):
             layer.norms["dictionary"].running_mean += 1.0  # type: ignore[operator]
     assert (embed(encoder, stretch.footage).embeddings == track.embeddings).all()
-    changed = ExemplarEmbedder(encoder).embed_source(landmarks)
+    changed = ExemplarEmbedder(encoder).embed_source(landmarks).embeddings
     assert np.abs(changed - exemplar).max() > 1e-3
     clips = torch.from_numpy(landmark_clips(sign_features(landmarks, 25.0), 16))
     with torch.inference_mode():

@@ -5,10 +5,10 @@ from signspot.models.registry import build, names
 
 
 def test_names_are_sorted():
-    assert names() == ["i3d", "landmark", "s3d"]
+    assert names() == ["frame_codes", "i3d", "landmark", "s3d"]
 
 
-@pytest.mark.parametrize("architecture", ["i3d", "landmark", "s3d"])
+@pytest.mark.parametrize("architecture", ["frame_codes", "i3d", "landmark", "s3d"])
 def test_a_network_can_be_built_again_from_its_options(architecture):
     first = build(architecture, dimension=128, frames=8)
     second = build(first.architecture, **first.options)
@@ -18,7 +18,7 @@ def test_a_network_can_be_built_again_from_its_options(architecture):
 
 
 def test_an_unknown_architecture_names_the_known_ones():
-    with pytest.raises(OptionsError, match=r"no architecture 'resnet'\. There are: i3d, landmark, s3d"):
+    with pytest.raises(OptionsError, match=r"no architecture 'resnet'\. There are: frame_codes, i3d, landmark, s3d"):
         build("resnet")
 
 

@@ -64,8 +64,8 @@ def test_mirrored_exemplars_find_left_handed_signing_and_say_so(encoder: Encoder
     left = footage.mirrored()
     spotter = Spotter(encoder)
     embedder = ExemplarEmbedder(encoder)
-    plain, mirrored = embedder.embed_source(footage, mirror=True)
-    of_left = embedder.embed_source(left)[0]
+    plain, mirrored = embedder.embed_source(footage, mirror=True).embeddings
+    of_left = embedder.embed_source(left).embeddings[0]
     assert of_left @ mirrored == pytest.approx(1, abs=1e-3)
     assert of_left @ plain < of_left @ mirrored
     track = Track(of_left[None], Grid(25.0, 16, 1, 16), encoder.hash, "left.mp4")
@@ -163,8 +163,8 @@ def test_refining_a_coarse_track_finds_the_stride_1_peak(rgb_encoder: Encoder, c
 
 def test_an_rgb_exemplar_is_cut_to_its_segment(rgb_encoder: Encoder, colour_film: Path) -> None:
     embedder = ExemplarEmbedder(rgb_encoder)
-    early = embedder.embed_source(colour_film, Segment(0, 1))
-    late = embedder.embed_source(colour_film, Segment(2, 3))
+    early = embedder.embed_source(colour_film, Segment(0, 1)).embeddings
+    late = embedder.embed_source(colour_film, Segment(2, 3)).embeddings
     assert early.shape == (1, 12)
     assert float(early[0] @ late[0]) < 0.95
 

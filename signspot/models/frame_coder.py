@@ -1,0 +1,186 @@
+"""Frame codes: about a hundred numbers for every frame of signing, near each other at like moments of like signs.
+
+A code is a linear map of hand-crafted features of the frame, plus the output of a small network that sees the frames
+around it. The last layer of the network begins at zero, so that learning starts from plain geometry. An isolated sign
+is `SIGN_FRAMES` codes at equal steps; its embedding is a linear map of them, and so is that of a window.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from signspot.errors import OptionsError
+from signspot.models import landmark_geometry as geometry
+from signspot.models.encoder import Kind, Trunk, WindowFunction
+
+SIGN_FRAMES = 16  # codes of an isolated sign
+PLAIN = geometry.RAISED_HANDS + geometry.HEADING  # numbers of a frame that the linear map sees
+SEEN = PLAIN + 2 * geometry.HAND + geometry.BODY  # numbers of a frame that the network sees
+_BODY_JOINTS = 7  # the first joints: all that `heading` looks at
+
+
+@dataclass(frozen=True, slots=True)
+class CoderOptions:
+    """The shape of a frame coder."""
+
+    codes: int = 128  # numbers in a code
+    width: int = 192  # of the network; 0: there is none
+    blocks: int = 3  # each sees one step farther to either side
+    spacing: int = 2  # frames in a step
+    embedding: int = 256  # dimension of a sign's embedding
+    dropout: float = 0.1
+    decoys: int = 0  # rows of the cohort of decoys that comes with the weights
+
+
+class FrameCoder(Trunk):
+    """Codes frames of landmark features, and embeds signs and windows that are given as codes.
+
+    A frame's code depends on the frames within `code_reach` of it and on nothing else: a video may be coded in chunks
+    that overlap by twice as much, with the very same result.
+    """
+
+    kind: ClassVar[Kind] = "landmarks"
+    block: ClassVar[int] = 512
+    input_version: ClassVar[int | None] = geometry.FEATURES
+    mean: Tensor
+    scale: Tensor
+    typical_cost: Tensor
+    decoys: Tensor
+    decoy_words: Tensor
+
+    def __init__(self, options: CoderOptions | None = None) -> None:
+        super().__init__()
+        self.options = options or CoderOptions()
+        chosen, width = self.options, self.options.width
+        if chosen.codes < 1 or chosen.spacing < 1 or chosen.blocks < 0:
+            raise OptionsError(f"a frame coder needs codes and spacing of at least 1; got {chosen}")
+        self.codes, self.dimension = chosen.codes, chosen.embedding
+        self.code_reach = (1 + (chosen.blocks if width else 0)) * chosen.spacing
+        self.frames = 2 * self.code_reach + (SIGN_FRAMES - 1) * chosen.spacing + 1
+        self.register_buffer("mean", torch.zeros(SEEN))
+        self.register_buffer("scale", torch.ones(SEEN))
+        self.register_buffer("typical_cost", torch.ones(()))  # of aligning two different signs: a score of a half
+        self.register_buffer("decoys", torch.zeros(chosen.decoys, SIGN_FRAMES, chosen.codes))
+        self.register_buffer("decoy_words", torch.zeros(chosen.decoys, dtype=torch.long))
+        self.linear = nn.Linear(PLAIN, chosen.codes, bias=False)
+        self.pool = nn.Linear(SIGN_FRAMES * chosen.codes, chosen.embedding)
+        nn.init.orthogonal_(self.linear.weight)
+        if width:
+            self.first = nn.Linear(SEEN, width)
+            self.blocks = nn.ModuleList(_Block(width, chosen.dropout) for _ in range(chosen.blocks))
+            self.last = nn.Linear(width, chosen.codes)
+            self.drop = nn.Dropout(chosen.dropout)
+            nn.init.zeros_(self.last.weight)
+            nn.init.zeros_(self.last.bias)
+
+    def input_shape(self) -> dict[str, int]:
+        """The fields of the contract that describe one frame of input."""
+        return {"joints": geometry.JOINTS, "channels": geometry.CHANNELS}
+
+    def settings(self) -> list[str]:
+        """All that decides the features, but is neither a weight nor the shape of one."""
+        return [f"landmark features {geometry.FEATURES}", f"spacing {self.options.spacing}"]
+
+    def forward(self, clips: Tensor) -> Tensor:
+        """(B, F, J, C) landmark features of clips to (B, embedding)."""
+        return self.windows(self.codes_of(clips))[:, 0]
+
+    def window_features(self) -> WindowFunction:
+        """As `Trunk.window_features`: a whole block of frames is coded once."""
+
+        def features(frames: Tensor, starts: Sequence[int]) -> Tensor:
+            every: Tensor = self.windows(self.codes_of(frames[None]))[0]
+            return every[list(starts)]
+
+        return features
+
+    def frame_codes(self, frames: Tensor) -> Tensor:
+        """(N + 2 code_reach, 69, 4) landmark features of a video to (N, codes)."""
+        return self.codes_of(frames[None])[0]
+
+    def codes_of(self, x: Tensor) -> Tensor:
+        """(B, T, 69, 4) landmark features to (B, T - 2 code_reach, codes): all frames that have their context."""
+        return self.code(describe(x, self.options.spacing), self.options.spacing)
+
+    def code(self, seen: Tensor, spacing: int) -> Tensor:
+        """(B, T, SEEN) described frames, `spacing` frames per step, to (B, T - 2 blocks spacing, codes)."""
+        if not self.options.width:
+            return functional.linear(seen[..., :PLAIN], self.linear.weight)
+        # One product for the linear map and the first layer of the network, with the spread of its input folded in.
+        first = self.first.weight / self.scale
+        plain = functional.pad(self.linear.weight, (0, SEEN - PLAIN))
+        bias = torch.cat([torch.zeros_like(self.mean[: len(plain)]), self.first.bias - first @ self.mean])
+        both = functional.linear(seen, torch.cat([plain, first]), bias)
+        mapped, hidden = both[..., : len(plain)], self.drop(both[..., len(plain) :])
+        for block in self.blocks:
+            hidden = block(hidden, spacing)
+        outside = self.options.blocks * spacing
+        codes: Tensor = mapped[:, outside : seen.shape[1] - outside] + self.last(functional.gelu(hidden))
+        return codes
+
+    def windows(self, codes: Tensor) -> Tensor:
+        """(B, T, codes) to (B, T - 15 spacing, embedding): every window of 16 codes, before the unit norm."""
+        spacing, weights = self.options.spacing, self.pool.weight.view(self.dimension, SIGN_FRAMES, self.codes)
+        pooled = functional.conv1d(codes.transpose(1, 2), weights.transpose(1, 2), self.pool.bias, dilation=spacing)
+        return pooled.transpose(1, 2)
+
+    def pooled(self, sign: Tensor) -> Tensor:
+        """(..., 16, codes) codes of isolated signs to (..., embedding), before the unit norm."""
+        embedded: Tensor = self.pool(sign.flatten(-2))
+        return embedded
+
+    @torch.no_grad()
+    def begin(self, seen: Tensor) -> None:
+        """Start from (N, SEEN) described frames: the principal axes of what is plain, and the spread of all."""
+        plain = seen[:, :PLAIN] - seen[:, :PLAIN].mean(dim=0)
+        axes = torch.linalg.eigh(plain.T @ plain / len(plain))[1].flip(1)
+        self.linear.weight.copy_(axes[:, : self.codes].T)
+        self.mean.copy_(seen.mean(dim=0))
+        self.scale.copy_(seen.std(dim=0).clamp(min=0.05))
+
+
+class _Block(nn.Module):
+    """A residual layer that sees one step to either side."""
+
+    def __init__(self, width: int, dropout: float):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.around = nn.Linear(3 * width, width)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, spacing: int) -> Tensor:
+        """(B, T, width) to (B, T - 2 spacing, width)."""
+        seen = functional.gelu(self.norm(x))
+        around = torch.cat([seen[:, : -2 * spacing], seen[:, spacing:-spacing], seen[:, 2 * spacing :]], dim=-1)
+        added: Tensor = x[:, spacing:-spacing] + self.drop(self.around(around))
+        return added
+
+
+@torch.no_grad()
+def describe(x: Tensor, spacing: int) -> Tensor:
+    """Hand-crafted features of frames; nothing here is learned.
+
+    Args:
+        x: (B, T, 69, 4) landmark features.
+        spacing: frames in a step.
+
+    Returns:
+        (B, T - 2 spacing, SEEN): raised hands and headings, which the linear map sees, then hands and body.
+    """
+    inside, arms = x[:, spacing:-spacing], x[:, :, :_BODY_JOINTS]
+    steps = torch.stack([arms[:, : -2 * spacing], arms[:, spacing:-spacing], arms[:, 2 * spacing :]], dim=2)
+    heads = geometry.heading(steps)[:, :, 0]
+    parts = [geometry.raised_hands(inside), heads, geometry.hands(inside).flatten(-2), geometry.body(inside)]
+    return torch.cat(parts, dim=-1)
+
+
+def stretched(codes: Tensor, start: float, end: float, frames: int = SIGN_FRAMES) -> Tensor:
+    """(T, C) codes to (frames, C): interpolated at equal steps from frame `start` to frame `end`, both included."""
+    places = torch.linspace(start, end, frames, dtype=torch.float64).clamp(0, len(codes) - 1)
+    below = places.floor().long().clamp(max=max(0, len(codes) - 2))
+    share = (places - below).to(codes.dtype)[:, None]
+    return torch.lerp(codes[below], codes[(below + 1).clamp(max=len(codes) - 1)], share)
