@@ -64,7 +64,7 @@ LAB_SIDEWAYS = {
 }  # fmt: skip
 
 # Verbs of the product that load the other two packages, inside their functions only.
-VERBS_OF_OTHERS = {"calibrate", "demo", "evaluate", "reproduce", "train", "world"}
+VERBS_OF_OTHERS = {"calibrate", "corpus", "demo", "evaluate", "reproduce", "train", "world"}
 READS_PICKLES = {PRODUCT / "restricted_pickle.py", PRODUCT / "models" / "weight_files.py"}
 
 

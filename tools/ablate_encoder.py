@@ -17,8 +17,9 @@ from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
 from signspot_lab.contrastive.config import NOTHING, ContrastiveConfig, read_config
 from signspot_lab.contrastive.training import train_contrastive
-from signspot_lab.isolated.lsa64 import TEST_SIGNERS, VALIDATION_SIGNERS
-from signspot_lab.lsa64.retrieval import Sign, load_signs, one_shot
+from signspot_lab.isolated.clips import IsolatedClip
+from signspot_lab.isolated.lsa64 import TEST_SIGNERS, VALIDATION_SIGNERS, read_lsa64
+from signspot_lab.lsa64.retrieval import one_shot
 from signspot_lab.lsa64.streams import spot_streams
 
 PARTS = {"linear": 1e4, "network": 1e-4, "both": 1.0}  # the weight of the linear part against the network's
@@ -42,12 +43,12 @@ def part(encoder: Encoder, weight: float) -> Encoder:
     return make_encoder("part", module)
 
 
-def measure(encoder: Encoder, signs: list[Sign]) -> list[float]:
+def measure(encoder: Encoder, clips: list[IsolatedClip]) -> list[float]:
     """R@1 of seen words by the test signer and of unseen ones by all signers, then mAP in streams, seen and unseen."""
-    signers = sorted({sign.signer for sign in signs})
-    seen = next(one_shot([encoder], signs, TEST_SIGNERS))
-    _, unseen = (row for row, _ in zip(one_shot([encoder], signs, signers), range(2), strict=False))
-    streams = spot_streams([encoder], signs, TEST_SIGNERS[0], VALIDATION_SIGNERS[0])
+    signers = sorted({clip.signer for clip in clips})
+    seen = next(one_shot([encoder], clips, TEST_SIGNERS))
+    _, unseen = (row for row, _ in zip(one_shot([encoder], clips, signers), range(2), strict=False))
+    streams = spot_streams([encoder], clips, TEST_SIGNERS[0], VALIDATION_SIGNERS[0])
     found = [next(streams).mean_average_precision for _ in range(2)]
     return [seen.recall_1.value, unseen.recall_1.value, *found]
 
@@ -65,7 +66,7 @@ def main() -> None:
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     config = replace(read_config(chosen.config), lsa64=str(chosen.lsa64))
-    signs = load_signs(chosen.lsa64)
+    clips = read_lsa64(chosen.lsa64)
     print(
         "| learned from | part | R@1 seen | R@1 unseen | mAP seen | mAP unseen |\n|---|---|---|---|---|---|", flush=True
     )
@@ -75,7 +76,7 @@ def main() -> None:
         how = replace(config.optimiser, steps=chosen.steps, warm_up=min(50, chosen.steps // 4))
         encoder = train_contrastive(replace(varied, optimiser=how), chosen.out / name.replace(", minimal pairs ", "-"))
         for title, weight in PARTS.items():
-            numbers = " | ".join(f"{number:.3f}" for number in measure(part(encoder, weight), signs))
+            numbers = " | ".join(f"{number:.3f}" for number in measure(part(encoder, weight), clips))
             print(f"| {name} | {title} | {numbers} |", flush=True)
 
 

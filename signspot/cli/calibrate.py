@@ -32,16 +32,15 @@ def calibrate(
     from signspot.models.checkpoints import load_encoder, save_encoder
     from signspot.spotting.calibration import mean_table
     from signspot_lab.background import measure_false_alarms
-    from signspot_lab.isolated.lsa64 import TRAIN_SIGNERS, VALIDATION_SIGNERS
-    from signspot_lab.lsa64.retrieval import load_signs
+    from signspot_lab.isolated.lsa64 import TRAIN_SIGNERS, VALIDATION_SIGNERS, read_lsa64
     from signspot_lab.lsa64.streams import stream_alarms
 
     encoder = load_encoder(weights)
     with bar("background", "s") as progress:
         backgrounds = [measure_false_alarms(encoder, words, hours, seed, progress)]
     if lsa64 is not None:
-        signs = load_signs(lsa64, (*TRAIN_SIGNERS, *VALIDATION_SIGNERS))
-        backgrounds.append(stream_alarms(encoder, signs, VALIDATION_SIGNERS[0], seed))
+        clips = read_lsa64(lsa64, (*TRAIN_SIGNERS, *VALIDATION_SIGNERS))
+        backgrounds.append(stream_alarms(encoder, clips, VALIDATION_SIGNERS[0], seed))
     table = mean_table(backgrounds)
     threshold = round(sum(measured.threshold(rate) for measured in backgrounds) / len(backgrounds), 3)
     card = {**encoder.card, "false_alarms_per_hour": table}

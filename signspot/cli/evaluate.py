@@ -48,37 +48,38 @@ def lsa64(
     tested: Annotated[int, typer.Option(help="The signer who is looked up and spotted.")] = 9,
     lender: Annotated[int, typer.Option(help="The signer of the exemplars for spotting.")] = 8,
     every_signer: Annotated[bool, typer.Option(help="Look every signer up in turn, in one more table.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the pseudo-continuous streams.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the pseudo-continuous streams.")] = 0,
 ) -> None:
     """One-shot retrieval and spotting of real signs, on words seen and unseen in training.
 
     Example: signspot evaluate lsa64 lsa64/ --encoder landmark --every-signer
     """
     from signspot.models.checkpoints import load_encoder
-    from signspot_lab.lsa64.retrieval import Sign, load_signs, one_shot
+    from signspot_lab.isolated.lsa64 import read_lsa64
     from signspot_lab.lsa64.retrieval import classifier as train_classifier
+    from signspot_lab.lsa64.retrieval import one_shot
     from signspot_lab.lsa64.streams import spot_streams
 
     encoders = [load_encoder(name) for name in (encoder, *(beside or ()))]
     if classifier is not None:
         with bar("classifier", "steps") as progress:
             encoders.append(train_classifier(folder, classifier, progress=progress))
-    signs = load_signs(folder)
+    clips = read_lsa64(folder)
 
-    def retrieval(queries: list[int], among: list[Sign]) -> None:
+    def retrieval(queries: list[str]) -> None:
         print_table(
             ("method", "words", "R@1", "R@5", "mAP", "queries"),
             (
                 (r.method, r.words, str(r.recall_1), str(r.recall_5), f"{r.mean_average_precision:.3f}", str(r.queries))
-                for r in one_shot(encoders, among, queries)
+                for r in one_shot(encoders, clips, queries)
             ),
         )
 
-    note(f"one-shot retrieval: signer {tested} among {len({s.word for s in signs})} words, one exemplar a word")
-    retrieval([tested], signs)
+    note(f"one-shot retrieval: signer {tested} among {len({clip.word for clip in clips})} words, one exemplar per word")
+    retrieval([str(tested)])
     if every_signer:
         note("one-shot retrieval: every signer in turn; those of the training have signed the seen words there")
-        retrieval(sorted({sign.signer for sign in signs}), signs)
+        retrieval(sorted({clip.signer for clip in clips}))
     note(f"spotting in pseudo-continuous streams of signer {tested}, exemplars by signer {lender}")
     print_table(
         ("method", "words", "mAP", "localisation", "precision", "recall", "false alarms/h/word", "signs"),
@@ -90,10 +91,10 @@ def lsa64(
                 f"{s.localisation:.3f}",
                 f"{s.precision:.3f}",
                 f"{s.recall:.3f}",
-                f"{s.false_alarms_an_hour:.2f}",
+                f"{s.false_alarms_per_hour:.2f}",
                 str(s.signs),
             )
-            for s in spot_streams(encoders, signs, tested, lender, seed)
+            for s in spot_streams(encoders, clips, str(tested), str(lender), seed)
         ),
     )
 

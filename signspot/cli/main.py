@@ -14,6 +14,7 @@ from signspot.cli import (
     cache,
     calibrate,
     convert,
+    corpus,
     demo,
     dictionary,
     embed,
@@ -49,6 +50,7 @@ app.command("annotate")(annotate.annotate)
 app.command("annotate-report")(annotation_report.annotate_report)
 app.command("convert")(convert.convert)
 app.command("models")(models.models)
+app.add_typer(corpus.app, name="corpus")
 app.add_typer(world.app, name="world")
 app.command("train")(train.train)
 app.add_typer(evaluate.app, name="evaluate")

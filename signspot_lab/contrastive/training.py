@@ -206,7 +206,7 @@ def open_source(config: ContrastiveConfig) -> PerformanceSource:
         if not config.lsa64:
             raise OptionsError("shares of real subset need its folder: set lsa64, or set these shares to 0")
         found = read_lsa64(config.lsa64, TRAIN_SIGNERS)
-        clips = collect((c.signer, c.word, c.sign()) for c in found if c.word in SEEN_WORDS)
+        clips = collect((int(c.signer), int(c.word), c.sign) for c in found if c.word in SEEN_WORDS)
         random = np.random.default_rng(config.seed)
         makers: list[tuple[float, Callable[[], PerformanceSource]]] = [
             (shares.semi_synthetic, lambda: SemiSynthetic(clips, HandPool(clips, random), minimal_pairs)),

@@ -1,54 +1,40 @@
-"""Real signing for training and measuring: landmarks of LSA64 (Ronchetti et al. 2016), a `.npz` file a signer."""
+"""Real signing for training and measuring: landmarks of LSA64 (Ronchetti et al. 2016), a `.npz` file per signer.
 
-from dataclasses import dataclass
+`signspot corpus import lsa64` makes the files from the videos as they are published.
+"""
+
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
-from signspot.embedding.inputs import sign_features
 from signspot.errors import FormatError
-from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
-from signspot_lab.contrastive.performances import Features
+from signspot_lab.isolated.clips import IsolatedClip
 
-TRAIN_SIGNERS, VALIDATION_SIGNERS, TEST_SIGNERS = (1, 2, 3, 4, 5, 6, 7), (8,), (9,)
-SEEN_WORDS, UNSEEN_WORDS = tuple(range(1, 49)), tuple(range(49, 57))
-FPS = 25.0
-
-
-@dataclass(frozen=True, slots=True)
-class RealClip:
-    """One repetition of one word by one signer."""
-
-    word: int
-    signer: int
-    repetition: int
-    landmarks: Landmarks  # as estimated, rest before and after included
-
-    def whole(self) -> Features:
-        """(T, J, C) features of the whole clip at 25 fps."""
-        return features(self.landmarks.resampled(FPS))
-
-    def sign(self) -> Features:
-        """(T, J, C) features of the sign alone, trimmed by wrist motion."""
-        return sign_features(self.landmarks, FPS)
+FILES = "signer_*.npz"
+TRAIN_SIGNERS, VALIDATION_SIGNERS, TEST_SIGNERS = ("1", "2", "3", "4", "5", "6", "7"), ("8",), ("9",)
+SEEN_WORDS, UNSEEN_WORDS = tuple(map(str, range(1, 49))), tuple(map(str, range(49, 57)))
+_HEIGHT = 1080  # pixels
 
 
-def read_lsa64(folder: str | PathLike[str], signers: tuple[int, ...] | None = None) -> list[RealClip]:
-    """All clips of some signers, or of all whose files are in `folder`.
+def read_lsa64(folder: str | PathLike[str], signers: tuple[str, ...] | None = None) -> list[IsolatedClip]:
+    """All clips of some signers, or of all whose files are in `folder`; words and signers are named by their numbers.
 
     Raises:
         FormatError: the folder has no such files.
     """
-    files = sorted(Path(folder).glob("signer_*.npz"))
-    chosen = [file for file in files if signers is None or int(file.stem[-2:]) in signers]
+    files = sorted(Path(folder).glob(FILES))
+    chosen = [file for file in files if signers is None or file.stem.removeprefix("signer_").lstrip("0") in signers]
     if not chosen:
-        raise FormatError(f"no signer_NN.npz files of LSA64 in {folder}. Give the folder of its landmarks.")
+        raise FormatError(
+            f"no signer_NN.npz files of LSA64 in {folder}. "
+            "Make them with: signspot corpus import lsa64 VIDEOS --out FOLDER"
+        )
     return [clip for file in chosen for clip in _read_signer(file)]
 
 
-def _read_signer(path: Path) -> list[RealClip]:
+def _read_signer(path: Path) -> list[IsolatedClip]:
     with np.load(path) as file:  # arrays only: numpy refuses pickled objects unless told otherwise
         data = {name: file[name] for name in file.files}
     clips = []
@@ -63,7 +49,7 @@ def _read_signer(path: Path) -> list[RealClip]:
             face=data["face"][part].astype(np.float32),
             face_points=FACE_POINTS,
             times=data["time"][part].astype(np.float64),
-            size=(round(float(aspect) * 1080), 1080),
+            size=(round(float(aspect) * _HEIGHT), _HEIGHT),
         )
-        clips.append(RealClip(int(word), int(signer), int(repetition), landmarks))
+        clips.append(IsolatedClip(str(word), str(signer), str(repetition), landmarks))
     return clips

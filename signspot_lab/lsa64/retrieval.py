@@ -1,4 +1,4 @@
-"""What a classifier knows of signing: a landmark trunk taught the seen words of LSA64, and nothing else."""
+"""One-shot retrieval of real signs, embedded as users' exemplars are, beside matchers that learn nothing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,31 +7,22 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.exemplars import embed_sign
-from signspot.errors import OptionsError
+from signspot.errors import NoHandsError, NoPersonError, OptionsError
 from signspot.landmarks.resampling import frames_at, motion_time
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.retrieval import OneShotRetrieval
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
+from signspot.spotting.spotter import Spotter
 from signspot.training.recogniser.clips import ClipOptions, TrunkSigns
 from signspot.training.recogniser.training import TrunkConfig, train_trunk
-from signspot_lab.contrastive.performances import Features
+from signspot_lab.isolated.clips import Features, IsolatedClip
 from signspot_lab.isolated.lsa64 import SEEN_WORDS, TRAIN_SIGNERS, UNSEEN_WORDS, read_lsa64
 from signspot_lab.warping import FRAMES, centre_of, cosine, describe, time_normalised, warping_distance
 
+STEPS = 600  # of the classifier
 Floats = NDArray[np.float32]
-Compare = Callable[[list["Sign"], list["Sign"]], Floats]  # queries, gallery → (Q, G) similarities
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """One real isolated sign, trimmed."""
-
-    word: int
-    signer: int
-    repetition: int
-    features: Features  # (T, J, C)
+Compare = Callable[[list[IsolatedClip], list[IsolatedClip]], Floats]  # queries, gallery → (Q, G) similarities
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +37,24 @@ class Retrieval:
     queries: int
 
 
-def load_signs(folder: str | PathLike[str], signers: Sequence[int] | None = None) -> list[Sign]:
-    """Read and trim all clips of some signers."""
-    clips = read_lsa64(folder, tuple(signers) if signers is not None else None)
-    return [Sign(clip.word, clip.signer, clip.repetition, clip.sign()) for clip in clips]
-
-
-def one_shot(encoders: Sequence[Encoder], signs: Sequence[Sign], queries: Sequence[int]) -> Iterator[Retrieval]:
+def one_shot(encoders: Sequence[Encoder], clips: Sequence[IsolatedClip], queries: Sequence[str]) -> Iterator[Retrieval]:
     """Retrieve each query sign among all words with one exemplar each, from every other signer in turn.
 
     Args:
         encoders: what is measured, beside baselines that learn nothing.
-        signs: of all signers.
+        clips: of all signers.
         queries: signers whose signs are looked up, one after the other; all others lend their first repetitions.
     """
-    signers = {sign.signer for sign in signs}
+    signers = {clip.signer for clip in clips}
     if not set(queries) <= signers or len(signers) < 2:
         raise OptionsError(f"one-shot retrieval needs signers {list(queries)} and at least one other")
-    shown = {signer: [s for s in signs if s.signer == signer and s.repetition == 1] for signer in sorted(signers)}
+    shown = {signer: [c for c in clips if c.signer == signer and c.clip == "1"] for signer in sorted(signers)}
     methods: list[tuple[str, Compare]] = [(encoder.name, by_encoder(encoder)) for encoder in encoders]
     methods += [("cosine", by_cosine(_evenly)), ("cosine, own time", by_cosine(_own_time)), ("warping", by_warping())]
     for name, compare in methods:
         compared = []
         for query in queries:
-            asked = [sign for sign in signs if sign.signer == query]
+            asked = [clip for clip in clips if clip.signer == query]
             lent = [gallery for signer, gallery in shown.items() if signer != query]
             compared += [(asked, gallery, compare(asked, gallery)) for gallery in lent]
         for group, words in (("seen", SEEN_WORDS), ("unseen", UNSEEN_WORDS)):
@@ -77,14 +62,21 @@ def one_shot(encoders: Sequence[Encoder], signs: Sequence[Sign], queries: Sequen
 
 
 def by_encoder(encoder: Encoder) -> Compare:
-    """Similarities by an encoder; each sign is embedded once."""
+    """Similarities by a spotter's own embeddings of exemplars; each clip is embedded once.
+
+    A clip in which the spotter would see nobody is like no other: its similarities are 0.
+    """
+    spotter = Spotter(encoder)
     known: dict[int, Floats] = {}
 
-    def embedded(signs: list[Sign]) -> Floats:
-        for sign in signs:
-            if id(sign) not in known:
-                known[id(sign)] = embed_sign(encoder, sign.features)
-        return np.stack([known[id(sign)] for sign in signs])
+    def embedded(clips: list[IsolatedClip]) -> Floats:
+        for clip in clips:
+            if id(clip) not in known:
+                try:
+                    known[id(clip)] = spotter.embed_exemplar(clip.landmarks)
+                except (NoHandsError, NoPersonError):
+                    known[id(clip)] = np.zeros(encoder.contract.dimension, np.float32)
+        return np.stack([known[id(clip)] for clip in clips])
 
     return lambda asked, gallery: embedded(asked) @ embedded(gallery).T
 
@@ -92,8 +84,8 @@ def by_encoder(encoder: Encoder) -> Compare:
 def by_cosine(normalised: Callable[[Features], Floats]) -> Compare:
     """Similarities of time-normalised landmarks: nothing is learned."""
 
-    def compare(asked: list[Sign], gallery: list[Sign]) -> Floats:
-        queries, exemplars = (np.stack([normalised(sign.features) for sign in signs]) for signs in (asked, gallery))
+    def compare(asked: list[IsolatedClip], gallery: list[IsolatedClip]) -> Floats:
+        queries, exemplars = (np.stack([normalised(clip.sign) for clip in clips]) for clips in (asked, gallery))
         return cosine(queries, exemplars, centre_of(exemplars))
 
     return compare
@@ -102,11 +94,29 @@ def by_cosine(normalised: Callable[[Features], Floats]) -> Compare:
 def by_warping() -> Compare:
     """Similarities by dynamic time warping: nothing is learned."""
 
-    def compare(asked: list[Sign], gallery: list[Sign]) -> Floats:
-        queries, exemplars = (np.stack([_evenly(sign.features) for sign in signs]) for signs in (asked, gallery))
+    def compare(asked: list[IsolatedClip], gallery: list[IsolatedClip]) -> Floats:
+        queries, exemplars = (np.stack([_evenly(clip.sign) for clip in clips]) for clips in (asked, gallery))
         return -warping_distance(queries, exemplars)
 
     return compare
+
+
+def classifier(
+    lsa64: str | PathLike[str], folder: str | PathLike[str], steps: int = STEPS, progress: Progress = silent
+) -> Encoder:
+    """Train a classifier of the seen words by the training signers; its features are what it is compared by.
+
+    Args:
+        lsa64: folder of the corpus.
+        folder: where the training is kept; one that was stopped there goes on, one that is done is only read.
+        steps: of the training.
+        progress: told the steps done.
+    """
+    clips = [clip for clip in read_lsa64(lsa64, TRAIN_SIGNERS) if clip.word in SEEN_WORDS]
+    shown = tuple(tuple(c.sign.astype(np.float16) for c in clips if c.word == word) for word in SEEN_WORDS)
+    signs = TrunkSigns(SEEN_WORDS, tuple(() for _ in SEEN_WORDS), shown)
+    config = TrunkConfig(name="classifier", steps=steps, clips=ClipOptions(dictionary=1.0))
+    return train_trunk(config, signs, folder, progress)
 
 
 def _evenly(features: Features) -> Floats:
@@ -123,14 +133,17 @@ def _own_time(features: Features) -> Floats:
 
 
 def _retrieval(
-    method: str, group: str, words: Sequence[int], compared: Sequence[tuple[list[Sign], list[Sign], Floats]]
+    method: str,
+    group: str,
+    words: Sequence[str],
+    compared: Sequence[tuple[list[IsolatedClip], list[IsolatedClip], Floats]],
 ) -> Retrieval:
     result: OneShotRetrieval | None = None
     asked = set()
     for queries, gallery, similarity in compared:
-        rows = [row for row, sign in enumerate(queries) if sign.word in words]
+        rows = [row for row, clip in enumerate(queries) if clip.word in words]
         asked |= {id(queries[row]) for row in rows}
-        one = OneShotRetrieval([sign.word for sign in gallery])
+        one = OneShotRetrieval([clip.word for clip in gallery])
         one.add([queries[row].word for row in rows], similarity[rows])
         if result is None:
             result = one
@@ -146,24 +159,3 @@ def _retrieval(
         value.average_precision.per_group,
         len(asked),
     )
-
-
-STEPS = 600
-
-
-def classifier(
-    lsa64: str | PathLike[str], folder: str | PathLike[str], steps: int = STEPS, progress: Progress = silent
-) -> Encoder:
-    """Train a classifier of the seen words by the training signers; its features are what it is compared by.
-
-    Args:
-        lsa64: folder of the corpus.
-        folder: where the training is kept; one that was stopped there goes on, one that is done is only read.
-        steps: of the training.
-        progress: told the steps done.
-    """
-    clips = [clip for clip in read_lsa64(lsa64, TRAIN_SIGNERS) if clip.word in SEEN_WORDS]
-    shown = tuple(tuple(c.sign().astype(np.float16) for c in clips if c.word == word) for word in SEEN_WORDS)
-    signs = TrunkSigns(tuple(map(str, SEEN_WORDS)), tuple(() for _ in SEEN_WORDS), shown)
-    config = TrunkConfig(name="classifier", steps=steps, clips=ClipOptions(dictionary=1.0))
-    return train_trunk(config, signs, folder, progress)

@@ -1,38 +1,54 @@
-"""How well an encoder finds real signs in a stream: trimmed signs of LSA64, played fast and joined; truth is exact."""
+"""How well an encoder finds real signs in a stream: signs of LSA64, played fast and joined; truth is exact.
+
+Streams are landmarks, exemplars are `.pose` files: `Spotter.search` sees both as it sees a user's.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.exemplars import Gallery, embed_sign
-from signspot.embedding.refine import Windows
-from signspot.embedding.windows import embed_chunks
+from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
+from signspot.landmarks.features import features
+from signspot.landmarks.landmarks import Landmarks, concatenate
+from signspot.landmarks.pose_file import write_landmarks
+from signspot.landmarks.signing import sign_segment
 from signspot.metrics.detection import Detection, TrueSign
 from signspot.metrics.localisation import LocalisationAccuracy
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.calibration import FalseAlarms, false_alarms
-from signspot.spotting.matching import EmbeddingMatcher
-from signspot.spotting.peaks import Peak, find_peaks, half_height_spans
-from signspot.spotting.search import best_scores
-from signspot.timeline import Grid, Segment, Track
-from signspot_lab.contrastive.performances import Features, joined, played
+from signspot.spotting.peaks import find_peaks
+from signspot.spotting.search import SpotOptions
+from signspot.spotting.spotter import Spotter
+from signspot.timeline import Segment
+from signspot_lab.contrastive.performances import smooth
+from signspot_lab.isolated.clips import FPS, IsolatedClip
 from signspot_lab.isolated.lsa64 import SEEN_WORDS, UNSEEN_WORDS
-from signspot_lab.lsa64.retrieval import Sign
 from signspot_lab.warping import describe, time_normalised, warping_distance, windows_normalised
-
-FPS = 25.0
-Curve = tuple[NDArray[np.float64], NDArray[np.float32]]  # times and scores
-Curves = Callable[[str, Features], dict[str, Curve]]  # the name of a stream and its features → a curve a word
-Streams = list[tuple[str, Features, list[TrueSign]]]
 
 STREAM_SIGNS = 28  # signs in a pseudo-continuous stream
 SPEED = (1.5, 2.5)  # times faster than the isolated sign
 GAPS = (2, 6)  # frames between two signs
+CUT = 0.12  # largest share of a sign that is lost at each end
 LOWEST = 0.5  # score from which spottings enter the precision-recall curve
+
+Curve = tuple[NDArray[np.float64], NDArray[np.float32]]  # times and scores
+Spans = Callable[[NDArray[np.int64]], tuple[NDArray[np.float64], NDArray[np.float64]]]  # places → starts, ends
+Search = Callable[[Landmarks], tuple[list[Spotting], dict[str, Curve]]]  # stream → spottings, and a curve per word
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Signs of one signer, one after the other."""
+
+    name: str
+    landmarks: Landmarks
+    truth: tuple[TrueSign, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,96 +61,149 @@ class StreamSpotting:
     localisation: float  # share of signs whose word, known to be there, peaks inside the sign
     precision: float  # at the encoder's default threshold
     recall: float
-    false_alarms_an_hour: float  # of one word, at that threshold
+    false_alarms_per_hour: float  # of one word, at that threshold
     signs: int
 
 
-def make_streams(signs: Sequence[Sign], seed: int = 0) -> Streams:
+def make_streams(clips: Sequence[IsolatedClip], seed: int = 0) -> list[Stream]:
     """Join one signer's signs, each played fast, into streams with exact truth."""
-    random = np.random.default_rng([seed, len(signs)])
-    order = random.permutation(len(signs))
+    random = np.random.default_rng([seed, len(clips)])
+    order = random.permutation(len(clips))
     streams = []
     for number, part in enumerate(np.array_split(order, max(1, len(order) // STREAM_SIGNS))):
-        chosen = [signs[index] for index in part]
-        lengths = [max(6, round(len(s.features) / random.uniform(*SPEED))) for s in chosen]
-        parts = [played(s.features, n, random) for s, n in zip(chosen, lengths, strict=True)]
-        stream, frames = joined(parts, random.integers(GAPS[0], GAPS[1] + 1, len(parts) - 1).tolist())
+        chosen = [clips[index] for index in part]
+        played = [_played(clip.landmarks, random) for clip in chosen]
+        landmarks, segments = _joined(played, random.integers(GAPS[0], GAPS[1] + 1, len(played) - 1).tolist())
         name = f"stream-{number:02d}"
-        truth = [
-            TrueSign(str(s.word), name, Segment(first / FPS, last / FPS))
-            for s, (first, last) in zip(chosen, frames, strict=True)
-        ]
-        streams.append((name, stream, truth))
+        truth = [TrueSign(clip.word, name, segment) for clip, segment in zip(chosen, segments, strict=True)]
+        streams.append(Stream(name, landmarks, tuple(truth)))
     return streams
 
 
 def spot_streams(
-    encoders: Sequence[Encoder], signs: Sequence[Sign], tested: int, lender: int, seed: int = 0
+    encoders: Sequence[Encoder], clips: Sequence[IsolatedClip], tested: str, lender: str, seed: int = 0
 ) -> Iterator[StreamSpotting]:
     """Spot all words, one exemplar each by signer `lender`, in streams of signer `tested`: encoders, then warping."""
-    shown = [sign for sign in signs if sign.signer == lender and sign.repetition == 1]
-    streams = make_streams([sign for sign in signs if sign.signer == tested], seed)
+    shown = [clip for clip in clips if clip.signer == lender and clip.clip == "1"]
+    streams = make_streams([clip for clip in clips if clip.signer == tested], seed)
     if not shown or not streams:
         raise OptionsError(f"spotting needs signs of signers {tested} and {lender}")
     for encoder in encoders:
-        yield from _spot(encoder.name, _by_encoder(encoder, shown), streams, encoder.contract.threshold, LOWEST)
-    yield from _spot("warping", lambda _, stream: _warped_curves(stream, shown), streams, float("nan"), -np.inf)
+        spotter = Spotter(encoder)
+        search = _by_spotter(spotter, embed_clips(spotter, shown))
+        yield from _spot(encoder.name, search, streams, encoder.contract.threshold)
+    yield from _spot("warping", lambda stream: _by_warping(stream, shown), streams, float("nan"))
 
 
-def stream_alarms(encoder: Encoder, signs: Sequence[Sign], tested: int = 8, seed: int = 0) -> FalseAlarms:
+def stream_alarms(encoder: Encoder, clips: Sequence[IsolatedClip], tested: str = "8", seed: int = 0) -> FalseAlarms:
     """Search streams of some seen words, by signer `tested`, for the other seen words, by every other signer."""
-    alarms = []
+    spotter, alarms = Spotter(encoder), []
     for part in (0, 1):
-        there = [s for s in signs if s.signer == tested and s.word in SEEN_WORDS and s.word % 2 == part]
-        shown = [s for s in signs if s.signer != tested and s.word in SEEN_WORDS and s.word % 2 != part]
-        shown = [sign for sign in shown if sign.repetition == 1]
+        there = [c for c in clips if c.signer == tested and c.word in SEEN_WORDS and int(c.word) % 2 == part]
+        shown = [c for c in clips if c.signer != tested and c.word in SEEN_WORDS and int(c.word) % 2 != part]
+        shown = [replace(clip, word=f"{clip.word} by {clip.signer}") for clip in shown if clip.clip == "1"]
         if not there or not shown:
             raise OptionsError(f"background streams need signs of signer {tested} and of at least one other")
-        exemplars = tuple(Exemplar(f"{sign.word} by {sign.signer}", f"{sign.word} by {sign.signer}") for sign in shown)
-        gallery = Gallery.of(exemplars, np.stack([embed_sign(encoder, sign.features) for sign in shown]))
-        alarms.append(
-            false_alarms((_track(encoder, name, stream) for name, stream, _ in make_streams(there, seed)), gallery)
-        )
+        tracks = (spotter.embed(stream.landmarks) for stream in make_streams(there, seed))
+        alarms.append(false_alarms(tracks, embed_clips(spotter, shown)))
     one, two = alarms
     scores = np.sort(np.concatenate([one.scores, two.scores]))[::-1]
     return FalseAlarms(scores, (one.hours * one.words + two.hours * two.words) / one.words, one.words)
 
 
-def _by_encoder(encoder: Encoder, shown: Sequence[Sign]) -> Curves:
-    exemplars = tuple(Exemplar(str(sign.word), str(sign.word)) for sign in shown)
-    gallery = Gallery.of(exemplars, np.stack([embed_sign(encoder, sign.features) for sign in shown]))
+def embed_clips(spotter: Spotter, clips: Sequence[IsolatedClip]) -> Gallery:
+    """The gallery of a dictionary of these clips, mirrored ones included, as a user's `.pose` files would give it."""
+    with TemporaryDirectory() as folder:
+        exemplars = [
+            Exemplar(
+                clip.word, f"{clip.word}-{number}", write_landmarks(clip.landmarks, Path(folder, f"{number}.pose"))
+            )
+            for number, clip in enumerate(clips)
+        ]
+        return spotter.gallery(exemplars)
 
-    def curves(name: str, stream: Features) -> dict[str, Curve]:
-        track = _track(encoder, name, stream)
-        matcher = EmbeddingMatcher(Windows.of(track), track.grid, gallery)
-        return {word: (matcher.times, scores) for word, scores, _ in best_scores(matcher, gallery)}
 
-    return curves
+def _played(landmarks: Landmarks, random: np.random.Generator) -> Landmarks:
+    """The sign at another speed that is not quite even, a little of it lost at each end."""
+    segment = sign_segment(landmarks)
+    length = max(6, round(segment.duration * FPS / random.uniform(*SPEED)))
+    lost = random.uniform(0, CUT, 2) * segment.duration
+    even = np.linspace(0, 1, length)
+    warped = even + random.normal(0, 0.05) * np.sin(np.pi * even)
+    start, end = segment.start + lost[0], segment.end - 1 / landmarks.fps - lost[1]
+    return landmarks.at(start + warped * (end - start))
 
 
-def _spot(
-    method: str,
-    curves_of: Curves,
-    streams: Streams,
-    threshold: float,
-    lowest: float,
-) -> Iterator[StreamSpotting]:
-    """Find peaks in every word's curve over every stream, and measure them by group of words."""
-    groups = {"seen": {str(w) for w in SEEN_WORDS}, "unseen": {str(w) for w in UNSEEN_WORDS}}
+def _joined(signs: Sequence[Landmarks], gaps: Sequence[int]) -> tuple[Landmarks, list[Segment]]:
+    """One stream at 25 frames per second with movement between signs, and where each sign is in it."""
+    ends = np.cumsum([len(sign) for sign in signs])
+    numbered = [replace(sign, times=np.arange(end - len(sign), end)) for sign, end in zip(signs, ends, strict=True)]
+    places: list[NDArray[np.float64]] = []
+    segments: list[Segment] = []
+    frame = 0
+    for index, end in enumerate(ends):
+        length = len(signs[index])
+        segments.append(Segment(frame / FPS, (frame + length) / FPS))
+        places.append(np.arange(end - length, end, dtype=np.float64))
+        frame += length
+        if index < len(gaps):
+            places.append(end - 1 + smooth(np.arange(1, gaps[index] + 1) / (gaps[index] + 1)))
+            frame += gaps[index]
+    same = [replace(sign, size=signs[0].size) for sign in numbered]
+    stream = concatenate(same).at(np.concatenate(places))
+    return replace(stream, times=np.arange(len(stream)) / FPS), segments
+
+
+def _by_spotter(spotter: Spotter, gallery: Gallery) -> Search:
+    def search(stream: Landmarks) -> tuple[list[Spotting], dict[str, Curve]]:
+        found = spotter.search(stream, gallery, SpotOptions(threshold=LOWEST))
+        words = [exemplar.word for exemplar in gallery.exemplars]
+        return list(found.spottings), {word: (found.windows.times, found.curve(i)) for i, word in enumerate(words)}
+
+    return search
+
+
+def _by_warping(stream: Landmarks, shown: Sequence[IsolatedClip]) -> tuple[list[Spotting], dict[str, Curve]]:
+    """For each word, minus the warping distance of its exemplar to the window that ends up nearest, over time.
+
+    Windows have the length of the exemplar played at the mean speed of the streams, at a stride of two frames.
+    """
+    rows = describe(features(stream))
+    curves: dict[str, Curve] = {}
+    found = []
+    for clip in shown:
+        width = min(len(rows), max(6, round(len(clip.sign) / np.mean(SPEED))))
+        starts = np.arange(0, len(rows) - width + 1, 2)
+        windows = windows_normalised(rows, starts, width)
+        times = (starts + width / 2).astype(np.float64) / FPS
+        scores = -warping_distance(windows, time_normalised(describe(clip.sign))[None])[:, 0]
+        curves[clip.word] = (times, scores)
+        found += [
+            Spotting(clip.word, "", peak.time, peak.start, peak.end, peak.score)
+            for peak in find_peaks(times, scores, threshold=-np.inf, spans=_around(times, width / 2 / FPS))
+        ]
+    return found, curves
+
+
+def _around(times: NDArray[np.float64], half: float) -> Spans:
+    """The spans of windows that reach `half` seconds to either side of their times."""
+    return lambda places: (times[places] - half, times[places] + half)
+
+
+def _spot(method: str, search: Search, streams: Sequence[Stream], threshold: float) -> Iterator[StreamSpotting]:
+    """Search every stream for every word, and measure what was found by group of words."""
+    groups = {"seen": set(SEEN_WORDS), "unseen": set(UNSEEN_WORDS)}
     detections = {group: Detection() for group in groups}
     accuracies = {group: LocalisationAccuracy() for group in groups}
-    for name, stream, truth in streams:
-        curves = curves_of(name, stream)
-        found = [
-            Spotting(word, name, peak.time, peak.start, peak.end, peak.score)
-            for word, (times, scores) in curves.items()
-            for peak in _peaks_of(times, scores, lowest)
-        ]
+    for stream in streams:
+        spottings, curves = search(stream.landmarks)
+        found = [replace(spotting, video=stream.name) for spotting in spottings]
         for group, words in groups.items():
-            own = [t for t in truth if t.word in words]
-            detections[group].add(name, len(stream) / FPS, [s for s in found if s.word in words], own)
+            own = [true for true in stream.truth if true.word in words]
+            detections[group].add(stream.name, len(stream.landmarks) / FPS, [s for s in found if s.word in words], own)
             for true in (t for t in own if sum(t.word == other.word for other in own) == 1):
-                accuracies[group].add_curve(true.word, *curves[true.word], true.segment)
+                if true.word in curves:
+                    accuracies[group].add_curve(true.word, *curves[true.word], true.segment)
     for group, words in groups.items():
         point = detections[group].curve().at(threshold) if threshold == threshold else None
         yield StreamSpotting(
@@ -145,33 +214,5 @@ def _spot(
             point.precision if point else float("nan"),
             point.recall if point else float("nan"),
             point.false_alarms_per_hour / len(words) if point else float("nan"),
-            sum(t.word in words for _, _, truth in streams for t in truth),
+            sum(true.word in words for stream in streams for true in stream.truth),
         )
-
-
-def _warped_curves(stream: Features, shown: Sequence[Sign]) -> dict[str, Curve]:
-    """For each word, minus the warping distance of its exemplar to the window that ends up nearest, over time.
-
-    Windows have the length of the exemplar played at the mean speed of the streams, at a stride of two frames.
-    """
-    rows = describe(stream)
-    curves: dict[str, Curve] = {}
-    for sign in shown:
-        width = min(len(rows), max(6, round(len(sign.features) / np.mean(SPEED))))
-        starts = np.arange(0, len(rows) - width + 1, 2)
-        windows = windows_normalised(rows, starts, width)
-        exemplar = time_normalised(describe(sign.features))[None]
-        times = (starts + width / 2).astype(np.float64) / FPS
-        curves[str(sign.word)] = (times, -warping_distance(windows, exemplar)[:, 0])
-    return curves
-
-
-def _track(encoder: Encoder, name: str, stream: Features) -> Track:
-    embeddings = embed_chunks(encoder, [stream])
-    return Track(embeddings, Grid(FPS, encoder.contract.frames, 1, len(stream)), encoder.hash, name)
-
-
-def _peaks_of(times: NDArray[np.float64], scores: NDArray[np.float32], lowest: float) -> list[Peak]:
-    return find_peaks(
-        times, scores, threshold=lowest, spans=lambda places: half_height_spans(times, scores, places, 1.28)
-    )

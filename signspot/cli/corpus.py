@@ -1,0 +1,52 @@
+"""`signspot corpus`: bring published corpora into the form that measurements and trainings read."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signspot.cli.console import bar, count, note, say
+
+app = typer.Typer(help="Published corpora.", no_args_is_help=True, rich_markup_mode=None)
+
+
+class Published(StrEnum):
+    """The corpora that can be imported."""
+
+    LSA64 = "lsa64"
+    WLASL = "wlasl"
+
+
+@app.callback()
+def corpus() -> None:
+    """Published corpora."""
+
+
+@app.command("import")
+def import_corpus(
+    name: Annotated[Published, typer.Argument(help="Which corpus.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="As published. LSA64: the folder of its videos, 001_001_001.mp4 and so on. WLASL: the folder of "
+            "WLASL_v0.3.json and videos/.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the .npz files; a run that was stopped there goes on.")],
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes. [default: all cores but one]")] = None,
+) -> None:
+    """Estimate the landmarks of a corpus of isolated signs: signer_NN.npz of LSA64, wlasl_NN.npz of WLASL.
+
+    Example: signspot corpus import lsa64 lsa64-videos/ --out lsa64/
+    """
+    from signspot_lab.isolated.importing import import_lsa64, import_wlasl
+
+    with bar("landmarks", "videos") as progress:
+        run = import_lsa64 if name is Published.LSA64 else import_wlasl
+        made = run(source, out, progress, workers)
+    for problem in made.problems[:20]:
+        note(f"left out {problem}")
+    if len(made.problems) > 20:
+        note(f"left out {len(made.problems) - 20} more")
+    say(f"{out}: {count(made.clips, 'clip')} in {count(len(made.files), 'file')}")

@@ -1,0 +1,33 @@
+"""One clip of an isolated sign: what every corpus of such clips is read as."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.landmarks.features import features
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.signing import sign_segment
+
+Features = NDArray[np.float32]
+
+FPS = 25.0
+
+
+@dataclass(frozen=True)
+class IsolatedClip:
+    """One performance of one word by one signer."""
+
+    word: str
+    signer: str  # empty: not known
+    clip: str  # its repetition, its number in the corpus, or its file's name
+    landmarks: Landmarks  # as estimated, rest before and after included
+
+    @cached_property
+    def sign(self) -> Features:
+        """(T, J, C) features of the sign alone at 25 fps, trimmed by wrist motion."""
+        segment = sign_segment(self.landmarks)
+        resampled = self.landmarks.resampled(FPS)
+        inside = (resampled.times >= segment.start - 1e-6) & (resampled.times <= segment.end + 1e-6)
+        return features(resampled)[inside]
