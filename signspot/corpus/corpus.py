@@ -170,7 +170,7 @@ def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
         raise FormatError(f"no corpus at {layout.folder}: there is no such folder")
     if layout.corpus.is_file():
         data = _read_corpus_json(layout.corpus)
-        videos = {entry["id"]: _video_from_json(layout, entry) for entry in data["videos"]}
+        videos = {video.id: video for video in (_video_from_json(layout, entry) for entry in data["videos"])}
         _check_complete(layout, videos.values())
         return Corpus(layout.folder, videos, data.get("options", {}))
     found, problems = find_videos(layout.folder, language)

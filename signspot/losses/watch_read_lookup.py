@@ -221,7 +221,7 @@ def _background_sets_by_word(batch: Batch, members: Membership, weights: Tensor)
 
 
 def _background_of_items(batch: Batch, members: Membership) -> tuple[Tensor, Tensor]:
-    """(items, N) bool: the clip is of the item's background; (items, K) bool: the word is one of its background words."""
+    """(items, N) bool: the clip is of the item's background; (items, K) bool: the word is in its background."""
     items, row_item = torch.unique(batch.clip_item, return_inverse=True)
     of_item = (row_item == torch.arange(len(items), device=items.device)[:, None]) & ~batch.is_foreground
     words = (of_item.float() @ members.row_words.float()) > 0

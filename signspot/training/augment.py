@@ -1,11 +1,12 @@
 """What a camera, a body and an estimator do to features: one draw for each performance, some for each frame."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.landmarks.features import FACE, LEFT_HAND, RIGHT_HAND, WRISTS
+from signspot.training.configuration import check_numbers
 
 Clips = NDArray[np.float32]
 
@@ -27,6 +28,9 @@ class Augmentation:
     dropped: float = 0.35  # share of performances in which a hand is lost for a while; its shape is carried over
     lost: float = 0.2  # share of performances in which a hand is never seen, only its wrist
     faceless: float = 0.1  # share of performances without a face
+
+    def __post_init__(self) -> None:
+        check_numbers(self, *(each.name for each in fields(self)), least=0)
 
     def times(self, factor: float) -> "Augmentation":
         """The same, so many times as strong."""

@@ -1,5 +1,6 @@
 """Configurations out of TOML files: frozen records and their parts, with every mistake named."""
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -73,10 +74,48 @@ def _value(hint: Any, value: Any, key: str, where: str) -> Any:
         if not isinstance(value, list):
             raise OptionsError(f"{key} in {where} must be a list; got {value!r}")
         return tuple(_value(get_args(hint)[0], each, key, where) for each in value)
+    _refuse_infinite(value, key, where)
     allowed, name = _PLAIN.get(get_origin(hint) or hint, ((object,), ""))
     if not isinstance(value, allowed) or (isinstance(value, bool) and name and hint is not bool):
         raise OptionsError(f"{key} in {where} must be {name}; got {value!r}")
     return value
+
+
+def _refuse_infinite(value: Any, key: str, where: str) -> None:
+    """TOML knows nan and inf; no option of ours does, not even inside a table."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            _refuse_infinite(part, f"{key}.{name}", where)
+    elif isinstance(value, list):
+        for part in value:
+            _refuse_infinite(part, key, where)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise OptionsError(f"{key} in {where} must be a finite number; got {value}")
+
+
+def check_numbers(
+    record: object, *names: str, least: float | None = None, above: float | None = None, most: float | None = None
+) -> None:
+    """See that numbers of a record, or all numbers of its tuples, are finite and in range.
+
+    Args:
+        record: a dataclass.
+        names: of its fields.
+        least: the lowest value that is allowed.
+        above: the value above which they must be.
+        most: the highest value that is allowed.
+
+    Raises:
+        OptionsError: one is not; the message names it, its value and the range.
+    """
+    parts = (("at least", least), ("above", above), ("at most", most))
+    said = " and ".join(f"{words} {bound:g}" for words, bound in parts if bound is not None) or "finite"
+    for name in names:
+        given = getattr(record, name)
+        for value in given if isinstance(given, tuple) else (given,):
+            fits = math.isfinite(value) and (least is None or value >= least) and (above is None or value > above)
+            if not fits or (most is not None and value > most):
+                raise OptionsError(f"{name} must be {said}; got {value}")
 
 
 def read_training(path: str | PathLike[str], kinds: Mapping[str, type[Any]]) -> Any:

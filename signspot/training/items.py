@@ -8,6 +8,7 @@ from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
 from signspot.records import Label, LabelSource
 from signspot.timeline import Segment
+from signspot.training.configuration import check_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,7 @@ class ItemOptions:
         for source in self.sources:
             if source not in known:
                 raise OptionsError(f"no source of labels '{source}'. There are: {', '.join(known)}")
-        if not self.padding >= 0 or not self.shortest >= 0:
-            raise OptionsError(f"padding and shortest are 0 s or more; got {self.padding} and {self.shortest}")
+        check_numbers(self, "padding", "shortest", least=0)
 
 
 def collect_items(

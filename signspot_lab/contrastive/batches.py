@@ -8,8 +8,10 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from signspot.embedding.clips import ClipSampling, draw_clips
+from signspot.errors import OptionsError
 from signspot.landmarks.resampling import at_positions, frames_at, motion_time
 from signspot.training.augment import Augmentation, augment
+from signspot.training.configuration import check_numbers
 from signspot_lab.contrastive.performances import (
     MINIMAL_PAIRS,
     Features,
@@ -36,6 +38,17 @@ class ContrastiveBatchOptions:
     longest: int = 20
     off_centre: int = 3  # frames by which a window may miss the middle of its sign
     transition: tuple[int, int] = (2, 6)  # frames between two signs
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "signs", least=2)
+        check_numbers(self, "window", "clips", "shortest", "longest", least=1)
+        check_numbers(self, "off_centre", "stretch", "shift", "transition", least=0)
+        check_numbers(self, "minimal_pairs", "exemplar_clock", "clock", least=0, most=1)
+        for name in ("exemplar_clock", "clock", "transition"):
+            if len(getattr(self, name)) != 2 or getattr(self, name)[0] > getattr(self, name)[1]:
+                raise OptionsError(f"{name} is a lowest and a highest value; got {getattr(self, name)}")
+        if self.shortest > self.longest:
+            raise OptionsError(f"shortest must be at most longest ({self.longest}); got {self.shortest}")
 
 
 class ContrastiveBatches(Dataset[tuple[Tensor, Tensor, Tensor]]):

@@ -5,7 +5,7 @@ from os import PathLike
 from typing import Any
 
 from signspot.training.augment import Augmentation
-from signspot.training.configuration import read_toml
+from signspot.training.configuration import check_numbers, read_toml
 from signspot_lab.contrastive.batches import ContrastiveBatchOptions
 from signspot_lab.contrastive.linear_path import LinearOptions
 from signspot_lab.isolated.world_bank import BankOptions
@@ -19,6 +19,9 @@ class Shares:
     semi_synthetic: float = 0.25  # real hand shapes on invented paths
     recombined: float = 0.2  # the hands of one real sign, the path of another
     real: float = 0.05  # real signs as they are
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "world", "semi_synthetic", "recombined", "real", least=0)
 
 
 NOTHING = Shares(0.0, 0.0, 0.0, 0.0)
@@ -35,6 +38,12 @@ class Optimiser:
     average: float = 0.998  # decay of the running mean of weights, which is what is kept
     temperature: float = 0.07
     clip: float = 1.0  # longest gradient
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "steps", least=1)
+        check_numbers(self, "rate", "temperature", "clip", above=0)
+        check_numbers(self, "warm_up", "weight_decay", least=0)
+        check_numbers(self, "average", least=0, most=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,9 @@ class ContrastiveConfig:
     optimiser: Optimiser = field(default_factory=Optimiser)
     linear: LinearOptions = field(default_factory=LinearOptions)  # where the model has a linear path
     model: dict[str, Any] = field(default_factory=dict)  # options of the landmark trunk
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "seed", least=0)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for cards."""

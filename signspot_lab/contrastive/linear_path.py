@@ -14,6 +14,7 @@ from torch import Tensor
 
 from signspot.errors import OptionsError
 from signspot.models.landmark_trunk import LinearPath
+from signspot.training.configuration import check_numbers
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +27,10 @@ class LinearOptions:
     augmentation: float = 0.4  # of the strength of the training's
     directions: int = 600  # of the greatest variance, among which differences are weighed
     shrinkage: float = 0.1  # of the covariance of differences towards a sphere
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "directions", least=1)
+        check_numbers(self, "batches", "augmentation", "shrinkage", least=0)
 
 
 @torch.no_grad()

@@ -15,6 +15,7 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import sign_segment
 from signspot.processes import results, run_each
 from signspot.progress import Progress, silent
+from signspot.training.configuration import check_numbers
 from signspot_lab.contrastive.performances import MINIMAL_PAIRS, Features, Performance
 from signspot_world.body.motion import Motion, continuous, isolated
 from signspot_world.body.signers import Handedness, Role, Signer, make_signer
@@ -38,6 +39,11 @@ class BankOptions:
     continuous: int = 4  # performances of each sign in sentences
     minimal_pair_share: float = 0.5
     seed: int = 7
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "signs", "isolated", "continuous", least=1)
+        check_numbers(self, "minimal_pair_share", least=0, most=1)
+        check_numbers(self, "seed", least=0)
 
 
 class WorldBank:

@@ -15,10 +15,16 @@ import numpy as np
 import pytest
 import torch
 
+from signspot.corpus.corpus import open_corpus
+from signspot.landmarks.pose_file import open_landmarks
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
+from signspot.timeline import Grid
 from signspot.training.embedding import training as embedding
+from signspot.training.embedding.batches import ItemBatches, ItemBatchOptions
+from signspot.training.items import ItemOptions
+from signspot.training.subset import find_training_subset
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
 
@@ -42,6 +48,37 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "corpus"
     make_corpus(CorpusOptions(words=8, hours=0.02, seed=3, video_seconds=30.0, dictionary_signers=3), folder)
     return folder
+
+
+def centred_share(folder: Path, source: str) -> float:
+    """Of the foreground windows of all labels of a source, those whose middle lies inside a sign of the word."""
+    corpus = open_corpus(folder)
+    items = find_training_subset(corpus).items(ItemOptions(sources=(source,)))
+    length = {
+        name: open_landmarks(video.landmarks).times[-1] for name, video in corpus.videos.items() if video.landmarks
+    }
+    grids = {name: Grid(25.0, 16, 1, round(25 * float(end)) + 1) for name, end in length.items()}
+    words = sorted({word for item in items for word in (item.word, *item.background)})
+    batches = ItemBatches(items, grids, words, 8, 0, ItemBatchOptions(items=4))
+    inside = []
+    for step in range(40):
+        places = batches[step]
+        for window, item, word in zip(places.clip_window, places.clip_item, places.clip_word, strict=True):
+            if word >= 0:
+                video = places.videos[item]
+                signs = [sign for sign in corpus.signs(video) if sign.word == batches.words[word]]
+                inside.append(any(s.start <= grids[video].times[window] <= s.end for s in signs))
+    return sum(inside) / len(inside)
+
+
+def test_what_annotation_finds_is_trained_on_where_it_is_signed(signspot: Call, corpus: Path, tmp_path: Path) -> None:
+    """By the world's truth; a D label that was taken for the end of a sign gave a quarter of such windows."""
+    labels = corpus / "labels" / "D.jsonl"
+    found = ("annotate", corpus, "--dictionary", corpus / "dictionary", "--out", tmp_path / "run", "--labels", labels)
+    code, _, err = signspot(*found)
+    assert code == 0, err
+    assert centred_share(corpus, "D") > 0.65
+    assert centred_share(corpus, "M") > 0.35  # a mouthing is less exact, and one in five is wrong
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ def test_a_loss_that_is_no_number_stops_it(signs: TrunkSigns, tmp_path: Path) ->
 
 
 def test_mistakes_are_named() -> None:
-    with pytest.raises(OptionsError, match="continuous_only_fraction is a share of the steps between 0 and 1; got 3"):
+    with pytest.raises(OptionsError, match="continuous_only_fraction must be at least 0 and at most 1; got 3"):
         TrunkConfig(continuous_only_fraction=3)
     with pytest.raises(OptionsError, match="steps must be at least 1; got 0"):
         TrunkConfig(steps=0)

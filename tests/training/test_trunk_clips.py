@@ -80,7 +80,7 @@ def test_mistakes_are_named(corpus: Corpus) -> None:
     splits = corpus.splits()
     with pytest.raises(OptionsError, match="0 of 2 words have a label: a classifier needs two"):
         collect_signs(corpus, ["no", "nay"], splits.train, ClipOptions())
-    with pytest.raises(OptionsError, match="dictionary is a share between 0 and 1; got 2"):
+    with pytest.raises(OptionsError, match="dictionary must be at least 0 and at most 1; got 2"):
         ClipOptions(dictionary=2)
-    with pytest.raises(OptionsError, match="at least 2 clips; got 1"):
+    with pytest.raises(OptionsError, match="clips must be at least 2; got 1"):
         ClipOptions(clips=1)

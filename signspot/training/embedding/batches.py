@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
 from signspot.timeline import Grid
+from signspot.training.configuration import check_numbers
 from signspot.training.items import Item
 
 IntArray = NDArray[np.int64]
@@ -34,9 +35,9 @@ class ItemBatchOptions:
     clips: int = 6  # clips of an exemplar that are drawn and averaged
 
     def __post_init__(self) -> None:
-        for name, least in (("items", 2), ("background", 0), ("before", 0), ("after", 0), ("around", 0), ("clips", 1)):
-            if getattr(self, name) < least:
-                raise OptionsError(f"{name} must be at least {least}; got {getattr(self, name)}")
+        check_numbers(self, "items", least=2)
+        check_numbers(self, "clips", least=1)
+        check_numbers(self, "background", "before", "after", "around", least=0)
 
 
 @dataclass(frozen=True, slots=True)

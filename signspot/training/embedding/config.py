@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 
 from signspot.errors import OptionsError
 from signspot.losses.watch_read_lookup import Bags
+from signspot.training.configuration import check_numbers
 from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.items import ItemOptions
 
@@ -42,9 +43,9 @@ class EmbeddingConfig:
         for name, allowed in ((name, get_args(kind)) for name, kind in choices):
             if getattr(self, name) not in allowed:
                 raise OptionsError(f"no {name} '{getattr(self, name)}'. There are: {', '.join(allowed)}")
-        for name in ("temperature", "rate", "epochs", "dimension"):
-            if not getattr(self, name) > 0:
-                raise OptionsError(f"{name} must be above 0; got {getattr(self, name)}")
+        check_numbers(self, "temperature", "rate", "epochs", "dimension", "decay", above=0)
+        check_numbers(self, "seed", least=0)
+        check_numbers(self, "momentum", "decays", least=0, most=1)
 
     def rate_at(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 0."""

@@ -20,6 +20,7 @@ from signspot.landmarks.resampling import at_positions
 from signspot.progress import Progress, silent
 from signspot.records import Label
 from signspot.training.augment import Augmentation, augment
+from signspot.training.configuration import check_numbers
 from signspot.training.embedding.trunk_features import as_right_handed, exemplar_sign
 
 logger = logging.getLogger(__name__)
@@ -40,10 +41,10 @@ class ClipOptions:
     least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
 
     def __post_init__(self) -> None:
-        if not 0 <= self.dictionary <= 1:
-            raise OptionsError(f"dictionary is a share between 0 and 1; got {self.dictionary}")
-        if self.clips < 2:
-            raise OptionsError(f"a batch needs at least 2 clips; got {self.clips}")
+        check_numbers(self, "clips", least=2)
+        check_numbers(self, "before", "around", least=1)
+        check_numbers(self, "after", least=0)
+        check_numbers(self, "dictionary", "speed", least=0, most=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,13 +16,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from signspot.errors import OptionsError
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
 from signspot.models.encoder import Encoder, find_device, make_encoder
 from signspot.models.registry import build
 from signspot.progress import Progress, silent
 from signspot.training.augment import Augmentation
+from signspot.training.configuration import check_numbers
 from signspot.training.recogniser.clips import ClipOptions, TrunkBatches, TrunkSigns
 from signspot.training.run_folder import CPU, RunFolder, StopSign, moved_to
 
@@ -50,12 +50,10 @@ class TrunkConfig:
     model: dict[str, Any] = field(default_factory=dict)  # options of the landmark trunk
 
     def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise OptionsError(f"steps must be at least 1; got {self.steps}")
-        if not 0 <= self.continuous_only_fraction <= 1:
-            raise OptionsError(
-                f"continuous_only_fraction is a share of the steps between 0 and 1; got {self.continuous_only_fraction}"
-            )
+        check_numbers(self, "steps", "save_every", least=1)
+        check_numbers(self, "rate", "clip", above=0)
+        check_numbers(self, "seed", "warm_up", "weight_decay", least=0)
+        check_numbers(self, "continuous_only_fraction", least=0, most=1)
 
     def rate_at(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""

@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
+from signspot.training.configuration import check_numbers
 from signspot.training.embedding.config import Words
 
 Architecture = Literal["i3d", "s3d"]
@@ -23,6 +24,10 @@ class RgbAugmentation:
     contrast: float = 0.2  # by how much colours are spread or drawn together, at most
     saturation: float = 0.2  # by how much colours are made stronger or greyer, at most
 
+    def __post_init__(self) -> None:
+        check_numbers(self, "flip", "shift", least=0, most=1)
+        check_numbers(self, "scale", "brightness", "contrast", "saturation", least=0)
+
 
 @dataclass(frozen=True, slots=True)
 class RgbBatchOptions:
@@ -36,10 +41,8 @@ class RgbBatchOptions:
     least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
 
     def __post_init__(self) -> None:
-        if self.clips < 2:
-            raise OptionsError(f"a batch needs at least 2 clips; got {self.clips}")
-        if not 0 <= self.dictionary <= 1:
-            raise OptionsError(f"dictionary is a share between 0 and 1; got {self.dictionary}")
+        check_numbers(self, "clips", least=2)
+        check_numbers(self, "dictionary", least=0, most=1)
         if self.before < 1 or self.after < 0 or self.around < 1:
             raise OptionsError(
                 f"a sign lies before its end and around its middle; got {self.before} frames before, {self.after} "
@@ -81,14 +84,9 @@ class RgbConfig:
         for name, allowed in ((name, get_args(kind)) for name, kind in choices):
             if getattr(self, name) not in allowed:
                 raise OptionsError(f"no {name} '{getattr(self, name)}'. There are: {', '.join(allowed)}")
-        for name in ("fps", "rate", "epochs", "clip"):
-            if not getattr(self, name) > 0:
-                raise OptionsError(f"{name} must be above 0; got {getattr(self, name)}")
-        if not 0 <= self.continuous_only_fraction <= 1 or not self.distil >= 0:
-            raise OptionsError(
-                f"continuous_only_fraction is a share and distil 0 or more; got {self.continuous_only_fraction} "
-                f"and {self.distil}"
-            )
+        check_numbers(self, "fps", "rate", "epochs", "clip", "decay", above=0)
+        check_numbers(self, "seed", "weight_decay", "distil", least=0)
+        check_numbers(self, "momentum", "decays", "continuous_only_fraction", least=0, most=1)
 
     @property
     def dictionary_from(self) -> int:

@@ -1,0 +1,51 @@
+"""Numbers in TOML files: nan, inf and what is out of range are refused in one line, wherever they stand."""
+
+from pathlib import Path
+
+import pytest
+
+from signspot.errors import OptionsError
+from signspot.training.configuration import read_training
+from signspot.training.embedding.config import EmbeddingConfig
+from signspot.training.rgb.config import RgbConfig
+from signspot_lab.contrastive.config import ContrastiveConfig
+
+KINDS = {"embedding": EmbeddingConfig, "rgb": RgbConfig, "landmark_contrastive": ContrastiveConfig}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('kind = "rgb"\nweight_decay = nan', "weight_decay in .* must be a finite number; got nan"),
+        ('kind = "rgb"\nweight_decay = -1', "weight_decay must be at least 0; got -1"),
+        ('kind = "rgb"\nrate = inf', "rate in .* must be a finite number; got inf"),
+        ('kind = "rgb"\nmomentum = 2', "momentum must be at least 0 and at most 1; got 2"),
+        ('kind = "rgb"\ndecays = [0.5, nan]', "decays in .* must be a finite number; got nan"),
+        ('kind = "rgb"\n[model]\nwidth = nan', r"model\.width in .* must be a finite number; got nan"),
+        ('kind = "rgb"\n[augmentation]\nflip = 1.5', "flip must be at least 0 and at most 1; got 1.5"),
+        ('kind = "rgb"\n[batch]\nclips = 1', "clips must be at least 2; got 1"),
+        ('kind = "embedding"\ntemperature = 0', "temperature must be above 0; got 0"),
+        ('kind = "embedding"\nseed = -3', "seed must be at least 0; got -3"),
+        ('kind = "embedding"\n[items]\npadding = -0.5', "padding must be at least 0; got -0.5"),
+        ('kind = "embedding"\n[items.least]\nmouthing = 80', "between 0 and 1; got mouthing = 80"),
+        (
+            'kind = "landmark_contrastive"\n[optimiser]\nweight_decay = nan',
+            r"weight_decay in .*\[optimiser\] must be a fin",
+        ),
+        ('kind = "landmark_contrastive"\n[optimiser]\nsteps = 0', "steps must be at least 1; got 0"),
+        ('kind = "landmark_contrastive"\n[shares]\nreal = -1', "real must be at least 0; got -1"),
+        ('kind = "landmark_contrastive"\n[augmentation]\ntilt = -1', "tilt must be at least 0; got -1"),
+        ('kind = "landmark_contrastive"\n[batch]\nclock = [0.9, 0.1]', "clock is a lowest and a highest value"),
+        ('kind = "landmark_contrastive"\n[batch]\nshortest = 30', r"shortest must be at most longest \(20\); got 30"),
+    ],
+)
+def test_numbers_that_mean_nothing_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    with pytest.raises(OptionsError, match=message):
+        read_training(path, KINDS)
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "configs").glob("*.toml")), ids=lambda p: p.name)
+def test_the_configurations_that_ship_are_read(path: Path) -> None:
+    assert read_training(path, KINDS).name in path.stem
