@@ -1,45 +1,73 @@
-# Everything that people and CI run. Each target makes .venv if it is not there.
-#   make demo    the main job on the shipped encoder: a table, a plot, a report and an ELAN file in demo-out/
-#   make test    lint, types and all tests
-#   make check   lint and types only
-#   make bench   speed and memory, as ratios, into docs/reference/benchmarks.md
+# The commands that people and CI run. Each target makes .venv first if it is missing.
+#   make demo        the main job with the shipped encoder: a table, a plot, a report and an ELAN file in demo-out/
+#   make check       lint, types, unreferenced functions; needs no browser, database or other system package
+#   make test-fast   the quick tests, in under a minute; for use while you work
+#   make test        check, and all tests
+#   make coverage    all tests, and which lines they do not run; the pages are in build/coverage/
+#   make wheel-test  build the wheel, install it into an empty environment, run `signspot demo` from there
+#   make docs        write docs/reference/cli.md again and build the site into build/site/
+#   make bench       speed and memory, as ratios, into docs/reference/benchmarks.md
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
 TORCH  := torch==2.13.0
+PIP    := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: demo test check bench docs clean
+# Whole rooms, and single files of others, that need neither MediaPipe, a training, a browser nor other processes.
+FAST := tests/test_*.py tests/formats tests/losses tests/metrics tests/subtitles tests/words tests/cli/test_main.py
+
+.PHONY: demo check test-fast test coverage wheel-test docs bench clean
 
 demo: $(VENV)/.core
 	$(BIN)/signspot demo --out demo-out
-
-test: check
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/unreferenced.py
+
+test-fast: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -q -m "not slow" $(FAST)
+
+test: check $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+coverage: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q --cov --cov-report=term --cov-report=html:build/coverage
+
+wheel-test: $(VENV)/.core
+	tools/try-wheel $(BIN)/python
+
+docs: $(VENV)/.docs
+	$(BIN)/python tools/cli_reference.py
+	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.core
-	$(BIN)/python tools/cli_reference.py
-
-# The core first, torch first of all: pinned, because an open range pulls gigabytes of CUDA packages.
+# Torch first, and pinned: an open range installs gigabytes of CUDA packages.
 $(VENV)/.core: pyproject.toml constraints.txt tools/system-packages
 	tools/system-packages $(PYTHON)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet $(TORCH)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	$(PIP) --editable .
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.core
+	$(PIP) --editable ".[dev]"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.core
+	$(PIP) --editable ".[docs]"
+	touch $@
+
+# Only the tests need a browser, a database server and WordNet.
+$(VENV)/.test: $(VENV)/.dev
 	tools/system-packages $(PYTHON) test
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-out build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) demo-out build *.egg-info .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache

@@ -1,13 +1,19 @@
-"""The version stands in one place for the code and in one for packaging; they agree."""
+"""The version stands in one place; what must repeat it agrees."""
 
 import tomllib
 from pathlib import Path
 
 import signspot
 
+ROOT = Path(signspot.__file__).parent.parent
 
-def test_versions_agree() -> None:
-    root = Path(signspot.__file__).parent.parent
-    said = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
-    assert signspot.__version__ == said
-    assert f"version: {said}\n" in (root / "CITATION.cff").read_text()
+
+def test_packaging_takes_the_version_from_the_code() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" not in told["project"]
+    assert told["project"]["dynamic"] == ["version"]
+    assert told["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "signspot.version.VERSION"}
+
+
+def test_the_citation_names_this_version() -> None:
+    assert f"version: {signspot.__version__}\n" in (ROOT / "CITATION.cff").read_text()

@@ -54,12 +54,12 @@ def run_lengths(mask: NDArray[np.bool_]) -> Values:
 
 def length(points: Values) -> Values:
     """Lengths of vectors (..., n)."""
-    return np.sqrt((points**2).sum(axis=-1))
+    return np.asarray(np.sqrt((points**2).sum(axis=-1)), np.float64)
 
 
 def residual(points: Values) -> Values:
     """High-frequency residual (T - 2,): second differences, as large as white noise of that standard deviation."""
-    return length(points[2:] - 2 * points[1:-1] + points[:-2]) / np.sqrt(6)
+    return length(points[2:] - 2 * points[1:-1] + points[:-2]) / float(np.sqrt(6))
 
 
 def measure(clip: Landmarks, pool: Pool) -> None:

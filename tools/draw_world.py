@@ -71,7 +71,7 @@ def handshape_rows() -> list[Image]:
     names = ("B", "5", "S", "1", "C", "O", "L", "V", "F", "Y", "bent-V", "claw-5", "W", "ILY", "flat-O", "X")
     angle = np.radians(60)
     side = np.array([[np.cos(angle), 0, -np.sin(angle)], [0, 1, 0]])
-    images = []
+    images: list[Image] = []
     for name in names:
         joints = hand_joints(joint_angles(name)[None], HandBuild())[0]
         image = np.full((80, WIDTH // 2 - 1, 3), 255, np.uint8)

@@ -75,7 +75,9 @@ def seen_share(exact: Landmarks, appearance: Appearance, name: str) -> NDArray[n
     for index in range(len(exact)):
         figure = pose_figure(exact, index, size, build)
         alone, together = Canvas(blank.copy(), paint.light), Canvas(blank.copy(), paint.light)
-        draw_hand(alone, figure.hands[side], side, paint)
+        hand = figure.hands[side]
+        if hand is not None:
+            draw_hand(alone, hand, side, paint)
         draw_trunk(together, figure, paint)
         for each in (0, 1):
             draw_arm(together, figure, each, appearance, paint)
@@ -104,7 +106,8 @@ def compare(exact: Landmarks, seen: Landmarks, appearance: Appearance) -> dict[s
         errors.append(np.linalg.norm((guess - truth)[both][:, TIPS, :2] * scale, axis=-1).ravel() / unit)
     result["tips"] = np.concatenate(errors).mean()
     moved = (seen.body[:, list(JOINTS), :2] - exact.body[:, list(JOINTS), :2]) * scale / unit
-    inside = (exact.body[:, list(JOINTS), :2] < 1).all(-1) & (exact.body[:, list(JOINTS), :2] > 0).all(-1)
+    places = exact.body[:, list(JOINTS), :2]
+    inside = np.asarray(((places > 0) & (places < 1)).all(-1))
     result["offsets"] = np.where(inside[..., None], moved, np.nan)
     return result
 
@@ -140,7 +143,7 @@ def main() -> None:
         means = np.nanmean(rows, axis=0)
         shares = " ".join(f"{number:5.2f}" for number in means[:4])
         print(f"mean                           {shares} {means[4]:5.3f} {means[5]:9.1f}")
-        mean = np.nanmean(np.concatenate(offsets), axis=0)
+        mean = np.nanmean(np.concatenate([np.asarray(each, np.float64) for each in offsets]), axis=0)
         print(
             "offsets: " + ", ".join(f"{n} {x:+.3f} {y:+.3f}" for n, (x, y) in zip(JOINTS.values(), mean, strict=True))
         )
