@@ -32,7 +32,7 @@ class LandmarkOptions:
     width: int = 256  # of the temporal blocks
     last_width: int = 384  # between the last temporal convolution and the output
     linear_features: int = 0  # features that come from a linear path beside the network, the last ones; 0: none
-    linear_residual: bool = False  # the network corrects the linear path's view, instead of having one of its own
+    linear_residual: bool = False  # the network adds to the linear path, instead of being beside it
     linear_as_input: bool = False  # the network sees what the linear path sees, too
     linear_frames: int = 12  # frames in the middle of the clip that it sees: a sign is about as long
     dropout: float = 0.1  # in training

@@ -1,5 +1,7 @@
 import json
-import pathlib
+import os
+import tomllib
+from pathlib import Path
 
 import pytest
 import torch
@@ -123,7 +125,7 @@ def test_nan_weights_are_refused(tmp_path, public_i3d):
 def test_a_malicious_file_is_refused(tmp_path):
     class Bomb:
         def __reduce__(self):
-            return pathlib.Path.touch, (tmp_path / "trap",)
+            return Path.touch, (tmp_path / "trap",)
 
     torch.save({"state_dict": Bomb()}, tmp_path / "i3d_mlp.pth.tar")
     with pytest.raises(UnsafeFileError):
@@ -280,3 +282,32 @@ def test_a_missing_file_or_a_folder_is_named(tmp_path):
         load_encoder(tmp_path / "none.pth")
     with pytest.raises(CheckpointError, match="it is a folder"):
         load_encoder(tmp_path)
+
+
+# --- licences and modes -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_licence_of_shipped_weights_is_beside_them_and_in_the_metadata(name):
+    root = Path(__file__).parents[2]
+    licence = load_encoder(name).card["licence"].replace(" ", "-")  # CC BY-NC-SA 4.0 → its SPDX name
+    beside = (root / "signspot/models/weights/LICENSES.md").read_text(encoding="utf-8")
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert any(f"`{name}.safetensors`" in line and licence in line for line in beside.splitlines())
+    assert licence in project["license"].split(" AND ")
+    assert "signspot/models/weights/LICENSES.md" in project["license-files"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+def test_weights_are_as_readable_as_other_files(tmp_path, encoder):
+    before = os.umask(0o022)
+    try:
+        save_encoder(encoder, tmp_path / "small.safetensors")
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o644}
+
+
+def test_a_device_that_is_not_there_is_refused_before_anything_is_read(tmp_path):
+    with pytest.raises(OptionsError, match="no device 'npu'"):
+        load_encoder(tmp_path / "not-there.safetensors", device="npu")
