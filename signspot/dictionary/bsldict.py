@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from signspot.dictionary.contents import Contents, Problem, normalise_word, unique_ids
+from signspot.dictionary.contents import Contents, LeftOut, normalise_word, unique_ids
 from signspot.errors import DictionaryError
 from signspot.records import Exemplar
 from signspot.restricted_pickle import load_pickle, plain
@@ -149,14 +149,14 @@ def _segment(value: Any) -> Segment | None:
     return Segment(numbers[0] / _FPS, (numbers[1] + 1) / _FPS)
 
 
-def _embeddings(columns: _Columns, path: Path, names: list[str]) -> tuple[list[Embeddings | None], list[Problem]]:
+def _embeddings(columns: _Columns, path: Path, names: list[str]) -> tuple[list[Embeddings | None], list[LeftOut]]:
     found: list[Embeddings | None] = []
-    problems: list[Problem] = []
+    problems: list[LeftOut] = []
     for name, value in zip(names, columns.features("mlp"), strict=True):
         vector = _unit(value)
         found.append(vector)
         if vector is None and value is not None:
-            problems.append(Problem(path, f"the embedding of '{name}' is unusable (zero, NaN, or no vector)"))
+            problems.append(LeftOut(path, f"the embedding of '{name}' is unusable (zero, NaN, or no vector)"))
     sizes = {len(vector) for vector in found if vector is not None}
     if len(sizes) > 1:
         raise DictionaryError(f"{path}: column 'videos.features.mlp' mixes vectors of {sorted(sizes)} numbers")

@@ -18,7 +18,7 @@ MEDIA_SUFFIXES = VIDEO_SUFFIXES | {".pose"}
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class LeftOut:
     """One file (or one line of a table) that was left out, and why."""
 
     path: Path
@@ -33,7 +33,7 @@ class Contents:
     """All that a dictionary holds."""
 
     exemplars: tuple[Exemplar, ...]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[LeftOut, ...] = ()
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # word → words with the same sign
     normalised: Mapping[str, str] = field(default_factory=dict)  # word → its text with numbers spelled out
     links: Mapping[str, str] = field(default_factory=dict)  # exemplar id → address of its video

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar, overload
 
-from signspot.dictionary.contents import Contents, Problem, normalise_word
+from signspot.dictionary.contents import Contents, LeftOut, normalise_word
 from signspot.dictionary.json_file import write_json
 from signspot.errors import UnknownWordError
 from signspot.records import Exemplar
@@ -58,7 +58,7 @@ class Dictionary(Mapping[str, list[Exemplar]]):
         return [exemplar for one in meant for exemplar in self._exemplars[one]] if meant else default
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[LeftOut, ...]:
         """What could not be read and was left out."""
         return self.contents.problems
 

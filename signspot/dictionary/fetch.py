@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from signspot.dictionary.build import file_name, media_names, refuse_other_content
-from signspot.dictionary.contents import VIDEO_SUFFIXES, Problem
+from signspot.dictionary.contents import VIDEO_SUFFIXES, LeftOut
 from signspot.dictionary.dictionary import Dictionary, save_dictionary
 from signspot.dictionary.download import Download, Downloader, DownloadOptions
 from signspot.dictionary.json_file import inside
@@ -74,7 +74,7 @@ class FetchReport:
 
     fetched: tuple[Path, ...] = ()  # new files
     kept: tuple[Path, ...] = ()  # files that an earlier run has fetched
-    problems: tuple[Problem, ...] = ()  # files that could not be had, with the reason
+    problems: tuple[LeftOut, ...] = ()  # files that could not be had, with the reason
 
 
 def fetch(
@@ -92,7 +92,7 @@ def fetch(
     known = read_manifest(folder)
     fetched: list[Path] = []
     kept: list[Path] = []
-    problems: list[Problem] = []
+    problems: list[LeftOut] = []
     for done, download in enumerate(downloads):
         progress(done, len(downloads))
         name = safe_path(download.name)
@@ -104,7 +104,7 @@ def fetch(
             _refuse_player_page(download.url, target)
             digest = downloader.fetch(download, target, video_problem)
         except (DownloadError, DictionaryError) as error:
-            problems.append(Problem(folder / name, str(error)))
+            problems.append(LeftOut(folder / name, str(error)))
             logger.info("not fetched: %s", error)
             continue
         when = datetime.now(UTC).isoformat(timespec="seconds")

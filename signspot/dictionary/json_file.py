@@ -1,4 +1,4 @@
-"""Reads and writes `dictionary.json`, the file that makes a folder of media a dictionary.
+"""`dictionary.json`, the file that makes a folder of media a dictionary, read and written.
 
     {"format": "signspot-dictionary", "version": 1, "embeddings": "embeddings-….safetensors",
      "words": {"apple": {"normalised": "apple", "synonyms": ["fruit"], "exemplars": [
@@ -23,11 +23,17 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from signspot.dictionary.contents import Contents
-from signspot.errors import DictionaryError
+from signspot.errors import DictionaryError, FormatError
 from signspot.files import write_beside
 from signspot.records import Exemplar
+from signspot.text_files import read_text
 from signspot.timeline import Embeddings, Segment
 
+DICTIONARY_FILE = "dictionary.json"
+FORMAT = "signspot-dictionary"
+VERSION = 1
+_TEXTS = ("signer", "source", "licence", "variant")
+Box = tuple[float, float, float, float]
 Place = tuple[str, int]  # encoder, row
 
 
@@ -81,13 +87,6 @@ def row_of(tables: Mapping[str, Embeddings], encoder: str, row: int) -> Embeddin
         )
     embedding: Embeddings = table[row]
     return embedding
-
-
-DICTIONARY_FILE = "dictionary.json"
-FORMAT = "signspot-dictionary"
-VERSION = 1
-_TEXTS = ("signer", "source", "licence", "variant")
-Box = tuple[float, float, float, float]
 
 
 def read_json(path: Path) -> Contents:
@@ -166,9 +165,9 @@ def inside(folder: Path, name: str) -> Path:
 
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_no_constant)
-    except OSError as error:
-        raise DictionaryError(f"cannot read {path}: {error.strerror or error}") from error
+        data = json.loads(read_text(path, exact=True).text, parse_constant=_no_constant)
+    except FormatError as error:
+        raise DictionaryError(str(error).rstrip(".")) from error
     except (ValueError, RecursionError) as error:
         raise DictionaryError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(data, dict) or data.get("format", FORMAT) != FORMAT:

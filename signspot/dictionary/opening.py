@@ -1,71 +1,25 @@
-"""Opens a dictionary, whatever it is stored as."""
+"""Opening a dictionary, whatever it is stored as: exemplars whose files can be read."""
 
 import os
 import re
+import struct
 import unicodedata
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from signspot.dictionary.bsldict import BSLDICT_FILE, read_bsldict
-from signspot.dictionary.contents import MEDIA_SUFFIXES, Contents, unique_ids
+from signspot.dictionary.contents import MEDIA_SUFFIXES, Contents, LeftOut, unique_ids
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
-from signspot.dictionary.probe import keep_readable
 from signspot.dictionary.table import TABLE_SUFFIXES, read_table, table_in
 from signspot.errors import DictionaryError
 from signspot.records import Exemplar
+from signspot.video.inspection import header_problem
 
-
-def read_folder(folder: Path) -> Contents:
-    """Find every exemplar in a folder; nothing is opened.
-
-    Raises:
-        DictionaryError: there is none.
-    """
-    files = sorted(_media_below(folder), key=lambda file: natural_order(file.relative_to(folder).as_posix()))
-    files = _without_landmarks_of_videos(files)
-    if not files:
-        raise DictionaryError(
-            f"no video or .pose file in {folder}. Put videos there as word/*.mp4, or word.mp4 and word_2.mp4"
-        )
-    names = [file.relative_to(folder).as_posix() for file in files]
-    pairs = zip(files, names, unique_ids(names), strict=True)
-    return Contents(tuple(Exemplar(word_of(name), name_id, path=file) for file, name, name_id in pairs))
-
-
-def word_of(name: str) -> str:
-    """The word that a file shows, from its path relative to the dictionary's folder (`/` between parts)."""
-    head, inside, _ = name.partition("/")
-    if not inside:
-        head = re.sub(r"(?<=.)_\d+$", "", Path(head).stem)
-    return " ".join(unicodedata.normalize("NFC", head).replace("_", " ").split()) or head
-
-
-def natural_order(name: str) -> list[tuple[str, int, str]]:
-    """A sort key by which `word_2` comes before `word_10`, and `word` before both."""
-    stem, _, suffix = name.rpartition(".")
-    parts = re.findall(r"(\D*)(\d*)", f"{stem}\0{suffix}")
-    return [(text.casefold(), int(number or -1), text) for text, number in parts]
-
-
-def _media_below(folder: Path) -> Iterator[Path]:
-    seen = {folder.resolve()}
-    for place, folders, files in os.walk(folder, followlinks=True):
-        below = {name: (Path(place) / name).resolve() for name in folders if not _passed_over(Path(place) / name)}
-        folders[:] = [name for name, target in below.items() if target not in seen]  # a link may lead in a circle
-        seen.update(below.values())
-        for name in files:
-            if Path(name).suffix.lower() in MEDIA_SUFFIXES and not name.startswith("."):
-                yield Path(place) / name
-
-
-def _passed_over(folder: Path) -> bool:
-    return folder.name.startswith((".", "__")) or (folder / "dictionary.json").exists()
-
-
-def _without_landmarks_of_videos(files: list[Path]) -> list[Path]:
-    videos = {file.with_suffix("") for file in files if file.suffix.lower() != ".pose"}
-    return [file for file in files if file.suffix.lower() != ".pose" or file.with_suffix("") not in videos]
+_POSE_VERSIONS = (0.0, 0.1, 0.2)
+_THREADS = min(8, 2 * (os.cpu_count() or 1))
 
 
 def open_dictionary(path: str | os.PathLike[str]) -> Dictionary:
@@ -120,3 +74,99 @@ def _read_file(place: Path) -> Contents:
         f"{place} is no dictionary. Give a folder of videos named after their words, a CSV table, "
         f"a dictionary.json or bsldict_v1.pkl"
     )
+
+
+def keep_readable(contents: Contents, place: Path) -> Contents:
+    """Leave out the exemplars whose file cannot be read, and say so in the problems.
+
+    An exemplar that carries an embedding stays, without its file.
+
+    Args:
+        contents: exemplars as a reader found them.
+        place: the dictionary, for the message.
+
+    Raises:
+        DictionaryError: nothing is left.
+    """
+    with ThreadPoolExecutor(_THREADS) as pool:  # opening waits for the disk, and lets go of the interpreter
+        messages = list(pool.map(file_problem, (exemplar.path for exemplar in contents.exemplars)))
+    kept: list[Exemplar] = []
+    problems = list(contents.problems)
+    for exemplar, message in zip(contents.exemplars, messages, strict=True):
+        if message is None or exemplar.path is None:
+            kept.append(exemplar)
+            continue
+        problems.append(LeftOut(exemplar.path, message))
+        if exemplar.embedding is not None:
+            kept.append(replace(exemplar, path=None))
+    if not kept:
+        first = f" The first of {len(problems):,}: {problems[0]}" if problems else ""
+        raise DictionaryError(f"nothing in {place} can be used as an exemplar.{first}")
+    return replace(contents, exemplars=tuple(kept), problems=tuple(problems))
+
+
+def file_problem(path: Path | None) -> str | None:
+    """What is wrong with an exemplar's video or `.pose` file as far as its header tells; None if nothing is."""
+    if path is None:
+        return None
+    if path.suffix.lower() != ".pose" or not path.is_file():
+        return header_problem(path)
+    try:
+        with path.open("rb") as file:
+            head = file.read(4)
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+    version = round(struct.unpack("<f", head)[0], 3) if len(head) == 4 else None
+    return None if version in _POSE_VERSIONS else "not a .pose file: its header cannot be read"
+
+
+def read_folder(folder: Path) -> Contents:
+    """Find every exemplar in a folder; nothing is opened.
+
+    Raises:
+        DictionaryError: there is none.
+    """
+    files = sorted(_media_below(folder), key=lambda file: natural_order(file.relative_to(folder).as_posix()))
+    files = _without_landmarks_of_videos(files)
+    if not files:
+        raise DictionaryError(
+            f"no video or .pose file in {folder}. Put videos there as word/*.mp4, or word.mp4 and word_2.mp4"
+        )
+    names = [file.relative_to(folder).as_posix() for file in files]
+    pairs = zip(files, names, unique_ids(names), strict=True)
+    return Contents(tuple(Exemplar(word_of(name), name_id, path=file) for file, name, name_id in pairs))
+
+
+def word_of(name: str) -> str:
+    """The word that a file shows, from its path relative to the dictionary's folder (`/` between parts)."""
+    head, inside, _ = name.partition("/")
+    if not inside:
+        head = re.sub(r"(?<=.)_\d+$", "", Path(head).stem)
+    return " ".join(unicodedata.normalize("NFC", head).replace("_", " ").split()) or head
+
+
+def natural_order(name: str) -> list[tuple[str, int, str]]:
+    """A sort key by which `word_2` comes before `word_10`, and `word` before both."""
+    stem, _, suffix = name.rpartition(".")
+    parts = re.findall(r"(\D*)(\d*)", f"{stem}\0{suffix}")
+    return [(text.casefold(), int(number or -1), text) for text, number in parts]
+
+
+def _media_below(folder: Path) -> Iterator[Path]:
+    seen = {folder.resolve()}
+    for place, folders, files in os.walk(folder, followlinks=True):
+        below = {name: (Path(place) / name).resolve() for name in folders if not _passed_over(Path(place) / name)}
+        folders[:] = [name for name, target in below.items() if target not in seen]  # a link may lead in a circle
+        seen.update(below.values())
+        for name in files:
+            if Path(name).suffix.lower() in MEDIA_SUFFIXES and not name.startswith("."):
+                yield Path(place) / name
+
+
+def _passed_over(folder: Path) -> bool:
+    return folder.name.startswith((".", "__")) or (folder / "dictionary.json").exists()
+
+
+def _without_landmarks_of_videos(files: list[Path]) -> list[Path]:
+    videos = {file.with_suffix("") for file in files if file.suffix.lower() != ".pose"}
+    return [file for file in files if file.suffix.lower() != ".pose" or file.with_suffix("") not in videos]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.dictionary.contents import Problem
+from signspot.dictionary.contents import LeftOut
 from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import MissingExtraError, VideoError
 from signspot.progress import Progress, silent
@@ -170,10 +170,10 @@ def identify_signers(
         try:
             face = describer.describe_video(path)
         except VideoError as error:
-            problems.append(Problem(path, str(error)))
+            problems.append(LeftOut(path, str(error)))
             continue
         if face is None:
-            problems.append(Problem(path, "no face is seen: the signer stays unknown"))
+            problems.append(LeftOut(path, "no face is seen: the signer stays unknown"))
         else:
             faces[exemplar.id] = face
     progress(len(videos), len(videos))

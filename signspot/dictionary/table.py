@@ -1,8 +1,9 @@
-"""Reads a dictionary from a table: a CSV with one line an exemplar, as a spreadsheet saves it.
+"""Tables as dictionaries: a CSV with one line per exemplar, as a spreadsheet or `signspot convert` saves it.
 
 Columns, in any order and case: `file` and `word` are needed; `signer`, `source`, `licence`, `variant`, and
 `start` and `end` (seconds of the sign in the file) may be there. Separated by commas, semicolons or tabs. A
-file is named relative to the table's folder, or absolutely.
+file is named relative to the table's folder, or absolutely. A table of spottings is such a table: each spotting is an
+exemplar of its word, cut out of its video; those that a person has denied (`decision` no) are left out.
 """
 
 import csv
@@ -11,9 +12,10 @@ import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from signspot.dictionary.contents import Contents, Problem, unique_ids
-from signspot.errors import DictionaryError, OptionsError
+from signspot.dictionary.contents import Contents, LeftOut, unique_ids
+from signspot.errors import DictionaryError, FormatError, OptionsError
 from signspot.records import Exemplar
+from signspot.text_files import read_text
 from signspot.timeline import Segment
 
 TABLE_SUFFIXES = frozenset({".csv", ".tsv"})
@@ -28,7 +30,7 @@ _NAMES = {
     "start": ("start",),
     "end": ("end",),
 }
-Row = Mapping[str, str]
+TableRow = Mapping[str, str]  # cells by column
 
 
 def table_in(folder: Path) -> Path | None:
@@ -65,11 +67,11 @@ def read_table(path: Path) -> Contents:
             f"{path}, line 1: no column {' and no column '.join(missing)}; found: {columns}. "
             f"The first line must name the columns: file, word, and if you like signer, source, licence"
         )
-    rows: list[tuple[int, Row]] = []
-    problems: list[Problem] = []
+    rows: list[tuple[int, TableRow]] = []
+    problems: list[LeftOut] = []
     for line, row, message in _rows(path, text):
         if message:
-            problems.append(Problem(path, f"line {line}: {message}"))
+            problems.append(LeftOut(path, f"line {line}: {message}"))
         else:
             rows.append((line, row))
     if not rows:
@@ -82,15 +84,9 @@ def read_table(path: Path) -> Contents:
 
 def _text(path: Path) -> str:
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DictionaryError(f"cannot read {path}: {error.strerror or error}") from error
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", errors="replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", errors="replace")  # what spreadsheets write on Windows
+        return read_text(path).text
+    except FormatError as error:
+        raise DictionaryError(str(error).rstrip(".")) from error
 
 
 def _delimiter(text: str) -> str:
@@ -113,7 +109,7 @@ def _missing_columns(found: list[str]) -> list[str]:
     return [f"'{name}'" for name in _NEEDED if name not in found]
 
 
-def _rows(path: Path, text: str) -> Iterator[tuple[int, Row, str]]:
+def _rows(path: Path, text: str) -> Iterator[tuple[int, TableRow, str]]:
     """Of every line: its number, its cells by column, and what is wrong with them ("" if nothing is)."""
     skipped = len(text) - len(text.lstrip("\r\n"))
     offset = text[:skipped].count("\n")
@@ -130,14 +126,14 @@ def _rows(path: Path, text: str) -> Iterator[tuple[int, Row, str]]:
         raise DictionaryError(f"{path}, line {reader.line_num + offset}: {error}") from error
 
 
-def _row_problem(row: Row, cells: list[str], header: list[str]) -> str:
+def _row_problem(row: TableRow, cells: list[str], header: list[str]) -> str:
     if any(cell.strip() for cell in cells[len(header) :]):
         return f"{len(cells)} cells for {len(header)} columns. Quote cells that hold a separator"
     empty = [name for name in _NEEDED if not row.get(name)]
     if empty:
         return f"no {' and no '.join(empty)}"
-    if "\0" in row["file"]:
-        return "the file's name holds a zero byte"
+    if row.get("decision", "").lower() == "no":
+        return "a person has denied it (decision no)"
     try:
         _segment(row)
     except (ValueError, OptionsError):
@@ -146,7 +142,7 @@ def _row_problem(row: Row, cells: list[str], header: list[str]) -> str:
     return ""
 
 
-def _segment(row: Row) -> Segment | None:
+def _segment(row: TableRow) -> Segment | None:
     if not (row.get("start") or row.get("end")):
         return None
     start, end = (float(row[name].replace(",", ".")) if row.get(name) else math.nan for name in ("start", "end"))
@@ -160,13 +156,13 @@ def _file(folder: Path, name: str) -> Path:
     return folder / (name if (folder / name).exists() else name.replace("\\", "/"))
 
 
-def _exemplar(folder: Path, row: Row, name: str) -> Exemplar:
+def _exemplar(folder: Path, row: TableRow, name: str) -> Exemplar:
     return Exemplar(
         word=" ".join(row["word"].split()),
         id=name,
         path=_file(folder, row["file"]),
         signer=row.get("signer", ""),
-        source=row.get("source", ""),
+        source="" if "score" in row else row.get("source", ""),  # a spotting's is its origin, no publisher
         licence=row.get("licence", ""),
         variant=row.get("variant", ""),
         segment=_segment(row),

@@ -21,6 +21,7 @@ from signspot.pictures.curves import COLOURS, Curve, Panel, View, clock, lowest_
 from signspot.pictures.plot import check_picture
 from signspot.progress import Progress, silent
 from signspot.records import Spotting
+from signspot.video.containers import open_container
 from signspot.video.reader import VideoInfo, open_video
 from signspot.video.writer import VideoWriter
 
@@ -59,10 +60,8 @@ def _is_played(info: VideoInfo) -> bool:
     """Whether every browser plays it: by container and codec, and 8 bits per colour for H.264."""
     if info.codec not in _PLAYED.get(info.path.suffix.lower(), set()):
         return False
-    import av
-
-    with av.open(str(info.path)) as container:
-        return container.streams.video[0].pix_fmt in ("yuv420p", "yuvj420p")
+    with open_container(info.path) as (_, stream):
+        return stream.pix_fmt in ("yuv420p", "yuvj420p")
 
 
 def _write_copy(info: VideoInfo, target: Path, progress: Progress) -> None:

@@ -19,7 +19,7 @@ _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 class Rates:
     """How long a frame and a tick of a document last."""
 
-    frame: float = 30.0  # frames a second
+    frame: float = 30.0  # frames per second
     sub_frame: float = 1.0  # sub-frames a frame
     tick: float = 1.0  # ticks a second
 

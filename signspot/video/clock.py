@@ -106,7 +106,7 @@ class Beat:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.fps) and 0 < self.fps <= _FASTEST):
-            raise OptionsError(f"frames a second must be above 0 and at most {_FASTEST:g}; got {self.fps}")
+            raise OptionsError(f"frames per second must be above 0 and at most {_FASTEST:g}; got {self.fps}")
 
     def time(self, index: int) -> float:
         """Seconds of frame `index`."""

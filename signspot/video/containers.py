@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import av
 
@@ -15,27 +15,27 @@ _log = logging.getLogger(__name__)
 
 _ADVICE = "Give a video file such as .mp4, .mov, .webm, .mkv or .avi."
 
-# Formats that FFmpeg opens although they are text, playlists that point elsewhere, or devices.
-_NO_FILE_FORMATS = {
-    "tty",
-    "hls",
-    "dash",
-    "concat",
-    "sdp",
-    "rtsp",
-    "rtp",
-    "lavfi",
-    "imf",
-    "webm_dash_manifest",
+# The only formats that are opened. Others are text, playlists and manifests that point elsewhere, patterns of names,
+# devices and network streams; sound and pictures are here so that the message can say what they are.
+_VIDEO_FORMATS = (
+    *("3g2", "3gp", "asf", "asf_o", "av1", "avi", "dv", "flv", "gif", "gxf", "h263", "h264", "hevc", "ivf", "live_flv"),
+    *("m4a", "m4v", "matroska", "mj2", "mjpeg", "mov", "mp4", "mpeg", "mpegts", "mpegvideo", "mxf", "nsv", "nut"),
+    *("nuv", "obu", "ogg", "rm", "vc1", "webm", "wtv", "yuv4mpegpipe"),
+)
+_SOUND_FORMATS = ("aac", "ac3", "aiff", "amr", "ape", "au", "caf", "eac3", "flac", "mp3", "w64", "wav", "wv")
+_PICTURE_FORMATS = tuple(sorted(name for name in av.formats_available if name.endswith("_pipe")))
+_READING = {
+    "protocol_whitelist": "file",
+    "format_whitelist": ",".join((*_VIDEO_FORMATS, *_SOUND_FORMATS, *_PICTURE_FORMATS)),
 }
 
-# Decoding frames in parallel keeps a frame or more a thread in memory: too much beyond this many pixels.
+# Decoding frames in parallel keeps at least one frame per thread in memory: too much beyond this many pixels.
 _PIXELS_FOR_PARALLEL_FRAMES = 4096 * 2304
 
 
 @contextmanager
 def open_container(path: Path) -> Iterator[tuple[Any, Any]]:
-    """Open a file for reading only, and give its PyAV container and its video stream.
+    """Open a file for reading only, and give its PyAV container and its video stream; nothing else is opened.
 
     Raises:
         NotAVideoError: it is no video, a picture, or holds only sound.
@@ -44,17 +44,26 @@ def open_container(path: Path) -> Iterator[tuple[Any, Any]]:
     """
     _check_file(path)
     try:
-        # An absolute path is never taken for a protocol ("http:", "concat:"), and no other may follow.
-        container = av.open(
-            os.path.abspath(path),  # noqa: PTH100 (a link keeps its own name in messages)
-            mode="r",
-            container_options={"protocol_whitelist": "file"},
-            metadata_errors="replace",
-        )
+        container = _open(path, "r", _READING)
     except av.error.FFmpegError as error:
         raise _explain_open_failure(path, error) from error
     with container:
         yield container, _video_stream(path, container)
+
+
+def create_container(path: Path, options: dict[str, str]) -> Any:
+    """Open a new file for writing; the suffix says in which format.
+
+    Raises:
+        av.error.FFmpegError: it cannot be written, or the suffix is unknown.
+    """
+    return _open(path, "w", options)
+
+
+def _open(path: Path, mode: Literal["r", "w"], options: dict[str, str]) -> Any:
+    """The one call of `av.open`. An absolute path is never taken for a protocol ("http:", "concat:")."""
+    absolute = os.path.abspath(path)  # noqa: PTH100 (a link keeps its own name in messages)
+    return av.open(absolute, mode, container_options=options, metadata_errors="replace")
 
 
 def decode_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]:
@@ -120,10 +129,8 @@ def _explain_open_failure(path: Path, error: Exception) -> VideoError:
 
 def _video_stream(path: Path, container: Any) -> Any:
     name = container.format.name
-    if name.endswith("_pipe") or name in {"image2", "ico"}:
+    if name in _PICTURE_FORMATS:
         raise NotAVideoError(f"{path} is a picture, not a video. {_ADVICE}")
-    if name in _NO_FILE_FORMATS:
-        raise NotAVideoError(f"{path} is not a video: it is read as '{name}'. {_ADVICE}")
     if not len(container.streams):
         raise EmptyVideoError(f"{path} holds no frame, nor sound: it is an empty shell. Make it again.")
     streams = [s for s in container.streams.video if not _is_cover(s)]

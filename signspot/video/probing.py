@@ -85,7 +85,7 @@ class VideoInfo:
     path: Path
     width: int  # pixels as shown: upright, with square pixels
     height: int
-    fps: float  # frames a second, on average
+    fps: float  # frames per second, on average
     duration: float  # seconds; what is really there is known only once it is read
     frames: int | None  # an estimate where the file does not say
     rotation: int  # degrees clockwise by which stored frames are turned

@@ -15,6 +15,7 @@ from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from signspot.errors import OptionsError, OutputError
 from signspot.files import write_beside
+from signspot.video.containers import create_container
 from signspot.video.probing import Image
 
 _SUFFIXES = (".mp4", ".m4v", ".mov", ".mkv")
@@ -27,7 +28,7 @@ class VideoWriter:
 
     Args:
         path: .mp4, .m4v, .mov or .mkv.
-        fps: frames a second.
+        fps: frames per second.
         size: width and height in pixels to which pictures are scaled; without it, all pictures have the size
             of the first. An odd side gets one more row or column, a copy of the last: browsers' H.264 needs
             even ones.
@@ -38,7 +39,7 @@ class VideoWriter:
         if self.path.suffix.lower() not in _SUFFIXES:
             raise OptionsError(f"cannot write a video to {self.path}: name it {', '.join(_SUFFIXES[:-1])} or .mkv")
         if not (math.isfinite(fps) and 0 < fps <= 1000):
-            raise OptionsError(f"frames a second must be above 0 and at most 1000; got {fps}")
+            raise OptionsError(f"frames per second must be above 0 and at most 1000; got {fps}")
         if size is not None and min(size) < 1:
             raise OptionsError(f"a video must be at least 1 x 1 pixel; got {size[0]} x {size[1]}")
         self._rate = Fraction(fps).limit_denominator(1001)
@@ -147,7 +148,7 @@ def write_video(path: str | os.PathLike[str], frames: Iterable[Image], fps: floa
 
 def _open_output(path: Path, target: Path) -> Any:
     try:
-        return av.open(os.path.abspath(path), mode="w", container_options=_container_options(path))  # noqa: PTH100
+        return create_container(path, _container_options(path))
     except av.error.FFmpegError as error:
         raise _as_output_error(target, error) from error
 

@@ -99,6 +99,31 @@ def test_convert_refers_to_an_external_vocabulary(signspot: Call, tmp_path: Path
     assert (tmp_path / "bsl.ecv").as_uri() in text
 
 
+def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    """Find more like these: a linguist's glosses, converted to CSV, are exemplars cut out of the footage."""
+    footage = tmp_path / "corpus" / "footage.pose"
+    footage.parent.mkdir()
+    footage.write_bytes((corner / "footage.pose").read_bytes())
+    document = pympi.Elan.Eaf(author="a linguist")
+    document.add_linked_file(footage.as_uri(), relpath="./footage.pose", mimetype="unknown")
+    document.add_tier("RH-IDgloss")
+    for word, start, end in (("APPLE", 400, 1400), ("NAME", 2000, 3000)):
+        document.add_annotation("RH-IDgloss", start, end, word)
+    document.to_file(str(footage.parent / "glosses.eaf"))
+    code, _, err = signspot("convert", footage.parent / "glosses.eaf", tmp_path / "more.csv")
+    assert code == 0, err
+    code, out, err = signspot("dictionary", "info", tmp_path / "more.csv")
+    assert code == 0, err
+    assert "2 words, 2 exemplars" in out
+    encoder = ("--encoder", corner / "encoder.safetensors", "--json", "--top", "1", "--threshold", "0")
+    code, out, err = signspot("spot", footage, tmp_path / "more.csv", "APPLE", *encoder)
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["word"] == "APPLE"
+    assert found["score"] > 0.99  # the very signing that was annotated
+    assert 0.4 <= found["time"] <= 1.4
+
+
 def test_variants_are_shown(signspot: Call, corner: Path, tmp_path: Path) -> None:
     (tmp_path / "signs.csv").write_text(
         f"file,word,variant\n{corner / 'signs' / 'apple.pose'},apple,north\n"

@@ -134,7 +134,7 @@ def test_wrong_exemplars_are_named(tmp_path: Path, exemplar: Any, message: str) 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not valid JSON"),
+        ("", r"is empty \(0 bytes\)"),
         ("[" * 100_000, "not valid JSON"),
         ("[]", "no signspot dictionary"),
         ('{"format": "other", "words": {}}', "no signspot dictionary"),

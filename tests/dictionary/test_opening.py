@@ -44,7 +44,7 @@ def test_sound_only(put: Any, tmp_path: Path) -> None:
         container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
     found = open_dictionary(folder)
-    assert [problem.message for problem in found.problems] == ["no picture in it (sound only?)"]
+    assert [problem.message for problem in found.problems] == ["audio only: it holds sound and no picture"]
 
 
 def test_nothing_readable_is_an_error_that_names_the_first(put: Any) -> None:

@@ -1,9 +1,12 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from signspot.dictionary.table import read_table, table_in
 from signspot.errors import DictionaryError
+from signspot.formats.formats import write
+from signspot.records import LabelSource, Spotting
 from signspot.timeline import Segment
 
 
@@ -99,3 +102,18 @@ class TestChoosing:
         with pytest.raises(DictionaryError, match=r"several tables \(more\.tsv, signs\.csv\)"):
             table_in(tmp_path)
         assert table_in(table(tmp_path, "", "dictionary.csv").parent) == tmp_path / "dictionary.csv"
+
+
+def test_a_table_of_spottings_is_a_dictionary(tmp_path: Path) -> None:
+    (tmp_path / "mon").mkdir()
+    (tmp_path / "mon" / "a.mp4").touch()
+    video = str(tmp_path / "mon" / "a.mp4")
+    yes = Spotting("apple", video, 1.0, 0.5, 1.5, 0.9, "x", "north", source=LabelSource.VERIFIED, decision="yes")
+    write([yes, replace(yes, start=3.0, end=4.0, variant=""), replace(yes, decision="no")], tmp_path / "found.csv")
+    found = read_table(tmp_path / "found.csv")
+    assert [(e.word, e.path, e.variant, e.segment) for e in found.exemplars] == [
+        ("apple", tmp_path / "mon" / "a.mp4", "north", Segment(0.5, 1.5)),
+        ("apple", tmp_path / "mon" / "a.mp4", "", Segment(3.0, 4.0)),
+    ]
+    assert [e.source for e in found.exemplars] == ["", ""]
+    assert [problem.message for problem in found.problems] == ["line 4: a person has denied it (decision no)"]

@@ -1,18 +1,25 @@
 """Every way a file can be wrong: one clear line of our own, nothing of FFmpeg's, nothing on stderr."""
 
 import logging
+import os
+import re
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import av
 import cv2
 import numpy as np
 import pytest
 
+import signspot
 from signspot.errors import EmptyVideoError, NotAVideoError, VideoError
 from signspot.timeline import Segment
+from signspot.video.inspection import header_problem, video_problem
 from signspot.video.reader import open_video
+
+REPOSITORY = Path(signspot.__file__).parent.parent
 
 
 def refusal(path, kind=VideoError):
@@ -82,6 +89,37 @@ def test_playlists_lead_nowhere(tmp_path, make_video):
     concat = tmp_path / "list.ffconcat"
     concat.write_text("ffconcat version 1.0\nfile v.ts\n")
     refusal(concat, NotAVideoError)
+
+
+def test_a_playlist_opens_nothing_else(tmp_path):
+    """The file that the playlist names is a pipe: whoever opens it waits for ever."""
+    os.mkfifo(tmp_path / "v.ts")
+    playlist = tmp_path / "list.m3u8"
+    playlist.write_text("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nv.ts\n#EXT-X-ENDLIST\n")
+    code = (
+        "import sys; from pathlib import Path; from signspot.video.inspection import header_problem; "
+        "print(header_problem(Path(sys.argv[1])))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(playlist)], capture_output=True, text=True, timeout=60)
+    assert "not a video" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", ["data:a.ts", "http:/localhost/a.ts", "concat:a.ts|b.ts"])
+def test_a_path_is_never_a_protocol(tmp_path, make_video, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    make_video(tmp_path / "a.ts", frames=10).rename(tmp_path / name)
+    assert header_problem(Path(name)) is None
+    assert video_problem(Path(name)) is None
+    with open_video(name) as video:
+        assert len(list(video.frames())) == 10
+
+
+def test_one_opener_for_all():
+    """Every file is opened with the same guard; tests may make their files as they like."""
+    opener = re.compile(r"\bav\.open\(|VideoCapture\(")
+    files = [path for package in REPOSITORY.glob("signspot*/") for path in package.rglob("*.py")]
+    assert [path.name for path in files if opener.search(path.read_text())] == ["containers.py"]
 
 
 @pytest.mark.parametrize("name", ["a.m4a", "a.mka", "a.mp4"])

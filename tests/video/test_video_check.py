@@ -4,8 +4,7 @@ import av
 import numpy as np
 import pytest
 
-from signspot.dictionary.probe import header_problem
-from signspot.video.inspection import shows_pictures, video_problem
+from signspot.video.inspection import header_problem, shows_pictures, video_problem
 
 CODECS = {
     ".mp4": "h264",

@@ -129,7 +129,7 @@ def test_other_kinds_of_file_are_refused(tmp_path, name):
 
 @pytest.mark.parametrize("fps", [0, -5, float("nan"), float("inf")])
 def test_impossible_rates_are_refused(tmp_path, fps):
-    with pytest.raises(OptionsError, match="frames a second"):
+    with pytest.raises(OptionsError, match="frames per second"):
         VideoWriter(tmp_path / "v.mp4", fps)
 
 
