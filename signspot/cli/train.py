@@ -109,7 +109,8 @@ def _train_embedding(
     from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
     from signspot.training.distributed import join_group
-    from signspot.training.embedding.on_corpus import Run, train_on_corpus
+    from signspot.training.embedding.training import train_on_corpus
+    from signspot.training.run_folder import Run
 
     corpus = open_corpus(_named(folder))
     trunk = load_encoder(name)
@@ -125,8 +126,8 @@ def _train_rgb(
 ) -> None:
     from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
-    from signspot.training.embedding.on_corpus import Run
-    from signspot.training.rgb.on_corpus import train_rgb_on_corpus
+    from signspot.training.rgb.training import train_rgb_on_corpus
+    from signspot.training.run_folder import Run
 
     corpus = open_corpus(_named(folder))
     start = load_encoder(name) if name is not None else None

@@ -1,4 +1,4 @@
-"""The exact truth about a corpus: every sign, subtitle word and exemplar, one JSON record a line."""
+"""What is known of a corpus: every sign, subtitle word and exemplar, one JSON record per line; and its splits."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +13,8 @@ from signspot.errors import FormatError
 from signspot.files import write_beside
 from signspot.records import Label, LabelSource, TimeMeaning
 from signspot.timeline import Segment
+
+TEST_WORD_SHARE = 264 / 1064  # the paper's test vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +112,6 @@ def _record(kind: type[Record], names: set[str], line: str, where: str) -> Recor
         return kind(**values)
     except (ValueError, TypeError, AttributeError) as error:
         raise FormatError(f"{where}: no {kind.__name__} record: {error}") from error
-
-
-TEST_WORD_SHARE = 264 / 1064  # the paper's test vocabulary
 
 
 @dataclass(frozen=True, slots=True)

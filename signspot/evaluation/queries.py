@@ -16,8 +16,7 @@ from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
 from signspot.records import Label, LabelSource, TimeMeaning
 from signspot.timeline import Grid
-from signspot.training.embedding.data import read_words
-from signspot.training.items import Item, ItemOptions, collect_items
+from signspot.training.items import Item, ItemOptions, collect_items, read_words
 
 SURE = LeastConfidence(0.9, 0.9, 0.9)  # of labels that are looked up where the truth is not known
 

@@ -1,6 +1,7 @@
 """The folder of a training: its state, from which it goes on to the same result, its curve, and a batch gone wrong."""
 
 import csv
+import json
 import signal
 import threading
 import time
@@ -16,8 +17,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from signspot.errors import CheckpointError, SignspotError
+from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.files import write_beside
+from signspot.training.distributed import ALONE, Group
 
 CPU = "cpu"  # where trainings run, unless the user says else
 _PATIENCE = 1.0  # seconds; signals nearer than that are one
@@ -137,3 +139,37 @@ class RunFolder:
         with write_beside(path) as beside:
             np.savez(beside, **dict(arrays))  # type: ignore[arg-type]  # its stub takes a name for a flag
         return SignspotError(f"the loss at step {step} is {loss.item()}; its batch is saved in {path}")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Where a training keeps its things, and who takes part."""
+
+    out: Path  # state, curve and what the run follows from
+    features: Path | None = None  # of the trunk; None: in `out`
+    command: str = ""  # for the card
+    group: Group = ALONE
+    device: str = CPU  # where it is trained
+
+    def __post_init__(self) -> None:
+        if self.group.size > 1 and self.device != CPU:
+            raise OptionsError(
+                f"several processes train on the CPU; got the device '{self.device}'. Leave out torchrun"
+            )
+
+
+def claim(run: Run, setup: dict[str, Any]) -> None:
+    """Write what a run follows from, or see that the folder's run follows from the same.
+
+    Raises:
+        OptionsError: the folder holds a run with another corpus, trunk or configuration.
+    """
+    path, wanted = run.out / "run.json", json.loads(json.dumps(setup))
+    if path.is_file():
+        there = json.loads(path.read_text())
+        for name, value in wanted.items():
+            if there.get(name) != value:
+                raise OptionsError(f"{run.out} holds a training with another {name}. Name another folder with --out")
+    elif run.group.is_first:
+        with write_beside(path) as beside:
+            beside.write_text(json.dumps(wanted, indent=1) + "\n")

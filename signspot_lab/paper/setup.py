@@ -14,9 +14,8 @@ from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import Encoder
 from signspot.progress import Stage, quiet
 from signspot.training.embedding.config import EmbeddingConfig
-from signspot.training.embedding.data import read_words
 from signspot.training.embedding.trunk_features import TrunkFeatures, trunk_features
-from signspot.training.items import Item, collect_items
+from signspot.training.items import Item, collect_items, read_words
 from signspot.training.recogniser.clips import collect_signs
 from signspot.training.recogniser.training import TrunkConfig, train_trunk
 from signspot_lab.paper.protocol import grids_of

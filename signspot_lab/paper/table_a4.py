@@ -13,10 +13,9 @@ from typing import Any
 
 from signspot.errors import OptionsError
 from signspot.files import text_digest, write_beside
-from signspot.training.embedding.on_corpus import Run
 from signspot.training.rgb.config import Architecture, RgbAugmentation, RgbBatchOptions, RgbConfig
-from signspot.training.rgb.on_corpus import train_rgb_on_corpus
-from signspot.training.rgb.training import HeldOut
+from signspot.training.rgb.training import HeldOut, train_rgb_on_corpus
+from signspot.training.run_folder import Run
 from signspot_lab.paper.setup import Setup
 from signspot_lab.paper.table import Number, mean_and_deviation, shown
 from signspot_world.corpus_writer import WORLD_VERSION, make_corpus

@@ -23,8 +23,7 @@ from signspot.models.registry import build
 from signspot.timeline import Grid
 from signspot.training.embedding import training as embedding
 from signspot.training.embedding.batches import ItemBatches, ItemBatchOptions
-from signspot.training.items import ItemOptions
-from signspot.training.subset import find_training_subset
+from signspot.training.items import ItemOptions, find_training_subset
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
 

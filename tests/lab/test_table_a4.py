@@ -7,9 +7,9 @@ import pytest
 
 from signspot.corpus.corpus import Corpus
 from signspot.progress import Stage
-from signspot.training.embedding.on_corpus import Run
 from signspot.training.rgb.config import RgbConfig
 from signspot.training.rgb.training import HeldOut
+from signspot.training.run_folder import Run
 from signspot_lab.paper import table_a4
 from signspot_lab.paper.setup import Setup, Size
 from signspot_world.corpus_writer import make_corpus

@@ -11,7 +11,8 @@ from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig, Loss
-from signspot.training.embedding.on_corpus import Run, train_on_corpus
+from signspot.training.embedding.training import train_on_corpus
+from signspot.training.run_folder import Run
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
 

@@ -19,16 +19,14 @@ from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot.records import Exemplar
 from signspot.timeline import Grid
-from signspot.training.embedding.on_corpus import Run
-from signspot.training.embedding.pixel_features import FilmedExemplars
-from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures, trunk_features
+from signspot.training.embedding.trunk_features import FilmedExemplars, TrunkFeatures, WindowFeatures, trunk_features
+from signspot.training.items import find_training_subset
 from signspot.training.rgb import training as rgb
 from signspot.training.rgb.batches import RgbBatches, augmented, plain
 from signspot.training.rgb.config import RgbAugmentation, RgbBatchOptions, RgbConfig
-from signspot.training.rgb.on_corpus import train_rgb_on_corpus
 from signspot.training.rgb.signs import PictureStore, RgbSigns, SignReader, collect_rgb_signs, with_targets
-from signspot.training.rgb.training import loss_of, new_trunk, start_from
-from signspot.training.subset import find_training_subset
+from signspot.training.rgb.training import loss_of, new_trunk, start_from, train_rgb_on_corpus
+from signspot.training.run_folder import Run
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
 
@@ -183,7 +181,7 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_batch(
         torch.nn.init.constant_(module.trunk.logits.conv3d.bias, float("nan"))  # type: ignore[union-attr]
         return module
 
-    monkeypatch.setattr("signspot.training.rgb.on_corpus.new_trunk", spoilt)
+    monkeypatch.setattr("signspot.training.rgb.training.new_trunk", spoilt)
     with pytest.raises(SignspotError, match=r"the loss at step 0 is nan; its batch is saved in .*bad-batch-0\.npz"):
         train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path, kept))
     with np.load(tmp_path / "bad-batch-0.npz") as saved:

@@ -13,9 +13,9 @@ from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.registry import build
 from signspot.training.distributed import Group
-from signspot.training.embedding.on_corpus import Run
 from signspot.training.recogniser.clips import ClipOptions, TrunkSigns
 from signspot.training.recogniser.training import TrunkConfig, train_trunk
+from signspot.training.run_folder import Run
 from signspot_lab.isolated.recombination import Clips
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32, "norm": "batch"}

@@ -7,11 +7,10 @@ from signspot.errors import OptionsError
 from signspot.losses.watch_read_lookup import Bags
 from signspot.training.configuration import check_numbers
 from signspot.training.embedding.batches import ItemBatchOptions
-from signspot.training.items import ItemOptions
+from signspot.training.items import ItemOptions, Words
 
 Loss = Literal["classification", "info_nce", "watch_lookup", "watch_read_lookup"]
 Synonyms = Literal["keep", "sign", "english"]
-Words = Literal["all", "train"]
 _FOR_PEOPLE = ("name", "licence", "data")  # nothing follows from them
 
 

@@ -1,6 +1,6 @@
 """What an embedding MLP learns from: items of a corpus, and the trunk features at the places of a batch."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,19 +9,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from signspot.corpus.corpus import Corpus
 from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import FormatError
 from signspot.losses.watch_read_lookup import Batch
-from signspot.subtitles.reading import read_subtitles
-from signspot.timeline import Segment
 from signspot.training.distributed import ALONE, Group
 from signspot.training.embedding.batches import ItemBatches, Places
 from signspot.training.embedding.config import EmbeddingConfig, Synonyms
 from signspot.training.embedding.trunk_features import TrunkFeatures
-from signspot.training.items import Item, SubtitleWords, collect_items
-from signspot.words.match import Matcher
+from signspot.training.items import Item
 from signspot.words.synonyms import WordNet
+
+_THINNED = 8  # of neighbouring windows, which are nearly the same, one is measured
 
 
 def synonym_pairs(how: Synonyms, dictionary: Dictionary, words: Collection[str]) -> list[tuple[str, str]]:
@@ -45,11 +43,6 @@ def synonym_pairs(how: Synonyms, dictionary: Dictionary, words: Collection[str])
         others = net.synonyms(word) if net is not None else dictionary.synonyms(word)
         pairs |= {(min(word, other), max(word, other)) for other in others if other in known and other != word}
     return sorted(pairs)
-
-
-_THINNED = 8  # neighbouring windows are nearly the same
-
-SubtitlesOfVideos = Mapping[str, Sequence[SubtitleWords]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,28 +167,3 @@ class EmbeddingData:
         spread = squares / count - float(np.square(mean).sum())
         scale = float(np.sqrt(max(spread / len(mean), 1e-12)))
         return Standard(torch.from_numpy(mean.astype(np.float32)), scale)
-
-
-def read_words(
-    corpus: Corpus, words: Collection[str], videos: Collection[str], language: str = "en"
-) -> SubtitlesOfVideos:
-    """Find dictionary words in the subtitles of videos; a video without subtitles has none."""
-    matcher = Matcher(words, language)
-    found: dict[str, list[SubtitleWords]] = {}
-    for name in videos:
-        path = corpus.videos[name].subtitles
-        found[name] = [
-            SubtitleWords(
-                Segment(subtitle.start, subtitle.end),
-                tuple(dict.fromkeys(match.word for match in matcher.find(subtitle.text))),
-            )
-            for subtitle in (read_subtitles(path) if path is not None else ())
-        ]
-    return found
-
-
-def training_items(
-    corpus: Corpus, subtitles: SubtitlesOfVideos, words: Collection[str], config: EmbeddingConfig
-) -> list[Item]:
-    """The items of a corpus's training videos whose labels and exemplars are of some words."""
-    return collect_items(corpus.labels(list(subtitles)), subtitles, words, words, config.items)

@@ -7,6 +7,7 @@ encoder, so that a changed source is made anew; float16, opened as memory maps. 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,10 @@ from numpy.typing import NDArray
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.videos import CorpusVideo
 from signspot.embedding.clips import VERSION as CLIPS_VERSION
-from signspot.embedding.inputs import READERS, sign_features, sign_frames
+from signspot.embedding.inputs import READERS, is_pose_file, landmarks_of, moving_segment, sign_features, sign_frames
 from signspot.embedding.windows import clip_features, embed_chunks
-from signspot.errors import DictionaryError, FormatError, OptionsError, SignspotError
-from signspot.files import content_digest, text_digest, write_beside
+from signspot.errors import DictionaryError, FormatError, NoPersonError, OptionsError, SignspotError
+from signspot.files import cache_folder, content_digest, text_digest, write_beside
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
@@ -26,9 +27,8 @@ from signspot.landmarks.signing import dominant_hand
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
-from signspot.timeline import Grid
+from signspot.timeline import Grid, Segment
 from signspot.training.distributed import ALONE, Group
-from signspot.training.embedding.pixel_features import FilmedExemplars
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,41 @@ HalfArray = NDArray[np.float16]
 BANK = 12  # clips of each exemplar, at random rates and shifts
 _EXEMPLARS_AT_ONCE = 32
 _VERSION = 2  # raised whenever the same source would give other features
+
+
+class FilmedExemplars:
+    """The exemplars of a corpus that have a video, and where in it the sign is."""
+
+    def __init__(self, corpus: Corpus):
+        self._corpus = corpus
+        filmed = (corpus.layout.dictionary_video / "dictionary.json").is_file()
+        listed = corpus.dictionary(video=filmed).exemplars
+        self.exemplars = tuple(each for each in listed if each.path is not None and not is_pose_file(each.path))
+        if not self.exemplars:
+            raise DictionaryError(f"no exemplar of {corpus.folder} is a video, and the encoder sees pixels")
+
+    def segment(self, exemplar: Exemplar) -> Segment | None:
+        """Where the wrists move: by landmarks beside the video, else by those that are estimated; None: nobody seen."""
+        if exemplar.segment is not None:
+            return exemplar.segment
+        try:
+            landmarks = self._landmarks(exemplar)
+        except NoPersonError:
+            return None
+        return moving_segment(landmarks)
+
+    def _landmarks(self, exemplar: Exemplar) -> Landmarks:
+        assert exemplar.path is not None, "exemplars without a path are left out"
+        twin = self._twins.get(exemplar.id)
+        path = exemplar.path if twin is None or twin.path is None else twin.path
+        return landmarks_of(path, cache_folder() / "landmarks")
+
+    @cached_property
+    def _twins(self) -> dict[str, Exemplar]:
+        """The same exemplars as landmarks, by id, where a corpus has both."""
+        if not (self._corpus.layout.dictionary / "dictionary.json").is_file():
+            return {}
+        return {each.id: each for each in self._corpus.dictionary().exemplars if is_pose_file(each.path)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

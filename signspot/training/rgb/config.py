@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
 from signspot.training.configuration import check_numbers
-from signspot.training.embedding.config import Words
+from signspot.training.items import Words
 
 Architecture = Literal["i3d", "s3d"]
 Optimiser = Literal["sgd", "adam"]

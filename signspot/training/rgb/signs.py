@@ -18,15 +18,17 @@ from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Label
 from signspot.timeline import Segment
-from signspot.training.embedding.pixel_features import FilmedExemplars
-from signspot.training.embedding.trunk_features import TrunkFeatures
+from signspot.training.embedding.trunk_features import FilmedExemplars, TrunkFeatures
+from signspot.training.items import TrainingSubset
 from signspot.training.rgb.config import RgbBatchOptions
-from signspot.training.subset import TrainingSubset
 from signspot.video.clips import squashed_side
 from signspot.video.probing import Image
 from signspot.video.reader import open_video
 
 Pictures = NDArray[np.uint8]
+logger = logging.getLogger(__name__)
+LABEL_FPS = 25.0  # of the frames in which the options tell how far a sign lies from its label
+Targets = NDArray[np.float32]
 _VERSION = 1  # raised whenever the same source would give other pictures
 
 
@@ -106,12 +108,6 @@ def _open(path: Path) -> Pictures:
         return kept
     except (OSError, ValueError) as error:
         raise FormatError(f"cannot read the pictures {path} ({error}). Remove it, and it is made again.") from error
-
-
-logger = logging.getLogger(__name__)
-
-LABEL_FPS = 25.0  # of the frames in which the options tell how far a sign lies from its label
-Targets = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

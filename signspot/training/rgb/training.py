@@ -5,7 +5,7 @@ the state is saved beside the result. With a teacher, the embedding is also draw
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,22 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from signspot.errors import CheckpointError
+from signspot.corpus.corpus import Corpus
+from signspot.errors import CheckpointError, OptionsError
 from signspot.losses.watch_read_lookup import classification
 from signspot.metrics.classification import ClassificationAccuracy
 from signspot.models.batch_norm import DOMAINS, features_by_domain, reinitialise_batch_norm
-from signspot.models.encoder import Encoder, SignEncoder, find_device
+from signspot.models.checkpoints import load_encoder
+from signspot.models.encoder import Encoder, SignEncoder, find_device, make_encoder
 from signspot.models.inception import InceptionTrunk, use_channels_last
 from signspot.models.registry import build
-from signspot.progress import Progress, silent
+from signspot.progress import Progress, Stage, quiet, silent
+from signspot.training.embedding.trunk_features import trunk_features
+from signspot.training.items import TrainingSubset, find_training_subset
 from signspot.training.rgb.batches import RgbBatch, RgbBatches, plain
 from signspot.training.rgb.config import RgbConfig
-from signspot.training.rgb.signs import RgbSigns
-from signspot.training.run_folder import CPU, RunFolder, StopSign, device_of, moved_to
+from signspot.training.rgb.signs import PictureStore, RgbSigns, SignReader, collect_rgb_signs, with_targets
+from signspot.training.run_folder import CPU, Run, RunFolder, StopSign, claim, device_of, moved_to
 
 logger = logging.getLogger(__name__)
 
@@ -210,3 +214,89 @@ def _by_epoch(curve: list[tuple[float, float]], length: int) -> list[tuple[float
     """The mean loss and accuracy of every whole epoch."""
     means = [np.mean(curve[i : i + length], axis=0) for i in range(0, len(curve) - length + 1, length)]
     return [(float(loss), float(right)) for loss, right in means]
+
+
+def train_rgb_on_corpus(
+    config: RgbConfig, corpus: Corpus, run: Run, start: Encoder | None = None, stage: Stage = quiet
+) -> tuple[Encoder, HeldOut | None]:
+    """Teach an RGB trunk.
+
+    Args:
+        config: how to learn.
+        corpus: with videos, labels and a dictionary of videos; landmarks, too, where there is a teacher.
+        run: the folder; a run that was stopped there goes on.
+        start: an encoder whose trunk is trained further; its batch norms start anew, if the configuration says so.
+        stage: shows the progress of each stage.
+
+    Returns:
+        The encoder, and its accuracy on the labelled clips of the corpus's test videos; None where there are none.
+
+    Raises:
+        OptionsError: the corpus cannot be learned from, or the folder holds another run.
+    """
+    subset = find_training_subset(corpus, config.words, filmed=True)
+    origin = start.hash if start is not None else None
+    claim(run, {"corpus": subset.describe(), "start": origin, "config": config.as_dict()})
+    teacher = _teacher(config)
+    shape = new_trunk(config, 2).contract(fps=config.fps)
+    assert shape.image_size is not None, "an rgb trunk has one"
+    store = PictureStore(run.features or run.out / "pictures", config.fps, shape.image_size)
+    reader = SignReader(store, shape.frames, config.batch)
+    with stage("pictures") as progress:
+        signs = collect_rgb_signs(subset, reader, progress)
+    if teacher is not None:
+        with stage("what the teacher sees") as progress:
+            seen = trunk_features(teacher, subset.corpus, run.out / "teacher", progress)
+        signs = with_targets(signs, teacher, seen, reader)
+    module = new_trunk(config, len(signs.words), teacher)
+    if start is not None:
+        start_from(module, start)
+        if config.reinitialise and not config.dictionary_from:
+            reinitialise_batch_norm(module.trunk)
+    with stage("training") as progress:
+        batches = RgbBatches(signs, config, shape.frames, shape.image_size)
+        train_rgb(config, module, batches, run.out, progress, run.device)
+    with stage("held-out clips"):
+        tested = _held_out(module, corpus, subset, signs, reader)
+    return make_encoder(config.name, module, fps=config.fps, card=_card(config, subset, signs, run, tested)), tested
+
+
+def _teacher(config: RgbConfig) -> Encoder | None:
+    if not config.distil:
+        return None
+    teacher = load_encoder(config.teacher)
+    if teacher.contract.kind != "landmarks":
+        raise OptionsError(f"the teacher must be a landmark encoder; '{config.teacher}' sees pixels")
+    return teacher
+
+
+def _held_out(
+    module: SignEncoder, corpus: Corpus, subset: TrainingSubset, signs: RgbSigns, reader: SignReader
+) -> HeldOut | None:
+    """Accuracy on the labels of the test videos, of the words that were learned."""
+    videos = {video.id: video for video in corpus.in_split("test")}
+    number = {word: index for index, word in enumerate(signs.words)}
+    labels = [label for label in corpus.labels(list(videos), reader.options.least) if label.word in number]
+    if not labels:
+        return None
+    tested = reader.continuous(replace(subset.corpus, videos=videos), labels, number)
+    return held_out(module, replace(signs, continuous=tuple(tested)), reader.frames, reader.store.image_size)
+
+
+def _card(
+    config: RgbConfig, subset: TrainingSubset, signs: RgbSigns, run: Run, tested: HeldOut | None
+) -> dict[str, Any]:
+    counts = {"words": len(signs.words), "clips": len(signs.continuous), "exemplars": len(signs.dictionary)}
+    sentence = f"{counts['clips']:,} labelled clips and {counts['exemplars']:,} exemplars of {counts['words']:,} words."
+    rows = [row.split(",") for row in Path(run.out / "curve.csv").read_text().splitlines()[1:]]
+    return {
+        "licence": config.licence,
+        "data": config.data or sentence,
+        "config": {"kind": "rgb", **config.as_dict(), "corpus": {**subset.describe(), **counts}},
+        "metrics": {
+            "held_out": None if tested is None else asdict(tested),
+            "loss_by_epoch": [float(row[2]) for row in rows],
+            "accuracy_by_epoch": [float(row[3]) for row in rows],
+        },
+        "command": run.command,
+    }
