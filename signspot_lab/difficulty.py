@@ -1,5 +1,12 @@
-"""How hard the world is, knob by knob, for matchers that learn nothing."""
+"""How hard the world is, knob by knob, for matchers that learn nothing.
 
+    OPENBLAS_NUM_THREADS=1 python -m signspot_lab.difficulty --words 150 --minutes 6 --queries 300 --seed 7
+
+The matrices are small: threads would only wait for each other.
+"""
+
+import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -185,3 +192,26 @@ def _is_there(world: World, video: PerformedVideo, mention: MentionTruth, time: 
 
 def _same(world: World, word: str) -> frozenset[str]:
     return world.same_sign.get(word, frozenset([word]))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and write the table to stdout."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--words", type=int, default=150)
+    parser.add_argument("--minutes", type=float, default=6.0)
+    parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=7)
+    chosen = parser.parse_args(arguments)
+    hours = chosen.minutes / 60 / 0.8
+    options = CorpusOptions(words=chosen.words, hours=hours, seed=chosen.seed, test_share=0.8, video_seconds=90)
+    rows = measure_all(options, chosen.queries, lambda done, total: _tell(f"{done}/{total}\n"))
+    sys.stdout.write(table(rows) + "\n")
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(line)
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -56,7 +56,8 @@ WORLD_FLOORS = (
 LAB_FLOORS = (
     ("warping",),
     ("contrastive", "isolated"),
-    ("annotated_worlds", "background", "difficulty", "lsa64", "paper"),
+    ("annotated_worlds", "background", "difficulty", "lsa64", "paper", "render_quality", "world_calibration"),
+    ("encoder_ablation",),
 )  # fmt: skip
 LAB_SIDEWAYS = {
     ("contrastive", "isolated"),  # what is trained on

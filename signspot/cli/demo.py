@@ -9,13 +9,15 @@ from signspot.cli.console import Force, bar, count, note, print_spottings, say
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for all that is made.")] = Path("signspot-demo"),
+    out: Annotated[Path, typer.Option(help="Folder for all that is made.")] = Path("demo-out"),
     workers: Annotated[int, typer.Option(help="Processes that film and estimate.")] = 2,
     force: Force = False,
 ) -> None:
     """Film a few signs, then find them: a table, a plot, a report, an ELAN file.
 
-    Example: signspot demo --out demo/
+    Afterwards: signspot spot demo-out/sentence.mp4 demo-out/dictionary apple --out demo-out/news.eaf
+
+    Example: signspot demo --out demo-out
     """
     from signspot.files import Outputs
     from signspot_world.demo import RESULTS, run_demo

@@ -1,6 +1,8 @@
 """The demo: the true road, from filmed pixels through MediaPipe to spottings."""
 
 import re
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,10 +30,24 @@ def test_hits_and_false_alarms_are_counted() -> None:
     assert (made.found, made.false_alarms) == (1, 1)
 
 
+def _readmes_next_command_works(made: Demo, folder: Path) -> None:
+    """The command that README gives after the demo, word for word."""
+    command = "spot demo-out/sentence.mp4 demo-out/dictionary apple --out demo-out/news.eaf --html demo-out/news.html"
+    code = "from signspot.cli.main import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command.split()], cwd=folder, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    found = read_spottings(folder / "demo-out" / "news.eaf")
+    apples = [(s.start, s.score) for s in made.spottings if s.word == "apple"]
+    assert [(s.start, s.score) for s in found] == [pytest.approx(each, abs=0.01) for each in apples]
+    assert "sentence.mp4" in (folder / "demo-out" / "news.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 def test_the_whole_road_from_film_to_spottings(tmp_path: Path) -> None:
     """Real rendering, real H.264, real MediaPipe, the shipped encoder: signs are found where they are."""
-    made = run_demo(tmp_path / "demo", no_bar, workers=1)
+    made = run_demo(tmp_path / "demo-out", no_bar, workers=1)
     promised = re.search(r"(\d+) of (\d+) in each of three runs, 0 or (\d+) false alarm", README.read_text())
     assert promised is not None, "README no longer says what the demo finds"
     found, signed, wrong = map(int, promised.groups())
@@ -40,6 +56,7 @@ def test_the_whole_road_from_film_to_spottings(tmp_path: Path) -> None:
     assert made.false_alarms <= wrong
     written = {path.name for path in made.files}
     assert {"spottings.eaf", "spottings.png", "report.html"} <= written
-    assert tuple(read_spottings(tmp_path / "demo" / "spottings.eaf")) == made.spottings
+    assert tuple(read_spottings(tmp_path / "demo-out" / "spottings.eaf")) == made.spottings
     assert {s.word for s in made.spottings} <= set(WORDS)
-    assert (tmp_path / "demo" / "report.html").stat().st_size > 100_000
+    _readmes_next_command_works(made, tmp_path)
+    assert (tmp_path / "demo-out" / "report.html").stat().st_size > 100_000

@@ -1,13 +1,14 @@
 """Measure what each source of signs, and each part of the embedding, adds to a landmark encoder on LSA64.
 
-    python tools/ablate_encoder.py FOLDER_OF_LSA64 --config configs/landmark.toml --steps 200 --out runs/ablation
+    python -m signspot_lab.encoder_ablation LSA64 --config configs/landmark.toml --steps 200 --out runs/ablation
 
 Each source teaches an encoder of its own, for a few steps; a run that is stopped goes on. Unseen words are looked up by
 every signer in turn, seen ones by the test signer.
 """
 
 import argparse
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,8 +54,13 @@ def measure(encoder: Encoder, clips: list[IsolatedClip]) -> list[float]:
     return [seen.recall_1.value, unseen.recall_1.value, *found]
 
 
-def main() -> None:
-    """Print the table, a row a source and part."""
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the table to stdout, a row per source and part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lsa64", type=Path)
     parser.add_argument("--config", type=Path, default=Path("configs/landmark.toml"))
@@ -63,13 +69,11 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", metavar="SOURCE", help="rows to make, by what they learn from; all if left out"
     )
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     torch.set_num_threads(1)
     config = replace(read_config(chosen.config), lsa64=str(chosen.lsa64))
     clips = read_lsa64(chosen.lsa64)
-    print(
-        "| learned from | part | R@1 seen | R@1 unseen | mAP seen | mAP unseen |\n|---|---|---|---|---|---|", flush=True
-    )
+    _say("| learned from | part | R@1 seen | R@1 unseen | mAP seen | mAP unseen |\n|---|---|---|---|---|---|")
     for name, varied in variations(config):
         if chosen.only and name not in chosen.only:
             continue
@@ -77,7 +81,7 @@ def main() -> None:
         encoder = train_contrastive(replace(varied, optimiser=how), chosen.out / name.replace(", minimal pairs ", "-"))
         for title, weight in PARTS.items():
             numbers = " | ".join(f"{number:.3f}" for number in measure(part(encoder, weight), clips))
-            print(f"| {name} | {title} | {numbers} |", flush=True)
+            _say(f"| {name} | {title} | {numbers} |")
 
 
 if __name__ == "__main__":

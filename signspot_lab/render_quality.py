@@ -1,6 +1,6 @@
 """How well MediaPipe sees rendered signers: detection shares, fingertip error and time, by appearance.
 
-    python tools/measure_render.py --sizes 256 480 --appearances 10
+    python -m signspot_lab.render_quality --sizes 256 480 --appearances 10
 
 Each appearance signs a few signs of the world, co-articulated, before the camera of some signer; the pictures go
 through H.264, as in a corpus. A hand counts as visible where all its points are in the picture and three quarters
@@ -10,8 +10,10 @@ front.
 """
 
 import argparse
+import sys
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -76,8 +78,8 @@ def seen_share(exact: Landmarks, appearance: Appearance, name: str) -> NDArray[n
         figure = pose_figure(exact, index, size, build)
         alone, together = Canvas(blank.copy(), paint.light), Canvas(blank.copy(), paint.light)
         hand = figure.hands[side]
-        if hand is not None:
-            draw_hand(alone, hand, side, paint)
+        assert hand is not None, "exact landmarks show every hand"
+        draw_hand(alone, hand, side, paint)
         draw_trunk(together, figure, paint)
         for each in (0, 1):
             draw_arm(together, figure, each, appearance, paint)
@@ -91,62 +93,72 @@ def found(points: NDArray[np.float32]) -> NDArray[np.bool_]:
     return np.isfinite(points[:, 0, 0])
 
 
-def compare(exact: Landmarks, seen: Landmarks, appearance: Appearance) -> dict[str, object]:
-    """Shares, fingertip error and joint offsets of one video."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How well one video was seen."""
+
+    shares: tuple[float, float, float, float]  # of frames with body and face, of visible hands that were found
+    tips: float  # mean error of fingertips, in shoulder widths
+    offsets: NDArray[np.float32]  # (T, joints, 2) of JOINTS, in shoulder widths; NaN outside of the picture
+
+
+def compare(exact: Landmarks, seen: Landmarks, appearance: Appearance) -> Seen:
+    """Compare what was seen in one video with what was there."""
     scale = np.array(exact.size, np.float32)
     across = (exact.body[:, 11, :2] - exact.body[:, 12, :2]) * scale
     unit = float(np.median(np.linalg.norm(across, axis=1)))
-    result: dict[str, object] = {"pose": found(seen.body).mean(), "face": found(seen.face).mean()}
-    errors = []
+    hands, errors = [], []
     for name in ("left_hand", "right_hand"):
         truth, guess = getattr(exact, name), getattr(seen, name)
         visible = within(truth) & (seen_share(exact, appearance, name) >= VISIBLE)
-        result[name] = found(guess)[visible].mean() if visible.any() else np.nan
+        hands.append(float(found(guess)[visible].mean()) if visible.any() else float("nan"))
         both = visible & found(guess)
         errors.append(np.linalg.norm((guess - truth)[both][:, TIPS, :2] * scale, axis=-1).ravel() / unit)
-    result["tips"] = np.concatenate(errors).mean()
-    moved = (seen.body[:, list(JOINTS), :2] - exact.body[:, list(JOINTS), :2]) * scale / unit
-    places = exact.body[:, list(JOINTS), :2]
-    inside = np.asarray(((places > 0) & (places < 1)).all(-1))
-    result["offsets"] = np.where(inside[..., None], moved, np.nan)
-    return result
+    joints = list(JOINTS)
+    moved = (seen.body[:, joints, :2] - exact.body[:, joints, :2]) * scale / unit
+    inside = ((exact.body[:, joints, :2] < 1) & (exact.body[:, joints, :2] > 0)).all(axis=-1)
+    shares = (float(found(seen.body).mean()), float(found(seen.face).mean()), *hands)
+    offsets = np.where(np.asarray(inside)[..., None], moved, np.float32(np.nan))
+    return Seen((shares[0], shares[1], shares[2], shares[3]), float(np.concatenate(errors).mean()), offsets)
 
 
-def main() -> None:
-    """Print one line an appearance and the means over all."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write one line per appearance and the means over all to stdout."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[256, 480])
     parser.add_argument("--appearances", type=int, default=len(SKIN_TONES))
     parser.add_argument("--first", type=int, default=0, help="seed of the first appearance")
     parser.add_argument("--signs", type=int, default=6)
     parser.add_argument("--blur", type=float, default=0.25)
     parser.add_argument("--near", action="store_true", help="every signer fills the frame, seen from the front")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     signers = make_signers(options.appearances, options.first, "test")
     if options.near:
         signers = tuple(replace(signer, camera=NEAR) for signer in signers)
     for side in options.sizes:
         size = (side, side)
-        print(f"{side} px\nskin hair       sleeves  frames  pose  face  left right  tips  ms/frame")
+        _say(f"{side} px\nskin hair       sleeves  frames  pose  face  left right  tips  ms/frame")
         rows, offsets = [], []
         for index, signer in enumerate(signers):
             appearance = make_appearance(options.first + index, skin=index % len(SKIN_TONES))
             exact = perform(signer, options.first + index, options.signs, size)
             seen, spent = see(exact, appearance, size, options.blur)
             row = compare(exact, seen, appearance)
-            offsets.append(row.pop("offsets"))
-            numbers = [float(str(value)) for value in row.values()]
-            rows.append([*numbers, spent])
-            shares = " ".join(f"{number:5.2f}" for number in numbers[:4])
+            offsets.append(row.offsets)
+            rows.append([*row.shares, row.tips, spent])
+            shares = " ".join(f"{share:5.2f}" for share in row.shares)
             who = f"{index % len(SKIN_TONES):4d} {appearance.hair:10s} {appearance.sleeves:7s}"
-            print(f"{who} {len(exact):7d} {shares} {numbers[4]:5.3f} {spent:9.1f}", flush=True)
+            _say(f"{who} {len(exact):7d} {shares} {row.tips:5.3f} {spent:9.1f}")
         means = np.nanmean(rows, axis=0)
         shares = " ".join(f"{number:5.2f}" for number in means[:4])
-        print(f"mean                           {shares} {means[4]:5.3f} {means[5]:9.1f}")
-        mean = np.nanmean(np.concatenate([np.asarray(each, np.float64) for each in offsets]), axis=0)
-        print(
-            "offsets: " + ", ".join(f"{n} {x:+.3f} {y:+.3f}" for n, (x, y) in zip(JOINTS.values(), mean, strict=True))
-        )
+        _say(f"mean                           {shares} {means[4]:5.3f} {means[5]:9.1f}")
+        mean = np.nanmean(np.concatenate(offsets), axis=0)
+        _say("offsets: " + ", ".join(f"{n} {x:+.3f} {y:+.3f}" for n, (x, y) in zip(JOINTS.values(), mean, strict=True)))
 
 
 if __name__ == "__main__":

@@ -1,22 +1,24 @@
 """Compare the signing world with real landmarks, statistic by statistic, and print the table.
 
-    python tools/calibrate_world.py path/to/lsa64
+    python -m signspot_lab.world_calibration path/to/lsa64
 
-The folder holds `signer_NN.npz` files of MediaPipe Holistic landmarks of LSA64. The world performs clips by other
+The folder holds `signer_NN.npz` files, as `signspot corpus import lsa64` makes them. The world performs clips by other
 signers before a camera that frames them alike. LSA64's signers wear gloves and hold the first and the last posture of
 each sign, so the world is measured from just before a sign to just after it, with the estimator's faults for gloved
 hands; the third column has the faults for bare hands.
 """
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.landmarks.landmarks import Landmarks
+from signspot_lab.isolated.lsa64 import read_lsa64
 from signspot_world.body.motion import isolated
 from signspot_world.body.signers import make_signers
 from signspot_world.camera.estimator import observe
@@ -28,6 +30,60 @@ from signspot_world.language.lexicon import LexiconOptions, make_lexicon
 
 FPS = 20.0
 Values = NDArray[np.float64]
+ROWS: tuple[tuple[str, str, str], ...] = (
+    ("wrist speed while moving, median", "speed", "p50"),
+    ("wrist speed while moving, 95 %", "speed", "p95"),
+    ("wrist acceleration while moving, median", "acceleration", "p50"),
+    ("palm length, 90 %", "palm length", "p90"),
+    ("palm length with depth, 90 %", "palm length 3-D", "p90"),
+    ("palm breadth, 90 %", "palm breadth", "p90"),
+    ("hand length, 95 %", "hand length", "p95"),
+    ("upper arm, 90 %", "upper arm", "p90"),
+    ("forearm, 90 %", "forearm", "p90"),
+    ("nose above shoulders, median", "nose height", "p50"),
+    ("hips below shoulders, median", "hips below", "p50"),
+    ("face breadth, median", "face breadth", "p50"),
+    ("mouth breadth, median", "mouth breadth", "p50"),
+    ("elbow outwards of shoulder, median", "elbow out", "p50"),
+    ("elbow outwards of shoulder, 95 %", "elbow out", "p95"),
+    ("elbow below shoulder, median", "elbow below", "p50"),
+    ("wrist below shoulder, median", "wrist below", "p50"),
+    ("wrist below shoulder, 5 %", "wrist below", "p5"),
+    ("depth: nose before shoulders, median", "depth nose", "p50"),
+    ("depth: wrist before shoulder, median", "depth wrist", "p50"),
+    ("depth: elbow before shoulder, median", "depth elbow", "p50"),
+    ("depth: shoulders before hips, median", "depth shoulders", "p50"),
+    ("depth: middle fingertip from wrist, median", "depth fingertip", "p50"),
+    ("depth: middle fingertip from wrist, 5 %", "depth fingertip", "p5"),
+    ("depth: middle knuckle from wrist, median", "depth knuckle", "p50"),
+    ("depth: nose on face, median", "depth nose on face", "p50"),
+    ("depth: cheeks on face, median", "depth cheek on face", "p50"),
+    ("hand's wrist from body's wrist, median", "hand from body wrist", "p50"),
+    ("strong hand found, inside the frame", "found strong inside", "mean"),
+    ("… below 0.3 widths per second", "found slow", "mean"),
+    ("… at 1 to 3 widths per second", "found middling", "mean"),
+    ("… above 3 widths per second", "found fast", "mean"),
+    ("weak hand found, inside the frame", "found weak inside", "mean"),
+    ("weak hand found, outside the frame", "found weak outside", "mean"),
+    ("run of missed frames, mean", "drop runs", "mean"),
+    ("run of missed frames, median", "drop runs", "p50"),
+    ("run of missed frames, 90 %", "drop runs", "p90"),
+    ("face found", "found face", "mean"),
+    *(
+        (f"jitter, {name}, {state}, {kind}", f"jitter {name} {state}", stat)
+        for name in ("wrist", "elbow", "shoulder", "nose", "wrist depth", "hand", "knuckle", "fingertip")
+        for state in ("still", "moving")
+        for kind, stat in (("median", "p50"), ("90 %", "p90"))
+    ),
+    ("jitter, little fingertip, moving, median", "jitter little fingertip moving", "p50"),
+    ("jitter, fingertip depth, still, median", "jitter fingertip depth still", "p50"),
+    ("jitter, fingertip depth, moving, median", "jitter fingertip depth moving", "p50"),
+    ("jitter, lip, still, median", "jitter lip still", "p50"),
+    ("visibility of weak elbow, mean", "visibility elbow", "mean"),
+    ("visibility of weak wrist, mean", "visibility wrist", "mean"),
+    ("visibility of hip, mean", "visibility hip", "mean"),
+    ("visibility of knee, mean", "visibility knee", "mean"),
+)
 
 
 @dataclass
@@ -59,7 +115,7 @@ def length(points: Values) -> Values:
 
 def residual(points: Values) -> Values:
     """High-frequency residual (T - 2,): second differences, as large as white noise of that standard deviation."""
-    return length(points[2:] - 2 * points[1:-1] + points[:-2]) / float(np.sqrt(6))
+    return np.asarray(length(points[2:] - 2 * points[1:-1] + points[:-2]) / np.sqrt(6), np.float64)
 
 
 def measure(clip: Landmarks, pool: Pool) -> None:
@@ -139,17 +195,7 @@ def _measure_jitter(body: Values, hand: Values, face: Values, speed: Values, poo
 
 def real_clips(folder: Path, every: int) -> Iterator[Landmarks]:
     """Every n-th clip of LSA64."""
-    files = sorted(folder.glob("signer_*.npz"))
-    if not files:
-        raise SystemExit(f"no signer_NN.npz in {folder}")
-    for file in files:
-        data = np.load(file)
-        parts = {name: data[name] for name in ("pose", "left_hand", "right_hand", "face", "start", "aspect")}
-        for index in range(0, len(parts["aspect"]), every):
-            part = slice(parts["start"][index], parts["start"][index + 1])
-            size = (round(float(parts["aspect"][index]) * 960), 960)
-            arrays = [parts[name][part].astype(np.float32) for name in ("pose", "left_hand", "right_hand", "face")]
-            yield Landmarks(arrays[0], arrays[1], arrays[2], arrays[3], np.arange(len(arrays[0])) / FPS, size)
+    return (clip.landmarks for clip in read_lsa64(folder)[::every])
 
 
 def world_clips(count: int, noise: NoiseOptions) -> Iterator[Landmarks]:
@@ -161,62 +207,6 @@ def world_clips(count: int, noise: NoiseOptions) -> Iterator[Landmarks]:
         motion, segment = isolated(entry.variants[0], signer, rng, fps=FPS)
         camera = Camera(2.2, float(rng.uniform(0.88, 0.98)), float(rng.normal(0, 0.04)), 0.0, 0.0, (0.02, 0.06))
         yield observe(project(motion, camera, (1280, 960)), rng, noise).between(segment.padded(0.12))
-
-
-ROWS: tuple[tuple[str, str, str], ...] = (
-    ("wrist speed while moving, median", "speed", "p50"),
-    ("wrist speed while moving, 95 %", "speed", "p95"),
-    ("wrist acceleration while moving, median", "acceleration", "p50"),
-    ("palm length, 90 %", "palm length", "p90"),
-    ("palm length with depth, 90 %", "palm length 3-D", "p90"),
-    ("palm breadth, 90 %", "palm breadth", "p90"),
-    ("hand length, 95 %", "hand length", "p95"),
-    ("upper arm, 90 %", "upper arm", "p90"),
-    ("forearm, 90 %", "forearm", "p90"),
-    ("nose above shoulders, median", "nose height", "p50"),
-    ("hips below shoulders, median", "hips below", "p50"),
-    ("face breadth, median", "face breadth", "p50"),
-    ("mouth breadth, median", "mouth breadth", "p50"),
-    ("elbow outwards of shoulder, median", "elbow out", "p50"),
-    ("elbow outwards of shoulder, 95 %", "elbow out", "p95"),
-    ("elbow below shoulder, median", "elbow below", "p50"),
-    ("wrist below shoulder, median", "wrist below", "p50"),
-    ("wrist below shoulder, 5 %", "wrist below", "p5"),
-    ("depth: nose before shoulders, median", "depth nose", "p50"),
-    ("depth: wrist before shoulder, median", "depth wrist", "p50"),
-    ("depth: elbow before shoulder, median", "depth elbow", "p50"),
-    ("depth: shoulders before hips, median", "depth shoulders", "p50"),
-    ("depth: middle fingertip from wrist, median", "depth fingertip", "p50"),
-    ("depth: middle fingertip from wrist, 5 %", "depth fingertip", "p5"),
-    ("depth: middle knuckle from wrist, median", "depth knuckle", "p50"),
-    ("depth: nose on face, median", "depth nose on face", "p50"),
-    ("depth: cheeks on face, median", "depth cheek on face", "p50"),
-    ("hand's wrist from body's wrist, median", "hand from body wrist", "p50"),
-    ("strong hand found, inside the frame", "found strong inside", "mean"),
-    ("… below 0.3 widths a second", "found slow", "mean"),
-    ("… at 1 to 3 widths a second", "found middling", "mean"),
-    ("… above 3 widths a second", "found fast", "mean"),
-    ("weak hand found, inside the frame", "found weak inside", "mean"),
-    ("weak hand found, outside the frame", "found weak outside", "mean"),
-    ("run of missed frames, mean", "drop runs", "mean"),
-    ("run of missed frames, median", "drop runs", "p50"),
-    ("run of missed frames, 90 %", "drop runs", "p90"),
-    ("face found", "found face", "mean"),
-    *(
-        (f"jitter, {name}, {state}, {kind}", f"jitter {name} {state}", stat)
-        for name in ("wrist", "elbow", "shoulder", "nose", "wrist depth", "hand", "knuckle", "fingertip")
-        for state in ("still", "moving")
-        for kind, stat in (("median", "p50"), ("90 %", "p90"))
-    ),
-    ("jitter, little fingertip, moving, median", "jitter little fingertip moving", "p50"),
-    ("jitter, fingertip depth, still, median", "jitter fingertip depth still", "p50"),
-    ("jitter, fingertip depth, moving, median", "jitter fingertip depth moving", "p50"),
-    ("jitter, lip, still, median", "jitter lip still", "p50"),
-    ("visibility of weak elbow, mean", "visibility elbow", "mean"),
-    ("visibility of weak wrist, mean", "visibility wrist", "mean"),
-    ("visibility of hip, mean", "visibility hip", "mean"),
-    ("visibility of knee, mean", "visibility knee", "mean"),
-)
 
 
 def statistic(values: Values, kind: str) -> float:
@@ -244,20 +234,19 @@ def table(pools: dict[str, Pool]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Read the arguments, compare, print."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the arguments, compare, write the table to stdout."""
     parser = argparse.ArgumentParser(description="Compare the signing world with LSA64 landmarks.")
     parser.add_argument("folder", type=Path, help="where the signer_NN.npz files are")
     parser.add_argument("--every", type=int, default=4, help="use every n-th real clip")
     parser.add_argument("--clips", type=int, default=600, help="clips of the world")
-    options = parser.parse_args()
-    bare = replace(NoiseOptions(), strength=1.0)
+    options = parser.parse_args(arguments)
     pools = {
         "LSA64 (gloved hands)": pooled(real_clips(options.folder, options.every)),
         "world, gloved": pooled(world_clips(options.clips, GLOVED)),
-        "world, bare hands": pooled(world_clips(options.clips, bare)),
+        "world, bare hands": pooled(world_clips(options.clips, NoiseOptions())),
     }
-    print(table(pools))
+    sys.stdout.write(table(pools) + "\n")
 
 
 if __name__ == "__main__":
