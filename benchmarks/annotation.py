@@ -98,7 +98,7 @@ def work(corpus: str, out: str, workers: int, tracks: bool) -> dict[str, float]:
     engine = WorkerPool(workers)
     clock = _Clock(engine)
     report = annotate(
-        Annotation(Path(corpus), Path(corpus, "dictionary"), place), AnnotateOptions(), engine, clock.stage
+        Annotation(Path(corpus), Path(corpus, "dictionary"), place, cache=place), AnnotateOptions(), engine, clock.stage
     )
     return {
         "hours": _seconds(place) / 3600,

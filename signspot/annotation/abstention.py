@@ -15,7 +15,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.annotation.records import Candidate, Query
+from signspot.annotation.records import Candidate, SubtitleQuery
 from signspot.annotation.store import Store
 from signspot.errors import OptionsError, StoreError
 
@@ -102,7 +102,7 @@ def _row(candidate: Candidate, places: _Places) -> _Row:
     )
 
 
-def _spans_of_words(queries: Iterable[Query]) -> dict[str, list[_Span]]:
+def _spans_of_words(queries: Iterable[SubtitleQuery]) -> dict[str, list[_Span]]:
     spans: dict[str, list[_Span]] = defaultdict(list)
     for query in queries:
         spans[query.word].append((query.start, query.end))

@@ -1,4 +1,4 @@
-"""What is to be done: a unit of work for each video that has words not searched yet, named by content.
+"""The plan of a run: a unit of work for each video that has words not searched yet, named by content.
 
 The key of a word in a video is a digest of all that its result follows from: the video's content, the subtitles that
 mention it, the embeddings of its exemplars, the impostors', and the settings. Where a store has that key, the result is
@@ -8,18 +8,21 @@ there; so a run that was killed goes on where it stopped, and a new word or a ne
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from signspot.corpus.footage import Footage
+from signspot.files import content_digest, write_beside
+from signspot.progress import Progress, silent
 from signspot.records import Subtitle
 from signspot.words.match import Matcher
 from signspot.words.normalise import Form
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class SubtitleMention:
     """A dictionary word in a subtitle: one query to be."""
 
     subtitle: int  # in order of time, from 0
@@ -40,7 +43,7 @@ def find_mentions(
     panel: Collection[str] = (),
     *,
     decoys: bool = False,
-) -> dict[str, tuple[Mention, ...]]:
+) -> dict[str, tuple[SubtitleMention, ...]]:
     """Every word that the subtitles of a video mention, with the subtitles that do.
 
     Args:
@@ -57,7 +60,7 @@ def find_mentions(
     drawn = frozenset(panel)
     present = [frozenset(match.word for match in found) & drawn for found in matches]
     around = _nearby(subtitles, present, padding)
-    mentions: dict[str, list[Mention]] = {}
+    mentions: dict[str, list[SubtitleMention]] = {}
     asked = [(_storable(subtitle.text), found) for subtitle, found in zip(subtitles, matches, strict=True)]
     asked = rotated(asked) if decoys else asked
     for number, (subtitle, (text, found), nearby) in enumerate(zip(subtitles, asked, around, strict=True)):
@@ -67,7 +70,7 @@ def find_mentions(
         for match in found:
             if counts[match.word]:
                 here = (number, subtitle.start, subtitle.end, text, match.start, match.end)
-                one = Mention(*here, match.form, counts[match.word], nearby)
+                one = SubtitleMention(*here, match.form, counts[match.word], nearby)
                 mentions.setdefault(match.word, []).append(one)
                 counts[match.word] = 0
     return {word: tuple(mentions[word]) for word in sorted(mentions)}
@@ -120,13 +123,13 @@ RESERVE = 16  # words of the panel beyond the impostors wanted, in place of thos
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class VideoUnit:
     """One video and the words to look for in it."""
 
     video: str
     media: Path
     digest: str  # of the media's content
-    mentions: Mapping[str, tuple[Mention, ...]] = field(repr=False)  # word → where the subtitles mention it
+    mentions: Mapping[str, tuple[SubtitleMention, ...]] = field(repr=False)  # word → where the subtitles mention it
     keys: Mapping[str, str] = field(repr=False)  # word → digest of all that its result follows from
     synonyms: Mapping[str, tuple[str, ...]] = field(repr=False)  # word → words of the panel with the same sign
 
@@ -150,8 +153,8 @@ class Basis:
         return _digest([sorted(self.settings.items()), [[word, self.words[word]] for word in self.panel]])
 
 
-def draw_panel(words: Iterable[str], impostors: int, seed: int) -> tuple[str, ...]:
-    """Draw the words from which impostors are taken; which, follows from the words and the seed alone."""
+def sample_impostors(words: Iterable[str], impostors: int, seed: int) -> tuple[str, ...]:
+    """Sample the words from which impostors are taken; which, follows from the words and the seed alone."""
     if not impostors:
         return ()
     drawn = sorted(words, key=lambda word: hashlib.sha256(f"{seed} {word}".encode("utf-8", "replace")).digest())
@@ -161,10 +164,10 @@ def draw_panel(words: Iterable[str], impostors: int, seed: int) -> tuple[str, ..
 def plan_unit(
     footage: Footage,
     digest: str,
-    mentions: Mapping[str, tuple[Mention, ...]],
+    mentions: Mapping[str, tuple[SubtitleMention, ...]],
     basis: Basis,
     done: Mapping[str, str],
-) -> Unit | None:
+) -> VideoUnit | None:
     """What is left to do in one video.
 
     Args:
@@ -190,11 +193,11 @@ def plan_unit(
             synonyms |= {word: alike} if alike else {}
     if not keys:
         return None
-    return Unit(footage.video, footage.media, digest, {word: mentions[word] for word in keys}, keys, synonyms)
+    return VideoUnit(footage.video, footage.media, digest, {word: mentions[word] for word in keys}, keys, synonyms)
 
 
 def gone_words(
-    mentions: Mapping[str, tuple[Mention, ...]], asked: frozenset[str], done: Mapping[str, str]
+    mentions: Mapping[str, tuple[SubtitleMention, ...]], asked: frozenset[str], done: Mapping[str, str]
 ) -> list[str]:
     """Words that are asked for and stored, but that the subtitles of the video mention no more."""
     return sorted(word for word in done if word in asked and word not in mentions)
@@ -202,3 +205,44 @@ def gone_words(
 
 def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, ensure_ascii=True).encode()).hexdigest()[:32]
+
+
+class Digests:
+    """Content digests of files, remembered in a file with size and time of change."""
+
+    def __init__(self, file: Path):
+        self._file = file
+        self._known: dict[str, tuple[int, int, str]] = {}  # path → size, time of change, digest
+        try:
+            entries = json.loads(file.read_text(encoding="utf-8"))
+            self._known = {
+                str(path): (int(size), int(when), str(digest)) for path, (size, when, digest) in entries.items()
+            }
+        except (OSError, ValueError, TypeError, AttributeError):
+            self._known = {}  # not there, or damaged: all are read again
+
+    def of(self, paths: Iterable[Path], workers: int = 1, progress: Progress = silent) -> dict[Path, str | OSError]:
+        """The digest of every file, or why it cannot be read."""
+        wanted = list(paths)
+        found: dict[Path, str | OSError] = {}
+        with ThreadPoolExecutor(workers) as pool:
+            for done, (path, digest) in enumerate(zip(wanted, pool.map(self._digest, wanted), strict=True), 1):
+                found[path] = digest
+                progress(done, len(wanted))
+        self._save()
+        return found
+
+    def _digest(self, path: Path) -> str | OSError:
+        try:
+            before = path.stat()
+            size, when, digest = self._known.get(str(path.resolve()), (-1, -1, ""))
+            if (size, when) != (before.st_size, before.st_mtime_ns):
+                digest = content_digest(path)
+                self._known[str(path.resolve())] = (before.st_size, before.st_mtime_ns, digest)
+            return digest
+        except OSError as error:
+            return error
+
+    def _save(self) -> None:
+        with write_beside(self._file) as beside:
+            beside.write_text(json.dumps(self._known, ensure_ascii=True, indent=0), encoding="utf-8")

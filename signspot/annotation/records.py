@@ -1,4 +1,4 @@
-"""What annotation finds and stores: one query for each subtitle and word, and its candidates with their evidence.
+"""Records of annotation: one query for each subtitle and word, and its candidates with their evidence.
 
 Scores are (1 + cosine) / 2, in [0, 1]. Times are seconds in the video. An *impostor* is another word of the dictionary,
 drawn at random once for a run: a subtitle has no reason to expect it, so what it scores is what chance scores.
@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field, replace
 from signspot.errors import OptionsError
 from signspot.models.encoder import Encoder
 from signspot.records import LabelSource, Spotting
+from signspot.spotting.peaks import OVERLAP
+from signspot.spotting.search import SpotOptions
 from signspot.words.normalise import Form
 
 BELOW = 0.1  # how far below the encoder's threshold candidates are kept, unless the user says else
@@ -23,8 +25,7 @@ class AnnotateOptions:
     padding: float = 4.0  # seconds before and after a subtitle in which its words are looked for
     keep: float | None = None  # least score of a candidate; None: the encoder's threshold less 0.1
     peaks: int = 3  # candidates of a query, at most, the best
-    gap: float = 0.4  # seconds between two peaks of one word, at least
-    clip: int = 32  # frames around a peak, at the encoder's rate
+    overlap: float = OVERLAP  # largest part of the shorter of two spans of one word that they may share
     stride: int = 1  # frames between two windows
     mirror: bool = True  # also compare with exemplars mirrored left to right
     agreement: float = 0.05  # exemplars within so much of the best score agree with it
@@ -34,14 +35,16 @@ class AnnotateOptions:
     seed: int = 0  # of the clips drawn from exemplars, and of the impostors
 
     def __post_init__(self) -> None:
-        for name in ("padding", "gap", "agreement"):
+        for name in ("padding", "agreement"):
             if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
                 raise OptionsError(f"{name} must be 0 or more; got {getattr(self, name)}")
         if self.keep is not None and not 0 <= self.keep <= 1:
             raise OptionsError(f"keep is a score in [0, 1]; got {self.keep}")
-        for name in ("peaks", "clip", "stride"):
+        for name in ("peaks", "stride"):
             if getattr(self, name) < 1:
                 raise OptionsError(f"{name} must be at least 1; got {getattr(self, name)}")
+        if not 0 <= self.overlap <= 1:
+            raise OptionsError(f"overlap is a part of a span in [0, 1]; got {self.overlap}")
         if self.impostors < 0:
             raise OptionsError(f"impostors must be 0 or more; got {self.impostors}")
         if self.seed < 0:
@@ -69,13 +72,24 @@ class AnnotateOptions:
             )
         return replace(self, keep=keep)
 
+    def spotting(self) -> SpotOptions:
+        """How the words of a subtitle are spotted: as `signspot spot` does with these options."""
+        return SpotOptions(
+            threshold=self.keep,
+            stride=self.stride,
+            overlap=self.overlap,
+            top=self.peaks,
+            mirror=self.mirror,
+            seed=self.seed,
+        )
+
     def settings(self) -> dict[str, str]:
         """The options as a store remembers them."""
         return {name: str(value) for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SubtitleQuery:
     """A word of a subtitle that was looked for around that subtitle; (video, subtitle, word) is unique in a store."""
 
     video: str  # its path in the corpus, without suffix
@@ -110,7 +124,7 @@ class Candidate:
     word: str
     rank: int  # among the peaks of the query, from 1, the best
     time: float  # of the peak: the middle of the best window
-    start: float  # of the clip: 32 frames around the peak, within the video
+    start: float  # of the sign, as a spotting's
     end: float
     score: float  # best over all exemplars and variants
     exemplar: str  # id of the best exemplar
@@ -130,11 +144,11 @@ class Candidate:
         """The score less that of the best impostor; None without impostors."""
         return None if self.impostor_best is None else self.score - self.impostor_best
 
-    def as_spotting(self) -> Spotting:
-        """The candidate as it leaves for files and training."""
+    def as_spotting(self, video: str | None = None) -> Spotting:
+        """The candidate as it leaves for files; `video` is the path of its video as the user gave it."""
         return Spotting(
             word=self.word,
-            video=self.video,
+            video=self.video if video is None else video,
             time=self.time,
             start=self.start,
             end=self.end,
@@ -162,5 +176,5 @@ class Findings:
 
     video: VideoRecord
     keys: Mapping[str, str]  # word → what its result follows from, as a digest; these words are done
-    queries: tuple[Query, ...] = field(repr=False)
+    queries: tuple[SubtitleQuery, ...] = field(repr=False)
     candidates: tuple[Candidate, ...] = field(repr=False)

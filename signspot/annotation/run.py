@@ -9,17 +9,37 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from signspot.annotation.engines import Engine, raise_if_fatal
-from signspot.annotation.gallery import Digests, EmbeddedWord, WordGallery, make_gallery, write_gallery
-from signspot.annotation.plan import Basis, Unit, draw_panel, find_mentions, gone_words, mentioned_words, plan_unit
+from signspot.annotation.plan import (
+    Basis,
+    Digests,
+    VideoUnit,
+    find_mentions,
+    gone_words,
+    mentioned_words,
+    plan_unit,
+    sample_impostors,
+)
 from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
 from signspot.annotation.store import PATIENCE, Store, open_store
-from signspot.annotation.work import WordTask, WorkerContext, annotate_unit, embed_words
+from signspot.annotation.work import (
+    EmbeddedWord,
+    WordTask,
+    WorkerContext,
+    annotate_unit,
+    embed_words,
+    join_words,
+    word_digests,
+    write_gallery,
+)
+from signspot.corpus.corpus import open_corpus
 from signspot.corpus.footage import Footage, Listing, list_footage
 from signspot.corpus.videos import CorpusProblem
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
+from signspot.embedding.exemplars import Gallery
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError
-from signspot.files import explain_write_failure, remove_leftovers
+from signspot.files import cache_folder, explain_write_failure, remove_leftovers
+from signspot.landmarks.cache import PARTS
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.processes import Failure, locked
@@ -41,18 +61,18 @@ class Job:
 
     corpus: Path  # folder
     dictionary: Path
-    out: Path  # folder of the run: tracks, exemplars, and the store unless a database is named
+    out: Path  # folder of the run: its store unless a database is named
     words: tuple[str, ...] = ()  # to look for; none: all of the dictionary
     database: str | None = None  # URL
     encoder: str | None = None  # name or file; None: the shipped one
-    cache: Path | None = None  # folder of tracks and exemplars, if not that of the run
+    cache: Path | None = None  # folder of landmarks, tracks and exemplars; None: the one that `signspot spot` fills
     threshold: float | None = None  # least score of a spotting; None: the encoder's
     patience: float = PATIENCE  # seconds that a database which went away is waited for
 
 
 @dataclass
-class Report:
-    """What a run did."""
+class RunReport:
+    """The outcome of a run."""
 
     threshold: float
     videos: int = 0  # that have subtitles
@@ -61,10 +81,11 @@ class Report:
     queries: int = 0  # of this run
     candidates: int = 0
     failed: list[CorpusProblem] = field(default_factory=list)  # videos that could not be annotated
+    media: dict[str, str] = field(default_factory=dict)  # video of the store → its path as the user gave the corpus
     left_out: list[CorpusProblem] = field(default_factory=list)  # files without a partner
 
 
-def annotate(job: Job, options: AnnotateOptions, engine: Engine, stages: Stage | None = None) -> Report:
+def annotate(job: Job, options: AnnotateOptions, engine: Engine, stages: Stage | None = None) -> RunReport:
     """Annotate a corpus. Run again after it was stopped, or with new words or videos: only what is new is done.
 
     Args:
@@ -92,7 +113,22 @@ def annotate(job: Job, options: AnnotateOptions, engine: Engine, stages: Stage |
     with _only_run(job.out), open_store(place, create=True, patience=job.patience) as store, engine:
         settled = options.with_keep(encoder, threshold, store.settings().get("keep"))
         run = _Run(job, settled, encoder, listing, dictionary, store, engine, stages or _silently)
-        return run.go(Report(threshold, len(listing.footage), left_out=list(listing.problems)))
+        report = RunReport(threshold, len(listing.footage), left_out=list(listing.problems))
+        report.media = media_of(job.corpus, options.language)
+        return run.go(report)
+
+
+def media_of(corpus: Path, language: str = "en") -> dict[str, str]:
+    """The name of every video in a store → the path of its video, or of its landmarks where there is no video."""
+    videos = open_corpus(corpus, language).videos
+    paths = {name: video.video or video.landmarks for name, video in videos.items()}
+    return {name: str(path) for name, path in paths.items() if path is not None}
+
+
+def cache_of(named: Path | None) -> Path:
+    """The cache folder: the named one, or the user's. Where a part of one is named, the whole is meant."""
+    folder = cache_folder() if named is None else named
+    return folder.parent if folder.name in PARTS else folder
 
 
 def _silently(stage: str) -> AbstractContextManager[Progress]:
@@ -112,7 +148,7 @@ class _Run:
     engine: Engine
     stages: Stage
 
-    def go(self, report: Report) -> Report:
+    def go(self, report: RunReport) -> RunReport:
         """Do everything."""
         matcher = Matcher(self.dictionary, self.options.language)
         asked = frozenset(self.dictionary.select(self.job.words) if self.job.words else self.dictionary)
@@ -133,7 +169,7 @@ class _Run:
         self._work(context, units, len(digests), report)
         return report
 
-    def _read(self, matcher: Matcher, report: Report) -> tuple[list[Footage], frozenset[str]]:
+    def _read(self, matcher: Matcher, report: RunReport) -> tuple[list[Footage], frozenset[str]]:
         """The videos whose subtitles can be read, and all words that they mention."""
         readable: list[Footage] = []
         mentioned: set[str] = set()
@@ -154,7 +190,7 @@ class _Run:
         """The words from which impostors are taken: those of the store, else drawn anew."""
         stored = self.store.settings().get(_PANEL)
         if stored is None:
-            return draw_panel(self.dictionary, self.options.impostors, self.options.seed)
+            return sample_impostors(self.dictionary, self.options.impostors, self.options.seed)
         panel = tuple(json.loads(stored))
         missing = [word for word in panel if word not in self.dictionary]
         if missing:
@@ -164,7 +200,7 @@ class _Run:
             )
         return panel
 
-    def _embed_words(self, words: frozenset[str]) -> WordGallery:
+    def _embed_words(self, words: frozenset[str]) -> Gallery:
         """Embed the exemplars of all words that are needed."""
         each = [tuple(self.dictionary[word]) for word in sorted(words)]
         tasks = [WordTask(tuple(each[start : start + _WORDS])) for start in range(0, len(each), _WORDS)]
@@ -179,12 +215,12 @@ class _Run:
                 progress(done, len(tasks))
         for problem in (problem for word in sorted(found, key=lambda word: word.word) for problem in word.problems):
             logger.warning("%s", problem)
-        gallery = make_gallery(found)
-        if not gallery.words:
+        gallery = join_words(found)
+        if gallery is None:
             raise DictionaryError(f"no exemplar of {self.job.dictionary} can be read")
         return gallery
 
-    def _write(self, gallery: WordGallery) -> Path:
+    def _write(self, gallery: Gallery) -> Path:
         """Save the gallery for the workers, in place of those of earlier runs."""
         path = write_gallery(gallery, self.job.out / "gallery").resolve()
         for older in path.parent.glob("*.safetensors"):
@@ -192,16 +228,16 @@ class _Run:
                 older.unlink(missing_ok=True)
         return path
 
-    def _basis(self, gallery: WordGallery, panel: tuple[str, ...], words: frozenset[str]) -> Basis:
+    def _basis(self, gallery: Gallery, panel: tuple[str, ...], words: frozenset[str]) -> Basis:
         settings = {"encoder": self.encoder.hash, **self.options.settings()}
         synonyms = {word: self.dictionary.synonyms(word) for word in sorted(words)}
-        return Basis(settings, gallery.digests, panel, synonyms)
+        return Basis(settings, word_digests(gallery), panel, synonyms)
 
     def _context(self) -> WorkerContext:
-        cache = (self.job.cache or self.job.out).resolve()
+        cache = cache_of(self.job.cache).resolve()
         return WorkerContext(self.job.encoder, self.encoder.hash, cache, self.options)
 
-    def _digest(self, readable: list[Footage], report: Report) -> dict[Footage, str]:
+    def _digest(self, readable: list[Footage], report: RunReport) -> dict[Footage, str]:
         """The content digest of every video."""
         digests = Digests(self.job.out / "digests.json")
         with self.stages("digests") as progress:
@@ -216,8 +252,8 @@ class _Run:
         return known
 
     def _units(
-        self, digests: Mapping[Footage, str], matcher: Matcher, asked: frozenset[str], basis: Basis, report: Report
-    ) -> Iterator[Unit]:
+        self, digests: Mapping[Footage, str], matcher: Matcher, asked: frozenset[str], basis: Basis, report: RunReport
+    ) -> Iterator[VideoUnit]:
         """What is left to do, video by video, made when a worker is free for it."""
         for footage, digest in digests.items():
             subtitles = read_subtitles(footage.subtitles)
@@ -234,7 +270,7 @@ class _Run:
             else:
                 yield unit
 
-    def _work(self, context: WorkerContext, units: Iterator[Unit], total: int, report: Report) -> None:
+    def _work(self, context: WorkerContext, units: Iterator[VideoUnit], total: int, report: RunReport) -> None:
         with self.stages("videos") as progress:
             for unit, made in self.engine.run(partial(annotate_unit, context), units):
                 if isinstance(made, Failure):
@@ -248,14 +284,14 @@ class _Run:
                     report.candidates += len(made.candidates)
                 progress(report.annotated + report.unchanged + len(report.failed), total)
 
-    def _up_to_date(self, video: str, report: Report) -> None:
+    def _up_to_date(self, video: str, report: RunReport) -> None:
         """Nothing is left to do; a problem of an earlier run is over."""
         report.unchanged += 1
         known = self._before(video)
         if known.problem:
             self.store.fail(replace(known, problem=""))
 
-    def _fail(self, video: str, message: str, report: Report) -> None:
+    def _fail(self, video: str, message: str, report: RunReport) -> None:
         told = message.replace(f"{self.job.corpus}/", "")  # a store says nothing of where a corpus lay
         report.failed.append(CorpusProblem(video, told))
         self.store.fail(replace(self._before(video), problem=told))

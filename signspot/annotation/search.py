@@ -1,181 +1,163 @@
-"""The search itself: the words of each subtitle are compared with the windows around it, and with chance."""
+"""The search around subtitles: `Spotter.search` within the padded time of each, for its words and for impostors."""
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import SupportsFloat, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
-from signspot.annotation.gallery import EmbeddedWord, WordGallery
-from signspot.annotation.plan import Mention, Unit
-from signspot.annotation.records import AnnotateOptions, Candidate, Query
-from signspot.embedding.tracks import TrackFile
-from signspot.spotting.peaks import find_peaks, half_height_spans
-from signspot.spotting.similarity import cosine, to_score
-from signspot.timeline import Segment
-
-Scores = NDArray[np.float32]
+from signspot.annotation.plan import SubtitleMention, VideoUnit
+from signspot.annotation.records import AnnotateOptions, Candidate, SubtitleQuery
+from signspot.embedding.exemplars import Gallery
+from signspot.records import Spotting
+from signspot.spotting.spotter import Spotter
+from signspot.timeline import Segment, Track
 
 _NEAR = 4  # frames before and after a peak within which exemplars and impostors may have theirs
-_BLOCK = 4096  # windows that are in memory at once
 
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """The windows around one subtitle, a little beyond where spottings may lie, so that no edge is taken for a peak."""
-
-    track: TrackFile
-    first: int  # window
-    last: int  # the window after the last
-    times: NDArray[np.float64]  # (n,) of these windows
-    inside: slice  # of them: where spottings may lie
-
-    def scores(self, rows: NDArray[np.float32]) -> Scores:
-        """(R, D) embeddings → (n, R) scores, a block of windows at a time."""
-        starts = range(self.first, self.last, _BLOCK)
-        parts = (self.track.part(start, min(start + _BLOCK, self.last)) for start in starts)
-        return np.concatenate([to_score(cosine(part, rows)).astype(np.float32) for part in parts])
+Best = Mapping[str, float]  # word → its highest score in a stretch
 
 
 class Searcher:
     """Looks for words in the track of one video."""
 
-    def __init__(self, track: TrackFile, gallery: WordGallery, panel: Sequence[str], options: AnnotateOptions):
-        self._track, self._gallery, self._options = track, gallery, options
-        self._panel = [gallery.words[word] for word in panel]
+    def __init__(
+        self, spotter: Spotter, track: Track, gallery: Gallery, panel: Sequence[str], options: AnnotateOptions
+    ):
+        assert options.keep is not None, "settled before the run"
+        self._spotter, self._track, self._gallery, self._options = spotter, track, gallery, options
+        self._panel = tuple(panel)
+        self._spotting = options.spotting()
         grid = track.grid
-        self._times, self._fps = grid.times, grid.fps
         self.video = Segment(grid.origin, grid.origin + grid.frames / grid.fps)
 
-    def search(self, unit: Unit) -> Iterator[tuple[Query, list[Candidate]]]:
+    def search(self, unit: VideoUnit) -> Iterator[tuple[SubtitleQuery, list[Candidate]]]:
         """All queries of a unit, in order of subtitle and word, each with its candidates, the best first."""
-        by_subtitle: dict[int, list[tuple[str, Mention]]] = {}
+        by_subtitle: dict[int, list[tuple[str, SubtitleMention]]] = {}
         for word, mentions in unit.mentions.items():
             for mention in mentions:
                 by_subtitle.setdefault(mention.subtitle, []).append((word, mention))
         for _, asked in sorted(by_subtitle.items()):
             window = self._window(asked[0][1])
-            stretch = self._stretch(window) if window else None
-            chance = self._chance(stretch) if stretch else None
+            chance = self._chance(window) if window else {}
             for word, mention in sorted(asked, key=lambda pair: pair[0]):
                 barred = {word, *mention.nearby, *unit.synonyms.get(word, ())}
-                look = _Look(unit.video, mention, self._gallery.words[word], window or self._beyond(mention))
-                if stretch is None or chance is None:
-                    yield look.unanswered(), []
-                else:
-                    yield self._answer(look, stretch, chance[:, self._allowed(barred)])
+                place = window or self._beyond(mention)
+                query = _Query(unit.video, word, mention, place, len(rows_of(self._gallery, word).exemplars))
+                yield self._answer(query, chance, self._allowed(barred)) if window else (query.unanswered(), [])
 
-    def _window(self, mention: Mention) -> Segment | None:
+    def _window(self, mention: SubtitleMention) -> Segment | None:
         """Where a word is looked for; None if all of it is beyond the video's end."""
         padded = Segment(mention.start, mention.end).padded(self._options.padding)
         start, end = max(padded.start, self.video.start), min(padded.end, self.video.end)
         return Segment(start, end) if start < end else None
 
-    def _beyond(self, mention: Mention) -> Segment:
+    def _beyond(self, mention: SubtitleMention) -> Segment:
         end = self.video.end if mention.start >= self.video.end else self.video.start
         return Segment(end, end)
 
-    def _stretch(self, window: Segment) -> Stretch | None:
-        reach = self._options.gap + 1 / self._fps
-        first = int(np.searchsorted(self._times, window.start - reach))
-        last = int(np.searchsorted(self._times, window.end + reach, side="right"))
-        times = self._times[first:last]
-        inside = slice(
-            *(int(i) for i in (np.searchsorted(times, window.start), np.searchsorted(times, window.end, "right")))
-        )
-        return Stretch(self._track, first, last, times, inside) if inside.start < inside.stop else None
+    @cached_property
+    def _impostors(self) -> Gallery | None:
+        return rows_of(self._gallery, *self._panel) if self._panel else None
 
-    def _chance(self, stretch: Stretch) -> Scores:
-        """(n, P) the score of each word of the panel."""
-        if not self._panel:
-            return np.empty((len(stretch.times), 0), np.float32)
-        counts = [each.embeddings.shape[0] * each.embeddings.shape[1] for each in self._panel]
-        rows = np.concatenate([each.embeddings.reshape(-1, each.embeddings.shape[-1]) for each in self._panel])
-        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        best: Scores = np.maximum.reduceat(stretch.scores(rows), starts, axis=1)
-        return best
+    def _chance(self, within: Segment) -> Best:
+        """The highest score of each word of the panel in a stretch."""
+        return self._best(self._impostors, within) if self._impostors is not None else {}
 
-    def _allowed(self, barred: Collection[str]) -> list[int]:
+    def _best(self, gallery: Gallery, within: Segment) -> Best:
+        nothing = replace(self._spotting, threshold=1.0)
+        found = self._spotter.search(self._track, gallery, nothing, within=within)
+        return {word: place.score for word, place in found.best.items()}
+
+    def _allowed(self, barred: Collection[str]) -> tuple[str, ...]:
         """Which words of the panel are impostors: the first ones that cannot be expected here."""
-        free = [number for number, each in enumerate(self._panel) if each.word not in barred]
-        return free[: self._options.impostors]
+        return tuple(word for word in self._panel if word not in barred)[: self._options.impostors]
 
-    def _answer(self, look: "_Look", stretch: Stretch, chance: Scores) -> tuple[Query, list[Candidate]]:
-        options, embedded = self._options, look.embedded
-        scores = stretch.scores(embedded.embeddings.reshape(-1, embedded.embeddings.shape[-1]))
-        best = scores.max(axis=1)
-        assert options.keep is not None, "settled before the run"
-        peaks = find_peaks(
-            stretch.times,
-            best,
-            threshold=options.keep,
-            spans=lambda places: half_height_spans(stretch.times, best, places, 1.0),
-        )
-        found = [peak for peak in peaks if stretch.inside.start <= peak.index < stretch.inside.stop]
-        found = sorted(found, key=lambda peak: (-peak.score, peak.time))[: options.peaks]
+    def _answer(self, query: "_Query", chance: Best, impostors: Sequence[str]) -> tuple[SubtitleQuery, list[Candidate]]:
+        gallery = rows_of(self._gallery, query.word)
+        found = self._spotter.search(self._track, gallery, self._spotting, within=query.window)
+        if query.word not in found.best:
+            return query.unanswered(), []
+        ranked = sorted(found.spottings, key=lambda spotting: (-spotting.score, spotting.time))
         candidates = [
-            self._candidate(look, rank, stretch, peak.index, scores, chance) for rank, peak in enumerate(found, 1)
+            self._candidate(query, rank, spotting, gallery, impostors) for rank, spotting in enumerate(ranked, 1)
         ]
-        return look.answered(best[stretch.inside], chance[stretch.inside]), candidates
+        highest = self._best(gallery, query.window)[query.word]
+        return query.answered(highest, [chance[word] for word in impostors if word in chance]), candidates
 
     def _candidate(
-        self, look: "_Look", rank: int, stretch: Stretch, index: int, scores: Scores, chance: Scores
+        self, query: "_Query", rank: int, spotting: Spotting, gallery: Gallery, impostors: Sequence[str]
     ) -> Candidate:
-        """A peak and the evidence for it."""
-        embedded, options = look.embedded, self._options
-        versions = embedded.embeddings.shape[1]
-        row = int(scores[index].argmax())
-        time, half = float(stretch.times[index]), options.clip / 2 / self._fps
-        reach = (_NEAR + 0.5) / self._fps
-        near = (stretch.times >= time - reach) & (stretch.times <= time + reach)
-        each = scores[near].reshape(-1, len(embedded.ids), versions).max(axis=(0, 2))
-        score = scores[index, row]
-        ranked = np.sort(each)[::-1]
+        """A spotting and the evidence for it."""
+        reach = (_NEAR + 0.5) / self._track.grid.fps
+        near = Segment(spotting.time - reach, spotting.time + reach)
+        each = sorted(self._best(each_exemplar_a_word(gallery), near).values(), reverse=True)
+        chance = self._chance(near)
         return Candidate(
-            video=look.video,
-            subtitle=look.mention.subtitle,
-            word=embedded.word,
+            video=query.video,
+            subtitle=query.mention.subtitle,
+            word=query.word,
             rank=rank,
-            time=round(time, 3),
-            start=round(max(self.video.start, time - half), 3),
-            end=round(min(self.video.end, time + half), 3),
-            score=_rounded(score),
-            exemplar=embedded.ids[row // versions],
-            variant=embedded.variants[row // versions],
-            mirrored=bool(row % versions),
-            exemplars=len(embedded.ids),
-            agreeing=int((each >= score - np.float32(options.agreement)).sum()),
-            exemplar_second=_rounded(ranked[1]) if len(ranked) > 1 else None,
-            exemplar_mean=_rounded(each.mean(dtype=np.float64)),
-            **_against(chance[near], float(score)),
+            time=spotting.time,
+            start=spotting.start,
+            end=spotting.end,
+            score=spotting.score,
+            exemplar=spotting.exemplar,
+            variant=spotting.variant,
+            mirrored=spotting.mirrored,
+            exemplars=len(gallery.exemplars),
+            agreeing=sum(score >= spotting.score - self._options.agreement for score in each),
+            exemplar_second=_rounded(each[1]) if len(each) > 1 else None,
+            exemplar_mean=_rounded(np.mean(each)),
+            **_against([chance[word] for word in impostors if word in chance], spotting.score),
         )
+
+
+def rows_of(gallery: Gallery, *words: str) -> Gallery:
+    """The part of a gallery that shows some words, in the order of these words."""
+    rows = np.concatenate([gallery.words[word] for word in words])
+    shown = list(dict.fromkeys(gallery.rows[rows].tolist()))
+    place = {index: number for number, index in enumerate(shown)}
+    return Gallery(
+        tuple(gallery.exemplars[index] for index in shown),
+        gallery.embeddings[rows],
+        np.array([place[index] for index in gallery.rows[rows].tolist()], np.int64),
+        gallery.mirrored[rows],
+        None if gallery.codes is None else gallery.codes[rows],
+    )
+
+
+def each_exemplar_a_word(gallery: Gallery) -> Gallery:
+    """The same gallery with every exemplar as a word of its own, to compare exemplars."""
+    renamed = tuple(replace(exemplar, word=str(number)) for number, exemplar in enumerate(gallery.exemplars))
+    return replace(gallery, exemplars=renamed)
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Query:
     """One query while it is asked."""
 
     video: str
-    mention: Mention
-    embedded: EmbeddedWord
+    word: str
+    mention: SubtitleMention
     window: Segment
+    exemplars: int
 
-    def unanswered(self) -> Query:
+    def unanswered(self) -> SubtitleQuery:
         """The query where no window of the video lies."""
-        return self._query(None, _against(np.empty((0, 0), np.float32), 0.0))
+        return self._query(None, _against([], 0.0))
 
-    def answered(self, best: Scores, chance: Scores) -> Query:
-        """The query with (n,) the word's scores and (n, P) the impostors' where spottings may lie."""
-        highest = float(best.max())
+    def answered(self, highest: float, chance: Sequence[float]) -> SubtitleQuery:
+        """The query with the word's highest score in the window, and those of the impostors."""
         return self._query(_rounded(highest), _against(chance, highest))
 
-    def _query(self, best: float | None, chance: "_Chance") -> Query:
+    def _query(self, best: float | None, chance: "_Chance") -> SubtitleQuery:
         mention = self.mention
-        return Query(
+        return SubtitleQuery(
             video=self.video,
             subtitle=mention.subtitle,
-            word=self.embedded.word,
+            word=self.word,
             form=mention.form,
             first=mention.first,
             last=mention.last,
@@ -185,14 +167,14 @@ class _Look:
             subtitle_end=mention.end,
             start=round(self.window.start, 3),
             end=round(self.window.end, 3),
-            exemplars=len(self.embedded.ids),
+            exemplars=self.exemplars,
             best=best,
             **chance,
         )
 
 
 class _Chance(TypedDict):
-    """What queries and candidates say of impostors."""
+    """The columns of queries and candidates on impostors."""
 
     impostors: int
     impostor_best: float | None
@@ -200,14 +182,13 @@ class _Chance(TypedDict):
     impostors_above: int
 
 
-def _against(chance: Scores, score: float) -> _Chance:
-    """How (n, P) scores of impostors, each at its best, compare with a score."""
-    each = chance.max(axis=0) if len(chance) else np.empty(0, np.float32)
+def _against(chance: Sequence[float], score: float) -> _Chance:
+    """How the highest scores of impostors compare with a score."""
     return {
-        "impostors": len(each),
-        "impostor_best": _rounded(each.max()) if len(each) else None,
-        "impostor_mean": _rounded(each.mean(dtype=np.float64)) if len(each) else None,
-        "impostors_above": int((each >= score).sum()),
+        "impostors": len(chance),
+        "impostor_best": _rounded(max(chance)) if chance else None,
+        "impostor_mean": _rounded(np.mean(chance)) if chance else None,
+        "impostors_above": sum(one >= score for one in chance),
     }
 
 

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 from signspot.annotation import sql_store as schema
-from signspot.annotation.records import Candidate, Findings, Query, VideoRecord
+from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.store import PATIENCE, Database
 from signspot.errors import OptionsError, OutputError, StoreError
 from signspot.files import explain_write_failure
@@ -157,7 +157,7 @@ class SqlStore:
                 "Use the signspot that made it, or annotate into another store."
             )
 
-    def queries(self, *, video: str | None = None, word: str | None = None) -> Iterator[Query]:
+    def queries(self, *, video: str | None = None, word: str | None = None) -> Iterator[SubtitleQuery]:
         """Every query, or those of a video or a word."""
         wanted = _ordered(select(schema.queries), schema.queries, video, word)
         return (_query(row) for row in self._select(wanted))
@@ -175,14 +175,14 @@ class SqlStore:
         wanted = _ordered(_chosen(select(table), threshold, rank), table, video, word)
         return (Candidate(**row) for row in self._select(wanted))
 
-    def evidence(self, *, threshold: float = 0.0, rank: int | None = None) -> Iterator[tuple[Query, Candidate]]:
+    def evidence(self, *, threshold: float = 0.0, rank: int | None = None) -> Iterator[tuple[SubtitleQuery, Candidate]]:
         """Candidates, each beside its query."""
         query, candidate = schema.queries, schema.candidates
         same = [query.c[name] == candidate.c[name] for name in ("video", "subtitle", "word")]
         columns = [column.label(f"query_{column.name}") for column in query.c]
         joined = select(candidate, *columns).join(query, same[0] & same[1] & same[2])
         for row in self._select(_ordered(_chosen(joined, threshold, rank), candidate)):
-            asked = {field.name: row[f"query_{field.name}"] for field in fields(Query)}
+            asked = {field.name: row[f"query_{field.name}"] for field in fields(SubtitleQuery)}
             yield _query(asked), Candidate(**{field.name: row[field.name] for field in fields(Candidate)})
 
     def videos(self) -> list[VideoRecord]:
@@ -267,8 +267,8 @@ def dump(store: "SqlStore") -> Iterator[str]:
             yield json.dumps({type(record).__name__: asdict(record)}, ensure_ascii=False, sort_keys=True)
 
 
-def _query(row: RowMapping | dict[str, Any]) -> Query:
-    return Query(**{**row, "form": Form(row["form"])})
+def _query(row: RowMapping | dict[str, Any]) -> SubtitleQuery:
+    return SubtitleQuery(**{**row, "form": Form(row["form"])})
 
 
 def _chosen(wanted: "Select[Any]", threshold: float, rank: int | None) -> "Select[Any]":

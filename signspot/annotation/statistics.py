@@ -10,12 +10,13 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.annotation.records import Candidate, Query
+from signspot.annotation.records import Candidate, SubtitleQuery
 from signspot.annotation.store import Store
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
 from signspot.records import Label, LabelSource
+from signspot.spotting.peaks import OVERLAP, suppress, widened
 
 MARGIN = 0.2  # seconds outside of the sign at which a place still is right
 
@@ -41,42 +42,40 @@ def _shows(sign: SignTruth, candidate: Candidate) -> bool:
     return there and (sign.word == candidate.word or candidate.exemplar in sign.exemplars)
 
 
-def spottings(store: Store, threshold: float, *, rank: int | None = 1, gap: float = 0.4) -> Iterator[Candidate]:
+def spottings(store: Store, threshold: float, *, rank: int | None = 1, overlap: float = OVERLAP) -> Iterator[Candidate]:
     """The spottings of a store, by video, time and word.
 
     Args:
         store: where candidates are.
         threshold: least score.
         rank: at most so many peaks of each query, the best; 1 is the paper's choice, None: all that are stored.
-        gap: seconds between two spottings of a word in a video, at least; of nearer ones the higher stays.
+        overlap: largest part of the shorter of two spans of a word that they may share; of others the higher stays.
     """
     found = store.evidence(threshold=threshold, rank=rank)
     for _, of_video in groupby(found, key=lambda pair: pair[1].video):
-        by_word: dict[str, list[tuple[Query, Candidate]]] = {}
+        by_word: dict[str, list[tuple[SubtitleQuery, Candidate]]] = {}
         for query, candidate in of_video:
             by_word.setdefault(candidate.word, []).append((query, candidate))
-        kept = (candidate for pairs in by_word.values() for candidate in merge(pairs, gap))
+        kept = (candidate for pairs in by_word.values() for candidate in merge(pairs, overlap))
         yield from sorted(kept, key=lambda candidate: (candidate.time, candidate.word))
 
 
-def merge(pairs: Iterable[tuple[Query, Candidate]], gap: float) -> list[Candidate]:
-    """Of the candidates of one word in one video those that stay: a peak once, and none too near to a higher one.
+def merge(pairs: Iterable[tuple[SubtitleQuery, Candidate]], overlap: float) -> list[Candidate]:
+    """Of the candidates of one word in one video those that stay: a peak once, suppressed as `spot` suppresses.
 
     Where several subtitles found the same peak, the one that is shown nearest to it is told.
     """
-    at: dict[float, tuple[Query, Candidate]] = {}
+    at: dict[float, tuple[SubtitleQuery, Candidate]] = {}
     for pair in pairs:
         other = at.get(pair[1].time)
         if other is None or _distance(*pair) < _distance(*other):
             at[pair[1].time] = pair
-    kept: list[Candidate] = []
-    for candidate in sorted((candidate for _, candidate in at.values()), key=lambda one: (-one.score, one.time)):
-        if all(round(abs(candidate.time - other.time), 3) >= gap for other in kept):
-            kept.append(candidate)
-    return kept
+    best_first = sorted((candidate for _, candidate in at.values()), key=lambda one: (-one.score, one.time))
+    starts, ends = (np.array([getattr(one, name) for one in best_first]) for name in ("start", "end"))
+    return [best_first[place] for place in suppress(*widened(starts, ends), overlap)]
 
 
-def _distance(query: Query, candidate: Candidate) -> tuple[float, int]:
+def _distance(query: SubtitleQuery, candidate: Candidate) -> tuple[float, int]:
     """Seconds between a peak and when the subtitle is shown; of equal ones the earlier subtitle."""
     early, late = query.subtitle_start - candidate.time, candidate.time - query.subtitle_end
     return max(0.0, early, late), query.subtitle
@@ -146,7 +145,7 @@ class Mouthings:
 
 
 def count_yield(
-    evidence: Iterable[tuple[Query, Candidate]],
+    evidence: Iterable[tuple[SubtitleQuery, Candidate]],
     thresholds: Sequence[float],
     mouthings: Mouthings,
     is_right: Callable[[Candidate], bool] | None = None,

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, Executable, MappingResult, RowMapping
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 
-from signspot.annotation.records import Candidate, Findings, Query, VideoRecord
+from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.errors import MissingExtraError, OutputError, SignspotError, StoreError
 
 FILE = "annotations.sqlite"  # in the folder of a run
@@ -22,7 +22,7 @@ PATIENCE = 600.0  # seconds that a database which went away is waited for
 class Store(Protocol):
     """Queries, candidates and what is finished. What is read comes ordered by video, subtitle, word and rank."""
 
-    def queries(self, *, video: str | None = None, word: str | None = None) -> Iterator[Query]:
+    def queries(self, *, video: str | None = None, word: str | None = None) -> Iterator[SubtitleQuery]:
         """Every query, or those of a video or a word."""
 
     def candidates(
@@ -35,7 +35,7 @@ class Store(Protocol):
     ) -> Iterator[Candidate]:
         """Every candidate with at least this score and at most this rank; rank 1 is the paper's choice."""
 
-    def evidence(self, *, threshold: float = 0.0, rank: int | None = None) -> Iterator[tuple[Query, Candidate]]:
+    def evidence(self, *, threshold: float = 0.0, rank: int | None = None) -> Iterator[tuple[SubtitleQuery, Candidate]]:
         """Candidates, each beside its query."""
 
     def videos(self) -> list[VideoRecord]:

@@ -1,33 +1,48 @@
-"""What a worker does: embed exemplars, make the track of a video, search it. Its tools are loaded once a process."""
+"""The work of annotation, done in workers: embed exemplars, make the track of a video, search it.
 
+A worker loads its encoder and its gallery once per process. Everything goes through the spotter, so that annotation
+finds what `signspot spot` finds, and both fill the same cache.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from signspot.annotation.gallery import EmbeddedWord, WordGallery, embed_word, read_gallery
-from signspot.annotation.plan import Unit
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.annotation.plan import VideoUnit
 from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
-from signspot.annotation.search import Searcher
-from signspot.embedding.exemplars import ExemplarEmbedder
-from signspot.embedding.tracks import EmbeddingBuffer, TrackFile, track_entry, write_streamed
-from signspot.embedding.windows import embed
-from signspot.errors import EncoderMismatchError, FormatError, VideoError
+from signspot.annotation.search import Searcher, rows_of
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
+from signspot.embedding.tracks import read_arrays, write_arrays
+from signspot.errors import EncoderMismatchError, SignspotError, VideoError
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
-from signspot.timeline import Track
+from signspot.spotting.spotter import Spotter
+
+_KIND = "signspot gallery 2"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
-    """Where a worker finds its tools; the same for all units of a run."""
+    """The tools of a worker; the same for all units of a run."""
 
     encoder: str | None  # name or file; None: the shipped one
     hash: str  # of that encoder
-    cache: Path  # folder of tracks and exemplars
+    cache: Path  # folder of landmarks, tracks and exemplars
     options: AnnotateOptions
     gallery: Path | None = None  # file
-    panel: tuple[str, ...] = ()
+    panel: tuple[str, ...] = ()  # words from which impostors are taken
+
+    def spotter(self) -> Spotter:
+        """The spotter of this worker."""
+        return Spotter(_encoder(self.encoder, self.hash), self.cache)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +55,55 @@ class WordTask:
         return f"the exemplars of '{self.exemplars[0][0].word}'"
 
 
+@dataclass(frozen=True, slots=True)
+class EmbeddedWord:
+    """A word's exemplars, embedded."""
+
+    word: str
+    gallery: Gallery | None  # None: no exemplar can be read
+    problems: tuple[str, ...] = ()  # exemplars that could not be read, and why
+
+
 def embed_words(context: WorkerContext, task: WordTask) -> list[EmbeddedWord]:
-    """Embed the exemplars of some words, through the cache of the run."""
+    """Embed the exemplars of some words, through the cache."""
     embedder = ExemplarEmbedder(_encoder(context.encoder, context.hash), context.cache, context.options.seed)
     return [embed_word(embedder, exemplars, mirror=context.options.mirror) for exemplars in task.exemplars]
 
 
-def annotate_unit(context: WorkerContext, unit: Unit) -> Findings:
-    """Look for the words of a unit in its video; the video is embedded unless its track is there.
+def embed_word(embedder: ExemplarEmbedder, exemplars: Sequence[Exemplar], *, mirror: bool) -> EmbeddedWord:
+    """Embed the exemplars of one word; those that cannot be read are left out and told.
+
+    Raises:
+        EncoderMismatchError: the dictionary has embeddings only, by another encoder.
+    """
+    mirror = mirror and embedder.encoder.contract.can_mirror
+    kept: list[Exemplar] = []
+    views: list[NDArray[np.float32]] = []
+    problems: list[str] = []
+    for exemplar in exemplars:
+        try:
+            views.append(embedder.embed(exemplar, mirror=mirror))
+            kept.append(exemplar)
+        except EncoderMismatchError:
+            raise
+        except SignspotError as error:
+            problems.append(f"left out exemplar '{exemplar.id}' of '{exemplar.word}': {error}")
+    gallery = Gallery.of(kept, np.stack(views)) if kept else None
+    return EmbeddedWord(exemplars[0].word, gallery, tuple(problems))
+
+
+def annotate_unit(context: WorkerContext, unit: VideoUnit) -> Findings:
+    """Look for the words of a unit in its video; the video is embedded unless its track is in the cache.
 
     Raises:
         SignspotError: the video cannot be read, shows nobody, or was changed meanwhile.
-        OutputError: the track cannot be written.
     """
     assert context.gallery is not None, "exemplars are embedded before videos"
-    track = open_track(_encoder(context.encoder, context.hash), unit, context.cache, context.options.stride)
-    searcher = Searcher(track, _gallery(context.gallery), context.panel, context.options)
+    spotter = context.spotter()
+    track = spotter.embed(unit.media, context.options.stride)
+    if track.source != unit.digest:
+        raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
+    searcher = Searcher(spotter, track, _gallery(context.gallery), context.panel, context.options)
     found = list(searcher.search(unit))
     return Findings(
         video=VideoRecord(unit.video, unit.digest, round(searcher.video.end, 3)),
@@ -65,23 +113,57 @@ def annotate_unit(context: WorkerContext, unit: Unit) -> Findings:
     )
 
 
-def open_track(encoder: Encoder, unit: Unit, cache: Path, stride: int) -> TrackFile:
-    """The track of a unit's video, made if it is not there or damaged."""
-    entry = track_entry(cache, encoder.hash, unit.digest, stride)
-    if entry.is_file():
-        try:
-            return TrackFile(entry)
-        except FormatError:
-            pass  # made again
+def join_words(words: Iterable[EmbeddedWord]) -> Gallery | None:
+    """One gallery of the words that have an exemplar, in order of word; None: there is none."""
+    found = sorted((each for each in words if each.gallery is not None), key=lambda each: each.word)
+    galleries = [each.gallery for each in found if each.gallery is not None]
+    if not galleries:
+        return None
+    starts = np.cumsum([0, *(len(each.exemplars) for each in galleries[:-1])])
+    return Gallery(
+        tuple(exemplar for each in galleries for exemplar in each.exemplars),
+        np.concatenate([each.embeddings for each in galleries]),
+        np.concatenate([each.rows + start for each, start in zip(galleries, starts, strict=True)]),
+        np.concatenate([each.mirrored for each in galleries]),
+    )
 
-    def make(buffer: EmbeddingBuffer) -> Track:
-        track = embed(encoder, unit.media, stride, buffer=buffer)
-        if track.source != unit.digest:
-            raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
-        return track
 
-    write_streamed(entry, make)
-    return TrackFile(entry)
+def word_digests(gallery: Gallery) -> dict[str, str]:
+    """Word → digest of all that a search for it follows from: ids, variants, embeddings."""
+    digests = {}
+    for word in gallery.words:
+        own = rows_of(gallery, word)
+        shown = [[each.id, each.variant] for each in own.exemplars]
+        digest = hashlib.sha256(json.dumps([word, shown, own.rows.tolist(), own.mirrored.tolist()]).encode())
+        digest.update(np.ascontiguousarray(own.embeddings, "<f4").tobytes())
+        digests[word] = digest.hexdigest()[:32]
+    return digests
+
+
+def write_gallery(gallery: Gallery, folder: Path) -> Path:
+    """Save a gallery under the name of its content."""
+    name = hashlib.sha256(json.dumps(word_digests(gallery), sort_keys=True).encode()).hexdigest()[:32]
+    path = folder / f"{name}.safetensors"
+    if not path.is_file():
+        arrays: dict[str, NDArray[Any]] = {
+            "embeddings": gallery.embeddings,
+            "rows": gallery.rows,
+            "mirrored": gallery.mirrored,
+        }
+        shown = json.dumps([[each.word, each.id, each.variant] for each in gallery.exemplars])
+        write_arrays(path, _KIND, arrays, {"exemplars": shown})
+    return path
+
+
+def read_gallery(path: Path) -> Gallery:
+    """Open a saved gallery.
+
+    Raises:
+        FormatError: the file is none, or it is damaged.
+    """
+    arrays, header = read_arrays(path, _KIND)
+    exemplars = tuple(Exemplar(word, name, variant=variant) for word, name, variant in json.loads(header["exemplars"]))
+    return Gallery(exemplars, arrays["embeddings"], arrays["rows"], arrays["mirrored"])
 
 
 @lru_cache(maxsize=1)
@@ -99,5 +181,5 @@ def _encoder(name: str | None, wanted: str) -> Encoder:
 
 
 @lru_cache(maxsize=1)
-def _gallery(path: Path) -> WordGallery:
+def _gallery(path: Path) -> Gallery:
     return read_gallery(path)

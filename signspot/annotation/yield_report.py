@@ -46,7 +46,7 @@ class ReportOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class YieldReport:
     """The report, and what can be done with it."""
 
     text: str  # Markdown
@@ -59,7 +59,7 @@ def report_yield(
     corpus: Path | None = None,
     decoys: str | Path | None = None,
     options: ReportOptions | None = None,
-) -> Report:
+) -> YieldReport:
     """Write `yield.md` and `yield.png`, and with decoys `words.csv`, into a folder.
 
     Args:
@@ -84,7 +84,7 @@ def report_yield(
         text = _describe(store, opened, found, judged, chosen, out)
     with write_beside(out / "yield.md") as beside:
         beside.write_text(text, encoding="utf-8")
-    return Report(text, judged)
+    return YieldReport(text, judged)
 
 
 def _describe(

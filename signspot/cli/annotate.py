@@ -13,14 +13,14 @@ from signspot.progress import Progress
 if TYPE_CHECKING:
     from signspot.annotation.engines import Engine
     from signspot.annotation.records import Candidate
-    from signspot.annotation.run import Report
+    from signspot.annotation.run import RunReport
     from signspot.files import Outputs
 
 INCOMPLETE = 3  # the exit code of a run that is through, but could not annotate every video
 
 
 class EngineName(StrEnum):
-    """Who does the work."""
+    """Engines."""
 
     LOCAL = "local"
     RAY = "ray"
@@ -31,7 +31,7 @@ def annotate(
     dictionary: Annotated[Path, typer.Option(help="The dictionary: a folder of example videos, a table …")],
     out: Annotated[Path, typer.Option(help="Folder of the run; run again with the same one to go on.")],
     words: Annotated[list[str] | None, typer.Option(help="A word to look for; repeatable. [default: all]")] = None,
-    words_from: Annotated[Path | None, typer.Option(help="A file of words to look for, one a line.")] = None,
+    words_from: Annotated[Path | None, typer.Option(help="A file of words to look for, one per line.")] = None,
     threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
     keep: Annotated[
         float | None, typer.Option(help="Least score that is stored. [default: the encoder's threshold less 0.1]")
@@ -39,13 +39,15 @@ def annotate(
     padding: Annotated[float, typer.Option(help="Seconds searched before and after each subtitle.")] = 4.0,
     peaks: Annotated[int, typer.Option(help="Peaks of each subtitle and word that are stored, at most.")] = 3,
     best: Annotated[int, typer.Option(help="Peaks of each subtitle and word that are spottings, at most.")] = 1,
-    gap: Annotated[float, typer.Option(help="Seconds between two spottings of one word, at least.")] = 0.4,
+    overlap: Annotated[
+        float, typer.Option(help="Largest part that two spottings of one word may share, in [0, 1].")
+    ] = 0.3,
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
     impostors: Annotated[int, typer.Option(help="Other words that each word is compared with, at most.")] = 32,
     decoys: Annotated[bool, typer.Option("--decoys", help="Ask around other subtitles: what chance scores.")] = False,
-    language: Annotated[str, typer.Option(help="Of the subtitles and the dictionary.")] = "en",
-    seed: Annotated[int, typer.Option(help="Of the clips drawn from exemplars, and of the impostors.")] = 0,
+    language: Annotated[str, typer.Option(help="Language of the subtitles and the dictionary.")] = "en",
+    seed: Annotated[int, typer.Option(help="Random seed for sampling exemplar clips and impostors.")] = 0,
     encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
     engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
     workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: 1; with Ray: all]")] = None,
@@ -53,8 +55,13 @@ def annotate(
         str | None, typer.Option(help="Of a running Ray cluster. [default: one on this machine]")
     ] = None,
     database: Annotated[str | None, typer.Option(help="postgresql://… [default: a SQLite file in the folder]")] = None,
-    cache: Annotated[Path | None, typer.Option(help="Folder of tracks that runs share. [default: the run's]")] = None,
-    export: Annotated[list[Path] | None, typer.Option(help="Write spottings: .csv .jsonl .eaf …; repeatable.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Cache folder. [default: the one that spot fills, $SIGNSPOT_CACHE]")
+    ] = None,
+    export: Annotated[
+        list[Path] | None,
+        typer.Option(help="Write spottings (.csv, .jsonl, .eaf, …); repeatable; .eaf and .vtt: one file per video."),
+    ] = None,
     labels: Annotated[Path | None, typer.Option(help="Write spottings as labels for training (.jsonl).")] = None,
     force: Force = False,
 ) -> None:
@@ -76,7 +83,7 @@ def annotate(
         padding=padding,
         keep=keep,
         peaks=peaks,
-        gap=gap,
+        overlap=overlap,
         stride=stride,
         mirror=mirror,
         impostors=impostors,
@@ -88,9 +95,9 @@ def annotate(
     job = Job(corpus, dictionary, out, wanted, database, encoder, cache, threshold)
     report = run(job, options, make_engine(engine, workers, address), _stages)
     with open_store(database or out) as store:
-        found = list(spottings(store, report.threshold, rank=best, gap=gap))
+        found = list(spottings(store, report.threshold, rank=best, overlap=overlap))
     with outputs:
-        write_results(found, export or [], labels, outputs)
+        write_results(found, report.media, outputs, export or [], labels)
     tell(report, found)
     tell_failures(report)
 
@@ -100,7 +107,7 @@ def _stages(stage: str) -> AbstractContextManager[Progress]:
 
 
 def read_words(path: Path) -> list[str]:
-    """The words of a file, one a line."""
+    """The words of a file, one per line."""
     from signspot.errors import OptionsError
 
     try:
@@ -108,7 +115,7 @@ def read_words(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise OptionsError(f"cannot read the words in {path}: {getattr(error, 'strerror', None) or error}") from error
     if not found:
-        raise OptionsError(f"{path} holds no word. Write one a line.")
+        raise OptionsError(f"{path} holds no word. Write one per line.")
     return found
 
 
@@ -125,8 +132,8 @@ def make_engine(name: EngineName, workers: int | None, address: str | None) -> "
     return WorkerPool(1 if workers is None else workers)
 
 
-def tell(report: "Report", found: "list[Candidate]") -> None:
-    """What a run did, in two lines."""
+def tell(report: "RunReport", found: "list[Candidate]") -> None:
+    """Tell the outcome of a run in two lines."""
     done = [
         f"{report.annotated:,} annotated",
         f"{report.unchanged:,} unchanged",
@@ -137,7 +144,7 @@ def tell(report: "Report", found: "list[Candidate]") -> None:
     say(f"{count(len(found), 'spotting')} of {count(distinct, 'word')} with a score of {report.threshold:g} or more")
 
 
-def tell_failures(report: "Report") -> None:
+def tell_failures(report: "RunReport") -> None:
     """Name the videos that could not be annotated; the exit code says that there are some."""
     for problem in report.failed:
         note(f"failed: {problem}")
@@ -158,19 +165,23 @@ def claim_results(
     return outputs
 
 
-def write_results(found: "list[Candidate]", export: list[Path], labels: Path | None, outputs: "Outputs") -> None:
-    """Write spottings for other tools, and labels for training."""
+def write_results(
+    found: "list[Candidate]", media: dict[str, str], outputs: "Outputs", export: list[Path], labels: Path | None
+) -> None:
+    """Write spottings for other tools, each with the path of its video, and labels for training."""
     from signspot.corpus.truth import write_records
     from signspot.formats.formats import output_paths, write
     from signspot.records import Label, LabelSource
 
     for path in export:
-        for further in output_paths(path, (candidate.video for candidate in found)):
-            if further != path:  # claimed before the run
-                outputs.claim(further)
-        for written in write([candidate.as_spotting() for candidate in found], path):
+        spottings = [candidate.as_spotting(media.get(candidate.video)) for candidate in found]
+        for target in output_paths(path, (spotting.video for spotting in spottings)):
+            if target != path:  # claimed before the run
+                outputs.claim(target)
+        for written in write(spottings, path):
             note(f"wrote {written}")
     if labels:
         source = LabelSource.DICTIONARY
-        write_records((Label(one.word, one.video, one.time, one.score, source) for one in found), labels)
+        places = (Label(one.word, one.video, one.time, one.score, source, one.start, one.end) for one in found)
+        write_records(places, labels)
         note(f"wrote {labels}")

@@ -28,10 +28,11 @@ def annotate_report(
 
     Example: signspot annotate-report RUN --corpus footage/ --decoys RUN-DECOYS --spottings accepted.csv
     """
+    from signspot.annotation.run import media_of
     from signspot.annotation.yield_report import ReportOptions, accepted, report_yield
     from signspot.errors import OptionsError
     from signspot.files import Outputs
-    from signspot.formats.formats import write
+    from signspot.formats.formats import output_paths, write
 
     try:
         wanted = tuple(float(value) for value in thresholds.split(",") if value.strip())
@@ -45,7 +46,12 @@ def annotate_report(
             outputs.claim(out / name)
         made = report_yield(run, out, corpus, decoys, ReportOptions(wanted))
         if spottings is not None and made.judged is not None:
-            chosen = [candidate.as_spotting() for candidate in accepted(run, made.judged, confidence)]
+            media = media_of(corpus) if corpus is not None else {}
+            kept = accepted(run, made.judged, confidence)
+            chosen = [candidate.as_spotting(media.get(candidate.video)) for candidate in kept]
+            for target in output_paths(spottings, (spotting.video for spotting in chosen)):
+                if target != spottings:
+                    outputs.claim(target)
             write(chosen, spottings)
             note(f"written: {count(len(chosen), 'spotting')} to {spottings}")
     note(f"written: {out / 'yield.md'}, {out / 'yield.png'}" + (f", {out / 'words.csv'}" if decoys else ""))

@@ -48,14 +48,18 @@ def find_peaks(
         return []
     best_first = maxima[np.argsort(-scores[maxima], kind="stable")]
     starts, ends = spans(best_first)
-    middle = (starts + ends) / 2
-    wide = np.minimum(starts, middle - _TYPICAL / 2), np.maximum(ends, middle + _TYPICAL / 2)
-    kept = suppress(*wide, overlap)
+    kept = suppress(*widened(starts, ends), overlap)
     found = [
         Peak(int(index), float(times[index]), float(start), float(end), float(scores[index]))
         for index, start, end in zip(best_first[kept], starts[kept], ends[kept], strict=True)
     ]
     return sorted(found, key=lambda peak: peak.index)
+
+
+def widened(starts: FloatArray, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(P,) spans as they count for suppression: at least as long as a typical sign, however narrow their peaks."""
+    middle = (starts + ends) / 2
+    return np.minimum(starts, middle - _TYPICAL / 2), np.maximum(ends, middle + _TYPICAL / 2)
 
 
 def suppress(starts: FloatArray, ends: FloatArray, overlap: float) -> list[int]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from signspot.annotation.records import Candidate, Findings, Query, VideoRecord
+from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.words.normalise import Form
 
 
-def query(video: str, subtitle: int, word: str, start: float = 0.0, end: float = 10.0) -> Query:
-    return Query(
+def query(video: str, subtitle: int, word: str, start: float = 0.0, end: float = 10.0) -> SubtitleQuery:
+    return SubtitleQuery(
         video=video,
         subtitle=subtitle,
         word=word,
@@ -55,7 +55,7 @@ def candidate(
     )
 
 
-def findings(video: str, queries: Iterable[Query], candidates: Iterable[Candidate]) -> Findings:
+def findings(video: str, queries: Iterable[SubtitleQuery], candidates: Iterable[Candidate]) -> Findings:
     asked = tuple(queries)
     record = VideoRecord(video, "digest", 60.0)
     return Findings(record, {each.word: "key" for each in asked}, asked, tuple(candidates))

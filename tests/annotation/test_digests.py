@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from signspot.annotation.gallery import Digests
+from signspot.annotation.plan import Digests
 from signspot.files import content_digest
 
 

@@ -6,46 +6,55 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.annotation.gallery import EmbeddedWord, embed_word, make_gallery, read_gallery, write_gallery
+from signspot.annotation.work import EmbeddedWord, embed_word, join_words, read_gallery, word_digests, write_gallery
 from signspot.dictionary.opening import open_dictionary
-from signspot.embedding.exemplars import ExemplarEmbedder
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.errors import FormatError
 from signspot.models.checkpoints import load_encoder
+from signspot.records import Exemplar
 
 
 def word(name: str, exemplars: int, seed: int = 0) -> EmbeddedWord:
     rows = np.random.default_rng([seed, len(name)]).normal(size=(exemplars, 2, 4)).astype(np.float32)
-    ids = tuple(f"{name}-{number}" for number in range(exemplars))
-    return EmbeddedWord(name, ids, ("1",) * exemplars, rows)
+    shown = [Exemplar(name, f"{name}-{number}", variant="1") for number in range(exemplars)]
+    return EmbeddedWord(name, Gallery.of(shown, rows) if shown else None)
+
+
+def gallery(*words: EmbeddedWord) -> Gallery:
+    joined = join_words(words)
+    assert joined is not None
+    return joined
 
 
 def test_write_read_equal(tmp_path: Path) -> None:
-    gallery = make_gallery([word("tree", 1), word("apple", 3), word("nothing", 0)])
-    again = read_gallery(write_gallery(gallery, tmp_path))
+    made = gallery(word("tree", 1), word("apple", 3), word("nothing", 0))
+    again = read_gallery(write_gallery(made, tmp_path))
     assert list(again.words) == ["apple", "tree"]
-    assert again.digests == gallery.digests
-    assert (again.words["apple"].embeddings == gallery.words["apple"].embeddings).all()
-    assert again.words["apple"].ids == ("apple-0", "apple-1", "apple-2")
-    assert write_gallery(again, tmp_path) == write_gallery(gallery, tmp_path)
+    assert word_digests(again) == word_digests(made)
+    assert (again.embeddings == made.embeddings).all()
+    assert [again.exemplar(row) for row in range(8)] == [made.exemplar(row) for row in range(8)]
+    assert [one.id for one in again.exemplars] == ["apple-0", "apple-1", "apple-2", "tree-0"]
+    assert write_gallery(again, tmp_path) == write_gallery(made, tmp_path)
+    assert join_words([word("nothing", 0)]) is None
 
 
 def test_a_damaged_file_is_told(tmp_path: Path) -> None:
-    path = write_gallery(make_gallery([word("apple", 1)]), tmp_path)
+    path = write_gallery(gallery(word("apple", 1)), tmp_path)
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(FormatError, match="damaged"):
         read_gallery(path)
 
 
 def test_a_digest_tells_every_difference() -> None:
-    one = word("apple", 2)
+    one = gallery(word("apple", 2))
     others = [
-        word("apple", 2, seed=1),
-        replace(one, ids=("x", "y")),
-        replace(one, variants=("1", "2")),
-        replace(one, embeddings=one.embeddings[:, :1]),
+        gallery(word("apple", 2, seed=1)),
+        replace(one, exemplars=tuple(replace(each, id=each.id + "x") for each in one.exemplars)),
+        replace(one, exemplars=(one.exemplars[0], replace(one.exemplars[1], variant="2"))),
+        Gallery(one.exemplars, one.embeddings[::2], one.rows[::2], one.mirrored[::2]),
     ]
-    assert len({each.digest for each in [one, *others]}) == 5
-    assert one.digest == word("apple", 2).digest
+    assert len({word_digests(each)["apple"] for each in [one, *others]}) == 5
+    assert word_digests(one)["apple"] == word_digests(gallery(word("tree", 1), word("apple", 2)))["apple"]
 
 
 def test_exemplars_that_cannot_be_read_are_left_out_and_told(
@@ -57,9 +66,10 @@ def test_exemplars_that_cannot_be_read_are_left_out_and_told(
     bad.write_bytes(b"nothing")
     embedder = ExemplarEmbedder(load_encoder(encoder_file))
     made = embed_word(embedder, [exemplars[0], replace(exemplars[1], path=bad)], mirror=True)
-    assert made.ids == (exemplars[0].id,)
-    assert made.embeddings.shape == (1, 2, 256)
+    assert made.gallery is not None
+    assert [one.id for one in made.gallery.exemplars] == [exemplars[0].id]
+    assert made.gallery.embeddings.shape == (2, 256)
     assert len(made.problems) == 1
     assert made.problems[0].startswith(f"left out exemplar '{exemplars[1].id}' of '{exemplars[1].word}': {bad}")
     nothing = embed_word(embedder, [replace(exemplars[1], path=bad)], mirror=False)
-    assert (nothing.ids, nothing.embeddings.shape) == ((), (0, 1, 256))
+    assert nothing.gallery is None

@@ -21,12 +21,13 @@ PATIENCE = 1200.0  # seconds for a start of Python on a busy machine
 
 @pytest.fixture
 def job(corpus_folder: Path, encoder_file: Path, tmp_path: Path) -> Job:
-    return Job(corpus_folder, corpus_folder / "dictionary", tmp_path / "run", encoder=str(encoder_file))
+    out = tmp_path / "run"
+    return Job(corpus_folder, corpus_folder / "dictionary", out, encoder=str(encoder_file), cache=out)
 
 
 def start(job: Job) -> "subprocess.Popen[str]":
     words = ["annotate", job.corpus, "--dictionary", job.dictionary, "--out", job.out, "--encoder", job.encoder]
-    options = ["--keep", "0", "--impostors", "4", "--workers", "2"]
+    options = ["--keep", "0", "--impostors", "4", "--workers", "2", "--cache", str(job.cache)]
     command = [sys.executable, "-c", "from signspot.cli.main import run; run()", *map(str, words), *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -61,7 +62,7 @@ def test_killed_twice_a_run_ends_where_an_undisturbed_one_does(job: Job, here, t
     assert run.returncode == 0, err
     assert "4 videos with subtitles: " in out
     assert "0 failed" in out
-    undisturbed = replace(job, out=tmp_path / "undisturbed")
+    undisturbed = replace(job, out=tmp_path / "undisturbed", cache=tmp_path / "undisturbed")
     annotate(undisturbed, AnnotateOptions(keep=0.0, impostors=4), here)
     with open_store(job.out) as one, open_store(undisturbed.out) as two:
         assert list(dump(one)) == list(dump(two))

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-from signspot.annotation.plan import RESERVE, Basis, Mention, draw_panel, gone_words, plan_unit
+from signspot.annotation.plan import RESERVE, Basis, SubtitleMention, gone_words, plan_unit, sample_impostors
 from signspot.corpus.footage import Footage
 from signspot.words.normalise import Form
 
 FOOTAGE = Footage("news", Path("news.mp4"), Path("news.vtt"))
-MENTION = Mention(0, 1.0, 2.0, "an apple", 3, 8, Form.ORIGINAL, 1, ())
+MENTION = SubtitleMention(0, 1.0, 2.0, "an apple", 3, 8, Form.ORIGINAL, 1, ())
 MENTIONS = {"apple": (MENTION,), "tree": (replace(MENTION, subtitle=1),)}
 BASIS = Basis({"padding": "4"}, {"apple": "a1", "tree": "t1", "house": "h1"}, ("house",), {"tree": ("house", "wood")})
 
@@ -63,9 +63,9 @@ def test_words_that_are_mentioned_no_more_are_gone_if_they_were_asked_for() -> N
 
 def test_the_panel_follows_from_words_and_seed() -> None:
     words = [f"word {number}" for number in range(200)]
-    panel = draw_panel(words, 8, seed=1)
+    panel = sample_impostors(words, 8, seed=1)
     assert len(set(panel)) == 8 + RESERVE
-    assert panel == draw_panel(reversed(words), 8, seed=1)
-    assert panel != draw_panel(words, 8, seed=2)
-    assert draw_panel(words, 0, seed=1) == ()
-    assert sorted(draw_panel(["a", "b"], 8, seed=1)) == ["a", "b"]
+    assert panel == sample_impostors(reversed(words), 8, seed=1)
+    assert panel != sample_impostors(words, 8, seed=2)
+    assert sample_impostors(words, 0, seed=1) == ()
+    assert sorted(sample_impostors(["a", "b"], 8, seed=1)) == ["a", "b"]

@@ -7,17 +7,19 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from signspot.annotation.plan import Unit
+from signspot.annotation.plan import VideoUnit
 from signspot.annotation.records import AnnotateOptions
-from signspot.annotation.run import Job, Report, annotate
+from signspot.annotation.run import Job, RunReport, annotate, cache_of
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
 from signspot.dictionary.dictionary import save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
 from signspot.files import text_digest
+from signspot.spotting.spotter import load
 from signspot.subtitles.reading import read_subtitles
 
 OPTIONS = AnnotateOptions(keep=0.0, impostors=4)
@@ -39,7 +41,7 @@ def job(footage: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -
 @pytest.fixture
 def apart(job: Job) -> Job:
     """The job with all that it makes in its own folder."""
-    return replace(job, cache=None)
+    return replace(job, cache=job.out)
 
 
 def lines(job: Job) -> list[str]:
@@ -47,15 +49,15 @@ def lines(job: Job) -> list[str]:
         return list(dump(store))
 
 
-def units(engine) -> list[Unit]:
-    return [item for item in engine.items if isinstance(item, Unit)]
+def units(engine) -> list[VideoUnit]:
+    return [item for item in engine.items if isinstance(item, VideoUnit)]
 
 
 @pytest.fixture
 def go(here):
     """Run a job; give its report and the units that were worked on."""
 
-    def run(job: Job, options: AnnotateOptions = OPTIONS) -> tuple[Report, list[Unit]]:
+    def run(job: Job, options: AnnotateOptions = OPTIONS) -> tuple[RunReport, list[VideoUnit]]:
         here.items.clear()
         report = annotate(job, options, here)
         return report, units(here)
@@ -68,7 +70,7 @@ def test_a_corpus_is_annotated_and_a_second_run_does_nothing(apart: Job, go) -> 
     assert (report.videos, report.annotated, report.unchanged, report.failed) == (4, 4, 0, [])
     assert len(worked) == 4
     first = lines(apart)
-    assert report.queries == sum('{"Query"' in line for line in first) > 20
+    assert report.queries == sum('{"SubtitleQuery"' in line for line in first) > 20
     assert report.candidates == sum('{"Candidate"' in line for line in first) > report.queries / 2
     tracks = {path: path.stat().st_mtime_ns for path in apart.out.rglob("tracks/*/*")}
     assert len(tracks) == 4
@@ -83,7 +85,7 @@ def test_a_new_word_is_only_searched_and_leaves_the_rest_alone(apart: Job, go, t
     whole = lines(apart)
     with open_store(apart.out) as store:
         words = sorted({query.word for query in store.queries()})
-    part = replace(apart, out=tmp_path / "part", words=tuple(words[2:]))
+    part = replace(apart, out=tmp_path / "part", cache=tmp_path / "part", words=tuple(words[2:]))
     go(part)
     tracks = {path: path.stat().st_mtime_ns for path in part.out.rglob("tracks/*/*")}
     report, worked = go(replace(part, words=()))
@@ -101,7 +103,7 @@ def test_a_new_video_costs_only_itself(job: Job, go, footage: Path, tmp_path: Pa
         (tmp_path / f"train-0002{suffix}").rename(footage / f"train-0002{suffix}")
     _, worked = go(job)
     assert [unit.video for unit in worked] == ["train-0002"]
-    fresh = replace(job, out=tmp_path / "fresh", cache=None)
+    fresh = replace(job, out=tmp_path / "fresh", cache=tmp_path / "fresh")
     go(fresh)
     assert lines(job) == lines(fresh)
 
@@ -190,6 +192,24 @@ def test_what_is_kept_is_settled_by_the_first_run(job: Job, go) -> None:
     with open_store(lower.out) as store:
         assert store.settings()["keep"] == "0.5"
     assert len(list((job.out / "gallery").iterdir())) == 1
+
+
+def test_what_spot_embedded_is_not_embedded_again_and_the_other_way_round(
+    job: Job, go, footage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    video = footage / "train-0002.pose"
+    assert job.encoder is not None
+    track = load(job.encoder).embed(video)
+    (entry,) = (tmp_path / "cache" / "tracks").rglob("*.safetensors")
+    made = entry.stat().st_mtime_ns
+    go(replace(job, cache=None))
+    assert entry.stat().st_mtime_ns == made
+    assert len(list((tmp_path / "cache" / "tracks").rglob("*.safetensors"))) == 4
+    assert not (job.out / "tracks").exists()
+    assert np.array_equal(load(job.encoder).embed(video).embeddings, track.embeddings)
+    for part in ("tracks", "landmarks"):
+        assert cache_of(tmp_path / "cache" / part) == tmp_path / "cache"  # no tracks/tracks
 
 
 def test_tracks_can_be_shared_by_runs(job: Job, go, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def job(encoder_file: Path, tmp_path: Path) -> Job:
 def test_pixels_are_annotated_and_alike_in_every_process(job: Job, here, tmp_path: Path) -> None:
     found = []
     for engine, out in ((here, tmp_path / "here"), (WorkerPool(), tmp_path / "there")):
-        place = Job(job.corpus, job.dictionary, out, encoder=job.encoder)
+        place = Job(job.corpus, job.dictionary, out, encoder=job.encoder, cache=out)
         report = annotate(place, AnnotateOptions(keep=0.0), engine)
         assert (report.annotated, report.failed) == (1, [])
         with open_store(out) as store:
