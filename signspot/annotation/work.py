@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from signspot.annotation.plan import VideoUnit
 from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
 from signspot.annotation.search import Searcher, rows_of
-from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.tracks import read_arrays, write_arrays
 from signspot.errors import EncoderMismatchError, SignspotError, VideoError
 from signspot.models.checkpoints import load_encoder
@@ -78,7 +78,7 @@ def embed_word(embedder: ExemplarEmbedder, exemplars: Sequence[Exemplar], *, mir
     """
     mirror = mirror and embedder.encoder.contract.can_mirror
     kept: list[Exemplar] = []
-    views: list[NDArray[np.float32]] = []
+    views: list[SignViews] = []
     problems: list[str] = []
     for exemplar in exemplars:
         try:
@@ -88,7 +88,9 @@ def embed_word(embedder: ExemplarEmbedder, exemplars: Sequence[Exemplar], *, mir
             raise
         except SignspotError as error:
             problems.append(f"left out exemplar '{exemplar.id}' of '{exemplar.word}': {error}")
-    gallery = Gallery.of(kept, np.stack(views)) if kept else None
+    codes = [view.codes for view in views if view.codes is not None]
+    joined = np.stack(codes) if kept and len(codes) == len(views) else None
+    gallery = Gallery.of(kept, np.stack([view.embeddings for view in views]), joined) if kept else None
     return EmbeddedWord(exemplars[0].word, gallery, tuple(problems))
 
 
@@ -119,12 +121,14 @@ def join_words(words: Iterable[EmbeddedWord]) -> Gallery | None:
     galleries = [each.gallery for each in found if each.gallery is not None]
     if not galleries:
         return None
+    codes = [each.codes for each in galleries if each.codes is not None]
     starts = np.cumsum([0, *(len(each.exemplars) for each in galleries[:-1])])
     return Gallery(
         tuple(exemplar for each in galleries for exemplar in each.exemplars),
         np.concatenate([each.embeddings for each in galleries]),
         np.concatenate([each.rows + start for each, start in zip(galleries, starts, strict=True)]),
         np.concatenate([each.mirrored for each in galleries]),
+        np.concatenate(codes) if len(codes) == len(galleries) else None,
     )
 
 
@@ -135,7 +139,9 @@ def word_digests(gallery: Gallery) -> dict[str, str]:
         own = rows_of(gallery, word)
         shown = [[each.id, each.variant] for each in own.exemplars]
         digest = hashlib.sha256(json.dumps([word, shown, own.rows.tolist(), own.mirrored.tolist()]).encode())
-        digest.update(np.ascontiguousarray(own.embeddings, "<f4").tobytes())
+        for array in (own.embeddings, own.codes):
+            if array is not None:
+                digest.update(np.ascontiguousarray(array, "<f4").tobytes())
         digests[word] = digest.hexdigest()[:32]
     return digests
 
@@ -150,6 +156,7 @@ def write_gallery(gallery: Gallery, folder: Path) -> Path:
             "rows": gallery.rows,
             "mirrored": gallery.mirrored,
         }
+        arrays |= {} if gallery.codes is None else {"codes": gallery.codes}
         shown = json.dumps([[each.word, each.id, each.variant] for each in gallery.exemplars])
         write_arrays(path, _KIND, arrays, {"exemplars": shown})
     return path
@@ -163,7 +170,7 @@ def read_gallery(path: Path) -> Gallery:
     """
     arrays, header = read_arrays(path, _KIND)
     exemplars = tuple(Exemplar(word, name, variant=variant) for word, name, variant in json.loads(header["exemplars"]))
-    return Gallery(exemplars, arrays["embeddings"], arrays["rows"], arrays["mirrored"])
+    return Gallery(exemplars, arrays["embeddings"], arrays["rows"], arrays["mirrored"], arrays.get("codes"))
 
 
 @lru_cache(maxsize=1)
