@@ -37,8 +37,8 @@ def train(
     """Train an encoder; Ctrl-C keeps what is learnt, and the same command goes on.
 
     The key `kind` of the configuration says what: "embedding" is an MLP on a frozen trunk, "rgb" a trunk that sees
-    pixels, "landmark_contrastive" a landmark trunk. Several processes share the work of an embedding:
-    torchrun --standalone --nproc-per-node 4 --no-python signspot train …
+    pixels, "landmark_contrastive" a landmark trunk. Several processes can share the work of an embedding, and of
+    nothing else: torchrun --standalone --nproc-per-node 4 --no-python signspot train …
 
     Example: signspot train configs/embedding.toml --corpus world/ --out runs/embedding
     """
