@@ -17,7 +17,7 @@ from signspot.corpus.footage import Footage
 from signspot.files import content_digest, write_beside
 from signspot.progress import Progress, silent
 from signspot.records import Subtitle
-from signspot.words.match import Matcher
+from signspot.words.match import WordMatcher
 from signspot.words.normalise import Form
 
 
@@ -38,7 +38,7 @@ class SubtitleMention:
 
 def find_mentions(
     subtitles: Sequence[Subtitle],
-    matcher: Matcher,
+    matcher: WordMatcher,
     padding: float,
     panel: Collection[str] = (),
     *,
@@ -76,7 +76,7 @@ def find_mentions(
     return {word: tuple(mentions[word]) for word in sorted(mentions)}
 
 
-def mentioned_words(subtitles: Iterable[Subtitle], matcher: Matcher) -> set[str]:
+def mentioned_words(subtitles: Iterable[Subtitle], matcher: WordMatcher) -> set[str]:
     """Which words the subtitles of a video mention."""
     return {match.word for subtitle in subtitles for match in matcher.find_all(subtitle.text)}
 

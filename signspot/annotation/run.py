@@ -45,7 +45,7 @@ from signspot.models.encoder import Encoder
 from signspot.processes import Failure, locked
 from signspot.progress import Progress, Stage, silent
 from signspot.subtitles.reading import Subtitles, read_subtitles
-from signspot.words.match import Matcher
+from signspot.words.match import WordMatcher
 
 logger = logging.getLogger(__name__)
 
@@ -150,7 +150,7 @@ class _Run:
 
     def go(self, report: RunReport) -> RunReport:
         """Do everything."""
-        matcher = Matcher(self.dictionary, self.options.language)
+        matcher = WordMatcher(self.dictionary, self.options.language)
         asked = frozenset(self.dictionary.select(self.job.words) if self.job.words else self.dictionary)
         readable, mentioned = self._read(matcher, report)
         if not mentioned & asked:
@@ -169,7 +169,7 @@ class _Run:
         self._work(context, units, len(digests), report)
         return report
 
-    def _read(self, matcher: Matcher, report: RunReport) -> tuple[list[Footage], frozenset[str]]:
+    def _read(self, matcher: WordMatcher, report: RunReport) -> tuple[list[Footage], frozenset[str]]:
         """The videos whose subtitles can be read, and all words that they mention."""
         readable: list[Footage] = []
         mentioned: set[str] = set()
@@ -252,7 +252,7 @@ class _Run:
         return known
 
     def _units(
-        self, digests: Mapping[Footage, str], matcher: Matcher, asked: frozenset[str], basis: Basis, report: RunReport
+        self, digests: Mapping[Footage, str], matcher: WordMatcher, asked: frozenset[str], basis: Basis, report: RunReport
     ) -> Iterator[VideoUnit]:
         """What is left to do, video by video, made when a worker is free for it."""
         for footage, digest in digests.items():

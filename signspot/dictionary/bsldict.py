@@ -1,4 +1,4 @@
-"""Reads `bsldict_v1.pkl`, the public dictionary of British Sign Language, with its precomputed embeddings.
+"""Reader of `bsldict_v1.pkl`, the public dictionary of British Sign Language, with its precomputed embeddings.
 
 Its layout is columnar: `words`, `words_normalised`, and `videos` with a list or array a column.
 """
@@ -74,7 +74,7 @@ class _Columns:
         self.count = len(self.names)
 
     def needed(self, column: str) -> list[Any]:
-        """One value a video.
+        """One value per video.
 
         Raises:
             DictionaryError: the column is missing or has another length.
@@ -82,12 +82,12 @@ class _Columns:
         return self._values(column, self.videos.get(column), self.count)
 
     def optional(self, column: str) -> list[Any]:
-        """One value a video; None for all where the column is missing."""
+        """One value per video; None for all where the column is missing."""
         value = self.videos.get(column)
         return [None] * self.count if value is None else self._values(column, value, self.count)
 
     def features(self, kind: str) -> list[Any]:
-        """One feature vector a video, or None."""
+        """One feature vector per video, or None."""
         features = plain(self.videos.get("features"))
         value = features.get(kind) if isinstance(features, Mapping) else None
         return [None] * self.count if value is None else self._values(f"features.{kind}", value, self.count)

@@ -1,4 +1,4 @@
-"""Builds a dictionary folder from any source: media copied, `dictionary.json` beside them."""
+"""Building of a dictionary folder from any source: media copied, `dictionary.json` beside them."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""What every dictionary reader returns: exemplars, what was wrong, and what is known of the words."""
+"""Contents of a dictionary, as every reader returns them: exemplars, files left out, facts about the words."""
 
 import re
 import unicodedata
@@ -30,7 +30,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """All that a dictionary holds."""
+    """Everything in a dictionary."""
 
     exemplars: tuple[Exemplar, ...]
     problems: tuple[LeftOut, ...] = ()

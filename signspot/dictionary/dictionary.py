@@ -59,7 +59,7 @@ class Dictionary(Mapping[str, list[Exemplar]]):
 
     @property
     def problems(self) -> tuple[LeftOut, ...]:
-        """What could not be read and was left out."""
+        """Files and lines that could not be read and were left out, with the reasons."""
         return self.contents.problems
 
     @property

@@ -1,6 +1,6 @@
-"""Fetches one file over HTTP: politely, going on where it stopped, and trusting nothing that the server says.
+"""Download of one file over HTTP: politely, resumable, and without trust in what the server says.
 
-What has come so far lies in `<name>.part`; only a file that is whole and passes its checks gets its name.
+The part that has come so far lies in `<name>.part`; only a file that is whole and passes its checks gets its name.
 """
 
 import contextlib
@@ -22,6 +22,12 @@ from typing import IO, Any
 from signspot.errors import DownloadError, OutputError
 from signspot.files import explain_write_failure
 from signspot.video.inspection import page_problem
+
+_CHUNK = 1 << 16
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})  # answers after which it is worth trying again
+_SAFE = "%/:=&?~#+!$,;'@()*[]"  # characters of an address that stay as they are
+_SILENT_AFTER = 3  # a host on which so many downloads in a row failed is not asked again
+Check = Callable[[Path], str | None]
 
 
 class TryAgainError(Exception):
@@ -98,16 +104,9 @@ def content_range(text: str) -> tuple[int | None, int | None]:
     return number(span.partition("-")[0].strip()), number(total)
 
 
-_CHUNK = 1 << 16
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})  # answers after which it is worth trying again
-_SAFE = "%/:=&?~#+!$,;'@()*[]"  # characters of an address that stay as they are
-_SILENT_AFTER = 3  # a host on which so many downloads in a row failed is not asked again
-Check = Callable[[Path], str | None]
-
-
 @dataclass(frozen=True, slots=True)
 class DownloadOptions:
-    """How to behave towards servers."""
+    """Manners towards servers."""
 
     delay: float = 1.0  # seconds between two requests to one host
     retries: int = 5  # tries that bring nothing new before giving up
@@ -136,7 +135,7 @@ class _FewRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class Downloader:
-    """Fetches files one after the other and remembers when it asked which host."""
+    """Downloads files one after the other and remembers when it asked which host."""
 
     def __init__(self, options: DownloadOptions | None = None):
         self.options = options or DownloadOptions()
@@ -269,7 +268,7 @@ def _read(response: Any, file: IO[bytes]) -> bytes:
 
 
 def _inspect(path: Path, download: Download, check: Check | None) -> tuple[str | None, str]:
-    """What is wrong with a file that came, if anything, and its SHA-256."""
+    """The fault of a file that came, if any, and its SHA-256."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     size = path.stat().st_size

@@ -1,4 +1,4 @@
-"""Fetches the videos of a dictionary that only has their addresses: each once, and only what is missing."""
+"""Fetching of the videos of a dictionary that has only their addresses: each once, and only missing ones."""
 
 import json
 import logging
@@ -20,6 +20,8 @@ from signspot.records import Exemplar
 from signspot.video.inspection import video_problem
 
 FILE_NAME = "fetched.jsonl"
+_PLAYER_PAGES = {"youtube.com": "YouTube", "youtu.be": "YouTube", "vimeo.com": "Vimeo"}
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Fetched:
 
 
 def read_manifest(folder: Path) -> dict[str, Fetched]:
-    """What was fetched into a folder, by name; lines that a crash has left unfinished are passed over."""
+    """Files fetched into a folder, by name; lines that a crash has left unfinished are passed over."""
     path = folder / FILE_NAME
     found: dict[str, Fetched] = {}
     if not path.is_file():
@@ -64,13 +66,9 @@ def add_to_manifest(folder: Path, entry: Fetched) -> None:
         raise OutputError(explain_write_failure(path, error)) from error
 
 
-_PLAYER_PAGES = {"youtube.com": "YouTube", "youtu.be": "YouTube", "vimeo.com": "Vimeo"}
-logger = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, slots=True)
 class FetchReport:
-    """What a run of fetching came to."""
+    """Result of a run of fetching."""
 
     fetched: tuple[Path, ...] = ()  # new files
     kept: tuple[Path, ...] = ()  # files that an earlier run has fetched
@@ -154,7 +152,7 @@ def fetch_dictionary(
 
 
 def downloads_of(dictionary: Dictionary) -> dict[str, Download]:
-    """What there is to fetch: by exemplar id, for exemplars that have an address and no file."""
+    """Downloads by exemplar id, for exemplars that have an address and no file."""
     links = dictionary.contents.links
     wanted = [e for e in dictionary.exemplars if e.path is None and e.id in links]
     names = media_names(_with_suffix(e, links[e.id]) for e in wanted)

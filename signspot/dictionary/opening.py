@@ -106,7 +106,7 @@ def keep_readable(contents: Contents, place: Path) -> Contents:
 
 
 def file_problem(path: Path | None) -> str | None:
-    """What is wrong with an exemplar's video or `.pose` file as far as its header tells; None if nothing is."""
+    """The fault of an exemplar's video or `.pose` file as far as its header tells; None if there is none."""
     if path is None:
         return None
     if path.suffix.lower() != ".pose" or not path.is_file():

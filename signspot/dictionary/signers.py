@@ -1,4 +1,4 @@
-"""Tells the signers of a dictionary apart by their faces, as the paper does for its dictionary (Sec. 4.1).
+"""Signers of a dictionary, told apart by their faces, as the paper does for its dictionary (Sec. 4.1).
 
 Needs the extra `signers`; the clustering itself does not.
 """
@@ -18,6 +18,11 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import MissingExtraError, VideoError
 from signspot.progress import Progress, silent
 from signspot.video.reader import open_video
+
+SAME_FACE = 0.5  # Euclidean distance of face descriptors up to which two groups of faces are one person
+_LOOKS = 5  # frames of a video in which the face is looked at
+_SHAPE = "shape_predictor_5_face_landmarks.dat"
+_FACE = "dlib_face_recognition_resnet_model_v1.dat"
 
 
 def average_linkage(points: NDArray[np.floating], most: float) -> NDArray[np.int64]:
@@ -88,12 +93,6 @@ def _in_order(groups: NDArray[np.int64]) -> NDArray[np.int64]:
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse]
-
-
-SAME_FACE = 0.5  # Euclidean distance of face descriptors up to which two groups of faces are one person
-_LOOKS = 5  # frames of a video in which the face is looked at
-_SHAPE = "shape_predictor_5_face_landmarks.dat"
-_FACE = "dlib_face_recognition_resnet_model_v1.dat"
 
 
 class FaceDescriber:

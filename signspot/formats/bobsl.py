@@ -144,7 +144,7 @@ def _zipped(columns: dict[str, Any], required: Sequence[str], where: str) -> Ite
 
 
 def _source(kind: object, path: Path) -> LabelSource:
-    """What found it: M in BOBSL is mouthing; its other types come of automatic search, as D does."""
+    """The source: M in BOBSL is mouthing; its other types come from automatic search, as D does."""
     text = str(kind or ("M" if "mouthing" in path.name.lower() else "D")).upper()
     return next((source for source in LabelSource if text.startswith(source)), LabelSource.DICTIONARY)
 

@@ -27,6 +27,7 @@ _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no
 _SOURCES = {source.name.lower(): source for source in LabelSource} | {s.value.lower(): s for s in LabelSource}
 _NOT_UNICODE = re.compile(r"[\ud800-\udfff]|\\(?=u(?:d[89a-f][0-9a-f]{2}|005c))")
 _ESCAPE = re.compile(r"\\u(d[89a-f][0-9a-f]{2}|005c)")
+_LAST_MS = 2**32 - 2  # ELAN's schema counts milliseconds in an unsigned 32-bit number
 
 
 def parse_json(text: str, where: str, line: int = 1) -> Any:
@@ -170,9 +171,6 @@ def _decision(row: Mapping[str, Any], where: str) -> Decision:
     return found
 
 
-_LAST_MS = 2**32 - 2  # ELAN's schema counts milliseconds in an unsigned 32-bit number
-
-
 @dataclass(frozen=True, slots=True)
 class Visible:
     """A spotting as a tool shows it."""
@@ -183,7 +181,7 @@ class Visible:
 
 
 def visible(row: Row) -> Visible:
-    """What a tool shows of a row: one line of legible text, and at least one whole millisecond."""
+    """A row as a tool shows it: one line of legible text, and at least one whole millisecond."""
     start = _milliseconds(float(row["start"]))
     end = max(start + 1, _milliseconds(float(row["end"])))
     return Visible(one_line(str(row["word"])), start, end)

@@ -63,7 +63,7 @@ def _plain(text: str) -> str:
 
 
 def _seen(cue: Cue, record: Record | None) -> Visible:
-    """What a cue shows; the score, which we wrote behind the word, is taken off a cue of ours."""
+    """A cue as it is shown; the score, which we wrote behind the word, is taken off a cue of ours."""
     text = html.unescape(_TAG.sub("", cue.text.replace("\n", " ")))
     if record is not None:
         text = text.removesuffix(_score_text(record.spotting.score))

@@ -13,15 +13,17 @@ from signspot.subtitles.cues import Cue, CueSheet
 _CLOCK = re.compile(r"(-?)(\d{1,4}):(\d{1,2}):(\d{1,2})(?:[.,](\d{1,9})|:(\d{1,4})(?:\.(\d{1,4}))?)?")
 _OFFSET = re.compile(r"(-?\d{1,15}(?:\.\d{1,9})?)(h|ms|m|s|f|t)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_SPACE = re.compile(r"\s+")
+_UNSPOKEN = {"head", "metadata", "set", "animate", "image"}
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """How long a frame and a tick of a document last."""
+    """Units of time in a document."""
 
     frame: float = 30.0  # frames per second
-    sub_frame: float = 1.0  # sub-frames a frame
-    tick: float = 1.0  # ticks a second
+    sub_frame: float = 1.0  # sub-frames per frame
+    tick: float = 1.0  # ticks per second
 
     def seconds(self, expression: str) -> float | None:
         """Seconds of a time expression; None if it is none."""
@@ -75,10 +77,6 @@ def _multiplier(root: Element, where: str) -> tuple[float, float]:
     if parts is None:
         raise FormatError(f"{where}, line {root.line}: frameRateMultiplier={value!r} is not like '1000 1001'.")
     return float(parts[1]), float(parts[2] or 1)
-
-
-_SPACE = re.compile(r"\s+")
-_UNSPOKEN = {"head", "metadata", "set", "animate", "image"}
 
 
 @dataclass(frozen=True, slots=True)

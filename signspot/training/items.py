@@ -21,7 +21,7 @@ from signspot.records import Label, LabelSource
 from signspot.subtitles.reading import read_subtitles
 from signspot.timeline import Segment
 from signspot.training.configuration import check_numbers
-from signspot.words.match import Matcher
+from signspot.words.match import WordMatcher
 
 logger = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ def read_words(
     corpus: Corpus, words: Collection[str], videos: Collection[str], language: str = "en"
 ) -> SubtitlesOfVideos:
     """Find dictionary words in the subtitles of videos; a video without subtitles has none."""
-    matcher = Matcher(words, language)
+    matcher = WordMatcher(words, language)
     found: dict[str, list[SubtitleWords]] = {}
     for name in videos:
         path = corpus.videos[name].subtitles

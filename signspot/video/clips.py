@@ -1,4 +1,4 @@
-"""Frames become clips: pixels to floats, once a frame, and windows over them without copying."""
+"""Frames become clips: pixels to floats, once per frame, and windows over them without copying."""
 
 import os
 from collections.abc import Iterable, Iterator

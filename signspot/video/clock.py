@@ -1,4 +1,4 @@
-"""When a frame is shown: seconds since the container's start, by its timestamp, or by counting."""
+"""Times of frames: seconds since the container's start, by timestamps or by counting; resampling by time."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -11,6 +11,7 @@ from signspot.timeline import Segment
 
 _RESET = 1.0  # a timestamp that jumps back by more seconds than this starts anew: times go on from there
 _MICROSECOND = Fraction(1, 1_000_000)
+_FASTEST = 1000.0  # frames per second
 
 
 class TimedFrame(NamedTuple):
@@ -28,7 +29,7 @@ class TimedFrame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What must be known of a file to tell the time of its frames."""
+    """Facts of a file from which the times of its frames follow."""
 
     time_base: Fraction  # seconds of one tick
     origin: Fraction  # timestamp, in seconds, of the container's start
@@ -92,11 +93,8 @@ def container_origin(container: Any, stream: Any) -> Fraction:
     return start if start is not None and abs(start - origin) <= _MICROSECOND else origin
 
 
-_FASTEST = 1000.0
-
-
 @dataclass(frozen=True, slots=True)
-class Beat:
+class SampleTimes:
     """The even times at which frames are wanted: origin + k / fps."""
 
     fps: float
@@ -113,34 +111,34 @@ class Beat:
         return self.origin + index / self.fps
 
     def count(self, end: float) -> float:
-        """How many frames there are if the video ends at `end` seconds: at least one."""
+        """Number of frames if the video ends at `end` seconds: at least one."""
         span = (min(end, self.end) - self.origin) * self.fps
         return max(1, round(span)) if math.isfinite(span) else math.inf
 
 
-def beat_of(fps: float, segment: Segment | None, tolerance: float) -> Beat:
-    """The beat of a segment, or of a whole video."""
+def sample_times(fps: float, segment: Segment | None, tolerance: float) -> SampleTimes:
+    """The sample times of a segment, or of a whole video."""
     if segment is None:
-        return Beat(fps, tolerance=tolerance)
-    return Beat(fps, segment.start, segment.end, tolerance)
+        return SampleTimes(fps, tolerance=tolerance)
+    return SampleTimes(fps, segment.start, segment.end, tolerance)
 
 
-def resample(frames: Iterable[TimedFrame], beat: Beat) -> Iterator[TimedFrame]:
-    """Give, for every beat, the last frame whose time is not after it (the first frame, if all are).
+def resample(frames: Iterable[TimedFrame], wanted: SampleTimes) -> Iterator[TimedFrame]:
+    """Give, for every sample time, the last frame whose time is not after it (the first frame, if all are).
 
-    Nothing but the shown frame and at most one waiting beat is held. A beat in the last half interval waits
+    Nothing but the shown frame and at most one waiting sample is held. A sample in the last half interval waits
     until the video is known to reach far enough to have it, so that the count is round(duration * fps) even
-    where the duration is not known in advance. No frame comes out if the video ends before the first beat.
+    where the duration is not known in advance. No frame comes out if the video ends before the first sample.
     """
-    half, most, index = 0.5 / beat.fps, beat.count(math.inf), 0
+    half, most, index = 0.5 / wanted.fps, wanted.count(math.inf), 0
     shown: TimedFrame | None = None
     waiting: TimedFrame | None = None
     for frame in frames:
         if waiting and waiting.time + half < frame.time:
             yield waiting
             waiting = None
-        while index < most and beat.time(index) < frame.time - beat.tolerance:
-            current = (shown or frame)._replace(time=beat.time(index), duration=2 * half)
+        while index < most and wanted.time(index) < frame.time - wanted.tolerance:
+            current = (shown or frame)._replace(time=wanted.time(index), duration=2 * half)
             index += 1
             if current.time + half < frame.time:
                 yield current
@@ -149,15 +147,15 @@ def resample(frames: Iterable[TimedFrame], beat: Beat) -> Iterator[TimedFrame]:
         if index >= most and waiting is None:
             return
         shown = frame
-    if shown is None or shown.end <= beat.origin:
+    if shown is None or shown.end <= wanted.origin:
         return
-    yield from _last(beat, shown, waiting, index)
+    yield from _last(wanted, shown, waiting, index)
 
 
-def _last(beat: Beat, shown: TimedFrame, waiting: TimedFrame | None, index: int) -> Iterator[TimedFrame]:
-    """The beats that only the end of the video decides on."""
-    count = int(beat.count(shown.end))
+def _last(wanted: SampleTimes, shown: TimedFrame, waiting: TimedFrame | None, index: int) -> Iterator[TimedFrame]:
+    """The samples that only the end of the video decides on."""
+    count = int(wanted.count(shown.end))
     if waiting and index <= count:
         yield waiting
     for later in range(index, count):
-        yield shown._replace(time=beat.time(later), duration=1 / beat.fps)
+        yield shown._replace(time=wanted.time(later), duration=1 / wanted.fps)

@@ -87,7 +87,7 @@ def _variable_number(file: IO[bytes]) -> int | None:
 
 
 def header_problem(path: Path) -> str | None:
-    """What is wrong with a video file as far as its header tells; None if nothing is."""
+    """The fault of a video file as far as its header tells; None if there is none."""
     try:
         if not path.is_file():
             return "a folder, not a file" if path.is_dir() else "no such file"
@@ -104,7 +104,7 @@ def header_problem(path: Path) -> str | None:
 
 
 def video_problem(path: Path) -> str | None:
-    """What is wrong with a video file, an end that is missing included; None if nothing is."""
+    """The fault of a video file, a missing end included; None if there is none."""
     size = path.stat().st_size
     with path.open("rb") as file:
         wrong = page_problem(file.read(512)) if size else "the file is empty"

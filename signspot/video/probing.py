@@ -1,4 +1,4 @@
-"""What a video file is: its size, rate, duration and orientation, known before any of its frames is used."""
+"""Facts about a video file before any of its frames is used: size, rate, duration and orientation."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +16,11 @@ from signspot.video.clock import Clock, Timing, container_origin
 from signspot.video.containers import decode_packets, open_container
 
 Image = NDArray[np.uint8]
+_FALLBACK_RATE = Fraction(25)
+_HIGHEST_RATE = 1000  # a rate above is a guess from the tick of the file, not of its frames
+_FIRST_FRAMES = 3  # decoded to see whether the file has timestamps
+_SPARSE_TIMESTAMPS = {"mpeg"}  # most frames get theirs from those before, which a seek leaves out
+_STRETCH = (Fraction(1, 4), Fraction(4))  # pixel aspects beyond are taken for mistakes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +76,9 @@ def from_display_matrix(matrix: NDArray[np.int32]) -> Orientation:
     return Orientation(transposed=True, flipped_across=c < 0, flipped_down=b < 0)
 
 
-_FALLBACK_RATE = Fraction(25)
-_HIGHEST_RATE = 1000  # a rate above is a guess from the tick of the file, not of its frames
-_FIRST_FRAMES = 3  # decoded to see whether the file has timestamps
-_SPARSE_TIMESTAMPS = {"mpeg"}  # most frames get theirs from those before, which a seek leaves out
-_STRETCH = (Fraction(1, 4), Fraction(4))  # pixel aspects beyond are taken for mistakes
-
-
 @dataclass(frozen=True, slots=True)
 class VideoInfo:
-    """What a file says of its video."""
+    """Facts about a video, from its file."""
 
     path: Path
     width: int  # pixels as shown: upright, with square pixels
@@ -104,7 +102,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """How much video there is."""
+    """Extent of a video."""
 
     end: float  # seconds since the container's start
     frames: int | None
@@ -157,7 +155,7 @@ def _square_pixels(frame: Any, stream: Any) -> tuple[int, int]:
 
 
 def _stated_extent(container: Any, stream: Any, origin: Fraction) -> _Extent | None:
-    """What the header says; None where it does not say when the video ends."""
+    """Extent by the header; None where it does not say when the video ends."""
     if stream.duration:
         start = stream.start_time * stream.time_base if stream.start_time is not None else origin
         end = float(start - origin + stream.duration * stream.time_base)

@@ -10,7 +10,7 @@ from typing import Self
 
 from signspot.errors import EmptyVideoError, VideoError
 from signspot.timeline import Segment
-from signspot.video.clock import TimedFrame, beat_of, resample
+from signspot.video.clock import TimedFrame, resample, sample_times
 from signspot.video.decoding import RgbConverter, fitted, timed_frames
 from signspot.video.probing import Image, Source, VideoInfo, probe
 
@@ -37,7 +37,7 @@ class Video:
 
     @property
     def info(self) -> VideoInfo:
-        """What the file says of its video."""
+        """Facts about the video, from its file."""
         return self._source.info
 
     def frames(self, segment: Segment | None = None) -> Iterator[Frame]:
@@ -59,8 +59,8 @@ class Video:
             OptionsError: `fps` is not above 0.
             EmptyVideoError: the segment starts after the end (when the first frame is asked for).
         """
-        beat = beat_of(fps, segment, self._source.timing.tolerance)
-        return self._read(resample(timed_frames(self._source, beat.origin), beat), segment)
+        wanted = sample_times(fps, segment, self._source.timing.tolerance)
+        return self._read(resample(timed_frames(self._source, wanted.origin), wanted), segment)
 
     def frame_at(self, time: float) -> Frame:
         """Give the frame shown at `time` seconds: after the end the last one, before the start the first.

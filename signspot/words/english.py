@@ -1,4 +1,4 @@
-"""How English writes what it says otherwise: abbreviations, contractions, signs and measures."""
+"""English text that is read otherwise than it is written: abbreviations, contractions, symbols and measures."""
 
 import re
 from collections.abc import Callable, Iterable

@@ -9,6 +9,10 @@ from signspot.errors import MissingExtraError, OptionsError
 from signspot.words.tokens import fold
 
 _LONGEST = 60  # letters; what is longer is no word
+Kind = Literal["cardinal", "ordinal", "year"]
+_LONGEST_NUMBER = 15  # digits; what is longer is a code and read digit by digit
+_OTHER_NAMES = {"nb": "no", "nn": "no", "hbs": "sr"}
+_log = logging.getLogger(__name__)
 
 
 @cache
@@ -57,12 +61,6 @@ def lemmas(word: str, language: str = "en") -> tuple[str, ...]:
     shapes = (word, word.lower(), word.capitalize()) if word.isupper() and len(word) > 1 else (word, word.lower())
     found = dict.fromkeys(fold(_simplemma().lemmatize(shape, lang=language)) for shape in dict.fromkeys(shapes))
     return tuple(lemma for lemma in found if lemma and lemma != fold(word))
-
-
-Kind = Literal["cardinal", "ordinal", "year"]
-_LONGEST_NUMBER = 15  # digits; what is longer is a code and read digit by digit
-_OTHER_NAMES = {"nb": "no", "nn": "no", "hbs": "sr"}
-_log = logging.getLogger(__name__)
 
 
 @cache

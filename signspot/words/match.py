@@ -34,7 +34,7 @@ class _Node:
 _Hits = dict[tuple[int, int], dict[int, int]]  # span → number of the word → rank of the best form
 
 
-class Matcher:
+class WordMatcher:
     """Finds the words of a dictionary in texts.
 
     A dictionary word is looked for as it is and in its normalised form; a text is searched as it is, normalised and

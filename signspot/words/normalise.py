@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 from signspot.words.english import ENGLISH_PATTERNS, read_english
 from signspot.words.lemmas import lemmas, number_words, primary_language
-from signspot.words.tokens import HYPHENS, SYMBOLS, Atom, Reading, Unit, fold, tokens, word_pattern
+from signspot.words.tokens import HYPHENS, SYMBOLS, Atom, Reading, TextUnit, fold, tokens, word_pattern
 
 _STOP = re.compile(r"[.!?;:…]")  # no phrase goes on beyond these
+_GROUPED = r"\d{1,3}(?:[.'’\u00a0\u202f]\d{3}){1,6}(?:,\d+)?|\d+(?:,\d+)?"  # 1.234,5 as outside English
+_BETWEEN_HYPHENS = re.compile(rf"(?<=[^\W_])[{HYPHENS}](?=[^\W_])")
 
 
 class Form(StrEnum):
@@ -65,7 +67,7 @@ def build(text: str, options: LatticeOptions) -> Lattice:
     """Build the lattice of a text, in time linear in its length."""
     lattice = Lattice()
     here = 0
-    last: Unit | None = None
+    last: TextUnit | None = None
     last_start = 0
     for unit in units(text, options.language):
         gap = text[last.end : unit.start] if last else ""
@@ -80,7 +82,7 @@ def build(text: str, options: LatticeOptions) -> Lattice:
     return lattice
 
 
-def _add_unit(lattice: Lattice, source: int, text: str, unit: Unit, options: LatticeOptions) -> int:
+def _add_unit(lattice: Lattice, source: int, text: str, unit: TextUnit, options: LatticeOptions) -> int:
     """Add every reading of a unit between `source` and a new node; give that node."""
     if not unit.readings and len(unit.original) == 1:  # most units are plain words
         target = lattice.node()
@@ -110,7 +112,7 @@ def _add_atoms(
 
 
 def _add_joined(
-    lattice: Lattice, nodes: tuple[int, int], parts: tuple[str, str], first: Unit, options: LatticeOptions
+    lattice: Lattice, nodes: tuple[int, int], parts: tuple[str, str], first: TextUnit, options: LatticeOptions
 ) -> None:
     """Read two words with a hyphen between them as one: "e-mail" is "email"."""
     if options.longest_joined is not None and min(map(len, parts)) > options.longest_joined:
@@ -138,10 +140,6 @@ def paths(lattice: Lattice, most: int) -> Iterable[tuple[int, tuple[str, ...]]]:
             yield rank, words
         for edge in reversed(lattice.edges[node]):
             stack.append((edge.target, max(rank, edge.rank), words + edge.words))
-
-
-_GROUPED = r"\d{1,3}(?:[.'’\u00a0\u202f]\d{3}){1,6}(?:,\d+)?|\d+(?:,\d+)?"  # 1.234,5 as outside English
-_BETWEEN_HYPHENS = re.compile(rf"(?<=[^\W_])[{HYPHENS}](?=[^\W_])")
 
 
 def normalise(text: str, language: str = "en") -> str:
@@ -177,7 +175,7 @@ def _said(text: str, reading: Reading) -> str:
     return " ".join(as_is if atom.words == (fold(as_is),) else " ".join(atom.words) for atom, as_is in pairs)
 
 
-def units(text: str, language: str) -> Iterator[Unit]:
+def units(text: str, language: str) -> Iterator[TextUnit]:
     """Cut a text into units, each with its readings, in order.
 
     Args:
@@ -203,12 +201,12 @@ def _plain_patterns() -> dict[str, str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _unit(kind: str, surface: str, language: str) -> Unit:
+def _unit(kind: str, surface: str, language: str) -> TextUnit:
     """A unit at the start of a text; all that it can be depends on its letters alone."""
     apart = tokens(surface, apostrophes=language == "en")
     original = tuple(Atom((token.word,), token.start, token.end) for token in apart)
     readings = read_english(kind, surface) if language == "en" else _plain_readings(kind, surface, language)
-    return Unit(0, len(surface), original, tuple(reading for reading in readings if reading != original))
+    return TextUnit(0, len(surface), original, tuple(reading for reading in readings if reading != original))
 
 
 def _plain_readings(kind: str, surface: str, language: str) -> tuple[Reading, ...]:

@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class WordNet:
-    """WordNet as a folder of text files: an index of words, and data with one set of synonyms a line."""
+    """WordNet as a folder of text files: an index of words, and data with one set of synonyms per line."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None):
         """Find WordNet; nothing is read yet.

@@ -85,7 +85,7 @@ Reading = tuple[Atom, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class TextUnit:
     """A stretch of text that is normalised as a whole: a word, "£5", "3:30 pm", "don't"."""
 
     start: int
@@ -93,8 +93,8 @@ class Unit:
     original: Reading
     readings: tuple[Reading, ...] = ()  # normalised, the likeliest first; none where it is normal already
 
-    def moved(self, by: int) -> "Unit":
+    def moved(self, by: int) -> "TextUnit":
         """The same unit in a longer text."""
         original = tuple(atom.moved(by) for atom in self.original)
         readings = tuple(tuple(atom.moved(by) for atom in reading) for reading in self.readings)
-        return Unit(self.start + by, self.end + by, original, readings)
+        return TextUnit(self.start + by, self.end + by, original, readings)

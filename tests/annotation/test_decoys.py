@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from signspot.annotation.plan import find_mentions, rotated
 from signspot.records import Subtitle
-from signspot.words.match import Matcher
+from signspot.words.match import WordMatcher
 
 
 @given(st.lists(st.integers(), unique=True))
@@ -23,7 +23,7 @@ def test_it_moves_by_half() -> None:
 def test_words_are_asked_where_another_subtitle_stands() -> None:
     """Texts move with their words, so that spans stay right; what is mentioned around stays where it is."""
     subtitles = [Subtitle(0.0, 2.0, "An apple."), Subtitle(30.0, 32.0, "Two pears, a pear.")]
-    matcher = Matcher(["apple", "pear"])
+    matcher = WordMatcher(["apple", "pear"])
     found = find_mentions(subtitles, matcher, 4.0, ("apple", "pear"), decoys=True)
     (apple,), (pear,) = found["apple"], found["pear"]
     assert (apple.subtitle, apple.start, apple.end, apple.text) == (1, 30.0, 32.0, "An apple.")

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from signspot.annotation.plan import find_mentions, mentioned_words
 from signspot.records import Subtitle
-from signspot.words.match import Matcher
+from signspot.words.match import WordMatcher
 from signspot.words.normalise import Form
 
 WORDS = ("apple", "ice", "ice-cream", "twenty", "child", "see", "saw")
-MATCHER = Matcher(WORDS)
+MATCHER = WordMatcher(WORDS)
 
 
 def test_each_form_is_found_and_its_place_kept() -> None:

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.words.match import Form, Matcher, longest_first
+from signspot.words.match import Form, WordMatcher, longest_first
 from signspot.words.tokens import tokens
 
 Found = list[tuple[str, str, str]]
 
 
 def find(words: list[str], text: str, language: str = "en") -> Found:
-    return [(m.word, text[m.start : m.end], str(m.form)) for m in Matcher(words, language).find(text)]
+    return [(m.word, text[m.start : m.end], str(m.form)) for m in WordMatcher(words, language).find(text)]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_the_longest_phrase_goes_first() -> None:
 
 
 def test_one_stretch_that_is_several_words() -> None:
-    matcher = Matcher(["see", "saw", "twenty", "20"])
+    matcher = WordMatcher(["see", "saw", "twenty", "20"])
     assert [(m.word, m.form) for m in matcher.find("I saw 20")] == [("saw", Form.ORIGINAL), ("20", Form.ORIGINAL)]
     assert [(m.word, m.start, str(m.form)) for m in matcher.find_all("I saw 20")] == [
         ("saw", 2, "original"),
@@ -115,8 +115,8 @@ def test_one_stretch_that_is_several_words() -> None:
 
 def test_words_are_a_list_not_a_string() -> None:
     with pytest.raises(OptionsError, match="not the one string 'apple'"):
-        Matcher("apple")
-    assert Matcher([]).find("anything") == []
+        WordMatcher("apple")
+    assert WordMatcher([]).find("anything") == []
 
 
 VOCABULARY = [
@@ -132,7 +132,7 @@ PIECES = [
 texts = st.lists(
     st.tuples(st.sampled_from(PIECES), st.sampled_from([" ", "-", ", ", ". ", "\n", ""])), max_size=12
 ).map(lambda pairs: "".join(piece + gap for piece, gap in pairs))
-MATCHER = Matcher(VOCABULARY)
+MATCHER = WordMatcher(VOCABULARY)
 
 
 @settings(deadline=None)
@@ -146,7 +146,7 @@ def test_spans_hold_what_matched_and_never_overlap(text: str) -> None:
         if match.form is Form.ORIGINAL:
             assert [t.word for t in tokens(part)] == [t.word for t in tokens(match.word)]
         else:
-            assert match in Matcher([match.word]).find_all(text)
+            assert match in WordMatcher([match.word]).find_all(text)
     assert all(one.end <= other.start for one, other in pairwise(found))
 
 
@@ -156,7 +156,7 @@ def test_nothing_longer_was_passed_over(text: str) -> None:
     """Whatever a word matches alone is in the result, or gives way to what is at least as long."""
     found = MATCHER.find(text)
     for word in VOCABULARY:
-        for match in Matcher([word]).find(text):
+        for match in WordMatcher([word]).find(text):
             rivals = [m for m in found if m.start < match.end and match.start < m.end]
             assert max((m.end - m.start for m in rivals), default=0) >= match.end - match.start
 
@@ -178,7 +178,7 @@ def test_longest_first_is_greedy(spans: list[tuple[int, int]]) -> None:
         assert any(s < end and start < e and e - s >= end - start for s, e in chosen)
 
 
-def operations(matcher: Matcher, text: str) -> int:
+def operations(matcher: WordMatcher, text: str) -> int:
     """How many calls, of Python and of C, a search takes: work without a clock."""
     count = 0
 
@@ -201,7 +201,7 @@ def test_work_is_linear_in_the_text_and_does_not_grow_with_the_vocabulary() -> N
     phrases = ["-".join(rng.choices(lexicon, k=3)) for _ in range(2_000)]
     vocabulary = list(dict.fromkeys([*lexicon, *phrases]))[:10_000]
     text = " ".join(rng.choices(lexicon, k=4_000))
-    large, small = Matcher(vocabulary), Matcher(vocabulary[:1_000])
+    large, small = WordMatcher(vocabulary), WordMatcher(vocabulary[:1_000])
     large.find(text)  # fills the caches
     one, two, four = (operations(large, text * times) for times in (1, 2, 4))
     assert two / one == pytest.approx(2, rel=0.02)
