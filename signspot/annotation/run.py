@@ -252,7 +252,12 @@ class _Run:
         return known
 
     def _units(
-        self, digests: Mapping[Footage, str], matcher: WordMatcher, asked: frozenset[str], basis: Basis, report: RunReport
+        self,
+        digests: Mapping[Footage, str],
+        matcher: WordMatcher,
+        asked: frozenset[str],
+        basis: Basis,
+        report: RunReport,
     ) -> Iterator[VideoUnit]:
         """What is left to do, video by video, made when a worker is free for it."""
         for footage, digest in digests.items():
