@@ -112,15 +112,16 @@ class Spotting:
 
     word: str
     video: str  # path as given
-    time: float  # of the peak: the middle of the best window
+    time: float  # of the peak: the middle of the sign, or of the best window
     start: float
     end: float
-    score: float  # (1 + cosine) / 2, in [0, 1]
+    score: float  # in [0, 1]; of embeddings it is (1 + cosine) / 2
     exemplar: str = ""  # id of the best exemplar
     variant: str = ""
     mirrored: bool = False  # the exemplar matched left-right mirrored
     source: LabelSource = LabelSource.DICTIONARY
     decision: Decision = ""  # "no" with source V: a person says that this sign is not the word
+    false_alarms_per_hour: float | None = None  # of its word at this score, in this video; None: not known
 
     @property
     def similarity(self) -> float:

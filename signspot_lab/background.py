@@ -12,6 +12,7 @@ from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 from signspot.spotting.calibration import FalseAlarms, false_alarms
+from signspot.spotting.spotter import Spotter
 from signspot.timeline import Grid, Track
 from signspot_world.body.motion import continuous, isolated
 from signspot_world.body.signers import Role, make_signer
@@ -29,7 +30,7 @@ def measure_false_alarms(
     encoder: Encoder, words: int = 100, hours: float = 0.5, seed: int = 1, progress: Progress = silent
 ) -> FalseAlarms:
     """Search world signing for `words` signs that never occur in it."""
-    return false_alarms(_background(encoder, hours, seed, progress), _gallery(encoder, words, seed))
+    return false_alarms(Spotter(encoder), _background(encoder, hours, seed, progress), _gallery(encoder, words, seed))
 
 
 def _signs(count: int, seed: int) -> list[Sign]:

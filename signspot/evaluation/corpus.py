@@ -172,10 +172,10 @@ def _look_up(
     """Rank all exemplars for each query of a video, and look where its own word is most similar."""
     if not queries:
         return
-    exemplars, times = found.gallery.exemplars, found.windows.times
+    exemplars, times = found.gallery.exemplars, found.times
     scores = np.stack([found.curve(number) for number in range(len(exemplars))], axis=1)
     for query in queries:
-        place = slice(query.first, query.last + 1)
+        place = slice(*np.searchsorted(times, (query.span.start, query.span.end + 1e-9)).tolist())
         own = [column for column, exemplar in enumerate(exemplars) if exemplar.word == query.word]
         retrieval.add(query.word, query.times, scores[place], times[place])
         localisation.add_curve(query.word, times[place], scores[place][:, own].max(axis=1), query.times)

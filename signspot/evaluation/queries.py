@@ -15,7 +15,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
 from signspot.records import Label, LabelSource, TimeMeaning
-from signspot.timeline import Grid
+from signspot.timeline import Grid, Segment
 from signspot.training.items import Item, ItemOptions, collect_items, read_words
 
 SURE = LeastConfidence(0.9, 0.9, 0.9)  # of labels that are looked up where the truth is not known
@@ -30,6 +30,7 @@ class RetrievalQuery:
     first: int  # window
     last: int  # window, included
     times: tuple[float, ...]  # where the word is labelled, seconds: each is right
+    span: Segment  # the stretch, seconds
     shown: frozenset[str] = frozenset()  # exemplars of the variant that is signed; empty: of which, is not known
 
 
@@ -74,7 +75,7 @@ def merged(
         inside = np.flatnonzero((grid.times >= span.start) & (grid.times <= span.end))
         if len(inside):
             exemplars = frozenset[str]().union(*(shown.get((video, word, time), frozenset()) for time in found))
-            queries.append(RetrievalQuery(video, word, int(inside[0]), int(inside[-1]), tuple(found), exemplars))
+            queries.append(RetrievalQuery(video, word, int(inside[0]), int(inside[-1]), tuple(found), span, exemplars))
     return queries
 
 

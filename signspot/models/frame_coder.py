@@ -33,7 +33,7 @@ class CoderOptions:
     spacing: int = 2  # frames in a step
     embedding: int = 256  # dimension of a sign's embedding
     dropout: float = 0.1
-    decoys: int = 0  # rows of the cohort of decoys that comes with the weights
+    decoys: int = 0  # exemplars in the cohort of decoys that comes with the weights
 
 
 class FrameCoder(Trunk):
@@ -64,7 +64,7 @@ class FrameCoder(Trunk):
         self.register_buffer("mean", torch.zeros(SEEN))
         self.register_buffer("scale", torch.ones(SEEN))
         self.register_buffer("typical_cost", torch.ones(()))  # of aligning two different signs: a score of a half
-        self.register_buffer("decoys", torch.zeros(chosen.decoys, SIGN_FRAMES, chosen.codes))
+        self.register_buffer("decoys", torch.zeros(chosen.decoys, 2, SIGN_FRAMES, chosen.codes))
         self.register_buffer("decoy_words", torch.zeros(chosen.decoys, dtype=torch.long))
         self.linear = nn.Linear(PLAIN, chosen.codes, bias=False)
         self.pool = nn.Linear(SIGN_FRAMES * chosen.codes, chosen.embedding)

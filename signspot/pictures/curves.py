@@ -187,7 +187,7 @@ def view_of(found: Found) -> View:
     Words that were found come first, then the others, until there are `MOST_CURVES` exemplars.
     """
     curves = tuple(
-        Curve(exemplar.word, exemplar.id, found.windows.times, found.curve(number), _thumbnail(exemplar))
+        Curve(exemplar.word, exemplar.id, found.times, found.curve(number), _thumbnail(exemplar))
         for number, exemplar in _chosen(found.gallery, found.spottings)
     )
     video = found.track.video

@@ -17,21 +17,26 @@ from torch import Tensor
 FloatArray = NDArray[np.floating[Any]]
 
 _CELLS = 3_000_000  # distances in memory at once: 12 MB
+_PATHS = 2048  # paths that are followed back at once
 _FAR = 1e4  # a cost that no path pays
 
 
 @dataclass(frozen=True, slots=True)
 class StepCosts:
-    """What it costs, in the unit of distances, to go on by 0, 1, 2 … frames from one exemplar frame to the next."""
+    """What it costs to go on by 0, 1, 2 … frames from one exemplar frame to the next."""
 
-    costs: tuple[float, ...] = (0.1, 0.0, 0.0, 0.1)
+    costs: tuple[float, ...] = (0.15, 0.0, 0.0, 0.08)
+
+    def times(self, scale: float) -> "StepCosts":
+        """The same in another unit."""
+        return StepCosts(tuple(scale * cost for cost in self.costs))
 
     def reach(self, frames: int) -> int:
         """The longest path of an exemplar of so many frames, in frames before its last one."""
         return (frames - 1) * (len(self.costs) - 1)
 
 
-STEPS = StepCosts()
+STEPS = StepCosts()  # in the unit of an encoder's typical cost
 
 
 def path_costs(codes: FloatArray, exemplars: FloatArray, steps: StepCosts = STEPS) -> NDArray[np.float32]:
@@ -72,8 +77,12 @@ def path_starts(
     Returns:
         (P,) the first frame of each path.
     """
-    if not len(ends):
-        return np.empty(0, np.int64)
+    parts = range(0, len(ends), _PATHS)
+    found = [_starts(codes, exemplars[at : at + _PATHS], ends[at : at + _PATHS], steps) for at in parts]
+    return np.concatenate([np.empty(0, np.int64), *found])
+
+
+def _starts(codes: FloatArray, exemplars: FloatArray, ends: NDArray[np.int64], steps: StepCosts) -> NDArray[np.int64]:
     reach = steps.reach(exemplars.shape[1])
     places = ends[:, None] + np.arange(-reach, 1)  # (P, R) frames that a path may use
     around = torch.from_numpy(np.asarray(codes[places.clip(0)], np.float32))
@@ -91,6 +100,33 @@ def path_starts(
         total, begins = cost[:, index] + best, came
     found: NDArray[np.int64] = begins[:, -1].numpy()
     return found.clip(0)
+
+
+def warping_costs(sign: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]:
+    """Dynamic time warping of one isolated sign with every exemplar, from end to end, every frame of both matched.
+
+    Args:
+        sign: (L, C) frame codes.
+        exemplars: (V, L, C) frame codes.
+
+    Returns:
+        (V,) cost of the cheapest path, in which a diagonal step counts twice, per frame.
+    """
+    shown = torch.from_numpy(np.ascontiguousarray(exemplars, np.float32)).transpose(0, 1)
+    cost = _distances(shown, torch.from_numpy(np.ascontiguousarray(sign, np.float32)))  # (L, V, L)
+    above: list[Tensor] = []
+    for i in range(len(cost)):
+        row: list[Tensor] = []
+        for j in range(cost.shape[2]):
+            here = cost[i, :, j]
+            if i and j:
+                straight = torch.minimum(above[j], row[j - 1])
+                row.append(torch.minimum(straight, above[j - 1] + here) + here)
+            else:
+                row.append(here + (above[j] if i else row[j - 1] if j else here))
+        above = row
+    found: NDArray[np.float32] = (above[-1] / (len(cost) + cost.shape[2])).numpy()
+    return found
 
 
 def _distances(exemplars: Tensor, codes: Tensor) -> Tensor:

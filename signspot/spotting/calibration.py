@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.refine import Windows
+from signspot.embedding.inputs import Source
 from signspot.errors import OptionsError
 from signspot.models.encoder import Encoder
-from signspot.spotting.search import SpotOptions, search_windows
+from signspot.spotting.search import SpotOptions
+from signspot.spotting.spotter import Spotter
 from signspot.timeline import Track
 
 LOWEST = 0.5  # scores below this are never thresholds
@@ -54,18 +55,27 @@ def mean_table(backgrounds: Sequence[FalseAlarms]) -> dict[str, float]:
     return {rate: round(sum(table[rate] for table in tables) / len(tables), 4) for rate in shared}
 
 
-def false_alarms(tracks: Iterable[Track], gallery: Gallery, options: SpotOptions = SpotOptions()) -> FalseAlarms:
-    """Spot words in background tracks, in which none of them is signed."""
+def false_alarms(
+    spotter: Spotter, sources: Iterable[Source | Track], gallery: Gallery, options: SpotOptions | None = None
+) -> FalseAlarms:
+    """Spot words in background in which none of them is signed, as users spot them.
+
+    Args:
+        spotter: what is calibrated.
+        sources: background signing.
+        gallery: with as many exemplars per word, mirrored or not, as users have.
+        options: how to spot; of any threshold.
+    """
+    low = replace(options or SpotOptions(), threshold=LOWEST, false_alarms_per_hour=None)
     found: list[float] = []
     seconds = 0.0
-    for track in tracks:
-        seconds += track.grid.frames / track.grid.fps
-        spotted = search_windows(track, Windows.of(track), gallery, options, LOWEST).spottings
-        found.extend(spotting.score for spotting in spotted)
+    for source in sources:
+        searched = spotter.search(source, gallery, low)
+        seconds += searched.track.grid.frames / searched.track.grid.fps
+        found.extend(spotting.score for spotting in searched.spottings)
     if not found:
         raise OptionsError("nothing at all was spotted in the background; there is nothing to calibrate with")
-    words = len({exemplar.word for exemplar in gallery.exemplars})
-    return FalseAlarms(np.sort(np.array(found, np.float32))[::-1], seconds / 3600, words)
+    return FalseAlarms(np.sort(np.array(found, np.float32))[::-1], seconds / 3600, len(gallery.words))
 
 
 def threshold_for(encoder: Encoder, rate: float) -> float:

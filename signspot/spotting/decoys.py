@@ -9,7 +9,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+
+from signspot.embedding.exemplars import Gallery
+from signspot.models.encoder import Encoder
+from signspot.models.frame_coder import FrameCoder
+from signspot.records import Exemplar
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -62,3 +68,34 @@ class DecoyRates:
             return begin + excess * float(np.log(max(count, 1e-12) / max(allowed, 1e-12))) if count else 0.0
         place = min(int(allowed), len(self._falling) - 1)
         return float(np.nextafter(self._falling[place], 2.0))
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Decoys that come with an encoder: words that nobody looks for, each by several signers."""
+
+    codes: FloatArray  # (K, 2, L, C) frame codes, as they are and mirrored
+    embeddings: FloatArray  # (K, 2, D) unit norm
+    words: NDArray[np.int64]  # (K,) which word each is an exemplar of
+
+    @cached_property
+    def most(self) -> int:
+        """How many exemplars each word has, at least."""
+        return int(np.unique(self.words, return_counts=True)[1].min())
+
+    def gallery(self, exemplars: int, *, mirror: bool) -> Gallery:
+        """The first so many exemplars of every word, mirrored, too, if wanted."""
+        chosen = np.concatenate([np.flatnonzero(self.words == word)[:exemplars] for word in np.unique(self.words)])
+        shown = [Exemplar(f"decoy {self.words[row]}", f"decoy {row}") for row in chosen]
+        views = slice(0, 2 if mirror else 1)
+        return Gallery.of(shown, self.embeddings[chosen, views].astype(np.float32), self.codes[chosen, views])
+
+
+@torch.inference_mode()
+def cohort_of(encoder: Encoder) -> Cohort | None:
+    """The decoys in an encoder's weights; None where there are none."""
+    trunk = encoder.module.trunk
+    if not isinstance(trunk, FrameCoder) or not trunk.options.decoys:
+        return None
+    embeddings = encoder.module.mlp(trunk.pooled(trunk.decoys), "dictionary")
+    return Cohort(trunk.decoys.cpu().numpy(), embeddings.cpu().numpy(), trunk.decoy_words.cpu().numpy())

@@ -5,20 +5,18 @@ from the path where a sign begins and ends.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.spotting.alignment import STEPS, StepCosts, path_costs, path_starts
 from signspot.spotting.peaks import half_height_spans
 from signspot.spotting.similarity import exemplar_curves
-from signspot.timeline import Grid
 
 Spans = tuple[NDArray[np.float64], NDArray[np.float64]]  # (P,) starts and (P,) ends, seconds
-_LONGEST = 2  # windows: the longest span by half height
+_LONGEST = 1.28  # seconds: the longest span by half height
 
 
 class Matcher(Protocol):
@@ -42,17 +40,17 @@ class Matcher(Protocol):
 class EmbeddingMatcher:
     """One embedding per window, by cosine; a sign spans the windows that stay above half of the height of its peak."""
 
-    def __init__(self, windows: Windows, grid: Grid, gallery: Gallery):
-        self.times, self._windows, self._gallery = windows.times, windows, gallery
-        self._longest = _LONGEST * grid.window / grid.fps
+    def __init__(self, windows: Windows, embeddings: NDArray[np.floating[Any]]):
+        """Match windows with (V, D) embeddings of the rows of a gallery."""
+        self.times, self._windows, self._embeddings = windows.times, windows, embeddings
 
     def scores(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """(R, T) as `Matcher.scores`."""
-        return exemplar_curves(self._windows.embeddings, self._gallery.embeddings[list(rows)])
+        return exemplar_curves(self._windows.embeddings, self._embeddings[list(rows)])
 
     def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
         """As `Matcher.spans`."""
-        return half_height_spans(self.times, curve, moments, self._longest)
+        return half_height_spans(self.times, curve, moments, _LONGEST)
 
 
 class AlignmentMatcher:
@@ -60,25 +58,25 @@ class AlignmentMatcher:
 
     def __init__(
         self,
-        codes: NDArray[np.floating],
-        grid: Grid,
-        exemplars: NDArray[np.floating],
+        codes: NDArray[np.floating[Any]],
+        times: NDArray[np.float64],
+        exemplars: NDArray[np.floating[Any]],
         scale: float,
         steps: StepCosts = STEPS,
     ):
-        """Match a track.
+        """Match frames.
 
         Args:
-            codes: (F, C) frame codes of all frames of the track.
-            grid: of the track.
+            codes: (F, C) frame codes.
+            times: (F,) seconds at which the frames begin.
             exemplars: (V, L, C) frame codes of the rows of a gallery.
             scale: the cost of a path whose score is a half.
-            steps: what steps of a path cost.
+            steps: what steps of a path cost, in units of `scale`.
         """
-        self._codes, self._exemplars, self._scale, self._steps = codes, exemplars, scale, steps
+        self._codes, self._exemplars, self._scale, self._steps = codes, exemplars, scale, steps.times(scale)
         self._delay = exemplars.shape[1] // 2  # frames from the middle of a path to its end, at the exemplar's own pace
-        self._fps, self._origin = grid.fps, grid.origin
-        self.times = grid.origin + np.arange(len(codes)) / grid.fps
+        self._frame = float(times[1] - times[0]) if len(times) > 1 else 0.04
+        self.times = times
 
     def scores(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """(R, T) as `Matcher.scores`: at each frame, of the path that ends half an exemplar later."""
@@ -90,7 +88,7 @@ class AlignmentMatcher:
         """As `Matcher.spans`."""
         ends = np.minimum(moments + self._delay, len(self._codes) - 1)
         starts = path_starts(self._codes, self._exemplars[rows], ends, self._steps)
-        return self._origin + starts / self._fps, self._origin + (ends + 1) / self._fps
+        return self.times[starts], self.times[ends] + self._frame
 
 
 def to_score(costs: NDArray[np.float32], scale: float) -> NDArray[np.float32]:

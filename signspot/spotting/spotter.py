@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Unpack
@@ -22,7 +23,9 @@ from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Spotting
-from signspot.spotting.search import Found, SpotKeywords, SpotOptions, candidates, search_windows
+from signspot.spotting.decoys import Cohort, cohort_of
+from signspot.spotting.identification import Match, alignment_scale, rank_words, sign_scores
+from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions
 from signspot.timeline import Segment, Track
 
 logger = logging.getLogger(__name__)
@@ -91,10 +94,39 @@ class Spotter:
         chosen = options or SpotOptions()
         gallery = what if isinstance(what, Gallery) else self.gallery(what, chosen)
         track = self.track(source, chosen, progress)
-        windows, threshold = Windows.of(track), self.threshold(chosen)
-        if self._is_coarse(track, chosen):
-            windows = self._refined(source, track, gallery, threshold - chosen.margin)
-        return search_windows(track, windows, gallery, chosen, threshold, within)
+        windows = Windows.of(track)
+        if chosen.refine and track.grid.stride > 1:
+            windows = self._refined(source, track, gallery, chosen)
+        return self._searching(track, windows, chosen).run(gallery, within)
+
+    def _searching(self, track: Track, windows: Windows, options: SpotOptions) -> Search:
+        scale = alignment_scale(self.encoder)
+        return Search(track, windows, options, self.encoder.contract.threshold, self._cohort, scale)
+
+    @cached_property
+    def _cohort(self) -> Cohort | None:
+        return cohort_of(self.encoder)
+
+    def identify(
+        self, source: Source, what: What | Gallery, top: int | None = None, options: SpotOptions | None = None
+    ) -> list[Match]:
+        """Say which word an isolated sign is.
+
+        Args:
+            source: a video path, a `.pose` path or landmarks that show one sign.
+            what: as in `spot`.
+            top: how many words; all, if None.
+            options: whether to mirror, and how to match.
+
+        Returns:
+            Words, the best first; each with its best exemplar.
+        """
+        chosen = options or SpotOptions()
+        gallery = what if isinstance(what, Gallery) else self.gallery(what, chosen)
+        sign = ExemplarEmbedder(self.encoder, self.cache, chosen.seed).embed_source(source)
+        by_codes = chosen.match != "embedding" and gallery.codes is not None
+        scores = sign_scores(sign, gallery, alignment_scale(self.encoder) if by_codes else None)
+        return rank_words(scores, gallery)[:top]
 
     def gallery(self, what: What, options: SpotOptions | None = None, progress: Progress = silent) -> Gallery:
         """Embed exemplars, words of a dictionary, or a dictionary."""
@@ -154,15 +186,15 @@ class Spotter:
         """The least score of a spotting."""
         return self.encoder.contract.threshold if options.threshold is None else options.threshold
 
-    def _is_coarse(self, track: Track, options: SpotOptions) -> bool:
-        """Whether a track is to be refined around candidates."""
-        return options.refine and track.grid.stride > 1
-
-    def _refined(self, source: Source | Track, track: Track, gallery: Gallery, least: float) -> Windows:
+    def _refined(self, source: Source | Track, track: Track, gallery: Gallery, options: SpotOptions) -> Windows:
         """The windows of a coarse track, and all windows around its candidates."""
         if not isinstance(source, str | PathLike) or Path(source).suffix == SUFFIX:
             raise OptionsError("refine needs the video itself, not a track. Give the video, or a track with stride 1.")
-        return refine(self.encoder, source, track, sorted(candidates(Windows.of(track), track, gallery, least)))
+        coarse = replace(options, threshold=max(0.0, self.threshold(options) - options.margin), top=None, overlap=1.0)
+        coarse = replace(coarse, false_alarms_per_hour=None, match="embedding")
+        found = self._searching(track, Windows.of(track), coarse).run(gallery)
+        places = {track.grid.nearest(spotting.time) for spotting in found.spottings}
+        return refine(self.encoder, source, track, sorted(places))
 
 
 def exemplars_of(what: What) -> list[Exemplar]:

@@ -105,7 +105,7 @@ def stream_alarms(encoder: Encoder, clips: Sequence[IsolatedClip], tested: str =
         if not there or not shown:
             raise OptionsError(f"background streams need signs of signer {tested} and of at least one other")
         tracks = (spotter.embed(stream.landmarks) for stream in make_streams(there, seed))
-        alarms.append(false_alarms(tracks, embed_clips(spotter, shown)))
+        alarms.append(false_alarms(spotter, tracks, embed_clips(spotter, shown)))
     one, two = alarms
     scores = np.sort(np.concatenate([one.scores, two.scores]))[::-1]
     return FalseAlarms(scores, (one.hours * one.words + two.hours * two.words) / one.words, one.words)
@@ -158,7 +158,7 @@ def _by_spotter(spotter: Spotter, gallery: Gallery) -> Search:
     def search(stream: Landmarks) -> tuple[list[Spotting], dict[str, Curve]]:
         found = spotter.search(stream, gallery, SpotOptions(threshold=LOWEST))
         words = [exemplar.word for exemplar in gallery.exemplars]
-        return list(found.spottings), {word: (found.windows.times, found.curve(i)) for i, word in enumerate(words)}
+        return list(found.spottings), {word: (found.times, found.curve(i)) for i, word in enumerate(words)}
 
     return search
 

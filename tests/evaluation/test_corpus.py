@@ -18,7 +18,7 @@ from signspot.metrics.detection import Detection
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
 from signspot.records import Exemplar, Spotting
-from signspot.spotting.search import Found, SpotOptions, search_windows
+from signspot.spotting.search import Found, Search, SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Grid, Track
 from signspot_world.corpus_writer import make_corpus
@@ -54,7 +54,7 @@ def seen_perfectly(corpus: Corpus, words: tuple[str, ...]) -> tuple[Gallery, dic
             height = 1 - np.abs(grid.times - sign.segment.middle) / max(sign.segment.duration, 0.1)
             seen[inside, words.index(sign.word)] = height[inside]
         track = Track(seen / np.linalg.norm(seen, axis=1, keepdims=True), grid, "perfect", name)
-        found[name] = search_windows(track, Windows.of(track), gallery, SpotOptions(), LOWEST)
+        found[name] = Search(track, Windows.of(track), SpotOptions(threshold=LOWEST), LOWEST).run(gallery)
     return gallery, found
 
 

@@ -5,9 +5,11 @@ import torch
 
 from signspot.evaluation.queries import RetrievalQuery
 from signspot.records import Exemplar
-from signspot.timeline import Grid
+from signspot.timeline import Grid, Segment
 from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures
 from signspot_lab.paper.protocol import retrieve
+
+WHOLE = Segment(0.0, 4.6)
 
 
 def known(windows: np.ndarray) -> TrunkFeatures:
@@ -26,11 +28,11 @@ def test_an_exemplar_is_right_only_where_its_word_is_signed() -> None:
     windows = np.tile([0.0, 0.2, 1.0], (100, 1))
     windows[40, 0] = 1.0  # apple at (40 + 8) / 25 s = 1.92 s
     features = known(windows)
-    found = retrieve(same, features, [RetrievalQuery("v", "apple", 0, 99, (2.0,))], ("apple", "tree")).words
+    found = retrieve(same, features, [RetrievalQuery("v", "apple", 0, 99, (2.0,), WHOLE)], ("apple", "tree")).words
     assert (found.average_precision.per_group, found.recall[5].per_group) == (1.0, 1.0)
-    elsewhere = retrieve(same, features, [RetrievalQuery("v", "apple", 0, 99, (3.5,))], ("apple", "tree")).words
+    elsewhere = retrieve(same, features, [RetrievalQuery("v", "apple", 0, 99, (3.5,), WHOLE)], ("apple", "tree")).words
     assert (elsewhere.average_precision.per_group, elsewhere.recall[5].per_group) == (0.0, 0.0)
-    second = retrieve(same, features, [RetrievalQuery("v", "tree", 41, 99, (1.9,))], ("apple", "tree")).words
+    second = retrieve(same, features, [RetrievalQuery("v", "tree", 41, 99, (1.9,), WHOLE)], ("apple", "tree")).words
     assert second.average_precision.per_group == 1.0  # the stretch does not hold the apple
 
 
@@ -41,7 +43,7 @@ def test_exemplars_of_other_variants_are_left_out() -> None:
     exemplars = (Exemplar("apple", "a1"), Exemplar("apple", "a2"), Exemplar("tree", "t"))
     clips = np.array([[[1, 0, 0]], [[0, 1, 0]], [[0.1, 1, 0]]], np.float16)
     features = TrunkFeatures("test", {"v": WindowFeatures(windows.astype(np.float16), grid)}, exemplars, clips)
-    asked = RetrievalQuery("v", "apple", 0, 99, (2.0,), frozenset(["a1"]))
+    asked = RetrievalQuery("v", "apple", 0, 99, (2.0,), WHOLE, frozenset(["a1"]))
     found = retrieve(same, features, [asked], ("apple", "tree"))
     assert found.words.average_precision.per_group == 0.5  # the other variant is not found, and counts
     assert found.variants.average_precision.per_group == 1.0

@@ -10,6 +10,7 @@ from signspot.errors import OptionsError
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
 from signspot.spotting.calibration import FalseAlarms, false_alarms, mean_table, threshold_for
+from signspot.spotting.spotter import Spotter
 from signspot.timeline import Grid, Track
 
 SCORES = np.linspace(0.99, 0.5, 50, dtype=np.float32)  # 0.99, 0.98, … of 50 false alarms
@@ -42,7 +43,7 @@ def test_everything_spotted_in_the_background_is_false(encoder: Encoder) -> None
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
     track = Track(embeddings, Grid(25.0, 16, 1, 500), encoder.hash)
     gallery = Gallery.of((Exemplar("a", "a"), Exemplar("b", "b")), embeddings[[100, 300]])
-    found = false_alarms([track], gallery)
+    found = false_alarms(Spotter(encoder), [track], gallery)
     assert (found.words, found.hours) == (2, pytest.approx(20 / 3600))
     assert found.scores[:2] == pytest.approx([1, 1], abs=1e-5)
     assert (np.diff(found.scores) <= 0).all()
