@@ -102,31 +102,42 @@ def _starts(codes: FloatArray, exemplars: FloatArray, ends: NDArray[np.int64], s
     return found.clip(0)
 
 
-def warping_costs(sign: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]:
-    """Dynamic time warping of one isolated sign with every exemplar, from end to end, every frame of both matched.
+def warping_costs(signs: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]:
+    """Dynamic time warping of isolated signs with exemplars, from end to end, every frame of both matched.
 
     Args:
-        sign: (L, C) frame codes.
-        exemplars: (V, L, C) frame codes.
+        signs: (A, L, C) frame codes.
+        exemplars: (V, M, C) frame codes.
 
     Returns:
-        (V,) cost of the cheapest path, in which a diagonal step counts twice, per frame.
+        (A, V) cost of the cheapest path, in which a diagonal step counts twice, per frame.
     """
-    shown = torch.from_numpy(np.ascontiguousarray(exemplars, np.float32)).transpose(0, 1)
-    cost = _distances(shown, torch.from_numpy(np.ascontiguousarray(sign, np.float32)))  # (L, V, L)
+    count, length, _ = exemplars.shape
+    shown = torch.from_numpy(np.ascontiguousarray(exemplars, np.float32)).flatten(0, 1)
+    each = max(1, _CELLS // max(1, shown.shape[0] * signs.shape[1]))
+    found = [np.empty((0, count), np.float32)]
+    for start in range(0, len(signs), each):
+        part = torch.from_numpy(np.ascontiguousarray(signs[start : start + each], np.float32)).transpose(0, 1)
+        apart = _distances(part, shown)  # (L, A, V M)
+        cost = apart.view(*apart.shape[:2], count, length).movedim(3, 1).contiguous()  # (L, M, A, V)
+        found.append(_warped(cost).numpy())
+    return np.concatenate(found)
+
+
+def _warped(cost: Tensor) -> Tensor:
+    """(L, M, ...) costs of matches to (...) cost per frame of the cheapest path from the first to the last."""
     above: list[Tensor] = []
-    for i in range(len(cost)):
+    for i in range(cost.shape[0]):
         row: list[Tensor] = []
-        for j in range(cost.shape[2]):
-            here = cost[i, :, j]
+        for j in range(cost.shape[1]):
+            here = cost[i, j]
             if i and j:
                 straight = torch.minimum(above[j], row[j - 1])
-                row.append(torch.minimum(straight, above[j - 1] + here) + here)
+                row.append(torch.minimum(straight, above[j - 1] + here).add_(here))
             else:
                 row.append(here + (above[j] if i else row[j - 1] if j else here))
         above = row
-    found: NDArray[np.float32] = (above[-1] / (len(cost) + cost.shape[2])).numpy()
-    return found
+    return above[-1] / (cost.shape[0] + cost.shape[1])
 
 
 def _distances(exemplars: Tensor, codes: Tensor) -> Tensor:

@@ -4,7 +4,8 @@ Decoys are exemplars of signs that nobody looks for. What they score is what cha
 and amount of signing. Above the scores that decoys reach, their rate is continued as an exponential tail.
 """
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,11 +17,14 @@ from signspot.embedding.exemplars import Gallery
 from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.records import Exemplar
+from signspot.spotting.alignment import warping_costs
 
 FloatArray = NDArray[np.floating[Any]]
 
 _TAIL = 0.1  # of all decoy peaks: the highest ones, to which the tail is fitted
 _FEWEST, _MOST = 20, 300  # peaks in the tail
+_NEAREST = 15  # decoys whose mean cost tells how near an exemplar is to everything
+_CORRECTION = 0.5  # part of the nearness that is made up for
 _LEAST_SPREAD = 1e-3  # of scores in the tail: however few decoys there are, a rate never falls at once
 
 
@@ -77,11 +81,39 @@ class Cohort:
     codes: FloatArray  # (K, 2, L, C) frame codes, as they are and mirrored
     embeddings: FloatArray  # (K, 2, D) unit norm
     words: NDArray[np.int64]  # (K,) which word each is an exemplar of
+    _known: dict[bytes, float] = field(default_factory=dict, repr=False, compare=False)  # corrections by content
 
     @cached_property
     def most(self) -> int:
         """How many exemplars each word has, at least."""
         return int(np.unique(self.words, return_counts=True)[1].min())
+
+    @cached_property
+    def typical(self) -> float:
+        """The nearness of a typical exemplar: that of decoys to decoys of other words."""
+        costs = warping_costs(self.codes[:, 0], self.codes[:, 0])
+        costs[self.words[:, None] == self.words] = np.inf
+        return float(np.sort(costs, axis=1)[:, :_NEAREST].mean())
+
+    def corrections_of(self, codes: FloatArray) -> NDArray[np.float32]:
+        """How much more it should cost to match exemplars that are near to everything; each is measured once.
+
+        Args:
+            codes: (V, L, C) frame codes.
+
+        Returns:
+            (V,) to be added to the cost of each: above 0 for an exemplar to which many decoys are near.
+        """
+        names = [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in codes]
+        new = [row for row, name in enumerate(names) if name not in self._known]
+        if new:
+            for row, correction in zip(new, self._corrections(codes[new]), strict=True):
+                self._known[names[row]] = float(correction)
+        return np.array([self._known[name] for name in names], np.float32)
+
+    def _corrections(self, codes: FloatArray) -> NDArray[np.float32]:
+        nearest = np.sort(warping_costs(codes, self.codes[:, 0]), axis=1)[:, :_NEAREST].mean(axis=1)
+        return np.asarray(_CORRECTION * (self.typical - nearest), np.float32)
 
     def gallery(self, exemplars: int, *, mirror: bool) -> Gallery:
         """The first so many exemplars of every word, mirrored, too, if wanted."""

@@ -9,6 +9,7 @@ from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.spotting.alignment import warping_costs
+from signspot.spotting.decoys import Cohort
 from signspot.spotting.matching import to_score
 from signspot.spotting.similarity import exemplar_curves
 
@@ -30,13 +31,14 @@ def alignment_scale(encoder: Encoder) -> float:
     return float(trunk.typical_cost) if isinstance(trunk, FrameCoder) else 1.0
 
 
-def sign_scores(sign: SignViews, gallery: Gallery, scale: float | None) -> NDArray[np.float32]:
+def sign_scores(sign: SignViews, gallery: Gallery, scale: float | None, cohort: Cohort | None) -> NDArray[np.float32]:
     """Compare an isolated sign with every row of a gallery.
 
     Args:
         sign: as an encoder sees it.
         gallery: by the same encoder.
         scale: the cost of a path whose score is a half; None: compare embeddings, not frame codes.
+        cohort: decoys, by which exemplars that are near to everything are known; None: none are.
 
     Returns:
         (V,) scores in [0, 1].
@@ -44,7 +46,8 @@ def sign_scores(sign: SignViews, gallery: Gallery, scale: float | None) -> NDArr
     if scale is None or sign.codes is None or gallery.codes is None:
         found: NDArray[np.float32] = exemplar_curves(sign.embeddings[:1], gallery.embeddings)[:, 0]
         return found
-    return to_score(warping_costs(sign.codes[0], gallery.codes), scale)
+    corrections = 0.0 if cohort is None else cohort.corrections_of(gallery.codes)
+    return to_score(warping_costs(sign.codes[:1], gallery.codes)[0] + corrections, scale)
 
 
 def rank_words(scores: NDArray[np.float32], gallery: Gallery) -> list[Match]:

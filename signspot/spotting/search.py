@@ -171,7 +171,8 @@ class Search:
             assert gallery.codes is not None
             times = self.track.grid.origin + np.arange(len(self.track.codes)) / self.track.grid.fps
             part = _around(times, within)
-            return AlignmentMatcher(self.track.codes[part], times[part], gallery.codes, self.scale)
+            corrections = self.cohort.corrections_of(gallery.codes) if self.cohort else None
+            return AlignmentMatcher(self.track.codes[part], times[part], gallery.codes, self.scale, corrections)
         part = _around(self.windows.times, within)
         return EmbeddingMatcher(Windows(self.windows.times[part], self.windows.embeddings[part]), gallery.embeddings)
 

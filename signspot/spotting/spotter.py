@@ -125,7 +125,7 @@ class Spotter:
         gallery = what if isinstance(what, Gallery) else self.gallery(what, chosen)
         sign = ExemplarEmbedder(self.encoder, self.cache, chosen.seed).embed_source(source)
         by_codes = chosen.match != "embedding" and gallery.codes is not None
-        scores = sign_scores(sign, gallery, alignment_scale(self.encoder) if by_codes else None)
+        scores = sign_scores(sign, gallery, alignment_scale(self.encoder) if by_codes else None, self._cohort)
         return rank_words(scores, gallery)[:top]
 
     def gallery(self, what: What, options: SpotOptions | None = None, progress: Progress = silent) -> Gallery:

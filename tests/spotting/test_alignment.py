@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.spotting import alignment
-from signspot.spotting.alignment import StepCosts, path_costs, path_starts
+from signspot.spotting.alignment import StepCosts, path_costs, path_starts, warping_costs
 
 STEPS = StepCosts((0.2, 0.0, 0.1))
 
@@ -64,3 +64,25 @@ def test_a_sign_is_found_at_any_speed_with_its_span(speed: float) -> None:
 
 def test_nothing_asked_is_nothing_found() -> None:
     assert path_starts(np.zeros((5, 2)), np.zeros((0, 3, 2)), np.empty(0, np.int64)).shape == (0,)
+
+
+def test_warping_is_what_a_plain_loop_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(2)
+    signs, exemplars = random.normal(size=(3, 5, 4)), random.normal(size=(6, 7, 4))
+    expected = np.array([[warped(sign, exemplar) for exemplar in exemplars] for sign in signs])
+    assert warping_costs(signs, exemplars) == pytest.approx(expected, abs=1e-3)
+    monkeypatch.setattr(alignment, "_CELLS", 1)
+    assert warping_costs(signs, exemplars) == pytest.approx(expected, abs=1e-3)
+
+
+def warped(sign: np.ndarray, exemplar: np.ndarray) -> float:
+    """Symmetric warping, cell by cell: a diagonal step counts twice."""
+    cost = np.linalg.norm(sign[:, None] - exemplar[None], axis=-1)
+    total = np.full(cost.shape, np.inf)
+    for i, j in np.ndindex(*cost.shape):
+        if i == j == 0:
+            total[i, j] = 2 * cost[i, j]
+            continue
+        straight = min(total[i - 1, j] if i else np.inf, total[i, j - 1] if j else np.inf) + cost[i, j]
+        total[i, j] = min(straight, total[i - 1, j - 1] + 2 * cost[i, j] if i and j else np.inf)
+    return float(total[-1, -1] / sum(cost.shape))
