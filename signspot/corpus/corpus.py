@@ -40,7 +40,7 @@ class Layout:
 
     @property
     def corpus(self) -> Path:
-        """What the corpus is."""
+        """The description of the corpus."""
         return self.folder / "corpus.json"
 
     @property

@@ -22,7 +22,7 @@ class Footage:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a corpus holds."""
+    """The footage of a corpus, and the files that were left out."""
 
     footage: tuple[Footage, ...]  # by name
     problems: tuple[CorpusProblem, ...] = ()

@@ -1,4 +1,4 @@
-"""What is known of a corpus: every sign, subtitle word and exemplar, one JSON record per line; and its splits."""
+"""Truth and splits of a corpus: every sign, subtitle word and exemplar, one JSON record per line."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

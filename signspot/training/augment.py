@@ -1,4 +1,4 @@
-"""What a camera, a body and an estimator do to features: one draw for each performance, some for each frame."""
+"""Augmentation of landmark features: effects of camera, body and estimator, drawn per performance or per frame."""
 
 from dataclasses import asdict, dataclass, fields
 

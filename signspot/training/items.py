@@ -1,4 +1,4 @@
-"""What of a corpus is learned from: its training videos and words, and items made of their labels and subtitles.
+"""The part of a corpus that a training learns from: videos, words, and items made of labels and subtitles.
 
 An item is a subtitled stretch of a video, its labelled word, and its other words. A digest names
 all that a subset holds.

@@ -1,4 +1,4 @@
-"""What labels are worth, cheaply: a linear classifier on frozen trunk features, tested on true signs.
+"""The worth of labels, measured cheaply: a linear classifier on frozen trunk features, tested on true signs.
 
 Table 7 trains a whole I3D on each set of spottings. Here the trunk stays as it is and one layer is learned, so that a
 row costs seconds; what is compared is the labels, not the network.

@@ -1,4 +1,4 @@
-"""How a trunk learns signing: one frozen record, read from TOML, recorded in the checkpoint."""
+"""Configuration of a landmark trunk by contrast: one frozen record, read from TOML, kept in the checkpoint."""
 
 from dataclasses import asdict, dataclass, field
 from os import PathLike

@@ -1,4 +1,4 @@
-"""What training sees of signing: performances of signs as landmark features, whatever corpus they come from."""
+"""Performances of signs as landmark features, from any corpus: the material of contrastive batches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -148,7 +148,7 @@ def contrast(module: SignEncoder, batch: ContrastiveBatch, temperature: float) -
 
 
 def _begin(module: SignEncoder, config: ContrastiveConfig, batches: ContrastiveBatches) -> None:
-    """What comes before the first step: a network that is taken over, a linear path that is fitted."""
+    """Prepare the first step: take over a network, fit a linear path."""
     if config.network:
         take_network(module, load_encoder(config.network).module)
     if (fixed := _linear_path(module)) is not None:
@@ -156,7 +156,7 @@ def _begin(module: SignEncoder, config: ContrastiveConfig, batches: ContrastiveB
 
 
 def _setup(config: ContrastiveConfig) -> dict[str, Any]:
-    """What the weights follow from; files by their names, as folders differ from machine to machine."""
+    """All that the weights follow from; files by their names, as folders differ from machine to machine."""
     named = {key: Path(value).name for key, value in (("network", config.network), ("lsa64", config.lsa64))}
     return {**config.as_dict(), **named, "landmark_features": FEATURES_VERSION}
 

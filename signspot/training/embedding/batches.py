@@ -24,11 +24,11 @@ BACKGROUND = -1  # the word of a clip without a label
 
 @dataclass(frozen=True, slots=True)
 class ItemBatchOptions:
-    """What a batch is made of. The defaults are the paper's."""
+    """Composition of a batch. The defaults are the paper's."""
 
     items: int = 128
     distinct: bool = True  # each labelled word at most once in a batch: all words are drawn equally often
-    background: int = 10  # background clips an item
+    background: int = 10  # background clips per item
     before: int = 20  # frames before the end of a sign from which it may begin
     after: int = 5  # frames after a label of its end until which it may last
     around: int = 11  # frames on either side of the middle of a sign, where a label marks that or the span
@@ -93,7 +93,7 @@ class ItemBatches:
             exemplars: (E,) the word of every exemplar; words are numbered in sorted order.
             bank: clips there are of every exemplar.
             seed: of all that is random.
-            options: what a batch is made of.
+            options: composition of a batch.
 
         Raises:
             OptionsError: an item's word has no exemplar, or its video no windows.

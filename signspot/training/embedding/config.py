@@ -1,4 +1,4 @@
-"""How an embedding MLP learns on a frozen trunk: one frozen record, read from TOML, recorded in the checkpoint."""
+"""Configuration of an embedding MLP on a frozen trunk: one frozen record, read from TOML, kept in the checkpoint."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args

@@ -1,4 +1,4 @@
-"""What an embedding MLP learns from: items of a corpus, and the trunk features at the places of a batch."""
+"""Training data of an embedding MLP: batches of items with their trunk features, and pairs of synonyms."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

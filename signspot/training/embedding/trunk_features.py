@@ -1,6 +1,6 @@
 """Trunk features of a whole corpus, made once and kept: epochs over a frozen trunk never run it again.
 
-A file a video (all windows, stride 1) and a file for all exemplars (a bank of clips each), named by content and
+One file per video (all windows, stride 1) and a file for all exemplars (a bank of clips each), named by content and
 encoder, so that a changed source is made anew; float16, opened as memory maps. Left-handed signing is mirrored.
 """
 
@@ -83,7 +83,7 @@ class WindowFeatures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrunkFeatures:
-    """What a frozen trunk sees in a corpus."""
+    """Features of a frozen trunk for all windows and exemplars of a corpus."""
 
     encoder: str  # content hash
     videos: Mapping[str, WindowFeatures]

@@ -1,4 +1,4 @@
-"""What a trunk is trained on as a classifier: labelled clips of continuous signing and clips of exemplars, balanced."""
+"""Training data of a trunk as a classifier: labelled clips of continuous signing and clips of exemplars, balanced."""
 
 import logging
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""How an RGB trunk learns to tell words apart: one frozen record, read from TOML, recorded in the checkpoint."""
+"""Configuration of an RGB trunk as a classifier: one frozen record, read from TOML, kept in the checkpoint."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
@@ -15,7 +15,7 @@ _FOR_PEOPLE = ("name", "licence", "data")  # nothing follows from them
 
 @dataclass(frozen=True, slots=True)
 class RgbAugmentation:
-    """What is done to the pictures of a clip, the same to all of them; 0 everywhere changes nothing."""
+    """Augmentation of the pictures of a clip, the same for all of them; 0 everywhere changes nothing."""
 
     flip: float = 0.5  # share of clips that are mirrored
     scale: float = 0.1  # by how much a picture is magnified or shrunk, at most
@@ -31,7 +31,7 @@ class RgbAugmentation:
 
 @dataclass(frozen=True, slots=True)
 class RgbBatchOptions:
-    """What a batch is made of, and how signs become clips. The defaults are the paper's, but for the size."""
+    """Composition of a batch, and how signs become clips. The defaults are the paper's, but for the size."""
 
     clips: int = 16  # the paper has 4
     dictionary: float = 0.5  # share of clips that are of exemplars: both domains are balanced
@@ -60,7 +60,7 @@ class RgbConfig:
     words: Words = "all"  # of a corpus with splits: all words, or those for training alone
     architecture: Architecture = "i3d"
     model: dict[str, Any] = field(default_factory=dict)  # options of the trunk: frames, image_size, width …
-    fps: float = 25.0  # frames a second; 8 frames at 12.5 last as long as 16 at 25
+    fps: float = 25.0  # frames per second; 8 frames at 12.5 last as long as 16 at 25
     seed: int = 0
     epochs: int = 50
     optimiser: Optimiser = "sgd"  # the paper's; adam learns faster from little

@@ -1,4 +1,4 @@
-"""What an RGB trunk is trained on: pictures around labels and of exemplars, and what a landmark encoder sees there."""
+"""Training data of an RGB trunk: pictures around labels and of exemplars, and embeddings of a teacher for them."""
 
 import logging
 from collections import defaultdict

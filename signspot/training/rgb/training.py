@@ -196,7 +196,7 @@ def _optimiser(config: RgbConfig, module: SignEncoder) -> torch.optim.Optimizer:
 
 
 def _prepare(config: RgbConfig, module: SignEncoder, optimiser: Any, step: int, length: int) -> None:
-    """What changes before a step: the rate, the random numbers of dropout, batch norms when the dictionary joins."""
+    """Prepare a step: the rate, the random numbers of dropout, batch norms when the dictionary joins."""
     torch.manual_seed(config.seed * 1_000_003 + step)
     for settings in optimiser.param_groups:
         settings["lr"] = config.rate_at(step // length)
