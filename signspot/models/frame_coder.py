@@ -20,7 +20,8 @@ from signspot.models.encoder import Kind, Trunk, WindowFunction
 SIGN_FRAMES = 16  # codes of an isolated sign
 PLAIN = geometry.RAISED_HANDS + geometry.HEADING  # numbers of a frame that the linear map sees
 SEEN = PLAIN + 2 * geometry.HAND + geometry.BODY  # numbers of a frame that the network sees
-_BODY_JOINTS = 7  # the first joints: all that `heading` looks at
+_BODY_JOINTS = 7  # the first joints: nose, shoulders, elbows, wrists
+_OTHER_WRIST = slice(geometry.HAND_SHAPE + 15, geometry.HAND_SHAPE + 18)  # of a described hand: the other's wrist
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +170,29 @@ def describe(x: Tensor, spacing: int) -> Tensor:
         spacing: frames in a step.
 
     Returns:
-        (B, T - 2 spacing, SEEN): raised hands and headings, which the linear map sees, then hands and body.
+        (B, T - 2 spacing, SEEN): raised hands and headings, which the linear map sees, then hands and arms that are
+        raised.
     """
     inside, arms = x[:, spacing:-spacing], x[:, :, :_BODY_JOINTS]
     steps = torch.stack([arms[:, : -2 * spacing], arms[:, spacing:-spacing], arms[:, 2 * spacing :]], dim=2)
-    heads = geometry.heading(steps)[:, :, 0]
-    parts = [geometry.raised_hands(inside), heads, geometry.hands(inside).flatten(-2), geometry.body(inside)]
+    plain = geometry.raised_hands(inside)
+    use = plain[..., [0, geometry.RAISED_HANDS // 2]]  # of the left and the right hand: 1 raised, 0 at rest
+    parts = [plain, geometry.heading(steps)[:, :, 0], _hands_in_use(inside, use), _arms_in_use(inside, use)]
     return torch.cat(parts, dim=-1)
+
+
+def _hands_in_use(x: Tensor, use: Tensor) -> Tensor:
+    """(B, T, 69, 4) and (B, T, 2) to (B, T, 2 HAND): both hands; one at rest gives zeros, to the other, too."""
+    described = geometry.hands(x) * use[..., None]
+    described[..., _OTHER_WRIST] *= use.flip(-1)[..., None]
+    return described.flatten(-2)
+
+
+def _arms_in_use(x: Tensor, use: Tensor) -> Tensor:
+    """(B, T, 69, 4) and (B, T, 2) to (B, T, BODY): the body; an arm at rest gives zeros."""
+    points = x[:, :, :_BODY_JOINTS].clone()
+    points[:, :, 3:] *= use.repeat(1, 1, 2)[..., None]  # elbows and wrists, left before right
+    return geometry.body(points)
 
 
 def stretched(codes: Tensor, start: float, end: float, frames: int = SIGN_FRAMES) -> Tensor:

@@ -11,7 +11,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import Source
 from signspot.embedding.refine import Windows, refine
 from signspot.embedding.tracks import SUFFIX, read_track, track_entry, write_track
@@ -124,9 +124,13 @@ class Spotter:
         chosen = options or SpotOptions()
         gallery = what if isinstance(what, Gallery) else self.gallery(what, chosen)
         sign = ExemplarEmbedder(self.encoder, self.cache, chosen.seed).embed_source(source)
-        by_codes = chosen.match != "embedding" and gallery.codes is not None
+        return self.identify_views(sign, gallery, chosen)[:top]
+
+    def identify_views(self, sign: SignViews, gallery: Gallery, options: SpotOptions) -> list[Match]:
+        """As `identify`, of a sign that was embedded before; all words."""
+        by_codes = options.match != "embedding" and gallery.codes is not None
         scores = sign_scores(sign, gallery, alignment_scale(self.encoder) if by_codes else None, self._cohort)
-        return rank_words(scores, gallery)[:top]
+        return rank_words(scores, gallery)
 
     def gallery(self, what: What, options: SpotOptions | None = None, progress: Progress = silent) -> Gallery:
         """Embed exemplars, words of a dictionary, or a dictionary."""

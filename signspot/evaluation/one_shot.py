@@ -1,0 +1,154 @@
+"""One-shot identification: an isolated sign is looked up among one exemplar per word by other signers.
+
+Everything goes through `Spotter.identify` and the gallery that users search.
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
+from signspot.errors import OptionsError, SignspotError
+from signspot.landmarks.landmarks import Landmarks
+from signspot.metrics.bootstrap import Interval, bootstrap_mean
+from signspot.progress import Progress, silent
+from signspot.records import Exemplar
+from signspot.spotting.search import SpotOptions
+from signspot.spotting.spotter import Spotter
+
+DRAWS = 5  # galleries that every query is looked up in
+
+
+class SignClip(Protocol):
+    """A clip of one isolated sign, of any corpus."""
+
+    @property
+    def word(self) -> str:
+        """What is signed."""
+
+    @property
+    def signer(self) -> str:
+        """By whom; empty where that is not known."""
+
+    @property
+    def landmarks(self) -> Landmarks:
+        """Of the whole clip."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneShotScores:
+    """How well signs are identified, with 95 % intervals over words."""
+
+    encoder: str
+    hash: str
+    match: str
+    words: int  # in a gallery
+    queries: int
+    recall_1: Interval
+    recall_5: Interval
+    recall_10: Interval
+    mean_reciprocal_rank: Interval
+    median_rank: float
+
+
+def one_shot(
+    spotter: Spotter,
+    clips: Sequence[SignClip],
+    *,
+    queries: int = 1000,
+    seed: int = 0,
+    options: SpotOptions | None = None,
+    progress: Progress = silent,
+) -> OneShotScores:
+    """Look clips up, each among one exemplar per word, all by other signers than its own.
+
+    Args:
+        spotter: what is measured.
+        clips: of many words, most by several signers.
+        queries: how many clips are looked up, at most.
+        seed: of the draws of queries and exemplars.
+        options: whether to mirror, and how to match.
+        progress: told the clips that are embedded.
+
+    Raises:
+        OptionsError: there are no two words by two signers each.
+    """
+    chosen = options or SpotOptions()
+    usable, views = _embedded(spotter, clips, chosen, progress)
+    by_word: defaultdict[str, list[int]] = defaultdict(list)
+    for number, clip in enumerate(usable):
+        by_word[clip.word].append(number)
+    shared = {word for word, own in by_word.items() if len({usable[number].signer for number in own}) > 1}
+    if len(shared) < 2:
+        raise OptionsError("one-shot identification needs at least two words by two known signers each")
+    random = np.random.default_rng(seed)
+    asked = [number for number in random.permutation(len(usable)).tolist() if usable[number].word in shared][:queries]
+    ranks: dict[Hashable, list[float]] = {}
+    for number in asked:
+        own = usable[number]
+        for _ in range(DRAWS):
+            shown = _draw(by_word, usable, own.signer, random)
+            gallery = _gallery(usable, views, shown)
+            found = [match.word for match in spotter.identify_views(views[number], gallery, chosen)]
+            ranks.setdefault(own.word, []).append(1.0 + found.index(own.word))
+    return _scores(spotter, chosen, len(by_word), len(asked), ranks)
+
+
+def _embedded(
+    spotter: Spotter, clips: Sequence[SignClip], options: SpotOptions, progress: Progress
+) -> tuple[list[SignClip], list[SignViews]]:
+    """Clips by known signers in which a sign can be seen, and how the encoder sees them."""
+    embedder = ExemplarEmbedder(spotter.encoder, spotter.cache, options.seed)
+    usable, views = [], []
+    for done, clip in enumerate(clips):
+        progress(done, len(clips))
+        try:
+            if clip.signer:
+                views.append(embedder.embed_source(clip.landmarks, mirror=options.mirror))
+                usable.append(clip)
+        except SignspotError:
+            continue
+    progress(len(clips), len(clips))
+    return usable, views
+
+
+def _draw(
+    by_word: dict[str, list[int]], clips: Sequence[SignClip], signer: str, random: np.random.Generator
+) -> list[int]:
+    """One clip of every word by another signer."""
+    found = []
+    for own in by_word.values():
+        others = [number for number in own if clips[number].signer != signer]
+        if others:
+            found.append(others[int(random.integers(len(others)))])
+    return found
+
+
+def _gallery(clips: Sequence[SignClip], views: Sequence[SignViews], shown: Sequence[int]) -> Gallery:
+    exemplars = [Exemplar(clips[number].word, str(number)) for number in shown]
+    codes = [views[number].codes for number in shown]
+    joined = np.stack([each for each in codes if each is not None]) if codes[0] is not None else None
+    return Gallery.of(exemplars, np.stack([views[number].embeddings for number in shown]), joined)
+
+
+def _scores(
+    spotter: Spotter, options: SpotOptions, words: int, queries: int, ranks: dict[Hashable, list[float]]
+) -> OneShotScores:
+    def share(most: int) -> Interval:
+        return bootstrap_mean({word: [float(rank <= most) for rank in own] for word, own in ranks.items()})
+
+    return OneShotScores(
+        spotter.encoder.name,
+        spotter.encoder.hash,
+        options.match,
+        words,
+        queries,
+        share(1),
+        share(5),
+        share(10),
+        bootstrap_mean({word: [1 / rank for rank in own] for word, own in ranks.items()}),
+        float(np.median([rank for own in ranks.values() for rank in own])),
+    )
