@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from benchmarks.annotation import annotation_rows
-from benchmarks.encoders import describe, landmark_encoder
 from benchmarks.isolation import ROOT
 from benchmarks.loss import loss_rows
+from benchmarks.material import describe, landmark_encoder
 from benchmarks.road import road_rows
-from benchmarks.rows import Row, page
+from benchmarks.rows import Comparison, page
 from benchmarks.search import search_rows
 from benchmarks.sizes import FULL, QUICK, Sizes
 from benchmarks.trunks import trunk_rows
@@ -22,7 +22,7 @@ from benchmarks.world import world_rows
 from signspot.files import write_beside
 
 PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
-BENCHMARKS: dict[str, Callable[[Sizes], list[Row]]] = {
+BENCHMARKS: dict[str, Callable[[Sizes], list[Comparison]]] = {
     "world": world_rows,
     "loss": loss_rows,
     "trunks": trunk_rows,
@@ -36,7 +36,7 @@ def main() -> None:
     """Measure what is asked for; limits that are missed are shown, not punished, since machines are noisy."""
     options = _options()
     sizes = QUICK if options.quick else FULL
-    rows: list[Row] = []
+    rows: list[Comparison] = []
     for name in options.only or BENCHMARKS:
         start = perf_counter()
         print(f"{name} …", end=" ", file=sys.stderr, flush=True)
@@ -62,12 +62,12 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _road(sizes: Sizes) -> list[Row]:
+def _road(sizes: Sizes) -> list[Comparison]:
     with TemporaryDirectory() as folder:
         return road_rows(sizes, Path(folder))
 
 
-def _annotation(sizes: Sizes) -> list[Row]:
+def _annotation(sizes: Sizes) -> list[Comparison]:
     with TemporaryDirectory() as folder:
         return annotation_rows(sizes, Path(folder))
 

@@ -1,4 +1,4 @@
-"""Annotation of subtitled footage: hours of footage an hour with one worker and with two, and what 1,400 hours take.
+"""Annotation of subtitled footage: hours of footage per hour with one worker and with two, and what 1,400 hours take.
 
 An hour here is an hour of the processor that has most to do, the busiest worker's and that of the process which hands
 out work and stores results: on an idle machine with a core for each, an hour of the clock on the wall.
@@ -12,8 +12,8 @@ from pathlib import Path
 from shutil import rmtree
 from time import process_time
 
-from benchmarks.isolation import Job, Measurement, run_on
-from benchmarks.rows import Row, against, said
+from benchmarks.isolation import Call, Measurement, run_on
+from benchmarks.rows import Comparison, against, rounded
 from benchmarks.sizes import Sizes
 from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import Job as Annotation
@@ -27,36 +27,36 @@ _GROUP = "Annotation"
 _CORPUS = 1400.0  # hours of BOBSL, the largest corpus that the paper annotates
 
 
-def annotation_rows(sizes: Sizes, folder: Path) -> list[Row]:
+def annotation_rows(sizes: Sizes, folder: Path) -> list[Comparison]:
     """From landmarks and from tracks, with one worker and with two; and 1,400 hours of each on paper."""
     options = CorpusOptions(words=sizes.annotated_words, hours=sizes.annotated, seed=7, video_seconds=60)
     make_corpus(options, folder / "corpus")
     one, two = (_measure(sizes, folder, workers) for workers in (1, 2))
     again = _measure(sizes, folder, 1, tracks=True)
     first, second, third = (each.values["hours"] / each.values["spent"] for each in (one, two, again))
-    what = (
-        f"{said(one.values['videos'])} videos of {said(one.values['hours'])} h, {said(one.values['queries'])} queries"
-    )
+    videos, hours, queries = (rounded(one.values[name]) for name in ("videos", "hours", "queries"))
+    what = f"{videos} videos of {hours} h, {queries} queries"
+    peak = f"at most {rounded(one.peak)} MB in the main process"
     return [
-        Row(
+        Comparison(
             _GROUP,
             f"`.pose` files → store, {what}: two workers against one",
-            f"{against(second, first, 'hours of footage an hour')}; at most {said(one.peak)} MB in the main process",
+            f"{against(second, first, 'hours of footage per hour')}; {peak}",
             second / first,
         ),
-        Row(
+        Comparison(
             _GROUP,
             "the same: what the main process spends on planning and storing, against its two workers",
             against(two.values["main"], two.values["workers"], "s"),
             two.values["main"] / two.values["workers"],
         ),
-        Row(
+        Comparison(
             _GROUP,
             "tracks → store, as for a new word or other settings, against `.pose` files → store, one worker",
-            against(third, first, "hours of footage an hour"),
+            against(third, first, "hours of footage per hour"),
             third / first,
         ),
-        Row(
+        Comparison(
             _GROUP,
             f"on paper: {_CORPUS:,.0f} h of landmarks, one worker against two",
             against(_CORPUS / first, _CORPUS / second, "hours"),
@@ -67,11 +67,11 @@ def annotation_rows(sizes: Sizes, folder: Path) -> list[Row]:
 
 def _measure(sizes: Sizes, folder: Path, workers: int, *, tracks: bool = False) -> Measurement:
     options = {"corpus": str(folder / "corpus"), "out": str(folder / "run"), "workers": workers, "tracks": tracks}
-    return run_on(Job("annotation:work", options), workers, apart=sizes.apart)
+    return run_on(Call("annotation:work", options), workers, apart=sizes.apart)
 
 
 @dataclass
-class _Clock:
+class _WorkersClock:
     """Seconds of the processor while videos are worked on: of each worker, and of this process."""
 
     engine: WorkerPool
@@ -96,7 +96,7 @@ def work(corpus: str, out: str, workers: int, tracks: bool) -> dict[str, float]:
     for store in place.glob("annotations.sqlite*"):
         store.unlink()
     engine = WorkerPool(workers)
-    clock = _Clock(engine)
+    clock = _WorkersClock(engine)
     report = annotate(
         Annotation(Path(corpus), Path(corpus, "dictionary"), place, cache=place), AnnotateOptions(), engine, clock.stage
     )

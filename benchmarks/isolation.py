@@ -1,21 +1,26 @@
-"""A measurement in a process of its own, on cores of its own, so that peak memory and speed are its own."""
+"""A measurement in a process of its own, on cores of its own, so that peak memory and speed are its own.
+
+Times are seconds of the processor: what other programs do meanwhile does not count. On an idle machine these are
+seconds of the clock on the wall.
+"""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Call:
     """A function and what it is called with."""
 
     task: str  # module:function, within this package; it gives numbers by name
@@ -30,17 +35,17 @@ class Measurement:
     peak: float  # MB of memory at most
 
 
-def run(job: Job, *, apart: bool) -> Measurement:
+def run(job: Call, *, apart: bool) -> Measurement:
     """Measure on one core; with `apart`, in a process of its own."""
     return _start(job, _cores()[:1]) if apart else _here(job)
 
 
-def run_on(job: Job, cores: int, *, apart: bool) -> Measurement:
+def run_on(job: Call, cores: int, *, apart: bool) -> Measurement:
     """Measure a job that has processes of its own on so many cores, or all there are."""
     return _start(job, _cores()[:cores]) if apart else _here(job)
 
 
-def run_side_by_side(jobs: Sequence[Job], *, apart: bool) -> list[Measurement]:
+def run_side_by_side(jobs: Sequence[Call], *, apart: bool) -> list[Measurement]:
     """Measure each job on one core of its own, all at the same time where there are cores enough."""
     cores = _cores()
     if not apart or len(cores) < len(jobs):
@@ -67,11 +72,35 @@ def idle() -> dict[str, float]:
     return {}
 
 
+def fastest(rounds: int, functions: Mapping[str, Callable[[], object]]) -> dict[str, float]:
+    """Seconds of each function at its fastest, timed in turn `rounds` times."""
+    best = dict.fromkeys(functions, float("inf"))
+    for _ in range(rounds):
+        for name, function in functions.items():
+            start = process_time()
+            function()
+            best[name] = min(best[name], process_time() - start)
+    return best
+
+
+def rate(counts: Iterable[int]) -> tuple[int, float]:
+    """How many in all, and how many per second once the first chunk is through (models load before it)."""
+    start, first, total, end = process_time(), 0, 0, 0.0
+    for count in counts:
+        total += count
+        end = process_time()
+        if not first:
+            first, begun = count, end
+    if total > first:
+        return total, (total - first) / (end - begun)
+    return total, total / (end - start)
+
+
 def _cores() -> list[int]:
     return sorted(os.sched_getaffinity(0))
 
 
-def _start(job: Job, cores: Sequence[int]) -> Measurement:
+def _start(job: Call, cores: Sequence[int]) -> Measurement:
     order = json.dumps({"task": job.task, "options": dict(job.options), "cores": list(cores)})
     environment = os.environ | {"OMP_NUM_THREADS": str(len(cores)), "CUDA_VISIBLE_DEVICES": ""}
     command = [sys.executable, "-m", "benchmarks.isolation", order]
@@ -82,7 +111,7 @@ def _start(job: Job, cores: Sequence[int]) -> Measurement:
     return Measurement(answer["values"], answer["peak"])
 
 
-def _here(job: Job) -> Measurement:
+def _here(job: Call) -> Measurement:
     module, function = job.task.split(":")
     values = getattr(import_module(f"benchmarks.{module}"), function)(**job.options)
     return Measurement(values, peak_memory())
@@ -91,5 +120,5 @@ def _here(job: Job) -> Measurement:
 if __name__ == "__main__":
     given = json.loads(sys.argv[1])
     os.sched_setaffinity(0, given["cores"])  # before any library counts the cores
-    result = _here(Job(given["task"], given["options"]))
+    result = _here(Call(given["task"], given["options"]))
     print(json.dumps({"values": result.values, "peak": result.peak}))

@@ -3,10 +3,9 @@
 import torch
 from torch.nn import functional
 
-from benchmarks.isolation import Job, run
-from benchmarks.rows import Row, against
+from benchmarks.isolation import Call, fastest, run
+from benchmarks.rows import Comparison, against
 from benchmarks.sizes import Sizes
-from benchmarks.timing import fastest
 from signspot.losses.watch_read_lookup import BACKGROUND, Bags, Batch, watch_read_lookup
 
 _CLIPS_AN_ITEM = 11  # the labelled one and 10 of the background
@@ -14,13 +13,13 @@ _DIMENSION = 256
 _KINDS: tuple[Bags, ...] = ("appendix", "released")
 
 
-def loss_rows(sizes: Sizes) -> list[Row]:
+def loss_rows(sizes: Sizes) -> list[Comparison]:
     """A row for either kind of bags."""
     options = {"items": sizes.items, "exemplars": sizes.batch_exemplars, "rounds": 4 * sizes.rounds}
-    spent = {name: 1000 * s for name, s in run(Job("loss:step", options), apart=sizes.apart).values.items()}
+    spent = {name: 1000 * s for name, s in run(Call("loss:step", options), apart=sizes.apart).values.items()}
     shape = f"{sizes.items * _CLIPS_AN_ITEM:,} clips × {sizes.batch_exemplars:,} exemplars × {_DIMENSION}"
     return [
-        Row(
+        Comparison(
             "Training",
             f'`watch_read_lookup`, bags="{bags}", {shape}: a step, against two matrix products of that size',
             against(spent[bags], spent["products"], "ms"),

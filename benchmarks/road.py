@@ -1,10 +1,10 @@
-"""From a video to spottings: frames a second and peak memory of every stage, on a long video and a short one."""
+"""From a video to spottings: frames per second and peak memory of every stage, on a long video and a short one."""
 
 from pathlib import Path
 
-from benchmarks.footage import Footage, film
-from benchmarks.isolation import Job, Measurement, run, run_side_by_side
-from benchmarks.rows import Row, against, said
+from benchmarks.isolation import Call, Measurement, run, run_side_by_side
+from benchmarks.material import Filmed, film
+from benchmarks.rows import Comparison, against, rounded
 from benchmarks.sizes import Sizes
 from signspot_world.body.motion import FPS
 
@@ -23,7 +23,7 @@ STAGES = {
 _TRACKLESS = ("decode", "estimate")
 
 
-def road_rows(sizes: Sizes, folder: Path) -> list[Row]:
+def road_rows(sizes: Sizes, folder: Path) -> list[Comparison]:
     """All rows of the road."""
     footage = film(sizes, folder)
     found = [_measure_all(length, footage[0], sizes) for length in footage]
@@ -32,33 +32,36 @@ def road_rows(sizes: Sizes, folder: Path) -> list[Row]:
     return [*speed, _added(found[1]["spot"], footage[1], sizes), *memory]
 
 
-def _measure_all(footage: Footage, short: Footage, sizes: Sizes) -> dict[str, Measurement]:
+def _measure_all(footage: Filmed, short: Filmed, sizes: Sizes) -> dict[str, Measurement]:
     """The two slow stages run at the same time, each on a core of its own, for both lengths alike."""
     video, pose = str(footage.video), str(footage.pose)
     repeated = {"pose": str(short.pose), "times": round(footage.seconds / short.seconds)}
-    slow = [Job("stages:estimate", {"video": video}), Job("stages:spot", {"video": video, "words": sizes.words})]
+    slow = [
+        Call("stages:estimate", {"video": video}),
+        Call("stages:spot", {"video": video, "words": sizes.words}),
+    ]
     estimate, spot = run_side_by_side(slow, apart=sizes.apart)
     return {
-        "decode": run(Job("stages:decode", {"video": video}), apart=sizes.apart),
+        "decode": run(Call("stages:decode", {"video": video}), apart=sizes.apart),
         "estimate": estimate,
-        "embed_stream": run(Job("stages:embed_stream", repeated), apart=sizes.apart),
-        "embed_file": run(Job("stages:embed_file", {"pose": pose}), apart=sizes.apart),
+        "embed_stream": run(Call("stages:embed_stream", repeated), apart=sizes.apart),
+        "embed_file": run(Call("stages:embed_file", {"pose": pose}), apart=sizes.apart),
         "spot": spot,
     }
 
 
-def _speed(name: str, long: Measurement, short: Measurement, footage: tuple[Footage, Footage]) -> Row:
+def _speed(name: str, long: Measurement, short: Measurement, footage: tuple[Filmed, Filmed]) -> Comparison:
     for one, length in zip((short, long), footage, strict=True):
         assert one.values["frames"] == length.frames, f"{name}: {one.values['frames']} of {length.frames} frames"
     rates = long.values["rate"], short.values["rate"]
-    return Row(_SPEED, _lengths(name, footage), against(*rates, "frames a second"), rates[0] / rates[1])
+    return Comparison(_SPEED, _lengths(name, footage), against(*rates, "frames per second"), rates[0] / rates[1])
 
 
-def _memory(name: str, long: Measurement, short: Measurement, footage: tuple[Footage, Footage]) -> Row:
+def _memory(name: str, long: Measurement, short: Measurement, footage: tuple[Filmed, Filmed]) -> Comparison:
     track = 0.0 if name in _TRACKLESS else (footage[1].frames - footage[0].frames) * _TRACK_BYTES / 2**20
     grown = long.peak - short.peak
-    allowed = f"{said(track)} MB of track + {said(ALLOWANCE)} MB" if track else f"{said(ALLOWANCE)} MB"
-    return Row(
+    allowed = f"{rounded(track)} MB of track + {rounded(ALLOWANCE)} MB" if track else f"{rounded(ALLOWANCE)} MB"
+    return Comparison(
         _MEMORY,
         _lengths(name, footage),
         f"{against(long.peak, short.peak, 'MB')}: {grown:+.1f} MB",
@@ -68,23 +71,23 @@ def _memory(name: str, long: Measurement, short: Measurement, footage: tuple[Foo
     )
 
 
-def _added(spot: Measurement, footage: Footage, sizes: Sizes) -> Row:
+def _added(spot: Measurement, footage: Filmed, sizes: Sizes) -> Comparison:
     """What encoder and search add to the estimator, within one run of the whole road."""
     whole, estimator = spot.values["seconds"], spot.values["estimator"]
     added = whole - estimator
-    return Row(
+    return Comparison(
         _SPEED,
         f"encoder and search of {sizes.words} words, against decoding and the estimator, {_length(footage)} of video",
-        f"{against(added, estimator, 's')}; the whole road at {said(footage.frames / FPS / whole)} × real time",
+        f"{against(added, estimator, 's')}; the whole road at {rounded(footage.frames / FPS / whole)} × real time",
         added / estimator,
-        f"below {said(ESTIMATOR_SHARE)}",
+        f"below {rounded(ESTIMATOR_SHARE)}",
         added / estimator < ESTIMATOR_SHARE,
     )
 
 
-def _lengths(name: str, footage: tuple[Footage, Footage]) -> str:
+def _lengths(name: str, footage: tuple[Filmed, Filmed]) -> str:
     return f"{STAGES[name]}: {_length(footage[1])} against {_length(footage[0])}"
 
 
-def _length(footage: Footage) -> str:
+def _length(footage: Filmed) -> str:
     return f"{footage.seconds / 60:.2g} min" if footage.seconds >= 60 else f"{footage.seconds:g} s"

@@ -11,7 +11,7 @@ LIBRARIES = ("torch", "numpy", "av", "mediapipe", "opencv-contrib-python")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Comparison:
     """One comparison."""
 
     group: str  # under which heading it stands
@@ -22,22 +22,22 @@ class Row:
     kept: bool | None = None  # whether the limit is kept
 
 
-def said(value: float) -> str:
+def rounded(value: float) -> str:
     """A number as people read it: three digits that count, no exponent."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def against(first: float, second: float, unit: str) -> str:
     """Two numbers of one unit."""
-    return f"{said(first)} against {said(second)} {unit}"
+    return f"{rounded(first)} against {rounded(second)} {unit}"
 
 
 def at_least(ratio: float, least: float) -> tuple[str, bool]:
     """A limit from below and whether it is kept."""
-    return f"at least {said(least)}", ratio >= least
+    return f"at least {rounded(least)}", ratio >= least
 
 
-def page(rows: Sequence[Row], command: str, encoder: str) -> str:
+def page(rows: Sequence[Comparison], command: str, encoder: str) -> str:
     """The whole page, in Markdown."""
     versions = ", ".join(f"{name} {version}" for name, version in _versions())
     lines = [
@@ -56,11 +56,11 @@ def page(rows: Sequence[Row], command: str, encoder: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(rows: Iterable[Row]) -> list[str]:
+def _table(rows: Iterable[Comparison]) -> list[str]:
     lines = ["| compared | numbers | ratio | limit | kept |", "|---|---|---:|---|---|"]
     for row in rows:
         kept = {None: "", True: "yes", False: "**no**"}[row.kept]
-        lines.append(f"| {row.compared} | {row.numbers} | {said(row.ratio)} | {row.limit} | {kept} |")
+        lines.append(f"| {row.compared} | {row.numbers} | {rounded(row.ratio)} | {row.limit} | {kept} |")
     return lines
 
 

@@ -2,33 +2,31 @@
 
 import numpy as np
 
-from benchmarks.encoders import landmark_encoder
-from benchmarks.galleries import random_gallery, random_track
-from benchmarks.isolation import Job, run
-from benchmarks.rows import Row, said
+from benchmarks.isolation import Call, fastest, run
+from benchmarks.material import landmark_encoder, random_gallery, random_track
+from benchmarks.rows import Comparison, rounded
 from benchmarks.sizes import Sizes
-from benchmarks.timing import fastest
 from signspot.spotting.spotter import Spotter
 
 _EACH = 2  # exemplars a word
 _BLOCK = 512  # rows of the gallery in one matrix product
 
 
-def search_rows(sizes: Sizes) -> list[Row]:
+def search_rows(sizes: Sizes) -> list[Comparison]:
     """A row for each gallery."""
     return [_row(sizes, words) for words in (sizes.words, sizes.exemplars // _EACH)]
 
 
-def _row(sizes: Sizes, words: int) -> Row:
-    done = run(Job("search:search", {"seconds": sizes.track, "words": words}), apart=sizes.apart)
+def _row(sizes: Sizes, words: int) -> Comparison:
+    done = run(Call("search:search", {"seconds": sizes.track, "words": words}), apart=sizes.apart)
     spotting, product = done.values["spotting"], done.values["product"]
     hours = sizes.track / 3600
-    return Row(
+    return Comparison(
         "Search",
-        f"{words:,} words, {words * _EACH:,} exemplars and their mirror images, {said(hours)} h of track: "
+        f"{words:,} words, {words * _EACH:,} exemplars and their mirror images, {rounded(hours)} h of track: "
         "track → spottings, against the matrix products alone",
-        f"{said(spotting / hours)} against {said(product / hours)} s an hour; {done.values['spottings']:,.0f} "
-        f"spottings; at most {said(done.peak)} MB",
+        f"{rounded(spotting / hours)} against {rounded(product / hours)} s per hour; {done.values['spottings']:,.0f} "
+        f"spottings; at most {rounded(done.peak)} MB",
         spotting / product,
     )
 

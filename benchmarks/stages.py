@@ -1,4 +1,4 @@
-"""The stages of the road, each to be measured in a process of its own: frames, and frames a second."""
+"""The stages of the road, each to be measured in a process of its own: frames, and frames per second."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,11 +6,9 @@ from time import process_time
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.encoders import landmark_encoder
-from benchmarks.footage import repeat_landmarks
-from benchmarks.galleries import random_gallery
-from benchmarks.timing import rate
-from signspot.embedding import windows as embedding
+from benchmarks.isolation import rate
+from benchmarks.material import landmark_encoder, random_gallery, repeat_landmarks
+from signspot.embedding import inputs
 from signspot.embedding.windows import SourceEmbedder, embed
 from signspot.landmarks.estimate import MAX_SIDE, stream_landmarks
 from signspot.landmarks.features import FeatureStream
@@ -65,8 +63,8 @@ def spot(video: str, words: int) -> dict[str, float]:
     """Video → spottings of so many words: the whole road, and how much of its time the estimator takes."""
     spotter = Spotter(landmark_encoder())
     gallery = random_gallery(words, 3, spotter.encoder.contract.dimension)
-    clock = _Clock()
-    with patch.object(embedding, "stream_landmarks", clock.timed):
+    clock = _EstimatorClock()
+    with patch.object(inputs, "stream_landmarks", clock.timed):
         start = process_time()
         spotter.spot(Path(video), gallery)
         seconds = process_time() - start
@@ -74,14 +72,14 @@ def spot(video: str, words: int) -> dict[str, float]:
     return {"frames": clock.frames, "rate": clock.frames / seconds, "estimator": clock.seconds, "seconds": seconds}
 
 
-class _Clock:
+class _EstimatorClock:
     """Times the estimator inside the road; decoding counts with it."""
 
     def __init__(self) -> None:
         self.frames, self.seconds = 0, 0.0
 
-    def timed(self, video: Video, *arguments: Any) -> Iterator[Any]:
-        chunks = stream_landmarks(video, *arguments)
+    def timed(self, video: Video, *arguments: Any, **named: Any) -> Iterator[Any]:
+        chunks = stream_landmarks(video, *arguments, **named)
         while True:
             start = process_time()
             chunk = next(chunks, None)

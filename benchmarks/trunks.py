@@ -3,11 +3,10 @@
 import torch
 from torch import Tensor
 
-from benchmarks.encoders import landmark_encoder
-from benchmarks.isolation import Job, run
-from benchmarks.rows import Row, against, at_least
+from benchmarks.isolation import Call, fastest, run
+from benchmarks.material import landmark_encoder
+from benchmarks.rows import Comparison, against, at_least
 from benchmarks.sizes import Sizes
-from benchmarks.timing import fastest
 from signspot.models.encoder import make_encoder
 from signspot.models.i3d_dense import WindowEmbedder
 from signspot.models.inception import I3D
@@ -21,20 +20,20 @@ _BATCH = 64  # landmark windows at once, where they are batched
 _RGB_BATCH = 8  # I3D windows at once, as in embedding
 
 
-def trunk_rows(sizes: Sizes) -> list[Row]:
+def trunk_rows(sizes: Sizes) -> list[Comparison]:
     """Dense against naive, and I3D shared against plain."""
     options = {"windows": sizes.windows, "rounds": sizes.rounds}
-    seconds = run(Job("trunks:landmark", options), apart=sizes.apart).values
+    seconds = run(Call("trunks:landmark", options), apart=sizes.apart).values
     rates = {name: sizes.windows / value for name, value in seconds.items()}
     rows = [_landmark_row(rates, *names) for names in _LANDMARK_PAIRS]
     options = {"windows": sizes.rgb_windows, "side": sizes.rgb_side, "rounds": min(2, sizes.rounds)}
-    seconds = run(Job("trunks:i3d", options), apart=sizes.apart).values
+    seconds = run(Call("trunks:i3d", options), apart=sizes.apart).values
     rates = {name: sizes.rgb_windows / value for name, value in seconds.items()}
     size = f"16 × {sizes.rgb_side} × {sizes.rgb_side}, random weights"
     for name, what in (("shared", "stem shared by windows"), ("batched", f"batches of {_RGB_BATCH}")):
         compared = f"I3D, {size}, stride 1: {what} against a plain loop over windows"
-        numbers = against(rates[name], rates["loop"], "windows a second")
-        rows.append(Row(_GROUP, compared, numbers, rates[name] / rates["loop"]))
+        numbers = against(rates[name], rates["loop"], "windows per second")
+        rows.append(Comparison(_GROUP, compared, numbers, rates[name] / rates["loop"]))
     return rows
 
 
@@ -45,10 +44,12 @@ _LANDMARK_PAIRS = (
 )
 
 
-def _landmark_row(rates: dict[str, float], dense: str, naive: str, compared: str) -> Row:
+def _landmark_row(rates: dict[str, float], dense: str, naive: str, compared: str) -> Comparison:
     ratio = rates[dense] / rates[naive]
     limit = at_least(ratio, _DENSE_LEAST) if naive == "trunk loop" else ("", None)
-    return Row(_GROUP, f"{compared}, stride 1", against(rates[dense], rates[naive], "windows a second"), ratio, *limit)
+    return Comparison(
+        _GROUP, f"{compared}, stride 1", against(rates[dense], rates[naive], "windows per second"), ratio, *limit
+    )
 
 
 def landmark(windows: int, rounds: int) -> dict[str, float]:

@@ -5,9 +5,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
 
-from benchmarks.footage import SEED, sign
-from benchmarks.isolation import Job, are_side_by_side, run, run_side_by_side
-from benchmarks.rows import Row, against, at_least, said
+from benchmarks.isolation import Call, are_side_by_side, run, run_side_by_side
+from benchmarks.material import SEED, sign
+from benchmarks.rows import Comparison, against, at_least, rounded
 from benchmarks.sizes import Sizes
 from signspot_world.body.motion import FPS
 from signspot_world.corpus_writer import make_corpus
@@ -23,50 +23,50 @@ _MORE = 4  # times as large is the larger corpus
 _ALLOWANCE = 8.0  # MB
 
 
-def world_rows(sizes: Sizes) -> list[Row]:
+def world_rows(sizes: Sizes) -> list[Comparison]:
     """Generating, rendering, and memory."""
     return [_generating(sizes), _rendering(sizes), _memory(sizes)]
 
 
-def _generating(sizes: Sizes) -> Row:
-    done = run(Job("world:generate", {"seconds": sizes.signing, "rounds": sizes.rounds}), apart=sizes.apart).values
+def _generating(sizes: Sizes) -> Comparison:
+    done = run(Call("world:generate", {"seconds": sizes.signing, "rounds": sizes.rounds}), apart=sizes.apart).values
     ratio = done["signed"] / done["spent"]
-    return Row(
+    return Comparison(
         _GROUP,
         "sentences, signing, camera and estimator's faults → landmarks, on one core, against real time",
-        f"{said(done['signed'])} s of landmarks in {said(done['spent'])} s",
+        f"{rounded(done['signed'])} s of landmarks in {rounded(done['spent'])} s",
         ratio,
         *at_least(ratio, _GENERATING_LEAST),
     )
 
 
-def _rendering(sizes: Sizes) -> Row:
-    jobs = [Job("world:render", {"seconds": sizes.rendered, "side": sizes.rendered_side, "seed": n}) for n in (1, 2)]
+def _rendering(sizes: Sizes) -> Comparison:
+    jobs = [Call("world:render", {"seconds": sizes.rendered, "side": sizes.rendered_side, "seed": n}) for n in (1, 2)]
     done = run_side_by_side(jobs, apart=sizes.apart)
     together = are_side_by_side(len(jobs), apart=sizes.apart)
     spent = (max if together else sum)(each.values["spent"] for each in done)
     seconds = sum(each.values["filmed"] for each in done)
-    return Row(
+    return Comparison(
         _GROUP,
         f"landmarks → H.264 video of {sizes.rendered_side} × {sizes.rendered_side}, on "
         f"{'two cores' if together else 'one core'}, against real time",
-        f"{said(seconds)} s of video in {said(spent)} s",
+        f"{rounded(seconds)} s of video in {rounded(spent)} s",
         seconds / spent,
         *at_least(seconds / spent, _RENDERING_LEAST),
     )
 
 
-def _memory(sizes: Sizes) -> Row:
+def _memory(sizes: Sizes) -> Comparison:
     hours = sizes.corpus, sizes.corpus * _MORE
     small, large = (
-        run(Job("world:fill", {"hours": each, "words": sizes.corpus_words}), apart=sizes.apart) for each in hours
+        run(Call("world:fill", {"hours": each, "words": sizes.corpus_words}), apart=sizes.apart) for each in hours
     )
-    return Row(
+    return Comparison(
         _GROUP,
-        f"a corpus of {said(hours[1] * 60)} min against one of {said(hours[0] * 60)} min: peak memory",
+        f"a corpus of {rounded(hours[1] * 60)} min against one of {rounded(hours[0] * 60)} min: peak memory",
         f"{against(large.peak, small.peak, 'MB')}: {large.peak - small.peak:+.1f} MB",
         large.peak / small.peak,
-        f"grows by at most {said(_ALLOWANCE)} MB",
+        f"grows by at most {rounded(_ALLOWANCE)} MB",
         large.peak - small.peak <= _ALLOWANCE,
     )
 

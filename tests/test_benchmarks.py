@@ -73,9 +73,9 @@ def test_the_page_shows_every_row_and_no_place_of_this_machine(rows: list[dict[s
 def test_a_process_of_its_own_tells_its_own_memory() -> None:
     """A measurement apart does not count what its parent holds."""
     code = (
-        "from benchmarks.isolation import Job, peak_memory, run\n"
+        "from benchmarks.isolation import Call, peak_memory, run\n"
         "ballast = bytearray(b'x' * 2**29)\n"
-        "done = run(Job('isolation:idle'), apart=True)\n"
+        "done = run(Call('isolation:idle'), apart=True)\n"
         "print(peak_memory(), done.peak)\n"
     )
     done = run("-c", code)
@@ -86,7 +86,7 @@ def test_a_process_of_its_own_tells_its_own_memory() -> None:
 
 
 def test_a_measurement_that_fails_says_why() -> None:
-    code = "from benchmarks.isolation import Job, run; run(Job('isolation:idle', {'speed': 1}), apart=True)"
+    code = "from benchmarks.isolation import Call, run; run(Call('isolation:idle', {'speed': 1}), apart=True)"
     done = run("-c", code)
     assert done.returncode != 0
     assert "isolation:idle failed" in done.stderr

@@ -1,4 +1,4 @@
-"""The videos and landmarks that are measured on: a little signing of the world, filmed once and repeated."""
+"""The material that is measured: an encoder, a little filmed signing that is repeated, random galleries and tracks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -6,10 +6,20 @@ from fractions import Fraction
 from pathlib import Path
 
 import av
+import numpy as np
+import torch
+from numpy.typing import NDArray
 
 from benchmarks.sizes import Sizes
+from signspot.embedding.exemplars import Gallery
+from signspot.errors import CheckpointError
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import PoseWriter
+from signspot.models.checkpoints import load_encoder
+from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.registry import build
+from signspot.records import Exemplar
+from signspot.timeline import Grid, Track
 from signspot_world.body.motion import FPS, continuous
 from signspot_world.body.signers import Role, make_signer
 from signspot_world.camera.estimator import observe
@@ -24,7 +34,7 @@ SEED = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Footage:
+class Filmed:
     """One length of it."""
 
     seconds: float
@@ -33,7 +43,7 @@ class Footage:
 
     @property
     def frames(self) -> int:
-        """At 25 frames a second."""
+        """At 25 frames per second."""
         return round(self.seconds * FPS)
 
 
@@ -50,7 +60,7 @@ def sign(seconds: float, size: tuple[int, int]) -> Landmarks:
     return exact[first : first + frames]
 
 
-def film(sizes: Sizes, folder: Path) -> tuple[Footage, Footage]:
+def film(sizes: Sizes, folder: Path) -> tuple[Filmed, Filmed]:
     """Make the shorter and the longer footage."""
     size = (sizes.side, sizes.side)
     exact = sign(sizes.footage, size)
@@ -59,7 +69,7 @@ def film(sizes: Sizes, folder: Path) -> tuple[Footage, Footage]:
     seen = observe(exact, named_rng(SEED, "estimator"))
     made = []
     for name, seconds in (("short", sizes.short), ("long", sizes.long)):
-        footage = Footage(seconds, folder / f"{name}.mp4", folder / f"{name}.pose")
+        footage = Filmed(seconds, folder / f"{name}.mp4", folder / f"{name}.pose")
         times = round(seconds / sizes.footage)
         repeat_video(take, footage.video, times)
         with PoseWriter(footage.pose) as writer:
@@ -90,3 +100,50 @@ def repeat_landmarks(landmarks: Landmarks, times: int) -> Iterator[Landmarks]:
     """Landmarks again and again, later each time."""
     for turn in range(times):
         yield replace(landmarks, times=landmarks.times + turn * len(landmarks) / FPS)
+
+
+def landmark_encoder() -> Encoder:
+    """The shipped encoder, or an untrained one of the same architecture: just as fast."""
+    try:
+        return load_encoder()
+    except CheckpointError:
+        torch.manual_seed(0)
+        return make_encoder("random weights", build("landmark"))
+
+
+def describe(encoder: Encoder) -> str:
+    """Its name and its size."""
+    weights = sum(parameter.numel() for parameter in encoder.module.parameters())
+    return f"{encoder.name}, {weights:,} parameters"
+
+
+def random_gallery(words: int, each: int, dimension: int, track: Track | None = None, seed: int = 1) -> Gallery:
+    """`words` with `each` exemplars, and their mirror images; near random windows of `track`, where one is given.
+
+    So there is about one spotting per exemplar, and peaks are looked for as they are in earnest.
+    """
+    rng = np.random.default_rng(seed)
+    exemplars = tuple(Exemplar(f"word {word}", f"{word}-{turn}") for word in range(words) for turn in range(each))
+    embeddings = rng.standard_normal((len(exemplars), 2, dimension), dtype=np.float32) / dimension**0.5
+    if track is not None:
+        near = rng.integers(len(track), size=len(exemplars))
+        embeddings[:, 0] = track.embeddings[near] + 0.5 * embeddings[:, 0]
+    return Gallery.of(exemplars, _unit(embeddings))
+
+
+def random_track(encoder: Encoder, seconds: float, seed: int = 2) -> Track:
+    """A track whose windows are like their neighbours, as overlapping windows are."""
+    contract = encoder.contract
+    grid = Grid(contract.fps, contract.frames, 1, round(seconds * contract.fps))
+    rng = np.random.default_rng(seed)
+    embeddings = np.empty((grid.count, contract.dimension), np.float16)
+    for start in range(0, grid.count, 4096):
+        count = min(4096, grid.count - start)
+        steps = rng.standard_normal((count + contract.frames, contract.dimension))
+        sums = np.cumsum(steps, axis=0)
+        embeddings[start : start + count] = _unit(sums[contract.frames :] - sums[: -contract.frames])
+    return Track(embeddings, grid, encoder.hash, "random")
+
+
+def _unit(rows: NDArray[np.floating]) -> NDArray[np.float32]:
+    return np.asarray(rows / np.linalg.norm(rows, axis=-1, keepdims=True), np.float32)
