@@ -34,7 +34,7 @@ from signspot_lab.annotated_worlds.abstaining import (
     share_correlation,
 )
 from signspot_lab.annotated_worlds.probe import Accuracy, Probe
-from signspot_lab.annotated_worlds.worlds import AnnotatedWorld, Size, annotate_world
+from signspot_lab.annotated_worlds.worlds import AnnotatedWorld, WorldsSize, annotate_world
 
 THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.83, 0.86, 0.88, 0.9, 0.93)
 PROBED = (0.9, 0.87, 0.8)  # thresholds of Table 7; the paper's are 0.9, 0.8 and 0.7 on its own scale
@@ -83,7 +83,7 @@ class Measured:
 
 
 def measure_worlds(
-    size: Size, out: Path, encoder: str | None = None, workers: int = 1, stage: Stage = quiet
+    size: WorldsSize, out: Path, encoder: str | None = None, workers: int = 1, stage: Stage = quiet
 ) -> list[Measured]:
     """Make, annotate and measure all worlds; each that is done is read from its file.
 

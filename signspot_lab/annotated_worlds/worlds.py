@@ -26,7 +26,7 @@ _FIRST_SEED = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class WorldsSize:
     """How many worlds, and how large each is."""
 
     worlds: int
@@ -38,8 +38,8 @@ class Size:
             raise OptionsError(f"there must be at least 1 world; got {self.worlds}")
 
 
-FULL = Size(3, 400, 1.5)
-QUICK = Size(2, 60, 0.15)
+FULL = WorldsSize(3, 400, 1.5)
+QUICK = WorldsSize(2, 60, 0.15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class AnnotatedWorld:
     unpadded: Path | None  # the search windows are the subtitles' own times; of the first world alone
 
 
-def world_options(size: Size, number: int) -> CorpusOptions:
+def world_options(size: WorldsSize, number: int) -> CorpusOptions:
     """One world: other signs, signers, sentences and words than the others."""
     words = [word.word for word in vocabulary(_COMMON)]
     chosen = named_rng(_FIRST_SEED + number, "annotated words").permutation(len(words))[: size.words]
@@ -62,7 +62,7 @@ def world_options(size: Size, number: int) -> CorpusOptions:
 
 
 def annotate_world(
-    size: Size, number: int, out: Path, encoder: str | None = None, workers: int = 1, stage: Stage = quiet
+    size: WorldsSize, number: int, out: Path, encoder: str | None = None, workers: int = 1, stage: Stage = quiet
 ) -> AnnotatedWorld:
     """Make a world and annotate it, the first one also without padding; what is there already is not made again.
 

@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class CellRecipe:
     """How an embedding comes about, and how it is tested: the changes of a row to what all rows share."""
 
     trunk: TrunkKind = "joint"
@@ -56,12 +56,12 @@ class Cells:
     def __init__(self, setup: Setup):
         self.setup = setup
 
-    def prepare(self, recipe: Recipe, setting: Setting, seed: int) -> None:
+    def prepare(self, recipe: CellRecipe, setting: Setting, seed: int) -> None:
         """Make the features that a cell needs, unless it is done."""
         if not self._place(recipe, setting, seed)[0].is_file():
             self.setup.features(recipe.trunk, setting)
 
-    def measure(self, recipe: Recipe, setting: Setting, seed: int, progress: Progress = silent) -> Outcome:
+    def measure(self, recipe: CellRecipe, setting: Setting, seed: int, progress: Progress = silent) -> Outcome:
         """Train what a recipe asks for and test it.
 
         Args:
@@ -80,7 +80,7 @@ class Cells:
             beside.write_text(json.dumps(said, indent=1) + "\n")
         return outcome
 
-    def _place(self, recipe: Recipe, setting: Setting, seed: int) -> tuple[Path, dict[str, Any]]:
+    def _place(self, recipe: CellRecipe, setting: Setting, seed: int) -> tuple[Path, dict[str, Any]]:
         """Where a cell is kept, and all that what is learned in it follows from."""
         config = self._config(recipe, seed)
         learned = {
@@ -91,13 +91,13 @@ class Cells:
         }
         return self.setup.out / "cells" / f"{text_digest(json.dumps([learned, recipe.stride]))}.json", learned
 
-    def _config(self, recipe: Recipe, seed: int) -> EmbeddingConfig | None:
+    def _config(self, recipe: CellRecipe, seed: int) -> EmbeddingConfig | None:
         if recipe.learn is None:
             return None
         return changed(self.setup.size.embedding, {**recipe.learn, "seed": seed})
 
     def _measure(
-        self, recipe: Recipe, setting: Setting, config: EmbeddingConfig | None, run: str, progress: Progress
+        self, recipe: CellRecipe, setting: Setting, config: EmbeddingConfig | None, run: str, progress: Progress
     ) -> Outcome:
         features = self.setup.features(recipe.trunk, setting)
         embed: Embed = UnitNorm(features.dimension)

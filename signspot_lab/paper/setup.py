@@ -30,7 +30,7 @@ _SHARES: dict[TrunkKind, float] = {"dictionary": 1.0, "continuous": 0.0, "joint"
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ReproductionSize:
     """How large the world is, and how long its trunks and embeddings are trained."""
 
     corpus: CorpusOptions
@@ -48,7 +48,7 @@ class Setup:
 
     def __init__(
         self,
-        size: Size,
+        size: ReproductionSize,
         out: Path,
         corpus: Corpus | None = None,
         encoder: Encoder | None = None,

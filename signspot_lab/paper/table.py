@@ -11,7 +11,7 @@ from typing import Any
 from signspot.errors import MissingExtraError
 from signspot.files import write_beside
 from signspot.progress import Progress, silent
-from signspot_lab.paper.cells import Cells, Outcome, Recipe
+from signspot_lab.paper.cells import CellRecipe, Cells, Outcome
 from signspot_lab.paper.setup import Setting
 
 logger = logging.getLogger(__name__)
@@ -26,11 +26,11 @@ _STEPS = 100  # into which the progress of one cell is divided
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One row: what it is called, what is done, and what the paper reports."""
 
     titles: tuple[str, ...]  # one for each heading of the table
-    recipe: Recipe
+    recipe: CellRecipe
     paper: Mapping[Setting, Pair] = field(default_factory=dict)
     needs: Callable[[], object] | None = None  # raises MissingExtraError where the row cannot be measured
 
@@ -42,7 +42,7 @@ class Table:
     name: str  # on the command line
     title: str
     headings: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     settings: tuple[Setting, ...] = ("seen",)
     sizes: bool = False  # a column says how many items were trained on
     curves: bool = False  # drawn as curves over the last heading, one for each value of the first
@@ -87,7 +87,7 @@ def prepare(table: Table, cells: Cells, seeds: int) -> None:
 
 
 def _jobs(table: Table, seeds: int) -> Iterator[tuple[int, Setting, int]]:
-    """Row, setting, seed; where nothing is learned, one seed is enough."""
+    """TableRow, setting, seed; where nothing is learned, one seed is enough."""
     for seed in range(seeds):
         for index, row in enumerate(table.rows):
             if seed == 0 or row.recipe.learn is not None:

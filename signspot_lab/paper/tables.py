@@ -1,57 +1,57 @@
-"""Fig. 5, batch size and temperature of Watch-Lookup; the paper shows curves and no numbers."""
+"""The tables and figures of the paper that are reproduced: their rows, and the numbers that the paper gives."""
 
 from signspot.words.synonyms import WordNet
-from signspot_lab.paper.cells import Recipe
+from signspot_lab.paper.cells import CellRecipe
 from signspot_lab.paper.setup import SETTINGS
-from signspot_lab.paper.table import Row, Table, published
+from signspot_lab.paper.table import Table, TableRow, published
 
 TABLE_2 = Table(
     "table2",
     "Table 2: the effect of the loss",
     ("embedding", "learned by"),
     (
-        Row(
+        TableRow(
             ("trunk, dictionary", "classification"),
-            Recipe(trunk="dictionary", learn=None),
+            CellRecipe(trunk="dictionary", learn=None),
             {"seen": published(2.68, 3.57), "unseen": published(1.21, 1.29)},
         ),
-        Row(
+        TableRow(
             ("trunk, continuous", "classification"),
-            Recipe(trunk="continuous", learn=None),
+            CellRecipe(trunk="continuous", learn=None),
             {"seen": published(13.09, 17.25), "unseen": published(6.74, 8.94)},
         ),
-        Row(
+        TableRow(
             ("trunk, both", "classification"),
-            Recipe(learn=None),
+            CellRecipe(learn=None),
             {"seen": published(19.81, 25.57), "unseen": published(4.81, 6.89)},
         ),
-        Row(
+        TableRow(
             ("trunk, both + MLP", "classification"),
-            Recipe(learn={"loss": "classification"}),
+            CellRecipe(learn={"loss": "classification"}),
             {
                 "seen": published(37.13, 39.68, (0.29, 0.57)),
                 "unseen": published(10.33, 13.33, (0.43, 1.11)),
             },
         ),
-        Row(
+        TableRow(
             ("trunk, both + MLP", "InfoNCE"),
-            Recipe(learn={"loss": "info_nce"}),
+            CellRecipe(learn={"loss": "info_nce"}),
             {
                 "seen": published(43.59, 52.59, (0.76, 0.75)),
                 "unseen": published(11.40, 14.76, (0.42, 0.40)),
             },
         ),
-        Row(
+        TableRow(
             ("trunk, both + MLP", "Watch-Lookup"),
-            Recipe(learn={"loss": "watch_lookup"}),
+            CellRecipe(learn={"loss": "watch_lookup"}),
             {
                 "seen": published(44.72, 55.51, (0.85, 2.17)),
                 "unseen": published(11.02, 15.03, (0.27, 0.45)),
             },
         ),
-        Row(
+        TableRow(
             ("trunk, both + MLP", "Watch-Read-Lookup"),
-            Recipe(learn={"loss": "watch_read_lookup"}),
+            CellRecipe(learn={"loss": "watch_read_lookup"}),
             {
                 "seen": published(47.93, 60.76, (0.20, 1.45)),
                 "unseen": published(14.86, 19.85, (1.29, 1.94)),
@@ -69,14 +69,14 @@ TABLE_3 = Table(
     "Table 3: the dictionary's vocabulary, Watch-Read-Lookup, unseen words",
     ("dictionary",),
     (
-        Row(
+        TableRow(
             ("words with labels",),
-            Recipe(learn=_LEARN),
+            CellRecipe(learn=_LEARN),
             {"unseen": published(14.86, 19.85, (1.29, 1.94))},
         ),
-        Row(
+        TableRow(
             ("all words",),
-            Recipe(learn=_LEARN, vocabulary="full"),
+            CellRecipe(learn=_LEARN, vocabulary="full"),
             {"unseen": published(15.82, 21.67, (0.48, 0.72))},
         ),
     ),
@@ -91,9 +91,9 @@ TABLE_4 = Table(
     "Table 4: least confidence of labels, Watch-Lookup, seen words",
     ("confidence",),
     tuple(
-        Row(
+        TableRow(
             (f"{least}",),
-            Recipe(learn={"loss": "watch_lookup", "items.least.mouthing": least}),
+            CellRecipe(learn={"loss": "watch_lookup", "items.least.mouthing": least}),
             {"seen": published(*numbers)},
         )
         for least, numbers in _PAPER.items()
@@ -109,9 +109,9 @@ TABLE_5 = Table(
     "Table 5: frames between windows, Watch-Lookup, seen words",
     ("stride",),
     tuple(
-        Row(
+        TableRow(
             (f"{stride}",),
-            Recipe(learn={"loss": "watch_lookup"}, stride=stride),
+            CellRecipe(learn={"loss": "watch_lookup"}, stride=stride),
             {"seen": published(*numbers)},
         )
         for stride, numbers in _PAPER_5.items()
@@ -132,9 +132,9 @@ TABLE_A1 = Table(
     "Table A.1: class balance, Watch-Lookup, seen words",
     ("class balance", "batch size"),
     tuple(
-        Row(
+        TableRow(
             ("yes" if distinct else "no", f"{size}"),
-            Recipe(learn={"loss": "watch_lookup", "batch.distinct": distinct, "batch.items": size}),
+            CellRecipe(learn={"loss": "watch_lookup", "batch.distinct": distinct, "batch.items": size}),
             {"seen": published(*numbers)},
         )
         for distinct, size, numbers in _PAPER_A1
@@ -147,12 +147,12 @@ TABLE_A2 = Table(
     "Table A.2: domain-specific layers, Watch-Lookup, seen words",
     ("domain-specific layers",),
     (
-        Row(
+        TableRow(
             ("yes",),
-            Recipe(learn={"loss": "watch_lookup", "domain_specific": True}),
+            CellRecipe(learn={"loss": "watch_lookup", "domain_specific": True}),
             {"seen": published(43.58, 53.54)},
         ),
-        Row(("no",), Recipe(learn={"loss": "watch_lookup"}), {"seen": published(43.65, 53.03)}),
+        TableRow(("no",), CellRecipe(learn={"loss": "watch_lookup"}), {"seen": published(43.65, 53.03)}),
     ),
 )
 
@@ -162,18 +162,18 @@ TABLE_A3 = Table(
     "Table A.3: language-aware negatives, Watch-Lookup, seen words",
     ("synonyms",),
     (
-        Row(
+        TableRow(
             ("English ones discarded",),
-            Recipe(learn={"loss": "watch_lookup", "synonyms": "english"}),
+            CellRecipe(learn={"loss": "watch_lookup", "synonyms": "english"}),
             {"seen": published(43.27, 54.24)},
             needs=WordNet,
         ),
-        Row(
+        TableRow(
             ("those of one sign discarded",),
-            Recipe(learn={"loss": "watch_lookup", "synonyms": "sign"}),
+            CellRecipe(learn={"loss": "watch_lookup", "synonyms": "sign"}),
             {"seen": published(45.03, 54.19)},
         ),
-        Row(("kept as negatives",), Recipe(learn={"loss": "watch_lookup"}), {"seen": published(43.65, 53.03)}),
+        TableRow(("kept as negatives",), CellRecipe(learn={"loss": "watch_lookup"}), {"seen": published(43.65, 53.03)}),
     ),
 )
 
@@ -187,11 +187,11 @@ FIGURE_5 = Table(
     ("what", "value"),
     (
         *(
-            Row(("batch size", f"{size}"), Recipe(learn={"loss": "watch_lookup", "batch.items": size}))
+            TableRow(("batch size", f"{size}"), CellRecipe(learn={"loss": "watch_lookup", "batch.items": size}))
             for size in BATCH_SIZES
         ),
         *(
-            Row(("temperature", f"{value:g}"), Recipe(learn={"loss": "watch_lookup", "temperature": value}))
+            TableRow(("temperature", f"{value:g}"), CellRecipe(learn={"loss": "watch_lookup", "temperature": value}))
             for value in TEMPERATURES
         ),
     ),

@@ -175,7 +175,7 @@ def isolated(
         rng: this performance's chance.
         word: what the lips say; nothing if empty.
         knobs: only `precision` matters here.
-        fps: frames a second.
+        fps: frames per second.
 
     Returns:
         The motion, and the segment of the sign itself, without the ways from and to rest.
@@ -219,7 +219,7 @@ def continuous(
         rng: this performance's chance.
         knobs: how hard it is to recognise; the default is as in real signing.
         mouthings: what the lips say with each sign; None where they say nothing.
-        fps: frames a second.
+        fps: frames per second.
 
     Returns:
         The motion, and every sign's own segment, without the ways between signs.

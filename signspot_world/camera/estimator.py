@@ -33,7 +33,7 @@ class _Scene:
     pace: float  # frames at 25 fps that one frame stands for
 
     def speed(self, points: Single) -> Single:
-        """Speeds (T, n) of points (T, n, 3), in shoulder widths a second."""
+        """Speeds (T, n) of points (T, n, 3), in shoulder widths per second."""
         if len(points) < 2:
             return np.zeros(points.shape[:2], np.float32)
         steps = np.gradient(points[..., :2] / self.unit[:2], axis=0)

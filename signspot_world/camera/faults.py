@@ -110,7 +110,7 @@ def draw_runs(odds: NDArray[np.floating], mean_length: float, rng: np.random.Gen
 
 
 def _speed(points: Single, unit: Single, fps: float) -> Single:
-    """Speed (T,) of a track (T, 2) in shoulder widths a second."""
+    """Speed (T,) of a track (T, 2) in shoulder widths per second."""
     if len(points) < 2:
         return np.zeros(len(points), np.float32)
     step = np.gradient(points / unit[:2], axis=0)

@@ -1,4 +1,4 @@
-"""Hands of a rendered signer: a rounded rod for every bone and a flat palm."""
+"""The figure of a rendered signer: its points in a frame, then trunk, arms and hands as rounded solids."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Head and hair of a rendered signer; the features of the face are painted on by render_face."""
+"""Head and hair of a rendered signer; the features of the face are painted on by face.py."""
 
 from dataclasses import dataclass
 

@@ -11,13 +11,13 @@ from signspot.training.embedding.config import EmbeddingConfig
 from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.training import TrunkConfig
 from signspot_lab.paper import reproduce as module
-from signspot_lab.paper.setup import Size
+from signspot_lab.paper.setup import ReproductionSize
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
 
 Outcome = tuple[int, str, str]
 
-TINY = Size(
+TINY = ReproductionSize(
     CorpusOptions(words=24, hours=0.0125, seed=11, dictionary_signers=3),
     TrunkConfig(
         steps=2,

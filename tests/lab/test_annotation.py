@@ -8,9 +8,9 @@ from signspot.errors import OptionsError
 from signspot_lab.annotated_worlds.abstaining import EVERYTHING, SCORE, TAUGHT
 from signspot_lab.annotated_worlds.measure import BELIEVED, PROBED, THRESHOLDS, Measured, measure_worlds
 from signspot_lab.annotated_worlds.tables import PAPER, write_report
-from signspot_lab.annotated_worlds.worlds import Size, world_options
+from signspot_lab.annotated_worlds.worlds import WorldsSize, world_options
 
-SIZE = Size(2, 12, 0.03)
+SIZE = WorldsSize(2, 12, 0.03)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_worlds_differ_in_words_and_seed() -> None:
     assert first.seed != second.seed
     assert world_options(SIZE, 0) == first
     with pytest.raises(OptionsError, match="at least 1 world"):
-        Size(0, 5, 1.0)
+        WorldsSize(0, 5, 1.0)
 
 
 def test_everything_is_measured(worlds: list[Measured]) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from signspot.training.embedding.config import EmbeddingConfig
-from signspot_lab.paper.cells import Cells, Recipe, changed
+from signspot_lab.paper.cells import CellRecipe, Cells, changed
 from signspot_lab.paper.setup import Setup
 
 
@@ -16,7 +16,7 @@ def test_changes_reach_into_parts() -> None:
 
 
 def test_a_cell_is_measured_once(tiny: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells, recipe = Cells(tiny), Recipe(learn={"loss": "watch_lookup"})
+    cells, recipe = Cells(tiny), CellRecipe(learn={"loss": "watch_lookup"})
     first = cells.measure(recipe, "seen", 0)
     assert first.queries > 0
     assert first.items > 0
@@ -28,19 +28,19 @@ def test_a_cell_is_measured_once(tiny: Setup, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_training_serves_several_strides(tiny: Setup) -> None:
     cells, runs = Cells(tiny), tiny.out / "runs"
-    cells.measure(Recipe(learn={"loss": "info_nce"}), "seen", 0)
+    cells.measure(CellRecipe(learn={"loss": "info_nce"}), "seen", 0)
     before = sorted(runs.iterdir())
-    wide = cells.measure(Recipe(learn={"loss": "info_nce"}, stride=8), "seen", 0)
+    wide = cells.measure(CellRecipe(learn={"loss": "info_nce"}, stride=8), "seen", 0)
     assert sorted(runs.iterdir()) == before
     assert wide.queries > 0
 
 
 def test_no_mlp_is_trained_for_a_trunk_alone(tiny: Setup) -> None:
-    alone = Cells(tiny).measure(Recipe(learn=None), "seen", 0)
+    alone = Cells(tiny).measure(CellRecipe(learn=None), "seen", 0)
     assert alone.items == 0
     assert 0 <= alone.mean_average_precision <= 1
 
 
 @pytest.mark.parametrize("change", [{"domain_specific": True}, {"synonyms": "sign"}])
 def test_layers_and_synonyms_are_options(tiny: Setup, change: dict[str, object]) -> None:
-    assert Cells(tiny).measure(Recipe(learn={"loss": "watch_lookup", **change}), "seen", 0).words > 0
+    assert Cells(tiny).measure(CellRecipe(learn={"loss": "watch_lookup", **change}), "seen", 0).words > 0

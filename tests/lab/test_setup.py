@@ -10,7 +10,7 @@ import pytest
 
 from signspot.corpus.corpus import Corpus
 from signspot.errors import FormatError, OptionsError
-from signspot_lab.paper.setup import Setup, Size, check_corpus
+from signspot_lab.paper.setup import ReproductionSize, Setup, check_corpus
 
 
 def test_trunks_know_the_words_of_their_setting(tiny: Setup) -> None:
@@ -45,7 +45,7 @@ def test_a_given_encoder_takes_the_place_of_trunks(tiny: Setup, tmp_path: Path) 
     assert setup.trunk("continuous", "unseen") is given
 
 
-def test_seeds_are_counted_from_one(size: Size) -> None:
+def test_seeds_are_counted_from_one(size: ReproductionSize) -> None:
     with pytest.raises(OptionsError, match="seeds must be at least 1; got 0"):
         replace(size, seeds=0)
 

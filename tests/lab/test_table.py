@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from signspot.words.synonyms import WordNet
-from signspot_lab.paper.cells import Cells, Outcome, Recipe
+from signspot_lab.paper.cells import CellRecipe, Cells, Outcome
 from signspot_lab.paper.reproduce import TABLES
 from signspot_lab.paper.setup import Setting, Setup
-from signspot_lab.paper.table import Row, Table, as_markdown, draw, measurable, measure, published, summary
+from signspot_lab.paper.table import Table, TableRow, as_markdown, draw, measurable, measure, published, summary
 
 
 def outcomes(table: Table, *shares: float) -> dict[tuple[int, Setting], list[Outcome]]:
@@ -42,7 +42,7 @@ def test_every_table_can_be_drawn(name: str, tmp_path: Path) -> None:
 
 
 def test_progress_counts_hundredths_of_cells(tiny: Setup) -> None:
-    rows = (Row(("trunk",), Recipe(learn=None)), Row(("nce",), Recipe(learn={"loss": "info_nce"})))
+    rows = (TableRow(("trunk",), CellRecipe(learn=None)), TableRow(("nce",), CellRecipe(learn={"loss": "info_nce"})))
     told: list[tuple[int, int | None]] = []
     found = measure(Table("t", "T", ("what",), rows), Cells(tiny), 2, lambda done, total: told.append((done, total)))
     assert told[0] == (0, 300)  # nothing learned needs one seed, the other row two
@@ -52,7 +52,7 @@ def test_progress_counts_hundredths_of_cells(tiny: Setup) -> None:
 
 
 def test_a_row_that_needs_what_is_missing_is_left_out(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    rows = (Row(("one",), Recipe()), Row(("two",), Recipe(), needs=lambda: WordNet(tmp_path)))
+    rows = (TableRow(("one",), CellRecipe()), TableRow(("two",), CellRecipe(), needs=lambda: WordNet(tmp_path)))
     table = measurable(Table("t", "T", ("what",), rows))
     assert [row.titles for row in table.rows] == [("one",)]
     assert "t: the row 'two' is left out. English synonyms need WordNet" in caplog.text

@@ -11,7 +11,7 @@ from signspot.training.rgb.config import RgbConfig
 from signspot.training.rgb.training import HeldOut
 from signspot.training.run_folder import Run
 from signspot_lab.paper import table_a4
-from signspot_lab.paper.setup import Setup, Size
+from signspot_lab.paper.setup import ReproductionSize, Setup
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
 
@@ -33,7 +33,7 @@ def test_a_plot_is_drawn(tmp_path: Path) -> None:
 
 
 def test_both_trunks_are_trained_by_every_seed_once(
-    size: Size, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    size: ReproductionSize, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The training itself has tests of its own; here it only says with what it was called."""
     asked = []
