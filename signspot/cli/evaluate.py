@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -121,6 +121,61 @@ def evaluate() -> None:
 
 app.command("annotation")(annotation)
 app.command("lsa64")(lsa64)
+
+
+@app.command("one-shot")
+def one_shot_verb(
+    places: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FOLDER...", help="Isolated signs: imported LSA64 or WLASL, WORD/SIGNER.mp4 or .pose, or a table."
+        ),
+    ],
+    encoder: Annotated[
+        list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
+    ] = None,
+    queries: Annotated[int, typer.Option(min=1, help="Clips that are looked up, at most.")] = 1000,
+    mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
+    match: Annotated[
+        Literal["auto", "alignment", "embedding"], typer.Option(help="How to compare; see spot.")
+    ] = "auto",
+    seed: Annotated[int, typer.Option(help="Random seed of queries and exemplars.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
+) -> None:
+    """Look isolated signs up among one exemplar per word by other signers: R@1, R@5, R@10, MRR, median rank.
+
+    Example: signspot evaluate one-shot wlasl/ --encoder landmark --encoder warping
+    """
+    import json
+    from dataclasses import asdict
+
+    from signspot.evaluation.one_shot import OneShotScores, one_shot
+    from signspot.models.checkpoints import shipped
+    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.spotter import load
+    from signspot_lab.isolated.reading import read_isolated
+
+    options, rows = SpotOptions(mirror=mirror, match=match), list[tuple[str, OneShotScores]]()
+    for place in places:
+        with bar("landmarks", "frames") as progress:
+            clips = read_isolated(place, progress)
+        for name in encoder or shipped():
+            with bar(f"{place.name}, {name}", "clips") as progress:
+                scores = one_shot(load(name), clips, queries=queries, seed=seed, options=options, progress=progress)
+            rows.append((str(place), scores))
+            if as_json:
+                say(json.dumps({"place": str(place), **asdict(scores)}))
+    if not as_json:
+        print_table(
+            ("signs", "encoder", "words", "queries", "R@1", "R@5", "R@10", "MRR", "median rank"),
+            (
+                (
+                    *(place, f"{s.encoder} ({s.hash[:8]})", str(s.words), str(s.queries), str(s.recall_1)),
+                    *(str(s.recall_5), str(s.recall_10), str(s.mean_reciprocal_rank), f"{s.median_rank:g}"),
+                )
+                for place, s in rows
+            ),
+        )
 
 
 @app.command("corpus")

@@ -19,6 +19,7 @@ from signspot.cli import (
     dictionary,
     embed,
     evaluate,
+    identify,
     landmarks,
     models,
     reproduce,
@@ -43,6 +44,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("spot")(spot.spot)
+app.command("identify")(identify.identify)
 app.command("embed")(embed.embed)
 app.command("landmarks")(landmarks.landmarks)
 app.add_typer(dictionary.app, name="dictionary")

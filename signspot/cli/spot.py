@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from signspot.cli.console import Force, bar, claim_outputs, note, print_spottings
 
 if TYPE_CHECKING:
-    from signspot.models.encoder import Encoder
     from signspot.pictures.plot import Picture
     from signspot.spotting.search import Found, SpotOptions
     from signspot.spotting.spotter import Spotter, What
@@ -38,6 +37,12 @@ def spot(
             "--false-alarms-per-hour", help="Pick the threshold that allows N false alarms per hour and word."
         ),
     ] = None,
+    match: Annotated[
+        Literal["auto", "alignment", "embedding"],
+        typer.Option(
+            help="Align frame by frame where the encoder can, or compare embeddings of windows (the paper's)."
+        ),
+    ] = "auto",
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     refine: Annotated[bool, typer.Option("--refine", help="With --stride: look closely around candidates.")] = False,
     overlap: Annotated[
@@ -66,15 +71,21 @@ def spot(
     from signspot.spotting.spotter import load
 
     asked = read_arguments(paths, dictionary)
+    options = SpotOptions(
+        threshold=threshold,
+        false_alarms_per_hour=rate,
+        match=match,
+        stride=stride,
+        refine=refine,
+        overlap=overlap,
+        top=top,
+        mirror=mirror,
+        seed=seed,
+    )
     pictures = name_pictures(asked.videos, Pictures(plot, film, html))
     with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
         claim_outputs(outputs, out, (named for each in pictures for named in each.named()), asked.videos)
         spotter = load(encoder, cache=cache)
-        if rate is not None:
-            threshold = threshold_of(spotter.encoder, rate, threshold)
-        options = SpotOptions(
-            threshold=threshold, stride=stride, refine=refine, overlap=overlap, top=top, mirror=mirror, seed=seed
-        )
         found = search(spotter, asked, options)
         write_results(found, out or (), pictures)
     spottings = [spotting for each in found for spotting in each.spottings]
@@ -214,16 +225,6 @@ def exemplars_of(signs: Path, words: Sequence[str]) -> "What":
     for problem in dictionary.problems:
         note(f"left out {problem.path}: {problem.message}")
     return dictionary.select(list(words)) if words else dictionary
-
-
-def threshold_of(encoder: "Encoder", rate: float, threshold: float | None) -> float:
-    """The threshold of a rate of false alarms, unless both were given."""
-    from signspot.errors import OptionsError
-    from signspot.spotting.calibration import threshold_for
-
-    if threshold is not None:
-        raise OptionsError("give --threshold or --false-alarms-per-hour, not both")
-    return threshold_for(encoder, rate)
 
 
 def _nothing(found: "Sequence[Found]") -> str:

@@ -1,7 +1,6 @@
 """Which threshold gives how many false alarms: measured on signing in which the words looked for do not occur."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.typing import NDArray
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import Source
 from signspot.errors import OptionsError
-from signspot.models.encoder import Encoder
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Track
@@ -76,23 +74,3 @@ def false_alarms(
     if not found:
         raise OptionsError("nothing at all was spotted in the background; there is nothing to calibrate with")
     return FalseAlarms(np.sort(np.array(found, np.float32))[::-1], seconds / 3600, len(gallery.words))
-
-
-def threshold_for(encoder: Encoder, rate: float) -> float:
-    """The threshold at which an encoder gives `rate` false alarms an hour and word, by its card.
-
-    Between the rates that the card tells of, the threshold is linear in the logarithm of the rate.
-
-    Raises:
-        OptionsError: the card tells nothing of it, or the rate is outside of what it tells.
-    """
-    table: Mapping[str, float] = dict(encoder.card.get("false_alarms_per_hour") or {})
-    if not table:
-        raise OptionsError(f"the encoder '{encoder.name}' is not calibrated. Use --threshold, or signspot calibrate")
-    known = sorted((float(each), value) for each, value in table.items())
-    if not known[0][0] <= rate <= known[-1][0]:
-        raise OptionsError(
-            f"the encoder '{encoder.name}' is calibrated for {known[0][0]:g} to {known[-1][0]:g} false alarms an hour "
-            f"and word; got {rate:g}"
-        )
-    return float(np.interp(math.log(rate), [math.log(each) for each, _ in known], [value for _, value in known]))

@@ -5,6 +5,8 @@ and amount of signing. Above the scores that decoys reach, their rate is continu
 """
 
 import hashlib
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
+from signspot.errors import OptionsError
 from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.records import Exemplar
@@ -131,3 +134,23 @@ def cohort_of(encoder: Encoder) -> Cohort | None:
         return None
     embeddings = encoder.module.mlp(trunk.pooled(trunk.decoys), "dictionary")
     return Cohort(trunk.decoys.cpu().numpy(), embeddings.cpu().numpy(), trunk.decoy_words.cpu().numpy())
+
+
+def threshold_for(encoder: Encoder, rate: float) -> float:
+    """The threshold at which an encoder gives `rate` false alarms an hour and word, by its card.
+
+    Between the rates that the card tells of, the threshold is linear in the logarithm of the rate.
+
+    Raises:
+        OptionsError: the card tells nothing of it, or the rate is outside of what it tells.
+    """
+    table: Mapping[str, float] = dict(encoder.card.get("false_alarms_per_hour") or {})
+    if not table:
+        raise OptionsError(f"the encoder '{encoder.name}' is not calibrated. Use --threshold, or signspot calibrate")
+    known = sorted((float(each), value) for each, value in table.items())
+    if not known[0][0] <= rate <= known[-1][0]:
+        raise OptionsError(
+            f"the encoder '{encoder.name}' is calibrated for {known[0][0]:g} to {known[-1][0]:g} false alarms an hour "
+            f"and word; got {rate:g}"
+        )
+    return float(np.interp(math.log(rate), [math.log(each) for each, _ in known], [value for _, value in known]))

@@ -182,8 +182,6 @@ class Search:
             return self.options.threshold
         rates = self.rates(exemplars)
         if rates is None:
-            if self.options.false_alarms_per_hour is not None:
-                raise OptionsError("this encoder has no decoys to count false alarms with. Use --threshold")
             return self.fallback
         allowed = self.options.false_alarms_per_hour or DEFAULT_RATE
         return min(1.0, rates.threshold(allowed, self._more(exemplars)))

@@ -23,7 +23,7 @@ from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Spotting
-from signspot.spotting.decoys import Cohort, cohort_of
+from signspot.spotting.decoys import Cohort, cohort_of, threshold_for
 from signspot.spotting.identification import Match, alignment_scale, rank_words, sign_scores
 from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions
 from signspot.timeline import Segment, Track
@@ -101,7 +101,7 @@ class Spotter:
 
     def _searching(self, track: Track, windows: Windows, options: SpotOptions) -> Search:
         scale = alignment_scale(self.encoder)
-        return Search(track, windows, options, self.encoder.contract.threshold, self._cohort, scale)
+        return Search(track, windows, options, self.threshold(options), self._cohort, scale)
 
     @cached_property
     def _cohort(self) -> Cohort | None:
@@ -187,8 +187,12 @@ class Spotter:
         return embedding
 
     def threshold(self, options: SpotOptions) -> float:
-        """The least score of a spotting."""
-        return self.encoder.contract.threshold if options.threshold is None else options.threshold
+        """The least score of a spotting where decoys tell no other: as given, by the card's rates, or the default."""
+        if options.threshold is not None:
+            return options.threshold
+        if options.false_alarms_per_hour is not None and self._cohort is None:
+            return threshold_for(self.encoder, options.false_alarms_per_hour)
+        return self.encoder.contract.threshold
 
     def _refined(self, source: Source | Track, track: Track, gallery: Gallery, options: SpotOptions) -> Windows:
         """The windows of a coarse track, and all windows around its candidates."""
