@@ -206,7 +206,7 @@ def _engine(url: URL) -> Engine:
             return engine
         return create_engine(url, connect_args={"connect_timeout": 10})
     except (ModuleNotFoundError, NoSuchModuleError):
-        raise MissingExtraError("psycopg", "annotate", "a store in PostgreSQL") from None
+        raise MissingExtraError("psycopg", "postgres", "a store in PostgreSQL") from None
 
 
 def _prepare_sqlite(connection: Any, record: object) -> None:

@@ -1,6 +1,6 @@
-"""What a landmark encoder sees: points relative to the signer's own shoulders, the same for every camera.
+"""Landmark features, the input of landmark encoders: points relative to the signer's shoulders, alike for every camera.
 
-Frames are expected at the encoder's rate (25 a second; see `Landmarks.resampled`). Everything is local in
+Frames are expected at the encoder's rate (25 per second; see `Landmarks.resampled`). Everything is local in
 time: a frame's features depend on the frames within `CONTEXT` of it and on nothing else. So it does not
 matter how a video is cut into chunks, and what comes a second later changes nothing.
 """
@@ -81,7 +81,7 @@ def features(landmarks: Landmarks, *, mirror: bool = False) -> Features:
     the nearest frames within 1 s.
 
     Args:
-        landmarks: T frames at 25 a second.
+        landmarks: T frames at 25 frames per second.
         mirror: as if the video were mirrored, for left-handed signers.
 
     Returns:
@@ -132,7 +132,7 @@ def _normalise(points: Features) -> Features:
         return out
     centre, width = _shoulder_frame(points)
     filled = _fill_gaps(points)
-    _carry_hands(filled, points)
+    _impute_lost_hands(filled, points)
     filled[..., :2] -= centre[:, None, :2]
     filled[:, : len(BODY_JOINTS), 2] -= centre[:, None, 2]
     filled[:, : len(BODY_JOINTS), 2] *= np.float32(BODY_DEPTH)
@@ -193,7 +193,7 @@ def _fill_gaps(points: Features) -> Features:
     return filled
 
 
-def _carry_hands(filled: Features, points: Features) -> None:
+def _impute_lost_hands(filled: Features, points: Features) -> None:
     """Give lost hands the shape they had or will have within `CARRY_FRAMES`, on the body's wrists; in place.
 
     Estimators lose hands as they blur; a hand hardly changes in that time, and the body's points say where it is.

@@ -91,7 +91,7 @@ class Landmarks:
 
     @property
     def fps(self) -> float:
-        """Frames a second, by the median step; 25 where there are fewer than two frames."""
+        """Frames per second, by the median step; 25 where there are fewer than two frames."""
         return float(1 / np.median(np.diff(self.times))) if len(self) > 1 else DEFAULT_FPS
 
     @property
@@ -120,7 +120,7 @@ class Landmarks:
         seen as long as that frame is the nearer one. Landmarks on that grid already come back as they are.
         """
         if not (np.isfinite(fps) and fps > 0):
-            raise OptionsError(f"frames a second must be above 0; got {fps}")
+            raise OptionsError(f"frames per second must be above 0; got {fps}")
         if not len(self):
             return self
         times = self.times[0] + np.arange(frames_within(self.duration, fps)) / fps

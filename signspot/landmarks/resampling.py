@@ -46,7 +46,7 @@ _ROUNDING = 1e-6  # seconds
 def resample_stream(chunks: Iterable[Landmarks], fps: float) -> Iterator[Landmarks]:
     """Resample chunk by chunk; joined, the result is what `Landmarks.resampled` gives of the joined chunks."""
     if not (np.isfinite(fps) and fps > 0):
-        raise OptionsError(f"frames a second must be above 0; got {fps}")
+        raise OptionsError(f"frames per second must be above 0; got {fps}")
     known: Landmarks | None = None  # the last frames so far: what is still needed
     first, done = 0.0, 0
     for chunk in (chunk for chunk in chunks if len(chunk)):

@@ -34,8 +34,11 @@ def test_from_footage_to_labels(signspot: Call, corner: Path, footage: Path, tmp
     found = read_spottings(table)
     assert f"{len(found)} spottings of 3 words with a score of 0.6 or more" in out
     assert {each.word for each in found} == {"apple", "friend", "name"}
-    assert {(each.video, each.source) for each in found} == {("monday", LabelSource.DICTIONARY)}
+    assert {Path(each.video).name for each in found} == {"monday.pose"}
+    assert {each.source for each in found} == {LabelSource.DICTIONARY}
     taught = list(read_records(Label, labels))
+    assert {each.video for each in taught} == {"monday"}
+    assert all(each.start is not None for each in taught)
     assert [(each.word, each.time) for each in taught] == [(each.word, each.time) for each in found]
     assert [each.confidence for each in taught] == pytest.approx([each.score for each in found], abs=1e-4)
     assert {each.source for each in taught} == {LabelSource.DICTIONARY}
@@ -90,3 +93,41 @@ def test_words_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("\n")
     with pytest.raises(OptionsError, match="holds no word"):
         read_words(tmp_path / "words.txt")
+
+
+def test_every_video_gets_a_document_that_links_to_it(
+    signspot: Call, corner: Path, footage: Path, tmp_path: Path
+) -> None:
+    """Equal names in two folders do not collide, in tables neither; videos keep their suffix."""
+    for day in ("mon", "tue"):
+        (footage / day).mkdir()
+        for suffix in (".pose", ".srt"):
+            shutil.copy(footage / f"monday{suffix}", footage / day / f"a{suffix}")
+    for suffix in (".pose", ".srt"):
+        (footage / f"monday{suffix}").unlink()
+    table, document = tmp_path / "out" / "all.csv", tmp_path / "out" / "x.eaf"
+    common = ("annotate", footage, "--dictionary", corner / "signs", "--out", tmp_path / "run")
+    common += ("--encoder", corner / "encoder.safetensors", "--threshold", 0.6, "--keep", 0.5)
+    code, _, err = signspot(*common, "--export", table, "--export", document)
+    assert code == 0, err
+    wanted = {(footage / day / "a.pose").resolve() for day in ("mon", "tue")}
+    assert {Path(each.video).resolve() for each in read_spottings(table)} == wanted
+    documents = sorted(document.parent.glob("*.eaf"))
+    assert len(documents) == 2
+    linked = [{Path(each.video).resolve() for each in read_spottings(path)} for path in documents]
+    assert sorted(map(len, linked)) == [1, 1]
+    assert set.union(*linked) == wanted
+
+
+def test_the_report_of_a_run_takes_the_footage_that_was_annotated(
+    signspot: Call, corner: Path, footage: Path, tmp_path: Path
+) -> None:
+    common = ("annotate", footage, "--dictionary", corner / "signs")
+    common += ("--encoder", corner / "encoder.safetensors", "--threshold", 0.5, "--keep", 0.5)
+    assert signspot(*common, "--out", tmp_path / "run")[0] == 0
+    assert signspot(*common, "--out", tmp_path / "decoys", "--decoys")[0] == 0
+    where = ("--corpus", footage, "--out", tmp_path / "report")
+    code, out, err = signspot("annotate-report", tmp_path / "run", *where)
+    assert code == 0, err
+    assert out.startswith("| threshold |")
+    assert (tmp_path / "report" / "yield.png").is_file()
