@@ -16,7 +16,7 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
-from signspot.files import Outputs
+from signspot.files import Outputs, note_written
 from signspot.progress import Progress
 from signspot.records import Spotting
 
@@ -42,9 +42,12 @@ def claim_outputs(
         RefusedOutputError: a suffix is unknown, or a file would be lost.
     """
     from signspot.formats.formats import output_paths
+    from signspot.formats.links import Authorship, authorship
 
     for path in spottings or ():
         for target in output_paths(path, videos):
+            if authorship(target) is Authorship.UNEDITED:  # written by signspot on another machine
+                note_written(target)
             outputs.claim(target)
     wanted = [(picture, path) for picture, path in pictures if path is not None]
     if wanted:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Force, count, note, say
+from signspot.cli.console import Force, claim_outputs, count, note, say
 
 
 def convert(
@@ -30,7 +30,7 @@ def convert(
     """
     from signspot.files import Outputs
     from signspot.formats.elan import ElanOptions, read_vocabulary
-    from signspot.formats.formats import check_suffix, output_paths, read_spottings, write
+    from signspot.formats.formats import check_suffix, read_spottings, write
 
     check_suffix(target)
     spottings = read_spottings(source, tiers=tier or ())
@@ -38,8 +38,7 @@ def convert(
         _name_tiers(source)
     options = ElanOptions(vocabulary=read_vocabulary(ecv, ecv_address)) if ecv else None
     with Outputs([source, ecv], force=force) as outputs:
-        for path in output_paths(target, (spotting.video for spotting in spottings)):
-            outputs.claim(path)
+        claim_outputs(outputs, [target], videos=[spotting.video for spotting in spottings])
         written = write(spottings, target, options)
     if len(written) > 1:
         note("one file per video, since a file of this format belongs to one")

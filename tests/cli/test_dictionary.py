@@ -76,6 +76,21 @@ def test_convert_never_writes_over_its_input_or_a_persons_file(signspot: Call, t
     assert (tmp_path / "a.csv.bak").read_text() == "my own table"
 
 
+def test_a_document_from_another_machine_is_replaced_only_while_nobody_has_edited_it(
+    signspot: Call, tmp_path: Path
+) -> None:
+    write([Spotting("apple", "news.mp4", 1.0, 0.8, 1.2, 0.9)], tmp_path / "a.csv")
+    write([Spotting("pear", "news.mp4", 1.0, 0.8, 1.2, 0.9)], tmp_path / "a.eaf")  # no ledger knows it
+    assert signspot("convert", tmp_path / "a.csv", tmp_path / "a.eaf")[0] == 0
+    write([Spotting("pear", "news.mp4", 1.0, 0.8, 1.2, 0.9)], tmp_path / "a.eaf")
+    edited = (tmp_path / "a.eaf").read_text().replace(">pear<", ">plum<")
+    (tmp_path / "a.eaf").write_text(edited)
+    code, _, err = signspot("convert", tmp_path / "a.csv", tmp_path / "a.eaf")
+    assert code != 0
+    assert "--force" in err
+    assert (tmp_path / "a.eaf").read_text() == edited
+
+
 def test_convert_writes_one_document_per_video(signspot: Call, tmp_path: Path) -> None:
     found = [Spotting("apple", name, 1.0, 0.8, 1.2, 0.9) for name in ("mon/a.mp4", "tue/a.mp4")]
     write(found, tmp_path / "a.jsonl")
