@@ -183,36 +183,6 @@ def _header(track: Track) -> dict[str, str]:
     return {**header, "codes": str(codes)}
 
 
-class TrackFile:
-    """A saved track, opened: its header is read, its embeddings stay on disk until a part is asked for."""
-
-    def __init__(self, path: str | PathLike[str]):
-        """Open a track.
-
-        Raises:
-            FormatError: the file is no track, or it is damaged.
-        """
-        self.path = Path(path)
-        try:
-            file: Any = safe_open(self.path, framework="numpy")
-            header = file.metadata() or {}
-            self._rows = file.get_slice("embeddings")
-            self.grid, self.encoder = Grid(**json.loads(header["grid"])), header["encoder"]
-            if header["kind"] in _OLD_KINDS:
-                raise ValueError("it was made by an older signspot")
-            if header["kind"] != _KIND or self._rows.get_shape()[0] != self.grid.count:
-                raise ValueError("another kind of file, or another length")
-        except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
-            raise FormatError(f"the track {self.path} is damaged ({error}). Make it again.") from error
-
-    def part(self, first: int, last: int) -> NDArray[np.float32]:
-        """(last - first, D) embeddings of the windows from `first` to before `last`."""
-        embeddings: NDArray[np.float32] = self._rows[first:last].astype(np.float32)
-        if not np.isfinite(embeddings).all():
-            raise TrackError(f"the track {self.path} holds NaN or infinite values. Delete it; it is made again.")
-        return embeddings
-
-
 def write_arrays(
     path: str | PathLike[str], kind: str, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, str]
 ) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import Source
 from signspot.embedding.refine import Windows, refine
-from signspot.embedding.tracks import SUFFIX, read_track, track_entry, write_track
+from signspot.embedding.tracks import SUFFIX, read_track, track_entry, write_streamed
 from signspot.embedding.windows import embed
 from signspot.errors import EncoderMismatchError, OptionsError, OutputError, SignspotError
 from signspot.files import cache_folder, content_digest
@@ -168,12 +168,13 @@ class Spotter:
                 return replace(read_track(entry), video=fspath(source))
         except SignspotError as error:
             logger.info("made a cached track again: %s", error)
-        track = replace(embed(self.encoder, path, stride, progress, self.cache / "landmarks"), video=fspath(source))
-        try:
-            write_track(track, entry)
+        landmarks = self.cache / "landmarks"
+        try:  # onto disk as it is made: memory never holds the track of a long video twice
+            write_streamed(entry, lambda buffer: embed(self.encoder, path, stride, progress, landmarks, buffer))
+            return replace(read_track(entry), video=fspath(source))
         except OutputError as error:
             logger.warning("the cache cannot be used: %s", error)
-        return track
+        return replace(embed(self.encoder, path, stride, progress), video=fspath(source))
 
     def embed_exemplar(self, source: Source | Exemplar, *, mirror: bool = False, seed: int = 0) -> NDArray[np.float32]:
         """(D,) unit-norm embedding of one isolated sign, averaged over clips of it (Sec. 3.3)."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from signspot.embedding.tracks import EmbeddingBuffer, TrackFile, read_track, write_streamed, write_track
+from signspot.embedding.tracks import EmbeddingBuffer, read_track, write_streamed, write_track
 from signspot.errors import FormatError, OutputError, TrackError
 from signspot.timeline import Grid, Track
 
@@ -84,34 +84,6 @@ def test_a_stream_that_breaks_off_leaves_nothing(track: Track, tmp_path: Path) -
     assert not list(tmp_path.iterdir())
 
 
-def test_parts_of_a_track_are_read_from_disk(track: Track, tmp_path: Path) -> None:
-    opened = TrackFile(write_track(track, tmp_path / "t.safetensors"))
-    assert (opened.grid, opened.encoder) == (track.grid, "0123")
-    part = opened.part(5, 9)
-    assert part.dtype == np.float32
-    assert (part == track.embeddings[5:9]).all()
-
-
-def test_a_damaged_track_is_not_opened(track: Track, tmp_path: Path) -> None:
-    path = write_track(track, tmp_path / "t.safetensors")
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(FormatError, match="is damaged"):
-        TrackFile(path)
-    save_file({"embeddings": track.embeddings}, path, metadata={"kind": "other"})
-    with pytest.raises(FormatError, match="is damaged"):
-        TrackFile(path)
-    write_streamed(path, lambda buffer: _with_nan(track, buffer))
-    with pytest.raises(TrackError, match="NaN"):
-        TrackFile(path).part(0, 30)
-
-
-def _with_nan(track: Track, buffer: EmbeddingBuffer) -> Track:
-    spoilt = track.embeddings.copy()
-    spoilt[4, 2] = np.nan
-    buffer.add(spoilt)
-    return track
-
-
 def coded(track: Track) -> Track:
     codes = np.random.default_rng(1).normal(size=(73, 5)).astype(np.float16)
     return replace(track, codes=codes)
@@ -141,7 +113,6 @@ def test_frame_codes_are_kept_beside_the_embeddings(track: Track, tmp_path: Path
     assert again.codes.dtype == np.float16
     assert (again.codes == codes).all()
     assert [file.name for file in tmp_path.iterdir()] == ["t.safetensors"]
-    assert TrackFile(path).part(0, 30).shape == (30, 8)
 
 
 def test_a_track_has_one_code_per_frame(track: Track) -> None:

@@ -9,7 +9,8 @@ from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
-from signspot.spotting.calibration import FalseAlarms, false_alarms, mean_table, threshold_for
+from signspot.spotting.calibration import FalseAlarms, false_alarms, mean_table
+from signspot.spotting.decoys import threshold_for
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Grid, Track
 
