@@ -16,7 +16,7 @@ from benchmarks.isolation import Call, Measurement, run_on
 from benchmarks.rows import Comparison, against, rounded
 from benchmarks.sizes import Sizes
 from signspot.annotation.records import AnnotateOptions
-from signspot.annotation.run import Job as Annotation
+from signspot.annotation.run import AnnotationJob as Annotation
 from signspot.annotation.run import annotate
 from signspot.processes import WorkerPool
 from signspot.progress import Progress, silent

@@ -17,17 +17,45 @@ from typing import TYPE_CHECKING, Any
 from signspot.version import VERSION
 
 if TYPE_CHECKING:
+    from signspot.annotation.records import AnnotateOptions
+    from signspot.annotation.run import AnnotationJob, annotate
+    from signspot.corpus.corpus import Corpus, open_corpus
     from signspot.dictionary.dictionary import Dictionary
     from signspot.dictionary.opening import open_dictionary
+    from signspot.embedding.exemplars import Gallery
     from signspot.embedding.tracks import read_track, write_track
-    from signspot.errors import SignspotError
+    from signspot.errors import (
+        CheckpointError,
+        DictionaryError,
+        DownloadError,
+        EmptyVideoError,
+        EncoderMismatchError,
+        EngineError,
+        FormatError,
+        LandmarksError,
+        MissingExtraError,
+        MissingWordNetError,
+        NoHandsError,
+        NoPersonError,
+        NotAVideoError,
+        OptionsError,
+        OutputError,
+        RefusedOutputError,
+        SignspotError,
+        StoreError,
+        TrackError,
+        UnknownWordError,
+        UnsafeFileError,
+        VideoError,
+    )
     from signspot.formats.formats import read_spottings, write
     from signspot.landmarks.estimate import estimate_landmarks
     from signspot.landmarks.landmarks import Landmarks
-    from signspot.landmarks.pose_file import open_landmarks
+    from signspot.landmarks.pose_file import open_landmarks, write_landmarks
     from signspot.models.encoder import Encoder
     from signspot.records import Exemplar, Label, Spotting, Subtitle
-    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.identification import Match
+    from signspot.spotting.search import Found, SpotOptions
     from signspot.spotting.spotter import Spotter, load
     from signspot.timeline import Grid, Segment, Track
 
@@ -36,50 +64,110 @@ __version__ = VERSION
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # the library speaks only where somebody listens
 
 _HOME = {
+    "AnnotateOptions": "signspot.annotation.records",
+    "AnnotationJob": "signspot.annotation.run",
+    "CheckpointError": "signspot.errors",
+    "Corpus": "signspot.corpus.corpus",
     "Dictionary": "signspot.dictionary.dictionary",
+    "DictionaryError": "signspot.errors",
+    "DownloadError": "signspot.errors",
+    "EmptyVideoError": "signspot.errors",
     "Encoder": "signspot.models.encoder",
+    "EncoderMismatchError": "signspot.errors",
+    "EngineError": "signspot.errors",
     "Exemplar": "signspot.records",
+    "FormatError": "signspot.errors",
+    "Found": "signspot.spotting.search",
+    "Gallery": "signspot.embedding.exemplars",
     "Grid": "signspot.timeline",
     "Label": "signspot.records",
     "Landmarks": "signspot.landmarks.landmarks",
+    "LandmarksError": "signspot.errors",
+    "Match": "signspot.spotting.identification",
+    "MissingExtraError": "signspot.errors",
+    "MissingWordNetError": "signspot.errors",
+    "NoHandsError": "signspot.errors",
+    "NoPersonError": "signspot.errors",
+    "NotAVideoError": "signspot.errors",
+    "OptionsError": "signspot.errors",
+    "OutputError": "signspot.errors",
+    "RefusedOutputError": "signspot.errors",
     "Segment": "signspot.timeline",
     "SignspotError": "signspot.errors",
     "SpotOptions": "signspot.spotting.search",
     "Spotter": "signspot.spotting.spotter",
     "Spotting": "signspot.records",
+    "StoreError": "signspot.errors",
     "Subtitle": "signspot.records",
     "Track": "signspot.timeline",
+    "TrackError": "signspot.errors",
+    "UnknownWordError": "signspot.errors",
+    "UnsafeFileError": "signspot.errors",
+    "VideoError": "signspot.errors",
+    "annotate": "signspot.annotation.run",
     "estimate_landmarks": "signspot.landmarks.estimate",
     "load": "signspot.spotting.spotter",
+    "open_corpus": "signspot.corpus.corpus",
     "open_dictionary": "signspot.dictionary.opening",
     "open_landmarks": "signspot.landmarks.pose_file",
     "read_spottings": "signspot.formats.formats",
     "read_track": "signspot.embedding.tracks",
     "write": "signspot.formats.formats",
+    "write_landmarks": "signspot.landmarks.pose_file",
     "write_track": "signspot.embedding.tracks",
 }
 
 __all__ = [
+    "AnnotateOptions",
+    "AnnotationJob",
+    "CheckpointError",
+    "Corpus",
     "Dictionary",
+    "DictionaryError",
+    "DownloadError",
+    "EmptyVideoError",
     "Encoder",
+    "EncoderMismatchError",
+    "EngineError",
     "Exemplar",
+    "FormatError",
+    "Found",
+    "Gallery",
     "Grid",
     "Label",
     "Landmarks",
+    "LandmarksError",
+    "Match",
+    "MissingExtraError",
+    "MissingWordNetError",
+    "NoHandsError",
+    "NoPersonError",
+    "NotAVideoError",
+    "OptionsError",
+    "OutputError",
+    "RefusedOutputError",
     "Segment",
     "SignspotError",
     "SpotOptions",
     "Spotter",
     "Spotting",
+    "StoreError",
     "Subtitle",
     "Track",
+    "TrackError",
+    "UnknownWordError",
+    "UnsafeFileError",
+    "VideoError",
+    "annotate",
     "estimate_landmarks",
     "load",
+    "open_corpus",
     "open_dictionary",
     "open_landmarks",
     "read_spottings",
     "read_track",
     "write",
+    "write_landmarks",
     "write_track",
 ]
 

@@ -56,7 +56,7 @@ _PANEL = "panel"  # the setting that names the words from which impostors are ta
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class AnnotationJob:
     """What is to be annotated, with what, and where results go."""
 
     corpus: Path  # folder
@@ -85,7 +85,7 @@ class RunReport:
     left_out: list[CorpusProblem] = field(default_factory=list)  # files without a partner
 
 
-def annotate(job: Job, options: AnnotateOptions, engine: Engine, stages: Stage | None = None) -> RunReport:
+def annotate(job: AnnotationJob, options: AnnotateOptions, engine: Engine, stages: Stage | None = None) -> RunReport:
     """Annotate a corpus. Run again after it was stopped, or with new words or videos: only what is new is done.
 
     Args:
@@ -139,7 +139,7 @@ def _silently(stage: str) -> AbstractContextManager[Progress]:
 class _Run:
     """One run, step by step."""
 
-    job: Job
+    job: AnnotationJob
     options: AnnotateOptions
     encoder: Encoder
     listing: Listing

@@ -73,26 +73,18 @@ def annotate(
     Example: signspot annotate footage/ --dictionary my-signs/ --out run/ --workers 2 --export labels.csv
     """
     from signspot.annotation.records import AnnotateOptions
-    from signspot.annotation.run import Job
+    from signspot.annotation.run import AnnotationJob
     from signspot.annotation.run import annotate as run
     from signspot.annotation.statistics import spottings
     from signspot.annotation.store import open_store
 
     outputs = claim_results([corpus, dictionary, words_from, encoder], export or [], labels, force=force)
     options = AnnotateOptions(
-        padding=padding,
-        keep=keep,
-        peaks=peaks,
-        overlap=overlap,
-        stride=stride,
-        mirror=mirror,
-        impostors=impostors,
-        decoys=decoys,
-        language=language,
-        seed=seed,
-    )
+        padding=padding, keep=keep, peaks=peaks, overlap=overlap, stride=stride, mirror=mirror,
+        impostors=impostors, decoys=decoys, language=language, seed=seed,
+    )  # fmt: skip
     wanted = (*(words or ()), *(read_words(words_from) if words_from else ()))
-    job = Job(corpus, dictionary, out, wanted, database, encoder, cache, threshold)
+    job = AnnotationJob(corpus, dictionary, out, wanted, database, encoder, cache, threshold)
     report = run(job, options, make_engine(engine, workers, address), _stages)
     with open_store(database or out) as store:
         found = list(spottings(store, report.threshold, rank=best, overlap=overlap))

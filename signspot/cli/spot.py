@@ -72,16 +72,8 @@ def spot(
 
     asked = read_arguments(paths, dictionary)
     options = SpotOptions(
-        threshold=threshold,
-        false_alarms_per_hour=rate,
-        match=match,
-        stride=stride,
-        refine=refine,
-        overlap=overlap,
-        top=top,
-        mirror=mirror,
-        seed=seed,
-    )
+        threshold, rate, match, stride, refine, overlap=overlap, top=top, mirror=mirror, seed=seed
+    )  # fmt: skip
     pictures = name_pictures(asked.videos, Pictures(plot, film, html))
     with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
         claim_outputs(outputs, out, (named for each in pictures for named in each.named()), asked.videos)

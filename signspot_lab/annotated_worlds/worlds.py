@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from signspot.annotation.records import AnnotateOptions
-from signspot.annotation.run import Job, annotate
+from signspot.annotation.run import AnnotationJob, annotate
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.processes import Failure, Item, Made, WorkerPool, attempt
@@ -84,7 +84,9 @@ def annotate_world(
     if made.unpadded is not None:
         runs[made.unpadded] = AnnotateOptions(padding=0.0, keep=KEEP)
     for folder, options in runs.items():
-        job = Job(corpus.folder, corpus.layout.dictionary, folder, encoder=encoder, cache=out / "cache", threshold=KEEP)
+        job = AnnotationJob(
+            corpus.folder, corpus.layout.dictionary, folder, encoder=encoder, cache=out / "cache", threshold=KEEP
+        )
         engine = WorkerPool(workers) if workers > 1 else _Here()
         annotate(job, options, engine, partial(_titled, stage, f"world {number + 1}, {folder.name}"))
     return made

@@ -17,7 +17,7 @@ import pytest
 
 from signspot.annotation.engines import Engine, RayEngine, raise_if_fatal
 from signspot.annotation.records import AnnotateOptions
-from signspot.annotation.run import Job, annotate
+from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
 from signspot.errors import EngineError, MissingExtraError, OptionsError, OutputError, VideoError
@@ -154,11 +154,11 @@ def expected(corpus_folder: Path, encoder_file: Path, tmp_path_factory: pytest.T
     """What one process finds."""
     out = tmp_path_factory.mktemp("expected")
     with WorkerPool(workers=1) as engine:
-        job = Job(corpus_folder, corpus_folder / "dictionary", out, encoder=str(encoder_file), cache=out)
+        job = AnnotationJob(corpus_folder, corpus_folder / "dictionary", out, encoder=str(encoder_file), cache=out)
         return lines(job, engine)
 
 
-def lines(job: Job, engine: Engine) -> list[str]:
+def lines(job: AnnotationJob, engine: Engine) -> list[str]:
     report = annotate(job, AnnotateOptions(keep=0.0, impostors=4), Borrowed(engine))
     assert (report.annotated, report.failed) == (4, [])
     with open_store(job.out) as store:
@@ -169,11 +169,11 @@ class TestRealWork:
     """The same plan gives the same result, byte for byte, on any engine, with any number of workers, killed or not."""
 
     @pytest.fixture
-    def job(self, corpus_folder: Path, encoder_file: Path, tmp_path: Path) -> Job:
+    def job(self, corpus_folder: Path, encoder_file: Path, tmp_path: Path) -> AnnotationJob:
         out = tmp_path / "run"
-        return Job(corpus_folder, corpus_folder / "dictionary", out, encoder=str(encoder_file), cache=out)
+        return AnnotationJob(corpus_folder, corpus_folder / "dictionary", out, encoder=str(encoder_file), cache=out)
 
-    def test_two_processes_one_of_them_killed(self, job: Job, expected: list[str]) -> None:
+    def test_two_processes_one_of_them_killed(self, job: AnnotationJob, expected: list[str]) -> None:
         with WorkerPool(workers=2) as engine:
             with killing_one(
                 lambda: [each.process.pid for each in engine._workers if each.ready and each.task]
@@ -184,7 +184,7 @@ class TestRealWork:
         assert str(job.corpus) not in "".join(expected)
 
     def test_a_ray_cluster_one_of_its_workers_killed(
-        self, job: Job, expected: list[str], ray_engine: RayEngine, capfd: pytest.CaptureFixture[str]
+        self, job: AnnotationJob, expected: list[str], ray_engine: RayEngine, capfd: pytest.CaptureFixture[str]
     ) -> None:
         with killing_one(
             lambda: [pid for pid in descendants(os.getpid()) if "ray::attempt" in command_of(pid)]
@@ -195,7 +195,7 @@ class TestRealWork:
         assert "ray" not in (said.out + said.err).lower()
 
     def test_a_cache_in_which_nothing_can_be_kept_does_not_stop_the_run(
-        self, job: Job, expected: list[str], local_engine: WorkerPool, tmp_path: Path
+        self, job: AnnotationJob, expected: list[str], local_engine: WorkerPool, tmp_path: Path
     ) -> None:
         folder = tmp_path / "cache" / "tracks"
         folder.parent.mkdir()

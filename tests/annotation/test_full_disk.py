@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from signspot.annotation.records import AnnotateOptions
-from signspot.annotation.run import Job, annotate
+from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import FILE, open_store
 from signspot.errors import OutputError
@@ -19,13 +19,13 @@ OPTIONS = AnnotateOptions(keep=0.0, impostors=4)
 
 
 @pytest.fixture
-def job(corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> Job:
+def job(corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> AnnotationJob:
     dictionary = corpus_folder / "dictionary"
-    return Job(corpus_folder, dictionary, tmp_path / "run", encoder=str(encoder_file), cache=shared_cache)
+    return AnnotationJob(corpus_folder, dictionary, tmp_path / "run", encoder=str(encoder_file), cache=shared_cache)
 
 
 @pytest.fixture
-def expected(job: Job, here, tmp_path: Path) -> list[str]:
+def expected(job: AnnotationJob, here, tmp_path: Path) -> list[str]:
     annotate(replace(job, out=tmp_path / "expected"), OPTIONS, here)
     return lines(tmp_path / "expected")
 
@@ -70,7 +70,7 @@ def at_unit(here, number: int, what: Callable[[], object]):
     return Disturbed()
 
 
-def test_no_room_for_the_store(job: Job, here, small_disk: Path, expected: list[str]) -> None:
+def test_no_room_for_the_store(job: AnnotationJob, here, small_disk: Path, expected: list[str]) -> None:
     crowded = replace(job, out=small_disk / "run")
     full = at_unit(here, 4, lambda: fill(small_disk, leave=8192))
     with pytest.raises(OutputError, match=rf"cannot write .*{FILE}: .*nothing is lost"):
@@ -84,7 +84,7 @@ def test_no_room_for_the_store(job: Job, here, small_disk: Path, expected: list[
 
 
 def test_no_room_for_tracks(
-    job: Job, here, small_disk: Path, expected: list[str], caplog: pytest.LogCaptureFixture
+    job: AnnotationJob, here, small_disk: Path, expected: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     """A cache that is full is told, and the work goes on without it."""
     crowded = replace(job, cache=small_disk / "cache")
@@ -97,7 +97,7 @@ def test_no_room_for_tracks(
 
 
 def test_no_file_may_grow(
-    job: Job, here, expected: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    job: AnnotationJob, here, expected: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A quota or a limit of the file system, without any mount."""
     annotate(job, OPTIONS, here)  # the store is there, and of its full size

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from signspot.annotation.records import AnnotateOptions
-from signspot.annotation.run import Job, annotate
+from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import FILE, open_store
 
@@ -20,12 +20,12 @@ PATIENCE = 1200.0  # seconds for a start of Python on a busy machine
 
 
 @pytest.fixture
-def job(corpus_folder: Path, encoder_file: Path, tmp_path: Path) -> Job:
+def job(corpus_folder: Path, encoder_file: Path, tmp_path: Path) -> AnnotationJob:
     out = tmp_path / "run"
-    return Job(corpus_folder, corpus_folder / "dictionary", out, encoder=str(encoder_file), cache=out)
+    return AnnotationJob(corpus_folder, corpus_folder / "dictionary", out, encoder=str(encoder_file), cache=out)
 
 
-def start(job: Job) -> "subprocess.Popen[str]":
+def start(job: AnnotationJob) -> "subprocess.Popen[str]":
     words = ["annotate", job.corpus, "--dictionary", job.dictionary, "--out", job.out, "--encoder", job.encoder]
     options = ["--keep", "0", "--impostors", "4", "--workers", "2", "--cache", str(job.cache)]
     command = [sys.executable, "-c", "from signspot.cli.main import run; run()", *map(str, words), *options]
@@ -47,7 +47,7 @@ def tracks(out: Path) -> int:
     return len(list(out.glob("tracks/*/*")))
 
 
-def test_killed_twice_a_run_ends_where_an_undisturbed_one_does(job: Job, here, tmp_path: Path) -> None:
+def test_killed_twice_a_run_ends_where_an_undisturbed_one_does(job: AnnotationJob, here, tmp_path: Path) -> None:
     moments = [lambda: tracks(job.out) >= 1, lambda: finished(job.out) >= 2]
     for moment in moments:
         with start(job) as run:

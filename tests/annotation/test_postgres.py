@@ -9,7 +9,7 @@ from threading import Timer
 import pytest
 
 from signspot.annotation.records import AnnotateOptions
-from signspot.annotation.run import Job, annotate
+from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
 from signspot.errors import StoreError
@@ -18,13 +18,13 @@ OPTIONS = AnnotateOptions(keep=0.0, impostors=4)
 
 
 @pytest.fixture
-def job(corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> Job:
+def job(corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> AnnotationJob:
     dictionary = corpus_folder / "dictionary"
-    return Job(corpus_folder, dictionary, tmp_path / "run", encoder=str(encoder_file), cache=shared_cache)
+    return AnnotationJob(corpus_folder, dictionary, tmp_path / "run", encoder=str(encoder_file), cache=shared_cache)
 
 
 @pytest.fixture
-def expected(job: Job, here, tmp_path: Path) -> list[str]:
+def expected(job: AnnotationJob, here, tmp_path: Path) -> list[str]:
     """What SQLite holds."""
     annotate(replace(job, out=tmp_path / "sqlite"), OPTIONS, here)
     return lines(tmp_path / "sqlite")
@@ -48,7 +48,7 @@ def interrupting(here, unit: int, what):
     return Interrupting()
 
 
-def test_both_databases_hold_the_same(job: Job, here, postgres, expected: list[str]) -> None:
+def test_both_databases_hold_the_same(job: AnnotationJob, here, postgres, expected: list[str]) -> None:
     report = annotate(replace(job, database=postgres.url), OPTIONS, here)
     assert report.annotated == 4
     assert lines(postgres.url) == expected
@@ -57,7 +57,7 @@ def test_both_databases_hold_the_same(job: Job, here, postgres, expected: list[s
 
 
 def test_a_server_that_goes_away_and_comes_back_loses_nothing(
-    job: Job, here, postgres, expected: list[str], caplog: pytest.LogCaptureFixture
+    job: AnnotationJob, here, postgres, expected: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     def away() -> None:
         postgres.stop()
@@ -75,7 +75,7 @@ def test_a_server_that_goes_away_and_comes_back_loses_nothing(
 
 
 def test_a_server_that_stays_away_ends_the_run_and_the_next_one_goes_on(
-    job: Job, here, postgres, expected: list[str]
+    job: AnnotationJob, here, postgres, expected: list[str]
 ) -> None:
     broken = replace(job, database=postgres.url, patience=1.0)
     try:
@@ -96,7 +96,9 @@ def test_a_server_that_stays_away_ends_the_run_and_the_next_one_goes_on(
     assert lines(postgres.url) == expected
 
 
-def test_two_runs_that_write_the_same_at_once_both_succeed(job: Job, here, postgres, expected: list[str]) -> None:
+def test_two_runs_that_write_the_same_at_once_both_succeed(
+    job: AnnotationJob, here, postgres, expected: list[str]
+) -> None:
     """Two folders, one database: what one run stores while the other works is stored once."""
     other = replace(job, database=postgres.url, out=job.out.with_name("other"))
 

@@ -12,7 +12,7 @@ import pytest
 
 from signspot.annotation.plan import VideoUnit
 from signspot.annotation.records import AnnotateOptions
-from signspot.annotation.run import Job, RunReport, annotate, cache_of
+from signspot.annotation.run import AnnotationJob, RunReport, annotate, cache_of
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
 from signspot.dictionary.dictionary import save_dictionary
@@ -34,17 +34,19 @@ def footage(corpus_folder: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def job(footage: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> Job:
-    return Job(footage, tmp_path / "dictionary", tmp_path / "run", encoder=str(encoder_file), cache=shared_cache)
+def job(footage: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> AnnotationJob:
+    return AnnotationJob(
+        footage, tmp_path / "dictionary", tmp_path / "run", encoder=str(encoder_file), cache=shared_cache
+    )
 
 
 @pytest.fixture
-def apart(job: Job) -> Job:
+def apart(job: AnnotationJob) -> AnnotationJob:
     """The job with all that it makes in its own folder."""
     return replace(job, cache=job.out)
 
 
-def lines(job: Job) -> list[str]:
+def lines(job: AnnotationJob) -> list[str]:
     with open_store(job.out) as store:
         return list(dump(store))
 
@@ -57,7 +59,7 @@ def units(engine) -> list[VideoUnit]:
 def go(here):
     """Run a job; give its report and the units that were worked on."""
 
-    def run(job: Job, options: AnnotateOptions = OPTIONS) -> tuple[RunReport, list[VideoUnit]]:
+    def run(job: AnnotationJob, options: AnnotateOptions = OPTIONS) -> tuple[RunReport, list[VideoUnit]]:
         here.items.clear()
         report = annotate(job, options, here)
         return report, units(here)
@@ -65,7 +67,7 @@ def go(here):
     return run
 
 
-def test_a_corpus_is_annotated_and_a_second_run_does_nothing(apart: Job, go) -> None:
+def test_a_corpus_is_annotated_and_a_second_run_does_nothing(apart: AnnotationJob, go) -> None:
     report, worked = go(apart)
     assert (report.videos, report.annotated, report.unchanged, report.failed) == (4, 4, 0, [])
     assert len(worked) == 4
@@ -80,7 +82,7 @@ def test_a_corpus_is_annotated_and_a_second_run_does_nothing(apart: Job, go) -> 
     assert {path: path.stat().st_mtime_ns for path in tracks} == tracks
 
 
-def test_a_new_word_is_only_searched_and_leaves_the_rest_alone(apart: Job, go, tmp_path: Path) -> None:
+def test_a_new_word_is_only_searched_and_leaves_the_rest_alone(apart: AnnotationJob, go, tmp_path: Path) -> None:
     go(apart)
     whole = lines(apart)
     with open_store(apart.out) as store:
@@ -95,7 +97,7 @@ def test_a_new_word_is_only_searched_and_leaves_the_rest_alone(apart: Job, go, t
     assert not report.failed
 
 
-def test_a_new_video_costs_only_itself(job: Job, go, footage: Path, tmp_path: Path) -> None:
+def test_a_new_video_costs_only_itself(job: AnnotationJob, go, footage: Path, tmp_path: Path) -> None:
     for suffix in (".pose", ".vtt"):
         (footage / f"train-0002{suffix}").rename(tmp_path / f"train-0002{suffix}")
     go(job)
@@ -108,7 +110,7 @@ def test_a_new_video_costs_only_itself(job: Job, go, footage: Path, tmp_path: Pa
     assert lines(job) == lines(fresh)
 
 
-def test_a_changed_subtitle_is_asked_again_and_a_removed_one_forgotten(job: Job, go, footage: Path) -> None:
+def test_a_changed_subtitle_is_asked_again_and_a_removed_one_forgotten(job: AnnotationJob, go, footage: Path) -> None:
     go(job)
     with open_store(job.out) as store:
         query = next(store.queries(video="test-0001"))
@@ -124,7 +126,7 @@ def test_a_changed_subtitle_is_asked_again_and_a_removed_one_forgotten(job: Job,
     assert (report.annotated + report.unchanged, report.failed) == (4, [])
 
 
-def test_a_changed_exemplar_redoes_its_word_only(job: Job, go, tmp_path: Path) -> None:
+def test_a_changed_exemplar_redoes_its_word_only(job: AnnotationJob, go, tmp_path: Path) -> None:
     go(job, replace(OPTIONS, impostors=0))
     with open_store(job.out) as store:
         word = next(store.queries()).word
@@ -136,7 +138,7 @@ def test_a_changed_exemplar_redoes_its_word_only(job: Job, go, tmp_path: Path) -
     assert {each for unit in worked for each in unit.keys} == {word}
 
 
-def test_damaged_tracks_are_made_again(apart: Job, go, tmp_path: Path) -> None:
+def test_damaged_tracks_are_made_again(apart: AnnotationJob, go, tmp_path: Path) -> None:
     go(apart)
     first = lines(apart)
     for number, path in enumerate(sorted(apart.out.rglob("tracks/*/*"))):
@@ -146,7 +148,7 @@ def test_damaged_tracks_are_made_again(apart: Job, go, tmp_path: Path) -> None:
     assert lines(apart) == first
 
 
-def test_the_panel_of_a_store_stays_whatever_the_dictionary_becomes(job: Job, go) -> None:
+def test_the_panel_of_a_store_stays_whatever_the_dictionary_becomes(job: AnnotationJob, go) -> None:
     options = replace(OPTIONS, impostors=2)
     words = open_dictionary(job.dictionary)
     few = words.select(sorted(words)[:10])
@@ -164,7 +166,7 @@ def test_the_panel_of_a_store_stays_whatever_the_dictionary_becomes(job: Job, go
         go(job, options)
 
 
-def test_settings_may_not_change_in_a_store_but_the_threshold_may(job: Job, go) -> None:
+def test_settings_may_not_change_in_a_store_but_the_threshold_may(job: AnnotationJob, go) -> None:
     go(job)
     for change in ({"padding": 0.0}, {"peaks": 5}, {"seed": 3}, {"mirror": False}):
         with pytest.raises(OptionsError, match=f"was made with {next(iter(change))}"):
@@ -177,7 +179,7 @@ def test_settings_may_not_change_in_a_store_but_the_threshold_may(job: Job, go) 
         go(replace(job, threshold=7.0))
 
 
-def test_what_is_kept_is_settled_by_the_first_run(job: Job, go) -> None:
+def test_what_is_kept_is_settled_by_the_first_run(job: AnnotationJob, go) -> None:
     """The encoder's threshold is 0.7, so that scores are kept from 0.6 on."""
     usual = replace(OPTIONS, keep=None)
     go(job, usual)
@@ -195,7 +197,7 @@ def test_what_is_kept_is_settled_by_the_first_run(job: Job, go) -> None:
 
 
 def test_what_spot_embedded_is_not_embedded_again_and_the_other_way_round(
-    job: Job, go, footage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    job: AnnotationJob, go, footage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     video = footage / "train-0002.pose"
@@ -212,7 +214,7 @@ def test_what_spot_embedded_is_not_embedded_again_and_the_other_way_round(
         assert cache_of(tmp_path / "cache" / part) == tmp_path / "cache"  # no tracks/tracks
 
 
-def test_tracks_can_be_shared_by_runs(job: Job, go, tmp_path: Path) -> None:
+def test_tracks_can_be_shared_by_runs(job: AnnotationJob, go, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     go(replace(job, cache=shared))
     tracks = {path: path.stat().st_mtime_ns for path in shared.rglob("tracks/*/*")}
@@ -222,7 +224,7 @@ def test_tracks_can_be_shared_by_runs(job: Job, go, tmp_path: Path) -> None:
     assert not (job.out / "tracks").exists()
 
 
-def test_a_corrupt_video_in_the_middle_is_recorded_skipped_and_named(job: Job, go, footage: Path) -> None:
+def test_a_corrupt_video_in_the_middle_is_recorded_skipped_and_named(job: AnnotationJob, go, footage: Path) -> None:
     good = (footage / "train-0001.pose").read_bytes()
     (footage / "train-0001.pose").write_bytes(good[:1000])
     (footage / "train-0002.pose").write_bytes(b"")
@@ -243,7 +245,7 @@ def test_a_corrupt_video_in_the_middle_is_recorded_skipped_and_named(job: Job, g
         assert {video.video: video.problem for video in store.videos()}["train-0001"] == ""
 
 
-def test_a_problem_that_is_over_is_cleared(job: Job, go, footage: Path) -> None:
+def test_a_problem_that_is_over_is_cleared(job: AnnotationJob, go, footage: Path) -> None:
     go(job)
     good = (footage / "test-0001.vtt").read_bytes()
     (footage / "test-0001.vtt").write_bytes(b"nothing")
@@ -258,7 +260,7 @@ def test_a_problem_that_is_over_is_cleared(job: Job, go, footage: Path) -> None:
     assert videos["test-0001"].seconds > 5
 
 
-def test_a_video_that_cannot_be_opened_is_named(job: Job, go, footage: Path) -> None:
+def test_a_video_that_cannot_be_opened_is_named(job: AnnotationJob, go, footage: Path) -> None:
     (footage / "train-0002.pose").unlink()
     (footage / "train-0002.pose").symlink_to("nowhere.pose")
     report, _ = go(job)
@@ -267,7 +269,7 @@ def test_a_video_that_cannot_be_opened_is_named(job: Job, go, footage: Path) -> 
 
 
 def test_bad_cues_are_told_in_one_line_and_the_rest_is_searched(
-    job: Job, go, footage: Path, caplog: pytest.LogCaptureFixture
+    job: AnnotationJob, go, footage: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     seconds = 1000.0
     file = footage / "test-0001.vtt"
@@ -290,7 +292,7 @@ def test_bad_cues_are_told_in_one_line_and_the_rest_is_searched(
 
 
 def test_files_without_a_partner_are_told_and_the_rest_goes_on(
-    job: Job, go, footage: Path, caplog: pytest.LogCaptureFixture
+    job: AnnotationJob, go, footage: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (footage / "train-0001.pose").unlink()
     (footage / "train-0002.vtt").unlink()
@@ -302,7 +304,7 @@ def test_files_without_a_partner_are_told_and_the_rest_goes_on(
     assert any(line.startswith("train-0002: there are no subtitles") for line in told)
 
 
-def test_a_dictionary_without_any_matching_word_is_told(job: Job, go, footage: Path) -> None:
+def test_a_dictionary_without_any_matching_word_is_told(job: AnnotationJob, go, footage: Path) -> None:
     for file in footage.glob("*.vtt"):
         file.write_text("WEBVTT\n\n00:00.000 --> 00:01.000\nzyx wvu\n")
     with pytest.raises(
@@ -315,7 +317,7 @@ def test_a_dictionary_without_any_matching_word_is_told(job: Job, go, footage: P
         go(replace(job, corpus=footage / "nowhere"))
 
 
-def test_two_runs_in_one_folder_are_refused(job: Job, go, here) -> None:
+def test_two_runs_in_one_folder_are_refused(job: AnnotationJob, go, here) -> None:
     class Nested(type(here)):
         def run(self, work, items):
             with pytest.raises(OptionsError, match="another run works in"):
@@ -326,7 +328,7 @@ def test_two_runs_in_one_folder_are_refused(job: Job, go, here) -> None:
     assert report.annotated == 4
 
 
-def test_leftovers_of_killed_runs_are_removed(apart: Job, go) -> None:
+def test_leftovers_of_killed_runs_are_removed(apart: AnnotationJob, go) -> None:
     left = apart.out / "tracks" / "hash" / f".abc.{text_digest(platform.node())}-99999999-2.signspot-part.safetensors"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"half")
@@ -334,7 +336,7 @@ def test_leftovers_of_killed_runs_are_removed(apart: Job, go) -> None:
     assert not left.exists()
 
 
-def test_a_folder_that_cannot_be_written_is_told(job: Job, go, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_told(job: AnnotationJob, go, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="a file, not a folder"):
         go(replace(job, out=tmp_path / "file" / "run"))

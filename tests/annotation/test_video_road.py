@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from signspot.annotation.records import AnnotateOptions
-from signspot.annotation.run import Job, annotate
+from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
 from signspot.landmarks.pose_file import write_landmarks
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def job(encoder_file: Path, tmp_path: Path) -> Job:
+def job(encoder_file: Path, tmp_path: Path) -> AnnotationJob:
     """Two seconds of film, and a dictionary of landmarks."""
     lexicon = make_lexicon(LexiconOptions(words=("apple", "friend"), seed=3, variant_shares=(1.0,)))
     signs = [entry.variants[0] for entry in lexicon.values()]
@@ -36,13 +36,13 @@ def job(encoder_file: Path, tmp_path: Path) -> Job:
     for word, sign in zip(lexicon, signs, strict=True):
         shown, _ = isolated(sign, model, named_rng(1, word))
         write_landmarks(project(shown, model.camera), tmp_path / "signs" / f"{word}.pose")
-    return Job(footage, tmp_path / "signs", tmp_path / "run", encoder=str(encoder_file))
+    return AnnotationJob(footage, tmp_path / "signs", tmp_path / "run", encoder=str(encoder_file))
 
 
-def test_pixels_are_annotated_and_alike_in_every_process(job: Job, here, tmp_path: Path) -> None:
+def test_pixels_are_annotated_and_alike_in_every_process(job: AnnotationJob, here, tmp_path: Path) -> None:
     found = []
     for engine, out in ((here, tmp_path / "here"), (WorkerPool(), tmp_path / "there")):
-        place = Job(job.corpus, job.dictionary, out, encoder=job.encoder, cache=out)
+        place = AnnotationJob(job.corpus, job.dictionary, out, encoder=job.encoder, cache=out)
         report = annotate(place, AnnotateOptions(keep=0.0), engine)
         assert (report.annotated, report.failed) == (1, [])
         with open_store(out) as store:
