@@ -5,8 +5,6 @@ the state (weights, their mean, the optimiser) is saved beside the result.
 """
 
 import logging
-import math
-import signal
 from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
@@ -16,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from signspot.errors import CheckpointError, OptionsError
 from signspot.files import cache_folder
@@ -30,8 +27,9 @@ from signspot.models.mlp import TwoPartMlp
 from signspot.models.registry import build
 from signspot.progress import Progress, silent
 from signspot.training.run_folder import CPU, RunFolder, StopSign, moved_to
+from signspot.training.steps import follow_weights, numbered_batches, warm_cosine
 from signspot_lab.contrastive.batches import ContrastiveBatches
-from signspot_lab.contrastive.config import NOTHING, ContrastiveConfig, Optimiser
+from signspot_lab.contrastive.config import NOTHING, ContrastiveConfig
 from signspot_lab.contrastive.linear_path import fit_linear_path
 from signspot_lab.contrastive.performances import MixedSource, PerformanceSource
 from signspot_lab.isolated.lsa64 import SEEN_WORDS, TRAIN_SIGNERS, read_lsa64
@@ -86,11 +84,11 @@ def train_contrastive(
         saved = run.load(setup, parts, ["curve"])
         curve: list[float] = saved["curve"].tolist() if saved else []
         module.train()
-        for batch in _loader(batches, len(curve), workers):
+        for batch in numbered_batches(batches, range(len(curve), how.steps), workers):
             step = len(curve)
             torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
             for group in optimiser.param_groups:
-                group["lr"] = how.rate * _schedule(step, how)
+                group["lr"] = how.rate * warm_cosine(step, how.steps, how.warm_up, lowest=0.01)
             loss = contrast(module, tuple(part.to(place) for part in batch), how.temperature)
             if not torch.isfinite(loss):
                 arrays = zip(("exemplars", "continuous", "beside"), batch, strict=True)
@@ -99,7 +97,7 @@ def train_contrastive(
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(learned, how.clip)
             optimiser.step()
-            _follow(average, module, min(how.average, (1 + step) / (10 + step)))
+            follow_weights(average, module, how.average, step)
             curve.append(loss.item())
             progress(len(curve), how.steps)
             stopped = stop.heard
@@ -111,22 +109,6 @@ def train_contrastive(
             if stopped:
                 raise KeyboardInterrupt
     return make_encoder(config.name, average.eval(), card=_card(config))
-
-
-def _loader(batches: ContrastiveBatches, first: int, workers: int) -> "DataLoader[Any]":
-    """All batches from a step on, made by other processes; those leave Ctrl-C to this one."""
-    return DataLoader(
-        batches,
-        batch_size=None,
-        sampler=range(first, len(batches)),
-        num_workers=workers,
-        prefetch_factor=4 if workers else None,
-        worker_init_fn=_ignore_interrupts,
-    )
-
-
-def _ignore_interrupts(_: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def contrast(module: SignEncoder, batch: ContrastiveBatch, temperature: float) -> Tensor:
@@ -218,21 +200,3 @@ def open_source(config: ContrastiveConfig) -> PerformanceSource:
     if not sources:
         raise OptionsError("all shares are 0: there is nothing to learn from")
     return MixedSource(sources, weights)
-
-
-def _schedule(step: int, how: Optimiser) -> float:
-    """The learning rate as a share of the highest one."""
-    if step < how.warm_up:
-        return (step + 1) / how.warm_up
-    done = (step - how.warm_up) / max(1, how.steps - how.warm_up)
-    return 0.01 + 0.99 * (1 + math.cos(math.pi * done)) / 2
-
-
-@torch.no_grad()
-def _follow(average: SignEncoder, module: SignEncoder, decay: float) -> None:
-    """Move the running mean of weights a little."""
-    for mean, now in zip(average.state_dict().values(), module.state_dict().values(), strict=True):
-        if mean.is_floating_point():
-            mean.lerp_(now, 1 - decay)
-        else:
-            mean.copy_(now)
