@@ -1,6 +1,6 @@
 """Measure what each source of signs, and each part of the embedding, adds to a landmark encoder on LSA64.
 
-    python -m signspot_lab.encoder_ablation LSA64 --config configs/landmark.toml --steps 200 --out runs/ablation
+    python -m signspot_lab.encoder_ablation LSA64 --steps 200 --out runs/ablation
 
 Each source teaches an encoder of its own, for a few steps; a run that is stopped goes on. Unseen words are looked up by
 every signer in turn, seen ones by the test signer.
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Write the table to stdout, a row per source and part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lsa64", type=Path)
-    parser.add_argument("--config", type=Path, default=Path("configs/landmark.toml"))
+    parser.add_argument("--config", type=Path, default=Path("configs/landmark-contrastive.toml"))
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--out", type=Path, default=Path("runs/ablation"))
     parser.add_argument(

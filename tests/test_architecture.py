@@ -52,10 +52,11 @@ WORLD_FLOORS = (
     ("corpus_writer", "demo", "show", "show_page"),
 )  # fmt: skip
 
-# And of the laboratory: matchers that learn nothing, sources of clips, and what is measured with them.
+# And of the laboratory: matchers that learn nothing, sources of clips, trainings, and what is measured with them.
 LAB_FLOORS = (
     ("warping",),
     ("contrastive", "isolated"),
+    ("frame_codes",),
     ("annotated_worlds", "background", "difficulty", "lsa64", "paper", "render_quality", "world_calibration"),
     ("encoder_ablation",),
 )  # fmt: skip

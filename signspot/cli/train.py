@@ -1,4 +1,4 @@
-"""`signspot train`: from a configuration to weights: a landmark trunk, an RGB trunk, or an embedding on either."""
+"""`signspot train`: from a configuration to weights: frame codes, a trunk, or an embedding on either."""
 
 import shlex
 import sys
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from signspot.training.embedding.config import EmbeddingConfig
     from signspot.training.rgb.config import RgbConfig
     from signspot_lab.contrastive.config import ContrastiveConfig
+    from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
 
 
 def train(
@@ -29,16 +30,18 @@ def train(
     features: Annotated[
         Path | None, typer.Option(help="Folder of trunk features or pictures, to share by runs. [default: in --out]")
     ] = None,
+    wlasl: Annotated[Path | None, typer.Option(help="Folder of WLASL landmarks, instead of the config's.")] = None,
     lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks, instead of the config's.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes that make batches of a landmark trunk.")] = 1,
+    workers: Annotated[int, typer.Option(help="Processes that make batches of landmarks.")] = 1,
     device: Annotated[str, typer.Option(help="Where to train: cpu, cuda, cuda:1 …, mps, or auto.")] = "cpu",
     force: Force = False,
 ) -> None:
     """Train an encoder; Ctrl-C keeps what is learnt, and the same command goes on.
 
-    The key `kind` of the configuration says what: "embedding" is an MLP on a frozen trunk, "rgb" a trunk that sees
-    pixels, "landmark_contrastive" a landmark trunk. Several processes can share the work of an embedding, and of
-    nothing else: torchrun --standalone --nproc-per-node 4 --no-python signspot train …
+    The key `kind` of the configuration says what: "frame_codes" is a coder of landmarks whose codes are aligned, as
+    the shipped encoders are, "warping" the same without learning, "embedding" an MLP on a frozen trunk, "rgb" a trunk
+    that sees pixels, "landmark_contrastive" a landmark trunk. Several processes can share the work of an embedding,
+    and of nothing else: torchrun --standalone --nproc-per-node 4 --no-python signspot train …
 
     Example: signspot train configs/embedding.toml --corpus world/ --out runs/embedding
     """
@@ -47,12 +50,19 @@ def train(
     from signspot.training.embedding.config import EmbeddingConfig
     from signspot.training.rgb.config import RgbConfig
     from signspot_lab.contrastive.config import ContrastiveConfig
+    from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
 
-    kinds = {"landmark_contrastive": ContrastiveConfig, "embedding": EmbeddingConfig, "rgb": RgbConfig}
+    kinds = {
+        "frame_codes": FrameCodesConfig,
+        "warping": WarpingConfig,
+        "embedding": EmbeddingConfig,
+        "rgb": RgbConfig,
+        "landmark_contrastive": ContrastiveConfig,
+    }
     chosen = read_training(config, kinds)
     if not isinstance(chosen, EmbeddingConfig):
         _refuse_many_processes()
-    outputs = Outputs([config, corpus, encoder, lsa64], force=force)
+    outputs = Outputs([config, corpus, encoder, wlasl, lsa64], force=force)
     outputs.claim(out / f"{chosen.name}.safetensors")
     outputs.claim(out / f"{chosen.name}.json")
     with told_how_to_go_on(out), outputs:
@@ -60,6 +70,10 @@ def train(
             _train_embedding(chosen, out, corpus, encoder, features, device)
         elif isinstance(chosen, RgbConfig):
             _train_rgb(chosen, out, corpus, encoder, features, device)
+        elif isinstance(chosen, FrameCodesConfig):
+            _train_frame_codes(chosen, out, wlasl, lsa64, workers, device)
+        elif isinstance(chosen, WarpingConfig):
+            _make_warping(chosen, out)
         else:
             _train_contrastive(chosen, out, lsa64, encoder, workers, device)
 
@@ -87,6 +101,26 @@ def _refuse_many_processes() -> None:
     with join_group() as group:
         if group.size > 1:
             raise OptionsError("trunks are trained by one process; only an embedding is by several. Leave out torchrun")
+
+
+def _train_frame_codes(
+    config: "FrameCodesConfig", out: Path, wlasl: Path | None, lsa64: Path | None, workers: int, device: str
+) -> None:
+    from dataclasses import replace
+
+    from signspot_lab.frame_codes.training import train_frame_codes
+
+    chosen = config if wlasl is None else replace(config, wlasl=str(wlasl))
+    chosen = chosen if lsa64 is None else replace(chosen, lsa64=str(lsa64))
+    with bar("training", "steps") as progress:
+        encoder = train_frame_codes(chosen, out, progress, workers=workers, device=device)
+    _keep(encoder, out / f"{chosen.name}.safetensors", half=True)
+
+
+def _make_warping(config: "WarpingConfig", out: Path) -> None:
+    from signspot_lab.frame_codes.world_clips import make_warping
+
+    _keep(make_warping(config), out / f"{config.name}.safetensors", half=True)
 
 
 def _train_contrastive(

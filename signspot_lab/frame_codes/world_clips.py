@@ -1,5 +1,7 @@
 """Isolated signs of the signing world as landmarks, free of any licence: decoys, and a coder that learns nothing."""
 
+from dataclasses import asdict
+
 import numpy as np
 import torch
 
@@ -7,6 +9,7 @@ from signspot.embedding.inputs import sign_in_context
 from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import CoderOptions, FrameCoder, describe
 from signspot_lab.frame_codes.assembling import assemble
+from signspot_lab.frame_codes.config import WarpingConfig
 from signspot_lab.isolated.clips import FPS, IsolatedClip
 from signspot_world.body.motion import isolated
 from signspot_world.body.signers import Role, make_signer
@@ -14,6 +17,9 @@ from signspot_world.camera.estimator import observe
 from signspot_world.camera.projection import project
 from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+
+SIGNERS = 3  # of every word
+_FRAMES = 20_000  # of which principal axes are worked out
 
 
 def world_clips(words: int, signers: int, seed: int) -> list[IsolatedClip]:
@@ -29,16 +35,17 @@ def world_clips(words: int, signers: int, seed: int) -> list[IsolatedClip]:
     return found
 
 
-def make_warping(seed: int = 1, words: int = 120) -> Encoder:
+def make_warping(config: WarpingConfig) -> Encoder:
     """An encoder that learns nothing about signs: the principal axes of hand-crafted features, for time warping."""
-    torch.manual_seed(seed)
-    clips = world_clips(words, 3, seed)
+    torch.manual_seed(config.seed)
+    clips = world_clips(config.words, SIGNERS, config.seed)
     coder = FrameCoder(CoderOptions(width=0)).eval()
     frames = [torch.from_numpy(sign_in_context(clip.landmarks, FPS)[0]) for clip in clips]
     spacing = coder.options.spacing
     described = torch.cat([describe(each[None], spacing)[0] for each in frames if len(each) > 2 * spacing])
-    coder.begin(described[torch.from_numpy(np.random.default_rng(seed).permutation(len(described))[:20_000])])
+    coder.begin(described[torch.from_numpy(np.random.default_rng(config.seed).permutation(len(described))[:_FRAMES])])
     torch.nn.init.orthogonal_(coder.pool.weight)
     torch.nn.init.zeros_(coder.pool.bias)
     data = "Nothing was learned: principal axes of hand-crafted features on signs of the signspot world; its decoys."
-    return assemble("warping", coder, clips, {"licence": "CC0-1.0", "data": data}, seed)
+    card = {"config": asdict(config), "licence": "CC0-1.0", "data": data}
+    return assemble(config.name, coder, clips, card, config.seed)

@@ -9,8 +9,15 @@ from signspot.training.configuration import read_training
 from signspot.training.embedding.config import EmbeddingConfig
 from signspot.training.rgb.config import RgbConfig
 from signspot_lab.contrastive.config import ContrastiveConfig
+from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
 
-KINDS = {"embedding": EmbeddingConfig, "rgb": RgbConfig, "landmark_contrastive": ContrastiveConfig}
+KINDS = {
+    "frame_codes": FrameCodesConfig,
+    "warping": WarpingConfig,
+    "embedding": EmbeddingConfig,
+    "rgb": RgbConfig,
+    "landmark_contrastive": ContrastiveConfig,
+}
 
 
 @pytest.mark.parametrize(
@@ -37,6 +44,13 @@ KINDS = {"embedding": EmbeddingConfig, "rgb": RgbConfig, "landmark_contrastive":
         ('kind = "landmark_contrastive"\n[augmentation]\ntilt = -1', "tilt must be at least 0; got -1"),
         ('kind = "landmark_contrastive"\n[batch]\nclock = [0.9, 0.1]', "clock is a lowest and a highest value"),
         ('kind = "landmark_contrastive"\n[batch]\nshortest = 30', r"shortest must be at most longest \(20\); got 30"),
+        ('kind = "frame_codes"\n[change]\nlost_face = 2', "lost_face must be at least 0 and at most 1; got 2"),
+        ('kind = "frame_codes"\n[change]\ntilt = -1', "tilt must be at least 0; got -1"),
+        ('kind = "frame_codes"\n[recombined]\nlsa64 = 1.5', "lsa64 must be at least 0 and at most 1; got 1.5"),
+        ('kind = "frame_codes"\n[optimiser]\nsigns = 1', "signs must be at least 2; got 1"),
+        ('kind = "frame_codes"\n[coder]\ndecoys = 5', r"decoys come after the training; got 5\. Leave them out"),
+        ('kind = "frame_codes"\n[shares]\nworld = 0', "all shares are 0: there is nothing to learn from"),
+        ('kind = "warping"\nwords = 0', "words must be at least 1; got 0"),
     ],
 )
 def test_numbers_that_mean_nothing_are_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -48,4 +62,4 @@ def test_numbers_that_mean_nothing_are_refused(tmp_path: Path, text: str, messag
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "configs").glob("*.toml")), ids=lambda p: p.name)
 def test_the_configurations_that_ship_are_read(path: Path) -> None:
-    assert read_training(path, KINDS).name in path.stem
+    assert read_training(path, KINDS).name == path.stem

@@ -1,0 +1,79 @@
+"""Likely pairs: which clips of a word show the same sign, since English glosses hide variants and left-handed signers.
+
+Hand-crafted features decide, before anything is learned: two clips by different signers that are no nearer to each
+other than to clips of other words are taken to show different signs, and are not used as a pair.
+"""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from signspot.models.frame_coder import PLAIN, describe, stretched
+from signspot.spotting.alignment import warping_costs
+from signspot_lab.frame_codes.changes import MIRRORED
+from signspot_lab.frame_codes.sources import NOBODY, PairStore, Partners
+
+Codes = NDArray[np.float32]
+
+MOST_NEARER = 0.25  # share of other words' clips that may be nearer; of two different signs it is about a half
+MIRRORED_COST = 0.93  # a mirrored clip must cost at most this share to be taken for that of a left-handed signer
+_COHORT = 300  # clips of other words that a clip is compared with
+_AXES = 64  # principal axes of the features that are compared
+_SPACING = 2  # frames in a step of the features
+
+
+def likely_partners(store: PairStore, seed: int = 0) -> Partners:
+    """Clip → clips of the same word by other signers that likely show the same sign, and whether mirrored.
+
+    Args:
+        store: of performances; its own partners are not looked at.
+        seed: of the cohort that clips are compared with.
+    """
+    codes, mirrored = _principal(_features(store, mirror=False), _features(store, mirror=True))
+    cohort = np.sort(np.random.default_rng(seed).permutation(len(codes))[:_COHORT])
+    apart = np.minimum(warping_costs(codes, codes[cohort]), warping_costs(codes, mirrored[cohort]))
+    apart[store.words[:, None] == store.words[cohort]] = np.nan
+    apart.sort(axis=1)  # NaN last
+    partners: Partners = {}
+    for word in np.unique(store.words):
+        own = np.flatnonzero((store.words == word) & (store.signers != NOBODY))
+        plain, turned = warping_costs(codes[own], codes[own]), warping_costs(codes[own], mirrored[own])
+        cost = np.minimum(plain, turned)
+        nearer = np.stack([_share_below(apart[clip], cost[row]) for row, clip in enumerate(own)]) if len(own) else cost
+        is_likely = (nearer + nearer.T) / 2 < MOST_NEARER
+        is_likely &= store.signers[own][:, None] != store.signers[own]
+        for row, column in np.argwhere(is_likely):
+            is_mirrored = bool(turned[row, column] < MIRRORED_COST * plain[row, column])
+            partners.setdefault(int(own[row]), []).append((int(own[column]), is_mirrored))
+    return partners
+
+
+def _share_below(ascending: Codes, values: Codes) -> NDArray[np.float64]:
+    """(V,) the share of ascending numbers, NaN last, that are below each of V values; 0 where there are no numbers."""
+    count = int(np.isfinite(ascending).sum())
+    share: NDArray[np.float64] = np.searchsorted(ascending[:count], values) / max(1, count)
+    return share
+
+
+def _features(store: PairStore, *, mirror: bool) -> Tensor:
+    """(N, 16, PLAIN) hand-crafted features of all signs."""
+    return torch.stack([_features_of(store, clip, mirror=mirror) for clip in range(len(store.words))])
+
+
+def _features_of(store: PairStore, clip: int, *, mirror: bool) -> Tensor:
+    x = store.frames[store.first[clip] : store.first[clip + 1]].float()[None]
+    if mirror:
+        x = x[:, :, MIRRORED] * torch.tensor([-1.0, 1.0, 1.0, 1.0])
+    before, after = (end.expand(-1, _SPACING, -1, -1) for end in (x[:, :1], x[:, -1:]))
+    described = describe(torch.cat([before, x, after], dim=1), _SPACING)[0, :, :PLAIN]
+    start, end = store.segments[clip]
+    return stretched(described, float(start), float(end) - 1)
+
+
+def _principal(features: Tensor, mirrored: Tensor) -> tuple[Codes, Codes]:
+    """Twice (N, 16, PLAIN) features to (N, 16, _AXES), along the principal axes of the first."""
+    flat = features.flatten(0, 1)
+    flat = flat - flat.mean(dim=0)
+    axes = torch.linalg.eigh(flat.T @ flat)[1][:, -_AXES:]
+    return (features @ axes).numpy(), (mirrored @ axes).numpy()
