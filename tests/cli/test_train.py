@@ -19,6 +19,7 @@ from signspot.corpus.corpus import open_corpus
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
+from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
 from signspot.timeline import Grid
 from signspot.training.embedding import training as embedding
@@ -356,3 +357,21 @@ def test_an_rgb_trunk_is_trained_and_an_embedding_on_it(
     assert code == 1
     assert "no exemplar of" in err
     assert err.count("\n") == 1
+
+
+def test_an_encoder_that_learns_nothing_is_made_from_a_configuration(signspot: Call, tmp_path: Path) -> None:
+    (tmp_path / "warping.toml").write_text('kind = "warping"\nname = "plain"\nwords = 4\n')
+    code, out, err = signspot("train", tmp_path / "warping.toml", "--out", tmp_path / "run")
+    assert code == 0, err
+    encoder = load_encoder(tmp_path / "run" / "plain.safetensors")
+    assert out.startswith(f"{tmp_path / 'run' / 'plain.safetensors'}: plain ({encoder.hash})")
+    assert isinstance(encoder.module.trunk, FrameCoder)
+    assert len(encoder.module.trunk.decoys) == 4 * 3  # words by signers
+
+
+def test_frame_codes_without_the_folder_of_a_source_are_one_line(signspot: Call, tmp_path: Path) -> None:
+    (tmp_path / "codes.toml").write_text('kind = "frame_codes"\n')
+    code, _, err = signspot("train", tmp_path / "codes.toml", "--out", tmp_path / "run")
+    assert code == 2
+    assert "wlasl has a share and no folder. Name it with --wlasl, or set its share to 0" in err
+    assert not (tmp_path / "run" / "state.pt").exists()
