@@ -40,7 +40,7 @@ class Optimiser:
     clip: float = 1.0  # longest gradient
 
     def __post_init__(self) -> None:
-        check_numbers(self, "steps", least=1)
+        check_numbers(self, "steps", least=0)  # 0: a linear path is fitted, and nothing learned
         check_numbers(self, "rate", "temperature", "clip", above=0)
         check_numbers(self, "warm_up", "weight_decay", least=0)
         check_numbers(self, "average", least=0, most=1)
