@@ -162,6 +162,7 @@ def print_spottings(spottings: Sequence[Spotting], *, as_json: bool, videos: boo
     if not spottings:
         return
     variants = any(s.variant for s in spottings)
+    alarms = any(s.false_alarms_per_hour is not None for s in spottings)
     print_table(
         (
             *(("video",) if videos else ()),
@@ -171,6 +172,7 @@ def print_spottings(spottings: Sequence[Spotting], *, as_json: bool, videos: boo
             "word",
             *(("variant",) if variants else ()),
             "score",
+            *(("false alarms/h",) if alarms else ()),
             "exemplar",
             "",
         ),
@@ -183,9 +185,14 @@ def print_spottings(spottings: Sequence[Spotting], *, as_json: bool, videos: boo
                 s.word,
                 *((s.variant,) if variants else ()),
                 f"{s.score:.3f}",
+                *((_rate(s.false_alarms_per_hour),) if alarms else ()),
                 s.exemplar,
                 "mirrored" if s.mirrored else "",
             )
             for s in spottings
         ),
     )
+
+
+def _rate(alarms: float | None) -> str:
+    return "" if alarms is None else "< 0.01" if alarms < 0.01 else f"{alarms:.2g}"

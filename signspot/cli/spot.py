@@ -71,9 +71,7 @@ def spot(
     from signspot.spotting.spotter import load
 
     asked = read_arguments(paths, dictionary)
-    options = SpotOptions(
-        threshold, rate, match, stride, refine, overlap=overlap, top=top, mirror=mirror, seed=seed
-    )  # fmt: skip
+    options = SpotOptions(threshold, rate, match, stride, refine, overlap=overlap, top=top, mirror=mirror, seed=seed)
     pictures = name_pictures(asked.videos, Pictures(plot, film, html))
     with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
         claim_outputs(outputs, out, (named for each in pictures for named in each.named()), asked.videos)

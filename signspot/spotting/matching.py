@@ -62,7 +62,6 @@ class AlignmentMatcher:
         times: NDArray[np.float64],
         exemplars: NDArray[np.floating[Any]],
         scale: float,
-        corrections: NDArray[np.float32] | None = None,
         steps: StepCosts = STEPS,
     ):
         """Match frames.
@@ -72,12 +71,10 @@ class AlignmentMatcher:
             times: (F,) seconds at which the frames begin.
             exemplars: (V, L, C) frame codes of the rows of a gallery.
             scale: the cost of a path whose score is a half.
-            corrections: (V,) added to the cost of each row; None: nothing.
             steps: what steps of a path cost, in units of `scale`.
         """
         self._codes, self._exemplars, self._scale, self._steps = codes, exemplars, scale, steps.times(scale)
         self._delay = exemplars.shape[1] // 2  # frames from the middle of a path to its end, at the exemplar's own pace
-        self._corrections = np.zeros(len(exemplars), np.float32) if corrections is None else corrections
         self._frame = float(times[1] - times[0]) if len(times) > 1 else 0.04
         self.times = times
 
@@ -85,7 +82,7 @@ class AlignmentMatcher:
         """(R, T) as `Matcher.scores`: at each frame, of the path that ends half an exemplar later."""
         costs = path_costs(self._codes, self._exemplars[list(rows)], self._steps)
         late = np.minimum(np.arange(len(self._codes)) + self._delay, len(self._codes) - 1)
-        return to_score(costs[:, late] + self._corrections[list(rows), None], self._scale)
+        return to_score(costs[:, late], self._scale)
 
     def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
         """As `Matcher.spans`."""
@@ -97,3 +94,14 @@ class AlignmentMatcher:
 def to_score(costs: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
     """Costs of paths to scores in [0, 1]: 1 for no cost, a half for `scale`, towards 0 beyond."""
     return (1 / (1 + (costs.clip(0) / scale) ** 4)).astype(np.float32)
+
+
+def strength(scores: NDArray[np.floating[Any]] | float) -> NDArray[np.float64]:
+    """Scores on the scale of costs: 0 for a score of 1, -1 for a half, lower below."""
+    safe = np.clip(np.asarray(scores, np.float64), 1e-9, 1.0)
+    return np.asarray(-((1 / safe - 1) ** 0.25))
+
+
+def from_strength(value: float) -> float:
+    """The score in [0, 1] of a strength; above 1 for one that no score has."""
+    return 1 / (1 + value**4) if value <= 0 else 1.0 + value

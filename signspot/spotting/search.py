@@ -12,7 +12,7 @@ from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError, TrackError
 from signspot.records import Spotting
 from signspot.spotting.decoys import Cohort, DecoyRates
-from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, Spans
+from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, Spans, from_strength, strength
 from signspot.spotting.peaks import OVERLAP, Peak, find_peaks
 from signspot.timeline import Segment, Track
 
@@ -20,6 +20,8 @@ _CELLS = 2_000_000  # moments × exemplars that are compared at once: 8 MB
 _FEWEST = 16  # exemplars at once, however long the track
 _REACH = 2.0  # seconds around a segment that still decide about its edges
 _DECOY_SPAN = 0.64  # seconds: how long a decoy counts as, when its peaks are told apart
+_LEVEL, _LEVEL_MOMENTS = 0.9, 4000  # the quantile that is a row's level in a video, and moments that it is taken from
+_LIKENESS = 2.0  # real signs are like other real signs so many times as often as decoys are
 _LOWEST_DECOY = 0.2  # score from which peaks of decoys are counted
 DEFAULT_RATE = 10.0  # false alarms per hour and word that the default threshold allows, where there are decoys
 
@@ -135,17 +137,15 @@ class Search:
         best: dict[str, Spotting] = {}
         thresholds: dict[str, float] = {}
         inside = np.ones(len(matcher.times), bool) if within is None else _inside(matcher.times, within)
-        for word, scores, rows in best_scores(matcher, gallery) if inside.any() else ():
-            exemplars = len(set(gallery.rows[gallery.words[word]].tolist()))
-            thresholds[word] = self.threshold(exemplars)
-            peaks = find_word_peaks(matcher, scores, rows, thresholds[word], self.options.overlap)
-            kept = sorted((peak for peak in peaks if inside[peak.index]), key=lambda peak: (-peak.score, peak.time))
-            place = kept[0] if kept else _place(matcher, scores, rows, int(np.where(inside, scores, -1).argmax()))
-            made = [
-                self._spotting(gallery, word, peak, rows[peak.index], exemplars)
-                for peak in [place, *kept[: self.options.top]]
-            ]
-            best[word] = made[0]
+        for curve in best_scores(matcher, gallery) if inside.any() else ():
+            alarms = self._alarms(curve, gallery) if within is None else None
+            thresholds[curve.word] = self.threshold(alarms)
+            peaks = find_word_peaks(matcher, curve, thresholds[curve.word], self.options.overlap)
+            kept = [peak for peak in peaks if inside[peak.index] and self._is_allowed(alarms, curve, peak)]
+            kept.sort(key=lambda peak: (-peak.score, peak.time))
+            place = kept[0] if kept else _place(matcher, curve, int(np.where(inside, curve.scores, -1).argmax()))
+            made = [self._spotting(gallery, curve, peak, alarms) for peak in [place, *kept[: self.options.top]]]
+            best[curve.word] = made[0]
             spottings += made[1:]
         spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
         return Found(self.track, matcher, gallery, self.options, thresholds, tuple(spottings), best)
@@ -171,49 +171,54 @@ class Search:
             assert gallery.codes is not None
             times = self.track.grid.origin + np.arange(len(self.track.codes)) / self.track.grid.fps
             part = _around(times, within)
-            corrections = self.cohort.corrections_of(gallery.codes) if self.cohort else None
-            return AlignmentMatcher(self.track.codes[part], times[part], gallery.codes, self.scale, corrections)
+            return AlignmentMatcher(self.track.codes[part], times[part], gallery.codes, self.scale)
         part = _around(self.windows.times, within)
         return EmbeddingMatcher(Windows(self.windows.times[part], self.windows.embeddings[part]), gallery.embeddings)
 
-    def threshold(self, exemplars: int) -> float:
-        """The least score of a word with so many exemplars."""
+    def threshold(self, alarms: "WordAlarms | None") -> float:
+        """The least score of a word's spottings: as given, by what decoys score, or the encoder's own."""
         if self.options.threshold is not None:
             return self.options.threshold
-        rates = self.rates(exemplars)
-        if rates is None:
-            return self.fallback
-        allowed = self.options.false_alarms_per_hour or DEFAULT_RATE
-        return min(1.0, rates.threshold(allowed, self._more(exemplars)))
+        return self.fallback if alarms is None else alarms.threshold(self._allowed)
 
-    def rates(self, exemplars: int) -> DecoyRates | None:
-        """How often decoys of so many exemplars score how high in this video; None where there are no decoys."""
+    @property
+    def _allowed(self) -> float:
+        return self.options.false_alarms_per_hour or DEFAULT_RATE
+
+    def _is_allowed(self, alarms: "WordAlarms | None", curve: "WordCurve", peak: Peak) -> bool:
+        """Whether a peak is decided on by its score, or makes no more false alarms than allowed."""
+        if self.options.threshold is not None or alarms is None:
+            return True
+        return alarms.per_hour(peak.score, int(curve.rows[peak.index])) <= self._allowed * (1 + 1e-6)
+
+    def _alarms(self, curve: "WordCurve", gallery: Gallery) -> "WordAlarms | None":
+        """How a word's scores are read as false alarms; None where there are no decoys."""
         if self.cohort is None:
             return None
+        exemplars = len(set(gallery.rows[gallery.words[curve.word]].tolist()))
         each = min(exemplars, self.cohort.most)
-        if each not in self._rates:
-            decoys = self.cohort.gallery(each, mirror=self.options.mirror)
+        return WordAlarms(self.rates(self.cohort, each), curve.levels, exemplars / each)
+
+    def rates(self, cohort: Cohort, exemplars: int) -> DecoyRates:
+        """How often decoys of so many exemplars reach how far above their own level in this video."""
+        if exemplars not in self._rates:
+            decoys = cohort.gallery(exemplars, mirror=self.options.mirror)
             matcher = self.matcher(decoys)
-            scores = [
-                peak.score
-                for _, curve, _ in best_scores(matcher, decoys)
-                for peak in find_peaks(matcher.times, curve, threshold=_LOWEST_DECOY, spans=_short(matcher.times))
-            ]
+            found: list[float] = []
+            for curve in best_scores(matcher, decoys):
+                peaks = find_peaks(matcher.times, curve.scores, threshold=_LOWEST_DECOY, spans=_short(matcher.times))
+                found += [curve.above(peak.score, int(curve.rows[peak.index])) for peak in peaks]
             hours = self.track.grid.frames / self.track.grid.fps / 3600
-            self._rates[each] = DecoyRates(np.array(scores), hours, len(decoys.words))
-        return self._rates[each]
+            self._rates[exemplars] = DecoyRates(np.array(found), hours, len(decoys.words))
+        return self._rates[exemplars]
 
-    def _more(self, exemplars: int) -> float:
-        """How many times more exemplars a word has than a decoy can have."""
-        return exemplars / min(exemplars, self.cohort.most) if self.cohort else 1.0
-
-    def _spotting(self, gallery: Gallery, word: str, peak: Peak, row: int, exemplars: int) -> Spotting:
-        exemplar, mirrored = gallery.exemplar(int(row))
+    def _spotting(self, gallery: Gallery, curve: "WordCurve", peak: Peak, alarms: "WordAlarms | None") -> Spotting:
+        row = int(curve.rows[peak.index])
+        exemplar, mirrored = gallery.exemplar(row)
         end = self.track.grid.origin + self.track.grid.frames / self.track.grid.fps
-        rates = self.rates(exemplars)
-        alarms = None if rates is None else rates.per_hour(peak.score, self._more(exemplars))
+        rate = None if alarms is None else alarms.per_hour(peak.score, row)
         return Spotting(
-            word=word,
+            word=curve.word,
             video=self.track.video,
             time=round(min(peak.time, end), 3),
             start=round(min(peak.start, end), 3),
@@ -222,38 +227,72 @@ class Search:
             exemplar=exemplar.id,
             variant=exemplar.variant,
             mirrored=mirrored,
-            false_alarms_per_hour=None if alarms is None else float(f"{alarms:.3g}"),
+            false_alarms_per_hour=None if rate is None else float(f"{rate:.3g}"),
         )
 
 
-def find_word_peaks(matcher: Matcher, scores: Scores, rows: Rows, threshold: float, overlap: float) -> list[Peak]:
+@dataclass(frozen=True)
+class WordCurve:
+    """The best score of a word at every moment."""
+
+    word: str
+    scores: Scores  # (T,)
+    rows: Rows  # (T,) which row of the gallery gave each
+    levels: Mapping[int, float]  # of each of its rows: the strength that a tenth of all moments exceed
+
+    def above(self, score: float, row: int) -> float:
+        """How far a score is above the level of its row."""
+        return float(strength(score)) - self.levels[row]
+
+
+@dataclass(frozen=True)
+class WordAlarms:
+    """Reads a word's scores as false alarms per hour."""
+
+    rates: DecoyRates
+    levels: Mapping[int, float]  # of its rows
+    more: float  # exemplars of the word for each of a decoy
+
+    def per_hour(self, score: float, row: int) -> float:
+        """False alarms per hour of the word at the score of one of its rows."""
+        return _LIKENESS * self.rates.per_hour(float(strength(score)) - self.levels[row], self.more)
+
+    def threshold(self, rate: float) -> float:
+        """The least score of any of its rows at which there are at most `rate` false alarms per hour."""
+        above = self.rates.threshold(rate / _LIKENESS, self.more)
+        return min(1.0, *(from_strength(above + level) for level in self.levels.values()))
+
+
+def find_word_peaks(matcher: Matcher, curve: WordCurve, threshold: float, overlap: float) -> list[Peak]:
     """The peaks of one word's curve.
 
     Args:
         matcher: that scored it.
-        scores: (T,) the curve.
-        rows: (T,) the row of the gallery that gave each score.
+        curve: the scores.
         threshold: least score of a peak.
         overlap: largest part of the shorter of two spans that they may share.
     """
 
     def spans(moments: Rows) -> Spans:
-        return matcher.spans(scores, rows[moments], moments)
+        return matcher.spans(curve.scores, curve.rows[moments], moments)
 
-    return find_peaks(matcher.times, scores, threshold=threshold, spans=spans, overlap=overlap)
+    return find_peaks(matcher.times, curve.scores, threshold=threshold, spans=spans, overlap=overlap)
 
 
-def best_scores(matcher: Matcher, gallery: Gallery) -> Iterator[tuple[str, Scores, Rows]]:
-    """For each word: (T,) the best score over its exemplars, and (T,) which row of the gallery gave it."""
+def best_scores(matcher: Matcher, gallery: Gallery) -> Iterator[WordCurve]:
+    """For each word, the best score over its exemplars."""
     for block in _blocks(gallery.words, max(_FEWEST, _CELLS // max(1, len(matcher.times)))):
         scores = matcher.scores([row for word in block for row in gallery.words[word].tolist()])
+        levels = np.quantile(strength(scores[:, :: max(1, scores.shape[1] // _LEVEL_MOMENTS)]), _LEVEL, axis=1)
         done = 0
         for word in block:
-            own = scores[done : done + len(gallery.words[word])]
-            done += len(own)
-            best = own.argmax(axis=0)
-            curve = own[0] if len(own) == 1 else np.take_along_axis(own, best[None], axis=0)[0]
-            yield word, curve, gallery.words[word][best]
+            rows = gallery.words[word]
+            own = slice(done, done + len(rows))
+            done += len(rows)
+            best = scores[own].argmax(axis=0)
+            curve = np.take_along_axis(scores[own], best[None], axis=0)[0]
+            known = dict(zip(rows.tolist(), levels[own].tolist(), strict=True))
+            yield WordCurve(word, curve, rows[best], known)
 
 
 def _blocks(rows_of: Mapping[str, Rows], most: int) -> Iterator[list[str]]:
@@ -287,7 +326,7 @@ def _short(times: NDArray[np.float64]) -> Callable[[Rows], Spans]:
     return lambda moments: (times[moments] - _DECOY_SPAN / 2, times[moments] + _DECOY_SPAN / 2)
 
 
-def _place(matcher: Matcher, scores: Scores, rows: Rows, moment: int) -> Peak:
+def _place(matcher: Matcher, curve: WordCurve, moment: int) -> Peak:
     """The span at any moment, whatever its score."""
-    starts, ends = matcher.spans(scores, rows[[moment]], np.array([moment]))
-    return Peak(moment, float(matcher.times[moment]), float(starts[0]), float(ends[0]), float(scores[moment]))
+    starts, ends = matcher.spans(curve.scores, curve.rows[[moment]], np.array([moment]))
+    return Peak(moment, float(matcher.times[moment]), float(starts[0]), float(ends[0]), float(curve.scores[moment]))

@@ -1,0 +1,144 @@
+"""The search by frame codes: signs found with their spans, scores read against decoys, signs identified."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
+from signspot.errors import OptionsError, TrackError
+from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.frame_coder import FrameCoder
+from signspot.models.registry import build
+from signspot.records import Exemplar
+from signspot.spotting.decoys import cohort_of
+from signspot.spotting.search import SpotOptions
+from signspot.spotting.spotter import Spotter
+from signspot_lab.frame_codes.assembling import assemble
+from signspot_lab.frame_codes.world_clips import world_clips
+from tests.fixtures.spotting import Stretch
+
+
+@pytest.fixture(scope="module")
+def coder_encoder() -> Encoder:
+    """Plain geometry, which learns nothing, with a few decoys of the signing world."""
+    torch.manual_seed(0)
+    coder = FrameCoder(build("frame_codes", codes=48, width=0, embedding=16, mlp=False).trunk.options).eval()
+    return assemble("plain", coder, world_clips(24, 3, 5), {}, 1)
+
+
+@pytest.fixture(scope="module")
+def spotter(coder_encoder: Encoder) -> Spotter:
+    return Spotter(coder_encoder)
+
+
+@pytest.fixture(scope="module")
+def gallery(spotter: Spotter, stretch: Stretch) -> Gallery:
+    embedder = ExemplarEmbedder(spotter.encoder)
+    views = [embedder.embed_source(landmarks, mirror=True) for landmarks in stretch.exemplars.values()]
+    codes = np.stack([view.codes for view in views if view.codes is not None])
+    exemplars = [Exemplar(word, word) for word in stretch.exemplars]
+    return Gallery.of(exemplars, np.stack([view.embeddings for view in views]), codes)
+
+
+def test_signs_are_found_where_they_are_with_their_spans(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
+    found = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.0, top=1))
+    assert {hit.word for hit in found.spottings} == set(stretch.words)
+    for hit in found.spottings:
+        assert hit.start < hit.time < hit.end
+        assert hit.end - hit.start < 2.0
+        assert found.best[hit.word] == hit
+    order = [hit.word for hit in found.spottings if hit.word != "river"]  # which is signed twice
+    assert order == [word for word in stretch.words if word != "river"]
+
+
+def test_every_spotting_says_how_many_false_alarms_its_score_means(
+    spotter: Spotter, gallery: Gallery, stretch: Stretch
+) -> None:
+    found = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.3))
+    rates = [hit.false_alarms_per_hour for hit in found.spottings]
+    assert all(rate is not None and rate > 0 for rate in rates)
+    for word in gallery.words:
+        own = sorted((h for h in found.spottings if h.word == word and not h.mirrored), key=lambda h: h.score)
+        alarms = [hit.false_alarms_per_hour or 0.0 for hit in own]
+        assert alarms == sorted(alarms, reverse=True)
+
+
+def test_fewer_allowed_alarms_give_fewer_spottings(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
+    counts = []
+    for rate in (3000.0, 300.0, 3.0):
+        found = spotter.search(stretch.footage, gallery, SpotOptions(false_alarms_per_hour=rate))
+        assert all((hit.false_alarms_per_hour or 0) <= rate * 1.01 for hit in found.spottings)
+        counts.append(len(found.spottings))
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1]
+
+
+def test_the_match_can_be_chosen(spotter: Spotter, gallery: Gallery, stretch: Stretch, encoder: Encoder) -> None:
+    by_embedding = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.0, top=1, match="embedding"))
+    by_alignment = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.0, top=1, match="alignment"))
+    assert len(by_embedding.times) < len(by_alignment.times) == by_alignment.track.grid.frames
+    plain = Spotter(encoder)  # an encoder without frame codes
+    with pytest.raises(TrackError, match="no frame codes to align"):
+        plain.search(stretch.footage, plain_gallery(plain, stretch), SpotOptions(match="alignment"))
+    with pytest.raises(OptionsError, match="not both"):
+        SpotOptions(threshold=0.5, false_alarms_per_hour=1)
+
+
+def plain_gallery(spotter: Spotter, stretch: Stretch) -> Gallery:
+    embedder = ExemplarEmbedder(spotter.encoder)
+    words = list(stretch.exemplars)
+    rows = np.stack([embedder.embed_source(stretch.exemplars[word]).embeddings for word in words])
+    return Gallery.of([Exemplar(word, word) for word in words], rows)
+
+
+def test_an_isolated_sign_is_identified(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
+    for word, landmarks in stretch.exemplars.items():
+        found = spotter.identify(landmarks, gallery)
+        assert found[0].word == word
+        assert {match.word for match in found} == set(gallery.words)
+        assert [match.score for match in found] == sorted((match.score for match in found), reverse=True)
+    turned = spotter.identify(stretch.exemplars["apple"].mirrored(), gallery, top=1)
+    assert (turned[0].word, turned[0].mirrored) == ("apple", True)
+    assert spotter.identify(stretch.exemplars["apple"], gallery, 2, SpotOptions(match="embedding"))[0].word == "apple"
+
+
+def test_an_exemplar_near_to_everything_costs_more(spotter: Spotter) -> None:
+    cohort = cohort_of(spotter.encoder)
+    assert cohort is not None
+    typical = cohort.codes[:20, 0]
+    everything = np.repeat(cohort.codes[:, 0].mean(axis=0)[None], 1, axis=0)
+    assert cohort.corrections_of(everything)[0] > cohort.corrections_of(typical).mean()
+    assert cohort.corrections_of(typical).tolist() == cohort.corrections_of(typical).tolist()  # remembered
+
+
+def test_decoys_have_as_many_exemplars_as_asked_for(spotter: Spotter) -> None:
+    cohort = cohort_of(spotter.encoder)
+    assert cohort is not None
+    assert cohort.most == 3
+    one, three = cohort.gallery(1, mirror=False), cohort.gallery(3, mirror=True)
+    assert len(three.embeddings) == 6 * len(one.embeddings)
+    assert one.words.keys() == three.words.keys()
+
+
+def test_an_encoder_of_frame_codes_survives_its_file(coder_encoder: Encoder, tmp_path: "object") -> None:
+    from pathlib import Path
+
+    from signspot.models.checkpoints import load_encoder, save_encoder
+
+    path = Path(str(tmp_path)) / "plain.safetensors"
+    kept = save_encoder(coder_encoder, path)
+    again = load_encoder(path)
+    assert again.hash == kept.hash
+    assert again.contract == replace(coder_encoder.contract)
+    cohort, before = cohort_of(again), cohort_of(coder_encoder)
+    assert cohort is not None
+    assert before is not None
+    assert np.array_equal(cohort.codes, before.codes)
+
+
+def test_make_encoder_knows_codes() -> None:
+    made = make_encoder("bare", build("frame_codes", codes=8, width=0, embedding=4, mlp=False))
+    assert made.contract.codes == 8
+    assert cohort_of(made) is None
