@@ -21,6 +21,7 @@ MIRRORED_COST = 0.93  # a mirrored clip must cost at most this share to be taken
 _COHORT = 300  # clips of other words that a clip is compared with
 _AXES = 64  # principal axes of the features that are compared
 _SPACING = 2  # frames in a step of the features
+_BLOCK = 200  # clips that are described at once
 
 
 def likely_partners(store: PairStore, seed: int = 0) -> Partners:
@@ -58,17 +59,25 @@ def _share_below(ascending: Codes, values: Codes) -> NDArray[np.float64]:
 
 def _features(store: PairStore, *, mirror: bool) -> Tensor:
     """(N, 16, PLAIN) hand-crafted features of all signs."""
-    return torch.stack([_features_of(store, clip, mirror=mirror) for clip in range(len(store.words))])
+    every = range(len(store.words))
+    return torch.cat([_features_of(store, every[at : at + _BLOCK], mirror=mirror) for at in every[::_BLOCK]])
 
 
-def _features_of(store: PairStore, clip: int, *, mirror: bool) -> Tensor:
-    x = store.frames[store.first[clip] : store.first[clip + 1]].float()[None]
+def _features_of(store: PairStore, clips: range, *, mirror: bool) -> Tensor:
+    """(n, 16, PLAIN) of some clips: all described at once, with their ends repeated for the context."""
+    padded, first = [], [0]
+    for clip in clips:
+        x = store.frames[store.first[clip] : store.first[clip + 1]]
+        padded += [x[:1].expand(_SPACING, -1, -1), x, x[-1:].expand(_SPACING, -1, -1)]
+        first.append(first[-1] + len(x) + 2 * _SPACING)
+    whole = torch.cat(padded).float()
     if mirror:
-        x = x[:, :, MIRRORED] * torch.tensor([-1.0, 1.0, 1.0, 1.0])
-    before, after = (end.expand(-1, _SPACING, -1, -1) for end in (x[:, :1], x[:, -1:]))
-    described = describe(torch.cat([before, x, after], dim=1), _SPACING)[0, :, :PLAIN]
-    start, end = store.segments[clip]
-    return stretched(described, float(start), float(end) - 1)
+        whole = whole[:, MIRRORED] * torch.tensor([-1.0, 1.0, 1.0, 1.0])
+    described = describe(whole[None], _SPACING)[0, :, :PLAIN]  # row `first[i]` is frame 0 of clip i
+    segments = store.segments[clips.start : clips.stop].tolist()
+    return torch.stack(
+        [stretched(described, at + start, at + end - 1) for at, (start, end) in zip(first, segments, strict=False)]
+    )
 
 
 def _principal(features: Tensor, mirrored: Tensor) -> tuple[Codes, Codes]:
