@@ -58,7 +58,7 @@ LAB_FLOORS = (
     ("contrastive", "isolated"),
     ("frame_codes",),
     ("annotated_worlds", "background", "difficulty", "lsa64", "paper", "render_quality", "world_calibration"),
-    ("encoder_ablation",),
+    ("encoder_ablation", "promised_alarms"),
 )  # fmt: skip
 LAB_SIDEWAYS = {
     ("contrastive", "isolated"),  # what is trained on
