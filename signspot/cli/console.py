@@ -195,4 +195,6 @@ def print_spottings(spottings: Sequence[Spotting], *, as_json: bool, videos: boo
 
 
 def _rate(alarms: float | None) -> str:
-    return "" if alarms is None else "< 0.01" if alarms < 0.01 else f"{alarms:.2g}"
+    if alarms is None:
+        return ""
+    return "< 0.01" if alarms < 0.01 else f"{alarms:.0f}" if alarms >= 10 else f"{alarms:.2g}"

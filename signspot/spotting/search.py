@@ -20,10 +20,9 @@ _CELLS = 2_000_000  # moments × exemplars that are compared at once: 8 MB
 _FEWEST = 16  # exemplars at once, however long the track
 _REACH = 2.0  # seconds around a segment that still decide about its edges
 _DECOY_SPAN = 0.64  # seconds: how long a decoy counts as, when its peaks are told apart
-_LEVEL, _LEVEL_MOMENTS = 0.9, 4000  # the quantile that is a row's level in a video, and moments that it is taken from
-_LIKENESS = 2.0  # real signs are like other real signs so many times as often as decoys are
+_LEVEL, _LEVEL_MOMENTS = 0.75, 4000  # the quantile that is the level of a row in a video; moments it is taken from
+_LIKENESS = 3.0  # real signs are like other real signs so many times as often as decoys are
 _LOWEST_DECOY = 0.2  # score from which peaks of decoys are counted
-DEFAULT_RATE = 10.0  # false alarms per hour and word that the default threshold allows, where there are decoys
 
 Scores = NDArray[np.float32]  # (T,)
 Rows = NDArray[np.int64]  # (T,) or (P,)
@@ -34,8 +33,8 @@ MatchBy = Literal["auto", "alignment", "embedding"]
 class SpotOptions:
     """How to spot: one record for the library, the command line, annotation and evaluation."""
 
-    threshold: float | None = None  # least score of a spotting, in [0, 1]; None: as many false alarms as allowed
-    false_alarms_per_hour: float | None = None  # allowed per word, if no threshold is given; None: `DEFAULT_RATE`
+    threshold: float | None = None  # least score of a spotting, in [0, 1]; None: the encoder's
+    false_alarms_per_hour: float | None = None  # allowed per word, instead of a threshold; read against decoys
     match: MatchBy = "auto"  # by alignment of frame codes where there are any, else by embeddings of windows
     stride: int = 1  # frames between two windows
     refine: bool = False  # with a stride above 1: embed again at stride 1 around candidate peaks
@@ -119,7 +118,7 @@ class Search:
     track: Track
     windows: Windows  # of the track; more around candidates where the search is refined
     options: SpotOptions
-    fallback: float  # least score of a spotting where neither the user nor decoys say another
+    fallback: float  # least score of a spotting, unless false alarms are allowed and decoys tell another
     cohort: Cohort | None = None  # decoys of the encoder that made the track
     scale: float = 1.0  # the cost of a path whose score is a half
     _rates: dict[int, DecoyRates] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -177,19 +176,15 @@ class Search:
 
     def threshold(self, alarms: "WordAlarms | None") -> float:
         """The least score of a word's spottings: as given, by what decoys score, or the encoder's own."""
-        if self.options.threshold is not None:
-            return self.options.threshold
-        return self.fallback if alarms is None else alarms.threshold(self._allowed)
-
-    @property
-    def _allowed(self) -> float:
-        return self.options.false_alarms_per_hour or DEFAULT_RATE
+        rate = self.options.false_alarms_per_hour
+        return self.fallback if alarms is None or rate is None else alarms.threshold(rate)
 
     def _is_allowed(self, alarms: "WordAlarms | None", curve: "WordCurve", peak: Peak) -> bool:
         """Whether a peak is decided on by its score, or makes no more false alarms than allowed."""
-        if self.options.threshold is not None or alarms is None:
+        rate = self.options.false_alarms_per_hour
+        if rate is None or alarms is None:
             return True
-        return alarms.per_hour(peak.score, int(curve.rows[peak.index])) <= self._allowed * (1 + 1e-6)
+        return alarms.per_hour(peak.score, int(curve.rows[peak.index])) <= rate * (1 + 1e-6)
 
     def _alarms(self, curve: "WordCurve", gallery: Gallery) -> "WordAlarms | None":
         """How a word's scores are read as false alarms; None where there are no decoys."""
@@ -238,7 +233,7 @@ class WordCurve:
     word: str
     scores: Scores  # (T,)
     rows: Rows  # (T,) which row of the gallery gave each
-    levels: Mapping[int, float]  # of each of its rows: the strength that a tenth of all moments exceed
+    levels: Mapping[int, float]  # of each of its rows: the strength that a quarter of all moments exceed
 
     def above(self, score: float, row: int) -> float:
         """How far a score is above the level of its row."""
