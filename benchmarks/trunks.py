@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 
 from benchmarks.isolation import Call, fastest, run
-from benchmarks.material import landmark_encoder
 from benchmarks.rows import Comparison, against, at_least
 from benchmarks.sizes import Sizes
 from signspot.models.encoder import make_encoder
@@ -54,9 +53,8 @@ def _landmark_row(rates: dict[str, float], dense: str, naive: str, compared: str
 
 def landmark(windows: int, rounds: int) -> dict[str, float]:
     """Seconds for so many windows of landmark features, dense and naive."""
-    module = landmark_encoder().module
-    trunk = module.trunk
-    assert isinstance(trunk, LandmarkTrunk), "the shipped encoder sees landmarks"
+    trunk = build("landmark").eval().trunk
+    assert isinstance(trunk, LandmarkTrunk)
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(windows + trunk.frames - 1, trunk.joints, trunk.channels, generator=generator)
     clips = x.unfold(0, trunk.frames, 1).permute(0, 3, 1, 2)  # (N, F, J, C), no copy

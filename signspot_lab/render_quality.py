@@ -154,10 +154,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             shares = " ".join(f"{share:5.2f}" for share in row.shares)
             who = f"{index % len(SKIN_TONES):4d} {appearance.hair:10s} {appearance.sleeves:7s}"
             _say(f"{who} {len(exact):7d} {shares} {row.tips:5.3f} {spent:9.1f}")
-        means = np.nanmean(rows, axis=0)
+        means = np.ma.masked_invalid(rows).mean(axis=0).filled(np.nan)  # a hand may never be there
         shares = " ".join(f"{number:5.2f}" for number in means[:4])
         _say(f"mean                           {shares} {means[4]:5.3f} {means[5]:9.1f}")
-        mean = np.nanmean(np.concatenate(offsets), axis=0)
+        mean = np.ma.masked_invalid(np.concatenate(offsets)).mean(axis=0).filled(np.nan)
         _say("offsets: " + ", ".join(f"{n} {x:+.3f} {y:+.3f}" for n, (x, y) in zip(JOINTS.values(), mean, strict=True)))
 
 

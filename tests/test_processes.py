@@ -185,8 +185,10 @@ def test_breaking_off_ends_the_busy_workers() -> None:
 
 def test_ctrl_c_ends_quickly_and_leaves_no_process() -> None:
     code = (
+        "import signal\n"
         "from signspot.processes import WorkerPool\n"
         "if __name__ == '__main__':\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a background job's is ignored
         "    with WorkerPool(2) as pool:\n"
         "        run = pool.run(eval, ['__import__(\"os\").getpid()', *2 * ['__import__(\"time\").sleep(60)']])\n"
         "        print(next(run)[1], flush=True)\n"

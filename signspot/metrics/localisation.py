@@ -17,7 +17,7 @@ Truth = float | Segment | Sequence[float | Segment] | FloatArray  # of several, 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far from the truth a peak may lie, borders included. Defaults: the paper's 20 and 5 frames at 25 a second."""
+    """How far from the truth a peak may lie, borders included. Defaults: 20 and 5 frames at 25 per second (paper)."""
 
     before: float = 0.8  # seconds before a labelled time (a mouthing's label lies near the end of the sign)
     after: float = 0.2  # seconds after it

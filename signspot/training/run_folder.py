@@ -36,7 +36,7 @@ class StopSign:
     def __enter__(self) -> "StopSign":
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self._hear)
+                self._before[number] = signal.signal(number, self._note_signal)
         return self
 
     def __exit__(
@@ -45,7 +45,7 @@ class StopSign:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
+    def _note_signal(self, number: int, frame: FrameType | None) -> None:
         if self.heard and time.monotonic() - self._first > _PATIENCE:
             raise KeyboardInterrupt
         if not self.heard:

@@ -162,13 +162,13 @@ def normalise(text: str, language: str = "en") -> str:
     for unit in units(text, primary_language(language)):
         if unit.readings:
             before, after = text[unit.start - 1 : unit.start], text[unit.end : unit.end + 1]
-            said = _said(text, unit.readings[0])
+            said = _read_aloud(text, unit.readings[0])
             parts += [text[done : unit.start], " " * before.isalnum(), said, " " * after.isalnum()]
             done = unit.end
     return _BETWEEN_HYPHENS.sub(" ", "".join(parts) + text[done:])
 
 
-def _said(text: str, reading: Reading) -> str:
+def _read_aloud(text: str, reading: Reading) -> str:
     """The words of a reading; what is said as it is written keeps its case."""
     written = (text[atom.start : atom.end] for atom in reading)
     pairs = zip(reading, written, strict=True)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from signspot.annotation.records import Candidate, Findings, Query, VideoRecord
+from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.store import FILE, open_store
 from signspot.errors import OptionsError, OutputError, StoreError
 from signspot.words.normalise import Form
 
 
-def query(video: str, subtitle: int, word: str) -> Query:
-    return Query(
+def query(video: str, subtitle: int, word: str) -> SubtitleQuery:
+    return SubtitleQuery(
         video=video,
         subtitle=subtitle,
         word=word,

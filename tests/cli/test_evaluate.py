@@ -21,7 +21,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_corpus_is_measured_as_a_table_and_as_json(signspot: Call, made: Path, corner: Path, tmp_path: Path) -> None:
     encoder = ("--encoder", corner / "encoder.safetensors")
-    common = ("evaluate", "corpus", made, *encoder, "--features", tmp_path, "--words")
+    common = ("evaluate", "corpus", made, *encoder, "--words")
     code, out, err = signspot(*common, "all")
     assert code == 0, err
     assert [line.split("  ")[0] for line in out.splitlines()[1:]] == [
@@ -45,5 +45,5 @@ def test_a_corpus_is_measured_as_a_table_and_as_json(signspot: Call, made: Path,
 def test_a_folder_that_is_no_corpus_is_one_line(signspot: Call, tmp_path: Path) -> None:
     code, _, err = signspot("evaluate", "corpus", tmp_path)
     assert code == 1
-    assert "is no corpus: neither corpus.json nor any video in videos/" in err
+    assert "is no corpus: it holds no video" in err
     assert err.count("\n") == 1
