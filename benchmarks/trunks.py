@@ -53,7 +53,8 @@ def _landmark_row(rates: dict[str, float], dense: str, naive: str, compared: str
 
 def landmark(windows: int, rounds: int) -> dict[str, float]:
     """Seconds for so many windows of landmark features, dense and naive."""
-    trunk = build("landmark").eval().trunk
+    module = build("landmark").eval()
+    trunk = module.trunk
     assert isinstance(trunk, LandmarkTrunk)
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(windows + trunk.frames - 1, trunk.joints, trunk.channels, generator=generator)

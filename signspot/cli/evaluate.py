@@ -198,8 +198,9 @@ def corpus(
     from signspot.spotting.search import SpotOptions
     from signspot.spotting.spotter import load
 
-    spotter, options = load(encoder), SpotOptions(threshold=threshold, mirror=mirror)
+    options = SpotOptions(threshold=threshold, mirror=mirror)
     part, looked_up = part_to_test(open_corpus(folder), words.value)
+    spotter = load(encoder)
     with bar("videos") as progress:
         scores = evaluate_corpus(spotter, part, looked_up, options, progress)
     if as_json:

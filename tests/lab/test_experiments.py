@@ -28,7 +28,7 @@ def test_rendered_signers_are_seen(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert out.startswith("256 px\n")
     shares = out.splitlines()[-2].split()[1:5]
-    assert all(0 <= float(share) <= 1 for share in shares)
+    assert all(0 <= float(share) <= 1 for share in shares if share != "nan")  # a hand that is never there
     assert float(shares[0]) > 0.5  # the body
     assert "offsets: nose" in out
 
