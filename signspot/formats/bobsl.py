@@ -31,6 +31,7 @@ _LISTS = {  # name of the list in the file: our column; the first three are the 
     "mirrored": "mirrored",
     "sources": "source",
     "decisions": "decision",
+    "false_alarms": "false_alarms_per_hour",
 }
 _COLUMNS = {
     "episode_name": "video",

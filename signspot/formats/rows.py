@@ -18,7 +18,7 @@ TEXTS = ("word", "video", "exemplar", "variant")
 NUMBERS = ("time", "start", "end", "score")
 COLUMNS = (
     *("word", "video", "time", "start", "end", "score", "exemplar", "variant", "mirrored", "source"),
-    "decision",
+    *("decision", "false_alarms_per_hour"),
 )
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 HALF_WINDOW = 0.32  # seconds: half of 16 frames at 25 fps, where a file gives a time but no span
@@ -59,7 +59,7 @@ def to_row(spotting: Spotting) -> Row:
         elif column in NUMBERS:
             row[column] = float(value)
         else:
-            row[column] = bool(value) if column == "mirrored" else str(value)
+            row[column] = bool(value) if column == "mirrored" else "" if value is None else str(value)
     return row
 
 
@@ -106,6 +106,7 @@ def from_row(row: Mapping[str, Any], where: str) -> Spotting:
         mirrored=_truth(row, where),
         source=_source(row, where),
         decision=_decision(row, where),
+        false_alarms_per_hour=_rate(row, where),
     )
 
 
@@ -140,6 +141,14 @@ def _number(row: Mapping[str, Any], column: str, default: float, where: str) -> 
     if not math.isfinite(number):
         raise FormatError(f"{where}: {column} must be a finite number; got {value!r}.")
     return number
+
+
+def _rate(row: Mapping[str, Any], where: str) -> float | None:
+    """False alarms per hour; empty where they are not known."""
+    rate = _number(row, "false_alarms_per_hour", math.inf, where)
+    if rate < 0:
+        raise FormatError(f"{where}: false_alarms_per_hour must be 0 or more; got {rate}.")
+    return None if rate == math.inf else rate
 
 
 def _truth(row: Mapping[str, Any], where: str) -> bool:
