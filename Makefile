@@ -6,6 +6,7 @@
 #   make coverage    all tests, and which lines they do not run; the pages are in build/coverage/
 #   make wheel-test  build the wheel, install it into an empty environment, run `signspot demo` from there
 #   make docs        write docs/reference/cli.md again and build the site into build/site/
+#   make attack      mutated files, kills, hostile media and lying servers against signspot, for about an hour
 #   make bench       speed and memory, as ratios, into docs/reference/benchmarks.md
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   := .venv
@@ -18,7 +19,7 @@ export NO_MKDOCS_2_WARNING = 1
 # Whole rooms, and single files of others, that need neither MediaPipe, a training, a browser nor other processes.
 FAST := tests/test_*.py tests/formats tests/losses tests/metrics tests/subtitles tests/words tests/cli/test_main.py
 
-.PHONY: demo check test-fast test coverage wheel-test docs bench clean
+.PHONY: demo check test-fast test coverage wheel-test docs bench attack clean
 
 demo: $(VENV)/.core
 	$(BIN)/signspot demo --out demo-out
@@ -47,6 +48,10 @@ docs: $(VENV)/.docs
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+# For example: make attack ATTACK='readers --count 500'
+attack: $(VENV)/.test
+	$(BIN)/python -m tools.attack $(ATTACK)
 
 # Torch first, and pinned: an open range installs gigabytes of CUDA packages.
 $(VENV)/.core: pyproject.toml constraints.txt tools/system-packages
