@@ -17,6 +17,7 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import PoseWriter
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.frame_coder import SIGN_FRAMES
 from signspot.models.registry import build
 from signspot.records import Exemplar
 from signspot.timeline import Grid, Track
@@ -117,32 +118,44 @@ def describe(encoder: Encoder) -> str:
     return f"{encoder.name}, {weights:,} parameters"
 
 
-def random_gallery(words: int, each: int, dimension: int, track: Track | None = None, seed: int = 1) -> Gallery:
-    """`words` with `each` exemplars, and their mirror images; near random windows of `track`, where one is given.
+def random_gallery(words: int, each: int, encoder: Encoder, track: Track | None = None, seed: int = 1) -> Gallery:
+    """`words` with `each` exemplars, and their mirror images; near random places of `track`, where one is given.
 
     So there is about one spotting per exemplar, and peaks are looked for as they are in earnest.
     """
-    rng = np.random.default_rng(seed)
+    rng, dimension = np.random.default_rng(seed), encoder.contract.dimension
     exemplars = tuple(Exemplar(f"word {word}", f"{word}-{turn}") for word in range(words) for turn in range(each))
     embeddings = rng.standard_normal((len(exemplars), 2, dimension), dtype=np.float32) / dimension**0.5
+    codes = None
+    if encoder.contract.codes:
+        shape = (len(exemplars), 2, SIGN_FRAMES, encoder.contract.codes)
+        codes = rng.standard_normal(shape, dtype=np.float32) / encoder.contract.codes**0.5
     if track is not None:
         near = rng.integers(len(track), size=len(exemplars))
         embeddings[:, 0] = track.embeddings[near] + 0.5 * embeddings[:, 0]
-    return Gallery.of(exemplars, _unit(embeddings))
+        if codes is not None and track.codes is not None:
+            codes[:, 0] = track.codes[near[:, None] + np.arange(SIGN_FRAMES)] + 0.1 * codes[:, 0]
+    return Gallery.of(exemplars, _unit(embeddings), codes)
 
 
 def random_track(encoder: Encoder, seconds: float, seed: int = 2) -> Track:
-    """A track whose windows are like their neighbours, as overlapping windows are."""
+    """A track whose windows and codes are like their neighbours, as overlapping windows are."""
     contract = encoder.contract
     grid = Grid(contract.fps, contract.frames, 1, round(seconds * contract.fps))
     rng = np.random.default_rng(seed)
-    embeddings = np.empty((grid.count, contract.dimension), np.float16)
-    for start in range(0, grid.count, 4096):
-        count = min(4096, grid.count - start)
-        steps = rng.standard_normal((count + contract.frames, contract.dimension))
-        sums = np.cumsum(steps, axis=0)
-        embeddings[start : start + count] = _unit(sums[contract.frames :] - sums[: -contract.frames])
-    return Track(embeddings, grid, encoder.hash, "random")
+    embeddings = _smooth_rows(rng, grid.count, contract.dimension, contract.frames)
+    codes = _smooth_rows(rng, grid.frames, contract.codes, 2 * encoder.module.trunk.code_reach + 1)
+    return Track(embeddings, grid, encoder.hash, "random", codes=codes if contract.codes else None)
+
+
+def _smooth_rows(rng: np.random.Generator, rows: int, dimension: int, reach: int) -> NDArray[np.float16]:
+    """(rows, dimension) random rows of unit norm; rows less than `reach` apart are alike."""
+    made = np.empty((rows, dimension), np.float16)
+    for start in range(0, rows if dimension else 0, 4096):
+        count = min(4096, rows - start)
+        sums = np.cumsum(rng.standard_normal((count + reach, dimension)), axis=0)
+        made[start : start + count] = _unit(sums[reach:] - sums[:-reach])
+    return made
 
 
 def _unit(rows: NDArray[np.floating]) -> NDArray[np.float32]:

@@ -1,41 +1,80 @@
-"""Spotting in a track that exists: seconds for an hour of video, with a small and a large gallery."""
+"""Spotting in a track that exists: seconds for an hour of video, by embeddings and by alignment of frame codes."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from benchmarks.isolation import Call, fastest, run
 from benchmarks.material import landmark_encoder, random_gallery, random_track
-from benchmarks.rows import Comparison, rounded
+from benchmarks.rows import Comparison, against, rounded
 from benchmarks.sizes import Sizes
+from signspot.embedding.tracks import write_track
+from signspot.spotting.search import MatchBy
 from signspot.spotting.spotter import Spotter
 
-_EACH = 2  # exemplars a word
+_EACH = 3  # exemplars per word of the small dictionary
+_EACH_OF_MANY = 2  # of the large one
 _BLOCK = 512  # rows of the gallery in one matrix product
 
 
 def search_rows(sizes: Sizes) -> list[Comparison]:
-    """A row for each gallery."""
-    return [_row(sizes, words) for words in (sizes.words, sizes.exemplars // _EACH)]
+    """By embedding with a small and a large gallery, by alignment with the small one; the size of a track."""
+    rows = [_row(sizes, sizes.words, _EACH), _row(sizes, sizes.exemplars // _EACH_OF_MANY, _EACH_OF_MANY)]
+    return [*rows, *_alignment(sizes), _size(sizes)]
 
 
-def _row(sizes: Sizes, words: int) -> Comparison:
-    done = run(Call("search:search", {"seconds": sizes.track, "words": words}), apart=sizes.apart)
+def _row(sizes: Sizes, words: int, each: int) -> Comparison:
+    done = run(Call("search:search", {"seconds": sizes.track, "words": words, "each": each}), apart=sizes.apart)
     spotting, product = done.values["spotting"], done.values["product"]
     hours = sizes.track / 3600
     return Comparison(
         "Search",
-        f"{words:,} words, {words * _EACH:,} exemplars and their mirror images, {rounded(hours)} h of track: "
-        "track → spottings, against the matrix products alone",
+        f"by embedding, {_gallery(sizes, words, each)}: track → spottings, decoys included, against the matrix "
+        "products of the words alone",
         f"{rounded(spotting / hours)} against {rounded(product / hours)} s per hour; {done.values['spottings']:,.0f} "
         f"spottings; at most {rounded(done.peak)} MB",
         spotting / product,
     )
 
 
-def search(seconds: float, words: int) -> dict[str, float]:
-    """Seconds of spotting in a track, and of the blocked matrix products in it."""
+def _alignment(sizes: Sizes) -> list[Comparison]:
+    options = {"seconds": sizes.track, "words": sizes.words, "each": _EACH}
+    done = run(Call("search:align", options), apart=sizes.apart)
+    hours, what = sizes.track / 3600, _gallery(sizes, sizes.words, _EACH)
+    return [
+        Comparison(
+            "Search",
+            f"{what}: {name}, by alignment against by embedding",
+            f"{against(done.values['alignment' + key] / hours, done.values['embedding' + key] / hours, 's per hour')}"
+            f"; at most {rounded(done.peak)} MB",
+            done.values["alignment" + key] / done.values["embedding" + key],
+        )
+        for name, key in (("the words alone", ""), ("with the decoys that tell false alarms", " and decoys"))
+    ]
+
+
+def _size(sizes: Sizes) -> Comparison:
+    done = run(Call("search:size", {"seconds": min(60.0, sizes.track)}), apart=sizes.apart).values
+    return Comparison(
+        "Search",
+        "a track on disk: what frame codes add per frame, against its embeddings",
+        against(done["codes"], done["embeddings"], "bytes per frame"),
+        done["codes"] / done["embeddings"],
+    )
+
+
+def _gallery(sizes: Sizes, words: int, each: int) -> str:
+    return f"{words:,} words × {each} exemplars and their mirror images, {rounded(sizes.track / 3600)} h of track"
+
+
+def search(seconds: float, words: int, each: int) -> dict[str, float]:
+    """Seconds of spotting by embedding in a track, and of the blocked matrix products in it."""
     spotter = Spotter(landmark_encoder())
     track = random_track(spotter.encoder, seconds)
-    gallery = random_gallery(words, _EACH, track.embeddings.shape[1], track)
+    gallery = random_gallery(words, each, spotter.encoder, track)
     found: list[int] = []
 
     def multiply() -> None:
@@ -43,5 +82,40 @@ def search(seconds: float, words: int) -> dict[str, float]:
         for start in range(0, len(gallery.embeddings), _BLOCK):
             windows @ gallery.embeddings[start : start + _BLOCK].T
 
-    spent = fastest(1, {"product": multiply, "spotting": lambda: found.append(len(spotter.spot(track, gallery)))})
-    return {**spent, "spottings": found[0]}
+    def spot() -> None:
+        found.append(len(spotter.spot(track, gallery, match="embedding")))
+
+    return {**fastest(1, {"product": multiply, "spotting": spot}), "spottings": found[0]}
+
+
+def align(seconds: float, words: int, each: int) -> dict[str, float]:
+    """Seconds of spotting in a track by alignment and by embedding, without decoys and with them."""
+    encoder = landmark_encoder()
+    track = random_track(encoder, seconds)
+    gallery = random_gallery(words, each, encoder, track)
+
+    def spot(spotter: Spotter, match: MatchBy) -> Callable[[], object]:
+        return lambda: spotter.spot(track, gallery, match=match)
+
+    full, bare = Spotter(encoder), Spotter(encoder)
+    bare.__dict__["_cohort"] = None  # as of an encoder that comes without decoys
+    return fastest(
+        1,
+        {
+            "alignment": spot(bare, "alignment"),
+            "embedding": spot(bare, "embedding"),
+            "alignment and decoys": spot(full, "alignment"),
+            "embedding and decoys": spot(full, "embedding"),
+        },
+    )
+
+
+def size(seconds: float) -> dict[str, float]:
+    """Bytes per frame of a written track: of its embeddings, and what frame codes add."""
+    track = random_track(landmark_encoder(), seconds)
+    with TemporaryDirectory() as folder:
+        whole, bare = Path(folder, "whole.safetensors"), Path(folder, "bare.safetensors")
+        write_track(track, whole)
+        write_track(replace(track, codes=None), bare)
+        sizes = whole.stat().st_size, bare.stat().st_size
+    return {"codes": (sizes[0] - sizes[1]) / track.grid.frames, "embeddings": sizes[1] / track.grid.frames}

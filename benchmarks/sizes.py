@@ -8,11 +8,11 @@ class Sizes:
     """How much is measured."""
 
     short: float = 60.0  # seconds of the shorter video
-    long: float = 600.0  # seconds of the longer one
+    long: float = 300.0  # seconds of the longer one
     footage: float = 20.0  # seconds that are filmed and then repeated; both videos are multiples of it
     side: int = 320  # pixels of the square picture
     track: float = 3600.0  # seconds of the track that is searched
-    words: int = 20  # of the small dictionary
+    words: int = 20  # of the small dictionary, with three exemplars each
     exemplars: int = 10_000  # of the large one
     items: int = 128  # of a training batch: 11 clips each
     batch_exemplars: int = 1436  # of that batch

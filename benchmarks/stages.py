@@ -60,9 +60,9 @@ def embed_file(pose: str) -> dict[str, float]:
 
 
 def spot(video: str, words: int) -> dict[str, float]:
-    """Video → spottings of so many words: the whole road, and how much of its time the estimator takes."""
+    """Video → spottings of so many words, decoys included: the whole road, and how much of it the estimator takes."""
     spotter = Spotter(landmark_encoder())
-    gallery = random_gallery(words, 3, spotter.encoder.contract.dimension)
+    gallery = random_gallery(words, 3, spotter.encoder)
     clock = _EstimatorClock()
     with patch.object(inputs, "stream_landmarks", clock.timed):
         start = process_time()

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.isolation import Call, fastest, run
+from benchmarks.material import landmark_encoder
 from benchmarks.rows import Comparison, against, at_least
 from benchmarks.sizes import Sizes
 from signspot.models.encoder import make_encoder
@@ -25,6 +26,9 @@ def trunk_rows(sizes: Sizes) -> list[Comparison]:
     seconds = run(Call("trunks:landmark", options), apart=sizes.apart).values
     rates = {name: sizes.windows / value for name, value in seconds.items()}
     rows = [_landmark_row(rates, *names) for names in _LANDMARK_PAIRS]
+    seconds = run(Call("trunks:frame_coder", options), apart=sizes.apart).values
+    rates = {name: sizes.windows / value for name, value in seconds.items()}
+    rows += [_landmark_row(rates, *names) for names in _CODER_PAIRS]
     options = {"windows": sizes.rgb_windows, "side": sizes.rgb_side, "rounds": min(2, sizes.rounds)}
     seconds = run(Call("trunks:i3d", options), apart=sizes.apart).values
     rates = {name: sizes.rgb_windows / value for name, value in seconds.items()}
@@ -42,10 +46,15 @@ _LANDMARK_PAIRS = (
     ("encoder dense", "encoder batched", "trunk and MLP: dense pass against sliding windows in batches"),
 )
 
+_CODER_PAIRS = (
+    ("coder dense", "coder batched", "frame coder, as shipped: every frame coded once against windows in batches"),
+    ("coder dense", "coder loop", "frame coder, as shipped: every frame coded once against windows one by one"),
+)
+
 
 def _landmark_row(rates: dict[str, float], dense: str, naive: str, compared: str) -> Comparison:
     ratio = rates[dense] / rates[naive]
-    limit = at_least(ratio, _DENSE_LEAST) if naive == "trunk loop" else ("", None)
+    limit = at_least(ratio, _DENSE_LEAST) if naive.endswith(" loop") else ("", None)
     return Comparison(
         _GROUP, f"{compared}, stride 1", against(rates[dense], rates[naive], "windows per second"), ratio, *limit
     )
@@ -70,6 +79,26 @@ def landmark(windows: int, rounds: int) -> dict[str, float]:
                 "trunk loop": lambda: [trunk(clip[None]) for clip in clips],
                 "encoder dense": lambda: [module.mlp(trunk.dense(block)) for block in blocks],
                 "encoder batched": lambda: [module(batch) for batch in batches],
+            },
+        )
+
+
+def frame_coder(windows: int, rounds: int) -> dict[str, float]:
+    """Seconds for so many windows of landmark features by the shipped encoder, each frame coded once and naively."""
+    trunk = landmark_encoder().module.trunk
+    compute = trunk.window_features()
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(windows + trunk.frames - 1, *trunk.input_shape().values(), generator=generator)
+    clips = x.unfold(0, trunk.frames, 1).permute(0, 3, 1, 2)  # (N, F, J, C), no copy
+    batches = [clips[start : start + _BATCH].contiguous() for start in range(0, windows, _BATCH)]
+    blocks = [x[start : start + _BLOCK + trunk.frames - 1] for start in range(0, windows, _BLOCK)]
+    with torch.inference_mode():
+        return fastest(
+            rounds,
+            {
+                "coder dense": lambda: [compute(block, range(len(block) - trunk.frames + 1)) for block in blocks],
+                "coder batched": lambda: [trunk(batch) for batch in batches],
+                "coder loop": lambda: [trunk(clip[None]) for clip in clips],
             },
         )
 

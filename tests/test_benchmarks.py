@@ -52,9 +52,18 @@ def test_every_row_names_what_was_compared(rows: list[dict[str, Any]]) -> None:
         assert any(character.isdigit() for character in row["numbers"])
 
 
+def test_alignment_is_compared_with_embeddings_and_frame_codes_with_their_size(rows: list[dict[str, Any]]) -> None:
+    found = [row["compared"] for row in rows if row["group"] == "Search"]
+    assert sum("by alignment against by embedding" in row for row in found) == 2
+    size = next(row for row in rows if "what frame codes add per frame" in row["compared"])
+    assert size["ratio"] == pytest.approx(0.5, abs=0.1)  # 128 numbers of 16 bits beside an embedding of 256
+    whole = next(row for row in rows if row["limit"] == "below 0.1")
+    assert "alignment of 20 words" in whole["compared"]
+
+
 def test_limits_stand_where_they_are_asked_for(rows: list[dict[str, Any]]) -> None:
     limits = [row["limit"] for row in rows]
-    assert limits.count("at least 8") == 1  # the dense pass
+    assert limits.count("at least 8") == 2  # the dense pass of either landmark trunk
     assert limits.count("at least 100") == 1  # generating landmarks
     assert limits.count("at least 1") == 1  # rendering
     assert limits.count("below 0.1") == 1  # encoder and search
