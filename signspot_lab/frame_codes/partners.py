@@ -4,11 +4,16 @@ Hand-crafted features decide, before anything is learned: two clips by different
 other than to clips of other words are taken to show different signs, and are not used as a pair.
 """
 
+import hashlib
+import json
+from pathlib import Path
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from signspot.files import text_digest, write_beside
 from signspot.models.frame_coder import PLAIN, describe, stretched
 from signspot.spotting.alignment import warping_costs
 from signspot_lab.frame_codes.changes import MIRRORED
@@ -22,6 +27,25 @@ _COHORT = 300  # clips of other words that a clip is compared with
 _AXES = 64  # principal axes of the features that are compared
 _SPACING = 2  # frames in a step of the features
 _BLOCK = 200  # clips that are described at once
+
+
+def kept_partners(store: PairStore, folder: Path) -> Partners:
+    """As `likely_partners`, which takes a minute for a corpus: kept in a folder, by the contents of the store."""
+    content = hashlib.sha256(np.ascontiguousarray(store.frames.numpy()).tobytes())
+    for part in (store.first, store.segments, store.words, store.signers):
+        content.update(np.ascontiguousarray(part, np.int64).tobytes())
+    rule = [MOST_NEARER, MIRRORED_COST, _COHORT, _AXES, _SPACING]
+    path = folder / f"partners-{text_digest(json.dumps([content.hexdigest(), rule]))}.npy"
+    if not path.is_file():
+        found = likely_partners(store)
+        rows = [(one, two, mirrored) for one, others in found.items() for two, mirrored in others]
+        folder.mkdir(parents=True, exist_ok=True)
+        with write_beside(path) as beside, beside.open("wb") as file:
+            np.save(file, np.array(rows, np.int32).reshape(-1, 3))
+    partners: Partners = {}
+    for one, two, mirrored in np.load(path).tolist():
+        partners.setdefault(one, []).append((two, bool(mirrored)))
+    return partners
 
 
 def likely_partners(store: PairStore, seed: int = 0) -> Partners:

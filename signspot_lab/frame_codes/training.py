@@ -29,7 +29,7 @@ from signspot.training.steps import follow_weights, numbered_batches, warm_cosin
 from signspot_lab.frame_codes.assembling import assemble
 from signspot_lab.frame_codes.changes import Ints
 from signspot_lab.frame_codes.config import CoderOptimiser, FrameCodesConfig
-from signspot_lab.frame_codes.partners import likely_partners
+from signspot_lab.frame_codes.partners import kept_partners
 from signspot_lab.frame_codes.sources import PairBatchOptions, PairSource, choose_source, draw, store_bank, store_clips
 from signspot_lab.frame_codes.world_clips import SIGNERS, world_clips
 from signspot_lab.isolated.clips import IsolatedClip
@@ -236,7 +236,7 @@ def open_sources(config: FrameCodesConfig) -> tuple[list[PairSource], list[Isola
     if shares.wlasl:
         decoys = read_wlasl(_folder(config.wlasl, "wlasl"))
         store = store_clips(decoys)
-        store.partners = likely_partners(store)
+        store.partners = kept_partners(store, cache_folder() / "training")
         sources.append(PairSource(store, shares.wlasl, recombined.wlasl, config.change))
     if shares.lsa64:
         store = store_clips(read_lsa64(_folder(config.lsa64, "lsa64")))

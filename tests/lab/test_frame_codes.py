@@ -20,7 +20,7 @@ from signspot.models.checkpoints import load_encoder
 from signspot.models.frame_coder import CoderOptions, FrameCoder
 from signspot_lab.frame_codes.changes import Change, NewSigns, change, mirror_some, recombine
 from signspot_lab.frame_codes.config import BySource, CoderOptimiser, FrameCodesConfig, WarpingConfig
-from signspot_lab.frame_codes.partners import likely_partners
+from signspot_lab.frame_codes.partners import kept_partners, likely_partners
 from signspot_lab.frame_codes.sources import (
     PairBatchOptions,
     PairSource,
@@ -125,6 +125,18 @@ def test_partners_leave_out_other_signs_and_know_mirrored_ones(clips: list[Isola
         assert set(found) == same - {clip}
         assert all(is_mirrored == (left in (clip, other)) for other, is_mirrored in found.items())
     assert odd not in partners
+
+
+def test_partners_are_kept_for_the_very_same_clips_only(store: PairStore, tmp_path: Path) -> None:
+    found = kept_partners(store, tmp_path)
+    assert found == likely_partners(store)
+    (kept,) = tmp_path.iterdir()
+    before = kept.stat().st_mtime_ns
+    assert kept_partners(store, tmp_path) == found
+    assert kept.stat().st_mtime_ns == before
+    other = PairStore(store.frames.numpy(), store.first, store.segments, np.roll(store.words, 1), store.signers)
+    kept_partners(other, tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_no_change_changes_nothing(store: PairStore) -> None:
