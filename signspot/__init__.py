@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         UnknownWordError,
         UnsafeFileError,
         VideoError,
+        VideoLimitError,
     )
     from signspot.formats.formats import read_spottings, write
     from signspot.landmarks.estimate import estimate_landmarks
@@ -104,6 +105,7 @@ _HOME = {
     "UnknownWordError": "signspot.errors",
     "UnsafeFileError": "signspot.errors",
     "VideoError": "signspot.errors",
+    "VideoLimitError": "signspot.errors",
     "annotate": "signspot.annotation.run",
     "estimate_landmarks": "signspot.landmarks.estimate",
     "load": "signspot.spotting.spotter",
@@ -158,6 +160,7 @@ __all__ = [
     "UnknownWordError",
     "UnsafeFileError",
     "VideoError",
+    "VideoLimitError",
     "annotate",
     "estimate_landmarks",
     "load",

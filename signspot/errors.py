@@ -3,7 +3,8 @@
 SignspotError               base of all
 ├── VideoError               a video cannot be read
 │   ├── NotAVideoError       it is no video, or holds no picture
-│   └── EmptyVideoError      it holds no frame, or none in the segment asked for
+│   ├── EmptyVideoError      it holds no frame, or none in the segment asked for
+│   └── VideoLimitError      it asks for more pixels, time or memory than is given
 ├── LandmarksError           landmarks cannot be used
 │   ├── NoPersonError        nobody is in view
 │   └── NoHandsError         no hand is ever seen
@@ -54,6 +55,10 @@ class NotAVideoError(VideoError):
 
 class EmptyVideoError(VideoError):
     """A video holds no frame, or none in the segment that was asked for."""
+
+
+class VideoLimitError(VideoError):
+    """A video asks for more pixels, time or memory than one video is given."""
 
 
 class LandmarksError(SignspotError):

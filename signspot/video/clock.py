@@ -4,10 +4,12 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from signspot.errors import OptionsError
 from signspot.timeline import Segment
+from signspot.video.limits import LONGEST_STILL, StillTime
 
 _RESET = 1.0  # a timestamp that jumps back by more seconds than this starts anew: times go on from there
 _MICROSECOND = Fraction(1, 1_000_000)
@@ -48,17 +50,34 @@ class Timing:
 
 
 class Clock:
-    """Tells the time of frames in the order in which they are shown; times never go back."""
+    """Tells the time of frames in the order in which they are shown; times never go back.
 
-    def __init__(self, timing: Timing):
+    Args:
+        timing: of the file.
+        path: of the file, for messages.
+        begun: seconds from which the video has been followed; None: it was sought, what comes first may be anywhere.
+    """
+
+    def __init__(self, timing: Timing, path: Path, begun: float | None = 0.0):
         self._timing = timing
+        self._begun = begun
         self._previous: TimedFrame | None = None
         self._shift = 0.0  # added to timestamps since they started anew
+        self._still = StillTime(path)
 
     def timed(self, picture: Any) -> TimedFrame:
-        """Give a decoded frame its time."""
-        duration = self._duration(picture)
-        self._previous = TimedFrame(self._time(picture), duration, None)
+        """Give a decoded frame its time.
+
+        Raises:
+            VideoLimitError: the clock jumps so far that the video would never end.
+        """
+        time, duration = self._time(picture), self._duration(picture)
+        before = self._previous.time if self._previous else self._begun
+        if before is not None:
+            self._still.add(time - before)
+        if duration > LONGEST_STILL:
+            self._still.add(duration)
+        self._previous = TimedFrame(time, duration, None)
         return self._previous._replace(picture=picture)
 
     def _time(self, picture: Any) -> float:

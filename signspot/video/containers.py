@@ -10,6 +10,7 @@ from typing import Any, Literal
 import av
 
 from signspot.errors import EmptyVideoError, NotAVideoError, VideoError
+from signspot.video.limits import MOST_PIXELS, check_pixels, read_packets
 
 _log = logging.getLogger(__name__)
 
@@ -28,27 +29,38 @@ _READING = {
     "protocol_whitelist": "file",
     "format_whitelist": ",".join((*_VIDEO_FORMATS, *_SOUND_FORMATS, *_PICTURE_FORMATS)),
 }
+_DECODING = {"max_pixels": str(MOST_PIXELS)}  # asked for before memory is
+_PATIENCE = 60.0  # seconds that one reading from the disk may take
 
 # Decoding frames in parallel keeps at least one frame per thread in memory: too much beyond this many pixels.
 _PIXELS_FOR_PARALLEL_FRAMES = 4096 * 2304
 
 
 @contextmanager
-def open_container(path: Path) -> Iterator[tuple[Any, Any]]:
+def open_container(path: Path, *, parallel: bool = True) -> Iterator[tuple[Any, Any]]:
     """Open a file for reading only, and give its PyAV container and its video stream; nothing else is opened.
+
+    Args:
+        path: the file.
+        parallel: decode on all cores; not worth it for a few frames.
 
     Raises:
         NotAVideoError: it is no video, a picture, or holds only sound.
         EmptyVideoError: it holds no byte.
         VideoError: it is missing, a folder, unreadable, damaged, or its codec is unknown.
     """
-    _check_file(path)
+    check_file(path)
     try:
-        container = _open(path, "r", _READING)
+        container = _open(path, "r", _READING, options=_DECODING, timeout=_PATIENCE)
     except av.error.FFmpegError as error:
         raise _explain_open_failure(path, error) from error
     with container:
-        yield container, _video_stream(path, container)
+        stream = _video_stream(path, container)
+        check_pixels(path, stream.width, stream.height)
+        small = stream.width * stream.height <= _PIXELS_FOR_PARALLEL_FRAMES
+        stream.thread_type = "AUTO" if small and parallel else "SLICE"
+        stream.codec_context.options = _DECODING
+        yield container, stream
 
 
 def create_container(path: Path, options: dict[str, str]) -> Any:
@@ -60,10 +72,10 @@ def create_container(path: Path, options: dict[str, str]) -> Any:
     return _open(path, "w", options)
 
 
-def _open(path: Path, mode: Literal["r", "w"], options: dict[str, str]) -> Any:
+def _open(path: Path, mode: Literal["r", "w"], container_options: dict[str, str], **more: Any) -> Any:
     """The one call of `av.open`. An absolute path is never taken for a protocol ("http:", "concat:")."""
     absolute = os.path.abspath(path)  # noqa: PTH100 (a link keeps its own name in messages)
-    return av.open(absolute, mode, container_options=options, metadata_errors="replace")
+    return av.open(absolute, mode, container_options=container_options, metadata_errors="replace", **more)
 
 
 def decode_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]:
@@ -84,7 +96,7 @@ def decode_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]:
 
 def _undamaged_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]:
     try:
-        yield from container.demux(stream)
+        yield from read_packets(path, container, stream)
     except av.error.FFmpegError as error:
         _log.warning("%s is damaged or cut off: reading stops early (%s).", path, _reason(error))
         yield _flush_packet(stream)
@@ -99,7 +111,13 @@ def _flush_packet(stream: Any) -> Any:
     return packet
 
 
-def _check_file(path: Path) -> None:
+def check_file(path: Path) -> None:
+    """Tell what is wrong with a path before anything is decoded.
+
+    Raises:
+        EmptyVideoError: it holds no byte.
+        VideoError: it is missing, a folder, a device or unreadable.
+    """
     try:
         if path.is_dir():
             raise VideoError(f"cannot read {path}: it is a folder. Name a video file in it.")
@@ -142,8 +160,6 @@ def _video_stream(path: Path, container: Any) -> Any:
     stream = best if best in streams else streams[0]
     if stream.codec_context is None:
         raise VideoError(f"cannot decode {path}: its video codec is unknown. Convert it to H.264 in .mp4 first.")
-    parallel = stream.width * stream.height <= _PIXELS_FOR_PARALLEL_FRAMES
-    stream.thread_type = "AUTO" if parallel else "SLICE"
     return stream
 
 

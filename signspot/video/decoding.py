@@ -41,7 +41,7 @@ def timed_frames(source: Source, start: float = 0.0) -> Iterator[TimedFrame]:
 
 
 def _from_beginning(source: Source) -> Iterator[TimedFrame]:
-    path, clock = source.info.path, Clock(source.timing)
+    path, clock = source.info.path, Clock(source.timing, source.info.path)
     frame = None
     with open_container(path) as (container, stream):
         for picture in decode_packets(path, container, stream):
@@ -54,7 +54,7 @@ def _from_beginning(source: Source) -> Iterator[TimedFrame]:
 
 def _from_keyframe(source: Source, start: float) -> Generator[TimedFrame, None, None]:
     """Frames from a keyframe near `start`; none if there is no way to get there, or it has no timestamp."""
-    path, clock = source.info.path, Clock(source.timing)
+    path, clock = source.info.path, Clock(source.timing, source.info.path, begun=None)
     with open_container(path) as (container, stream):
         try:
             container.seek(source.timing.ticks(start), stream=stream, backward=True)

@@ -4,11 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from av.error import FFmpegError
-
-from signspot.errors import VideoError
-from signspot.video.containers import open_container
-from signspot.video.reader import open_video
+from signspot.errors import VideoError, VideoLimitError
+from signspot.video.trial import try_header, try_source, try_to_the_end
 
 _MOST_BOXES = 100_000
 _MOST_HEADER = 1 << 24  # bytes of a header that are searched
@@ -95,8 +92,7 @@ def header_problem(path: Path) -> str | None:
             return "the file is empty"
         if shows_pictures(path):
             return None  # a hundred times as fast as opening it, for dictionaries of thousands
-        with open_container(path) as (_, stream):
-            return None if stream.codec_context.width > 0 else "no picture size in its header"
+        return None if try_header(path) else "no picture size in its header"
     except VideoError as error:
         return str(error).removeprefix(f"{path} ").removeprefix("is ").partition(". ")[0]
     except OSError as error:
@@ -112,31 +108,17 @@ def video_problem(path: Path) -> str | None:
     if wrong:
         return wrong
     try:
-        with open_video(path) as video:
-            announced = video.info.duration
-        reached = _end_of_packets(path)
-    except (VideoError, FFmpegError):
+        announced = try_source(path).info.duration
+        reached = try_to_the_end(path)
+    except VideoLimitError as error:
+        return str(error).removeprefix(f"{path} ").partition(". ")[0]
+    except VideoError:
         return "it is no video that can be read, or it is cut off"
     if whole > size:
         return f"it is cut off: {size:,} of {whole:,} bytes are there"
     if reached < announced - max(_TOLERANCE, 0.05 * announced):
         return f"it is cut off: {reached:.1f} s of {announced:.1f} s are there"
     return None
-
-
-def _end_of_packets(path: Path) -> float:
-    """The end of the last picture that is there, in seconds since the first."""
-    with open_container(path) as (container, stream):
-        first: int | None = None
-        last = 0
-        for packet in container.demux(stream):
-            time = packet.pts if packet.pts is not None else packet.dts
-            if packet.size and time is not None and not packet.is_corrupt:
-                first = time if first is None else min(first, time)
-                last = max(last, time + (packet.duration or 0))
-    if first is None:
-        raise VideoError(f"{path} has no picture with a time. Make it again.")
-    return float((last - first) * stream.time_base)
 
 
 def page_problem(head: bytes) -> str | None:

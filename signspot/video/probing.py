@@ -11,12 +11,14 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.errors import EmptyVideoError
+from signspot.errors import EmptyVideoError, VideoError
 from signspot.video.clock import Clock, Timing, container_origin
 from signspot.video.containers import decode_packets, open_container
+from signspot.video.limits import LONGEST, MOST_PIXELS, StillTime, check_duration, check_pixels, read_packets
 
 Image = NDArray[np.uint8]
 _FALLBACK_RATE = Fraction(25)
+_LOWEST_RATE = Fraction(1, 60)  # a rate below is a lie, or no signing
 _HIGHEST_RATE = 1000  # a rate above is a guess from the tick of the file, not of its frames
 _FIRST_FRAMES = 3  # decoded to see whether the file has timestamps
 _SPARSE_TIMESTAMPS = {"mpeg"}  # most frames get theirs from those before, which a seek leaves out
@@ -114,15 +116,22 @@ def probe(path: Path) -> Source:
 
     Raises:
         EmptyVideoError: no frame can be decoded.
-        VideoError: as `open_container`.
+        VideoError: as `open_container`; or it asks for more than `limits` allow.
     """
-    with open_container(path) as (container, stream):
+    with open_container(path, parallel=False) as (container, stream):
         first = list(islice(decode_packets(path, container, stream), _FIRST_FRAMES))
         if not first:
-            raise EmptyVideoError(f"{path} holds no frame that can be decoded. Copy or download it again.")
+            raise EmptyVideoError(
+                f"{path} holds no frame that can be decoded: it is damaged, or its pictures have more than "
+                f"{MOST_PIXELS / 1e6:.1f} million pixels. Copy or download it again."
+            )
+        check_pixels(path, first[0].width, first[0].height)
         origin = container_origin(container, stream)
         counted = all(frame.pts is None for frame in first) or _reordered_avi(container, stream)
         extent = _stated_extent(container, stream, origin) or _scanned_extent(path, origin)
+        if extent.end > LONGEST:  # before it is believed
+            extent = _scanned_extent(path, origin)
+        check_duration(path, extent.end)
         seekable = not counted and container.format.name not in _SPARSE_TIMESTAMPS
         timing = Timing(stream.time_base, origin, float(1 / extent.rate), counted, seekable)
         orientation = orientation_of(first[0])
@@ -132,7 +141,7 @@ def probe(path: Path) -> Source:
             width=width,
             height=height,
             fps=float(extent.rate),
-            duration=max(extent.end, Clock(timing).timed(first[0]).end),
+            duration=max(extent.end, Clock(timing, path).timed(first[0]).end),
             frames=extent.frames,
             rotation=orientation.degrees,
             codec=stream.codec_context.name,
@@ -149,7 +158,7 @@ def _reordered_avi(container: Any, stream: Any) -> bool:
 def _square_pixels(frame: Any, stream: Any) -> tuple[int, int]:
     """Width and height of a stored frame once its pixels are square, as players show it."""
     aspect = stream.sample_aspect_ratio or Fraction(1)
-    if not _STRETCH[0] <= aspect <= _STRETCH[1]:
+    if not _STRETCH[0] <= aspect <= _STRETCH[1] or frame.width * frame.height * aspect > MOST_PIXELS:
         aspect = Fraction(1)
     return max(1, round(frame.width * aspect)), int(frame.height)
 
@@ -171,8 +180,8 @@ def _stated_extent(container: Any, stream: Any, origin: Fraction) -> _Extent | N
 
 def _scanned_extent(path: Path, origin: Fraction) -> _Extent:
     """Look at every packet, undecoded, where the header is silent, as in a browser's .webm."""
-    with open_container(path) as (container, stream):
-        packets = (packet for packet in _readable(container.demux(stream)) if packet.size)
+    with open_container(path, parallel=False) as (container, stream):
+        packets = (packet for packet in _readable(read_packets(path, container, stream)) if packet.size)
         count, last, base = 0, None, stream.time_base
         for packet in packets:
             count += 1
@@ -192,13 +201,42 @@ def _readable(packets: Iterable[Any]) -> Iterator[Any]:
         return
 
 
+def end_of_packets(path: Path) -> float:
+    """Read all packets, undecoded; give the end of the last picture that is there, in seconds since the first.
+
+    Raises:
+        VideoError: it cannot be read to its end, or has no times.
+    """
+    with open_container(path, parallel=False) as (container, stream):
+        first: int | None = None
+        last = 0
+        still = StillTime(path)
+        for packet in _whole_packets(path, container, stream):
+            time = packet.pts if packet.pts is not None else packet.dts
+            if packet.size and time is not None and not packet.is_corrupt:
+                if first is not None:
+                    still.add(float((time + (packet.duration or 0) - last) * stream.time_base))
+                first = time if first is None else min(first, time)
+                last = max(last, time + (packet.duration or 0))
+    if first is None:
+        raise VideoError(f"{path} has no picture with a time. Make it again.")
+    return float((last - first) * stream.time_base)
+
+
+def _whole_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]:
+    try:
+        yield from read_packets(path, container, stream)
+    except av.error.FFmpegError as error:
+        raise VideoError(f"{path} cannot be read to its end ({error}). Copy or download it again.") from error
+
+
 def _measured_rate(frames: int, seconds: float) -> Fraction | None:
     rate = Fraction(frames / seconds).limit_denominator(1001) if seconds > 0 else None
-    return rate if rate and rate < _HIGHEST_RATE else None
+    return rate if rate and _LOWEST_RATE <= rate < _HIGHEST_RATE else None
 
 
 def _stated_rate(stream: Any) -> Fraction:
     for rate in (stream.average_rate, stream.guessed_rate):
-        if rate and 0 < rate < _HIGHEST_RATE:
+        if rate and _LOWEST_RATE <= rate < _HIGHEST_RATE:
             return Fraction(rate)
     return _FALLBACK_RATE

@@ -12,7 +12,8 @@ from signspot.errors import EmptyVideoError, VideoError
 from signspot.timeline import Segment
 from signspot.video.clock import TimedFrame, resample, sample_times
 from signspot.video.decoding import RgbConverter, fitted, timed_frames
-from signspot.video.probing import Image, Source, VideoInfo, probe
+from signspot.video.probing import Image, Source, VideoInfo
+from signspot.video.trial import try_source
 
 __all__ = ["Frame", "Video", "VideoInfo", "open_video"]
 
@@ -122,9 +123,10 @@ def open_video(path: str | os.PathLike[str], *, max_side: int | None = None) -> 
     Raises:
         NotAVideoError: it is no video, a picture, or holds only sound.
         EmptyVideoError: it holds no frame.
+        VideoLimitError: it asks for more pixels, time or memory than one video is given.
         VideoError: it is missing, a folder, unreadable or damaged beyond use.
     """
-    return Video(probe(Path(path)), max_side)
+    return Video(try_source(Path(path)), max_side)
 
 
 def _within(frames: Iterable[TimedFrame], segment: Segment | None) -> Iterator[TimedFrame]:

@@ -1,6 +1,7 @@
 """Times out of timestamps: missing, repeated, jumping back, offset."""
 
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import av
@@ -12,7 +13,7 @@ TIMING = Timing(time_base=Fraction(1, 1000), origin=Fraction(2), interval=0.04)
 
 
 def times(stamps, timing=TIMING, duration=40):
-    clock = Clock(timing)
+    clock = Clock(timing, Path("v.mp4"))
     frames = []
     for stamp in stamps:
         frame = av.VideoFrame(16, 16)

@@ -29,7 +29,7 @@ def test_times_do_not_depend_on_where_reading_starts(tmp_path, make_video):
 def test_clock_and_origin_agree_for_every_kind(any_video):
     source = probe(any_video)
     first = next(timed_frames(source))
-    assert Clock(source.timing).timed(first.picture).time == first.time
+    assert Clock(source.timing, source.info.path).timed(first.picture).time == first.time
     assert abs(first.time) < 1e-6
 
 
