@@ -1,8 +1,12 @@
-"""Hostile videos: jumping clocks, lying headers, giant pictures; each is opened in a process with limits."""
+"""Hostile videos: jumping clocks, lying headers, giant pictures, damage; each is opened in a process with limits."""
 
+import json
 import struct
+import subprocess
+import sys
+import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -10,6 +14,8 @@ from typing import Any
 
 import av
 import numpy as np
+
+from tools.attack import AttackOptions, Outcome
 
 _DAY = 24 * 3600
 _YEAR = 365 * _DAY
@@ -232,3 +238,87 @@ def makers() -> Iterator[tuple[str, Maker]]:
         yield f"avi rate {rate}/{scale}", partial(avi_rate, scale=scale, rate=rate)
     yield from (("giant pictures", giant), ("growing pictures", growing))
     yield from (("wide header", wide_header), ("wide gif", wide_gif), ("playlist", playlist))
+
+
+_LONGEST = 60.0  # seconds for one file, on a busy machine
+_MOST_MEMORY = 1 << 30  # bytes
+_SEEDS = ((".mp4", "libx264"), (".mkv", "libx264"), (".ts", "libx264"), (".avi", "mpeg4"), (".webm", "libvpx"))
+_PROGRAM = "import sys; from tools.attack.media import read_media; read_media(sys.argv[1:])"
+
+
+def attack(options: AttackOptions) -> Iterator[Outcome]:
+    """Open every kind of hostile video once, and `count` damaged ones of each container."""
+    lies = [make(options.folder) for name, make in makers() if not options.only or name in options.only]
+    if lies:
+        yield _outcome("lies", lies)
+    for suffix, codec in _SEEDS:
+        name = f"damaged{suffix}"
+        if not options.only or name in options.only:
+            yield _outcome(name, _damaged(options, suffix, codec))
+
+
+def _damaged(options: AttackOptions, suffix: str, codec: str) -> list[Path]:
+    """Copies of a film: cut off, bytes changed anywhere, or in the header alone."""
+    seed = _film(options.folder / f"seed{suffix}", _even(60), codec=codec).read_bytes()
+    draw = np.random.default_rng(options.seed)
+    made = []
+    for number in range(options.count):
+        data = bytearray(seed)
+        if number % 3 == 0:
+            del data[int(draw.integers(1, len(data))) :]
+        else:
+            reach = len(data) if number % 3 == 1 else min(2000, len(data))
+            for place in draw.integers(0, reach, int(draw.integers(1, 12))):
+                data[place] = draw.integers(0, 256)
+        path = options.folder / f"damaged-{number}{suffix}"
+        path.write_bytes(data)
+        made.append(path)
+    return made
+
+
+def _outcome(name: str, paths: Sequence[Path]) -> Outcome:
+    """Read files one after the other in one process; where it dies or hangs, go on behind the file that did it."""
+    outcome, left, read = Outcome(name, len(paths)), list(paths), 0
+    while left:
+        program = [sys.executable, "-c", _PROGRAM, *map(str, left)]
+        with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                found = json.loads(line)
+                path = left.pop(0)
+                read += found["frames"] > 0
+                outcome.worst_seconds = max(outcome.worst_seconds, found["seconds"])
+                if found["failure"]:
+                    outcome.failures.append(f"{path.name}: {found['failure']}")
+        if left:
+            outcome.failures.append(f"{left.pop(0).name}: the process ended with {process.returncode}")
+    outcome.remarks = f"{read} gave frames"
+    return outcome
+
+
+def read_media(names: Sequence[str]) -> None:
+    """In the other process: open each file in every way, and print a line of JSON about it."""
+    import resource
+    import signal
+
+    from signspot.errors import SignspotError
+    from signspot.video.inspection import header_problem, video_problem
+    from signspot.video.reader import open_video
+
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + _MOST_MEMORY, used + _MOST_MEMORY))
+    for name in names:
+        start, frames, failure = time.perf_counter(), 0, ""
+        signal.alarm(int(_LONGEST))
+        try:
+            header_problem(Path(name))
+            video_problem(Path(name))
+            with open_video(name, max_side=64) as video:
+                for _ in video.resampled(25):
+                    frames += 1
+        except SignspotError:
+            pass
+        except BaseException as error:
+            failure = f"{type(error).__name__}: {error}"
+        signal.alarm(0)
+        print(json.dumps({"seconds": time.perf_counter() - start, "frames": frames, "failure": failure}), flush=True)
