@@ -74,6 +74,14 @@ class Gallery:
         joined = None if codes is None else codes.reshape(-1, *codes.shape[2:])
         return cls(shown, views.reshape(-1, dimension), rows, mirrored, joined)
 
+    def of_words(self, words: Iterable[str]) -> "Gallery":
+        """The part of it that shows these words, in their order."""
+        rows = np.concatenate([np.empty(0, np.int64), *(self.words[word] for word in words)])
+        shown, places = np.unique(self.rows[rows], return_inverse=True)
+        exemplars = tuple(self.exemplars[number] for number in shown)
+        codes = None if self.codes is None else self.codes[rows]
+        return Gallery(exemplars, self.embeddings[rows], places, self.mirrored[rows], codes)
+
     def exemplar(self, row: int) -> tuple[Exemplar, bool]:
         """The exemplar behind a row of `embeddings`, and whether it is mirrored there."""
         return self.exemplars[self.rows[row]], bool(self.mirrored[row])

@@ -62,6 +62,7 @@ class AlignmentMatcher:
         times: NDArray[np.float64],
         exemplars: NDArray[np.floating[Any]],
         scale: float,
+        corrections: NDArray[np.float32] | None = None,
         steps: StepCosts = STEPS,
     ):
         """Match frames.
@@ -71,9 +72,11 @@ class AlignmentMatcher:
             times: (F,) seconds at which the frames begin.
             exemplars: (V, L, C) frame codes of the rows of a gallery.
             scale: the cost of a path whose score is a half.
+            corrections: (V,) to be added to the costs of each: above 0 for rows that are near to everything.
             steps: what steps of a path cost, in units of `scale`.
         """
         self._codes, self._exemplars, self._scale, self._steps = codes, exemplars, scale, steps.times(scale)
+        self._corrections = np.zeros(len(exemplars), np.float32) if corrections is None else corrections
         self._delay = exemplars.shape[1] // 2  # frames from the middle of a path to its end, at the exemplar's own pace
         self._frame = float(times[1] - times[0]) if len(times) > 1 else 0.04
         self.times = times
@@ -82,7 +85,7 @@ class AlignmentMatcher:
         """(R, T) as `Matcher.scores`: at each frame, of the path that ends half an exemplar later."""
         costs = path_costs(self._codes, self._exemplars[list(rows)], self._steps)
         late = np.minimum(np.arange(len(self._codes)) + self._delay, len(self._codes) - 1)
-        return to_score(costs[:, late], self._scale)
+        return to_score(costs[:, late] + self._corrections[list(rows), None], self._scale)
 
     def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
         """As `Matcher.spans`."""

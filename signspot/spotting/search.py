@@ -1,8 +1,8 @@
 """The search: a track against a gallery, all words, all peaks, read against decoys; the only road to spottings."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,21 +11,17 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError, TrackError
 from signspot.records import Spotting
-from signspot.spotting.decoys import Cohort, DecoyRates
-from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, Spans, from_strength, strength
-from signspot.spotting.peaks import OVERLAP, Peak, find_peaks
+from signspot.spotting.alarms import VideoAlarms, drawn_from
+from signspot.spotting.curves import Scores, WordCurve, best_scores, find_word_peaks, place_of
+from signspot.spotting.decoys import Cohort
+from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher
+from signspot.spotting.peaks import OVERLAP, Peak
+from signspot.spotting.rates import WordAlarms
 from signspot.timeline import Segment, Track
 
-_CELLS = 2_000_000  # moments × exemplars that are compared at once: 8 MB
-_FEWEST = 16  # exemplars at once, however long the track
 _REACH = 2.0  # seconds around a segment that still decide about its edges
-_DECOY_SPAN = 0.64  # seconds: how long a decoy counts as, when its peaks are told apart
-_LEVEL, _LEVEL_MOMENTS = 0.75, 4000  # the quantile that is the level of a row in a video; moments it is taken from
-_LIKENESS = 3.0  # real signs are like other real signs so many times as often as decoys are
-_LOWEST_DECOY = 0.2  # score from which peaks of decoys are counted
 
-Scores = NDArray[np.float32]  # (T,)
-Rows = NDArray[np.int64]  # (T,) or (P,)
+FloatArray = NDArray[np.floating[Any]]
 MatchBy = Literal["auto", "alignment", "embedding"]
 
 
@@ -89,6 +85,7 @@ class Found:
     thresholds: Mapping[str, float]  # of each word: the least score of its spottings
     spottings: tuple[Spotting, ...]  # by time
     best: Mapping[str, Spotting]  # the best place of every word, whatever its score
+    rough_rates: bool = False  # the video is so short that its false alarms per hour may be off by several times
 
     @property
     def times(self) -> NDArray[np.float64]:
@@ -121,7 +118,6 @@ class Search:
     fallback: float  # least score of a spotting, unless false alarms are allowed and decoys tell another
     cohort: Cohort | None = None  # decoys of the encoder that made the track
     scale: float = 1.0  # the cost of a path whose score is a half
-    _rates: dict[int, DecoyRates] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def run(self, gallery: Gallery, within: Segment | None = None) -> Found:
         """Find the words of a gallery.
@@ -132,22 +128,24 @@ class Search:
                 is never taken for a peak.
         """
         matcher = self.matcher(gallery, within)
+        reader = self._alarms(gallery) if within is None else None
         spottings: list[Spotting] = []
         best: dict[str, Spotting] = {}
         thresholds: dict[str, float] = {}
         inside = np.ones(len(matcher.times), bool) if within is None else _inside(matcher.times, within)
         for curve in best_scores(matcher, gallery) if inside.any() else ():
-            alarms = self._alarms(curve, gallery) if within is None else None
+            alarms = reader.of(curve, gallery) if reader is not None else None
             thresholds[curve.word] = self.threshold(alarms)
             peaks = find_word_peaks(matcher, curve, thresholds[curve.word], self.options.overlap)
-            kept = [peak for peak in peaks if inside[peak.index] and self._is_allowed(alarms, curve, peak)]
+            kept = [peak for peak in peaks if inside[peak.index]]
             kept.sort(key=lambda peak: (-peak.score, peak.time))
-            place = kept[0] if kept else _place(matcher, curve, int(np.where(inside, curve.scores, -1).argmax()))
+            place = kept[0] if kept else place_of(matcher, curve, int(np.where(inside, curve.scores, -1).argmax()))
             made = [self._spotting(gallery, curve, peak, alarms) for peak in [place, *kept[: self.options.top]]]
             best[curve.word] = made[0]
             spottings += made[1:]
         spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
-        return Found(self.track, matcher, gallery, self.options, thresholds, tuple(spottings), best)
+        rough = reader is not None and reader.rough
+        return Found(self.track, matcher, gallery, self.options, thresholds, tuple(spottings), best, rough)
 
     def aligns(self, gallery: Gallery) -> bool:
         """Whether frame codes are aligned; else embeddings of windows are compared.
@@ -170,48 +168,42 @@ class Search:
             assert gallery.codes is not None
             times = self.track.grid.origin + np.arange(len(self.track.codes)) / self.track.grid.fps
             part = _around(times, within)
-            return AlignmentMatcher(self.track.codes[part], times[part], gallery.codes, self.scale)
+            return self._aligned(self.track.codes[part], times[part], gallery)
         part = _around(self.windows.times, within)
         return EmbeddingMatcher(Windows(self.windows.times[part], self.windows.embeddings[part]), gallery.embeddings)
 
-    def threshold(self, alarms: "WordAlarms | None") -> float:
+    def _aligned(self, codes: FloatArray, times: NDArray[np.float64], gallery: Gallery) -> Matcher:
+        assert gallery.codes is not None
+        corrections = None if self.cohort is None else self.cohort.corrections_of(gallery.codes)
+        return AlignmentMatcher(codes, times, gallery.codes, self.scale, corrections)
+
+    def threshold(self, alarms: WordAlarms | None) -> float:
         """The least score of a word's spottings: as given, by what decoys score, or the encoder's own."""
         rate = self.options.false_alarms_per_hour
         return self.fallback if alarms is None or rate is None else alarms.threshold(rate)
 
-    def _is_allowed(self, alarms: "WordAlarms | None", curve: "WordCurve", peak: Peak) -> bool:
-        """Whether a peak is decided on by its score, or makes no more false alarms than allowed."""
-        rate = self.options.false_alarms_per_hour
-        if rate is None or alarms is None:
-            return True
-        return alarms.per_hour(peak.score, int(curve.rows[peak.index])) <= rate * (1 + 1e-6)
+    def _alarms(self, gallery: Gallery) -> VideoAlarms | None:
+        """How scores are read as false alarms: by the encoder's decoys, else by the gallery's other words, else not."""
+        seconds = self.track.grid.frames / self.track.grid.fps
+        cohort = self.cohort
+        if cohort is None:
+            drawn = drawn_from(gallery)
+            return None if drawn is None else VideoAlarms(drawn, self.matcher, None, seconds)
 
-    def _alarms(self, curve: "WordCurve", gallery: Gallery) -> "WordAlarms | None":
-        """How a word's scores are read as false alarms; None where there are no decoys."""
-        if self.cohort is None:
-            return None
-        exemplars = len(set(gallery.rows[gallery.words[curve.word]].tolist()))
-        each = min(exemplars, self.cohort.most)
-        return WordAlarms(self.rates(self.cohort, each), curve.levels, exemplars / each)
+        def decoys(exemplars: int) -> Gallery:
+            return cohort.gallery(exemplars, mirror=self.options.mirror)
 
-    def rates(self, cohort: Cohort, exemplars: int) -> DecoyRates:
-        """How often decoys of so many exemplars reach how far above their own level in this video."""
-        if exemplars not in self._rates:
-            decoys = cohort.gallery(exemplars, mirror=self.options.mirror)
-            matcher = self.matcher(decoys)
-            found: list[float] = []
-            for curve in best_scores(matcher, decoys):
-                peaks = find_peaks(matcher.times, curve.scores, threshold=_LOWEST_DECOY, spans=_short(matcher.times))
-                found += [curve.above(peak.score, int(curve.rows[peak.index])) for peak in peaks]
-            hours = self.track.grid.frames / self.track.grid.fps / 3600
-            self._rates[exemplars] = DecoyRates(np.array(found), hours, len(decoys.words))
-        return self._rates[exemplars]
+        def background(words: Gallery) -> Matcher:
+            times = np.arange(len(cohort.background)) / self.track.grid.fps
+            return self._aligned(cohort.background, times, words)
 
-    def _spotting(self, gallery: Gallery, curve: "WordCurve", peak: Peak, alarms: "WordAlarms | None") -> Spotting:
+        return VideoAlarms(decoys, self.matcher, background if self.aligns(gallery) else None, seconds)
+
+    def _spotting(self, gallery: Gallery, curve: WordCurve, peak: Peak, alarms: WordAlarms | None) -> Spotting:
         row = int(curve.rows[peak.index])
         exemplar, mirrored = gallery.exemplar(row)
         end = self.track.grid.origin + self.track.grid.frames / self.track.grid.fps
-        rate = None if alarms is None else alarms.per_hour(peak.score, row)
+        rate = None if alarms is None else alarms.per_hour(peak.score)
         return Spotting(
             word=curve.word,
             video=self.track.video,
@@ -226,84 +218,6 @@ class Search:
         )
 
 
-@dataclass(frozen=True)
-class WordCurve:
-    """The best score of a word at every moment."""
-
-    word: str
-    scores: Scores  # (T,)
-    rows: Rows  # (T,) which row of the gallery gave each
-    levels: Mapping[int, float]  # of each of its rows: the strength that a quarter of all moments exceed
-
-    def above(self, score: float, row: int) -> float:
-        """How far a score is above the level of its row."""
-        return float(strength(score)) - self.levels[row]
-
-
-@dataclass(frozen=True)
-class WordAlarms:
-    """Reads a word's scores as false alarms per hour."""
-
-    rates: DecoyRates
-    levels: Mapping[int, float]  # of its rows
-    more: float  # exemplars of the word for each of a decoy
-
-    def per_hour(self, score: float, row: int) -> float:
-        """False alarms per hour of the word at the score of one of its rows."""
-        return _LIKENESS * self.rates.per_hour(float(strength(score)) - self.levels[row], self.more)
-
-    def threshold(self, rate: float) -> float:
-        """The least score of any of its rows at which there are at most `rate` false alarms per hour."""
-        above = self.rates.threshold(rate / _LIKENESS, self.more)
-        return min(1.0, *(from_strength(above + level) for level in self.levels.values()))
-
-
-def find_word_peaks(matcher: Matcher, curve: WordCurve, threshold: float, overlap: float) -> list[Peak]:
-    """The peaks of one word's curve.
-
-    Args:
-        matcher: that scored it.
-        curve: the scores.
-        threshold: least score of a peak.
-        overlap: largest part of the shorter of two spans that they may share.
-    """
-
-    def spans(moments: Rows) -> Spans:
-        return matcher.spans(curve.scores, curve.rows[moments], moments)
-
-    return find_peaks(matcher.times, curve.scores, threshold=threshold, spans=spans, overlap=overlap)
-
-
-def best_scores(matcher: Matcher, gallery: Gallery) -> Iterator[WordCurve]:
-    """For each word, the best score over its exemplars."""
-    for block in _blocks(gallery.words, max(_FEWEST, _CELLS // max(1, len(matcher.times)))):
-        scores = matcher.scores([row for word in block for row in gallery.words[word].tolist()])
-        levels = np.quantile(strength(scores[:, :: max(1, scores.shape[1] // _LEVEL_MOMENTS)]), _LEVEL, axis=1)
-        done = 0
-        for word in block:
-            rows = gallery.words[word]
-            own = slice(done, done + len(rows))
-            done += len(rows)
-            best = scores[own].argmax(axis=0)
-            curve = np.take_along_axis(scores[own], best[None], axis=0)[0]
-            known = dict(zip(rows.tolist(), levels[own].tolist(), strict=True))
-            yield WordCurve(word, curve, rows[best], known)
-
-
-def _blocks(rows_of: Mapping[str, Rows], most: int) -> Iterator[list[str]]:
-    """Words in groups that together have about `most` rows."""
-    block: list[str] = []
-    rows = 0
-    for word, own in rows_of.items():
-        block.append(word)
-        rows += len(own)
-        if rows >= most:
-            yield block
-            block, rows = [], 0
-    if block:
-        yield block
-
-
 def _around(times: NDArray[np.float64], within: Segment | None) -> slice:
     """The moments in a segment and those that decide about its edges."""
     if within is None:
@@ -314,14 +228,3 @@ def _around(times: NDArray[np.float64], within: Segment | None) -> slice:
 
 def _inside(times: NDArray[np.float64], within: Segment) -> NDArray[np.bool_]:
     return np.asarray((times >= within.start) & (times <= within.end))
-
-
-def _short(times: NDArray[np.float64]) -> Callable[[Rows], Spans]:
-    """Spans of one length around moments: decoys need not be localised."""
-    return lambda moments: (times[moments] - _DECOY_SPAN / 2, times[moments] + _DECOY_SPAN / 2)
-
-
-def _place(matcher: Matcher, curve: WordCurve, moment: int) -> Peak:
-    """The span at any moment, whatever its score."""
-    starts, ends = matcher.spans(curve.scores, curve.rows[[moment]], np.array([moment]))
-    return Peak(moment, float(matcher.times[moment]), float(starts[0]), float(ends[0]), float(curve.scores[moment]))

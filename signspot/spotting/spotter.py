@@ -23,6 +23,7 @@ from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Spotting
+from signspot.spotting.alarms import FEWEST_WORDS
 from signspot.spotting.decoys import Cohort, cohort_of, threshold_for
 from signspot.spotting.identification import Match, alignment_scale, rank_words, sign_scores
 from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions
@@ -97,11 +98,11 @@ class Spotter:
         windows = Windows.of(track)
         if chosen.refine and track.grid.stride > 1:
             windows = self._refined(source, track, gallery, chosen)
-        return self._searching(track, windows, chosen).run(gallery, within)
+        return self._searching(track, windows, gallery, chosen).run(gallery, within)
 
-    def _searching(self, track: Track, windows: Windows, options: SpotOptions) -> Search:
+    def _searching(self, track: Track, windows: Windows, gallery: Gallery, options: SpotOptions) -> Search:
         scale = alignment_scale(self.encoder)
-        return Search(track, windows, options, self.threshold(options), self._cohort, scale)
+        return Search(track, windows, options, self.threshold(options, len(gallery.words)), self._cohort, scale)
 
     @cached_property
     def _cohort(self) -> Cohort | None:
@@ -187,11 +188,16 @@ class Spotter:
             embedding = embedder.embed_source(source, mirror=mirror).embeddings[-1]
         return embedding
 
-    def threshold(self, options: SpotOptions) -> float:
-        """The least score of a spotting where decoys tell no other: as given, by the card's rates, or the default."""
+    def threshold(self, options: SpotOptions, words: int = 0) -> float:
+        """The least score of a spotting where decoys tell no other: as given, by the card's rates, or the default.
+
+        Args:
+            options: how to spot.
+            words: looked for; enough of them are decoys for each other where the encoder brings none.
+        """
         if options.threshold is not None:
             return options.threshold
-        if options.false_alarms_per_hour is not None and self._cohort is None:
+        if options.false_alarms_per_hour is not None and self._cohort is None and words < FEWEST_WORDS:
             return threshold_for(self.encoder, options.false_alarms_per_hour)
         return self.encoder.contract.threshold
 
@@ -199,9 +205,14 @@ class Spotter:
         """The windows of a coarse track, and all windows around its candidates."""
         if not isinstance(source, str | PathLike) or Path(source).suffix == SUFFIX:
             raise OptionsError("refine needs the video itself, not a track. Give the video, or a track with stride 1.")
-        coarse = replace(options, threshold=max(0.0, self.threshold(options) - options.margin), top=None, overlap=1.0)
+        coarse = replace(
+            options,
+            threshold=max(0.0, self.threshold(options, len(gallery.words)) - options.margin),
+            top=None,
+            overlap=1.0,
+        )
         coarse = replace(coarse, false_alarms_per_hour=None, match="embedding")
-        found = self._searching(track, Windows.of(track), coarse).run(gallery)
+        found = self._searching(track, Windows.of(track), gallery, coarse).run(gallery)
         places = {track.grid.nearest(spotting.time) for spotting in found.spottings}
         return refine(self.encoder, source, track, sorted(places))
 

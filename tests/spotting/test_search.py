@@ -8,10 +8,12 @@ import torch
 
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.errors import OptionsError, TrackError
+from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
 from signspot.records import Exemplar
+from signspot.spotting.alarms import FEWEST_WORDS
 from signspot.spotting.decoys import cohort_of
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
@@ -73,6 +75,40 @@ def test_fewer_allowed_alarms_give_fewer_spottings(spotter: Spotter, gallery: Ga
         counts.append(len(found.spottings))
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[-1]
+
+
+def test_a_short_video_says_that_its_rates_are_rough(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
+    short = spotter.search(stretch.footage, gallery)
+    assert short.rough_rates
+    often = round(90 / (len(stretch.footage) / stretch.footage.fps)) + 1
+    long = concatenate([_later(stretch.footage, turn) for turn in range(often)])
+    assert not spotter.search(long, gallery).rough_rates
+
+
+def _later(footage: Landmarks, turn: int) -> Landmarks:
+    return replace(footage, times=footage.times + turn * (footage.times[-1] + 1 / footage.fps))
+
+
+def test_the_words_of_a_dictionary_are_decoys_for_each_other_where_an_encoder_brings_none(
+    encoder: Encoder, stretch: Stretch
+) -> None:
+    """An encoder of embeddings alone: as for RGB, with no cohort and no table in its card."""
+    plain = Spotter(encoder)
+    few = plain_gallery(plain, stretch)
+    assert len(few.words) < FEWEST_WORDS
+    assert all(hit.false_alarms_per_hour is None for hit in plain.spot(stretch.footage, few, threshold=0.0))
+    with pytest.raises(OptionsError, match="not calibrated"):
+        plain.spot(stretch.footage, few, false_alarms_per_hour=30.0)
+    random = np.random.default_rng(3)
+    others = random.normal(size=(FEWEST_WORDS, few.embeddings.shape[1])).astype(np.float32)
+    others /= np.linalg.norm(others, axis=1, keepdims=True)
+    more = Gallery.of(
+        [*few.exemplars, *(Exemplar(f"other {number}", f"other {number}") for number in range(FEWEST_WORDS))],
+        np.concatenate([few.embeddings, others]),
+    )
+    assert all((hit.false_alarms_per_hour or 0) > 0 for hit in plain.spot(stretch.footage, more, threshold=0.0))
+    counts = [len(plain.spot(stretch.footage, more, false_alarms_per_hour=rate)) for rate in (2000.0, 60.0)]
+    assert counts[0] > counts[1]
 
 
 def test_the_match_can_be_chosen(spotter: Spotter, gallery: Gallery, stretch: Stretch, encoder: Encoder) -> None:

@@ -14,8 +14,9 @@ from signspot.errors import DictionaryError, EncoderMismatchError, OptionsError,
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
+from signspot.spotting.curves import best_scores
 from signspot.spotting.matching import EmbeddingMatcher
-from signspot.spotting.search import SpotOptions, best_scores
+from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter, exemplars_of
 from signspot.timeline import Grid, Segment, Track
 
@@ -177,8 +178,8 @@ def test_the_best_of_all_exemplars_counts_in_blocks_of_any_size(
     gallery = Gallery.of(words, np.stack([e.embedding for e in words if e.embedding is not None]))
     expected = (1 + track.embeddings @ gallery.embeddings.T) / 2
     for size in (1, 5, 512):
-        monkeypatch.setattr("signspot.spotting.search._FEWEST", size)
-        monkeypatch.setattr("signspot.spotting.search._CELLS", 0)
+        monkeypatch.setattr("signspot.spotting.curves._FEWEST", size)
+        monkeypatch.setattr("signspot.spotting.curves._CELLS", 0)
         for curve in best_scores(EmbeddingMatcher(Windows.of(track), gallery.embeddings), gallery):
             own = [i for i, e in enumerate(words) if e.word == curve.word]
             assert curve.scores == pytest.approx(expected[:, own].max(axis=1), abs=1e-5)

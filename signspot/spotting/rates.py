@@ -1,0 +1,130 @@
+"""False alarms per hour in this very video: what a score means beside what decoys score in the same pass.
+
+Decoys are exemplars of signs that nobody looks for. Words differ in how near they come to any signing, so the curve of
+every word, and of every decoy, is first read on a scale of its own: heights above its upper quartile, in units of its
+spread in this video. On that scale all words have about the same distribution, however many exemplars and mirror images
+they have, and what decoys reach is what chance reaches. Within a video and a word the order of scores stays as it is.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.spotting.matching import from_strength, strength
+
+FloatArray = NDArray[np.floating[Any]]
+
+_LOW, _LEVEL, _HIGH = 0.5, 0.75, 0.9  # quantiles of a curve: its spread is from the low to the high one
+_MOMENTS = 4000  # of a curve, from which quantiles are taken
+_LEAST_SPREAD = 1e-3  # in units of strength, for curves that hardly move
+_BEGIN, _FAR = 360.0, 72.0  # alarms per hour and decoy between which the slope of the tail is measured
+_FEWEST_BEGIN, _FEWEST_FAR = 8, 4  # peaks there, at least, however short the video
+_LEAST_SLOPE = 0.02  # of the tail, in heights: however few decoys there are, a rate never falls at once
+_HEAVIER = 1.1  # words of the language that is signed have so much longer tails than decoys: they have near-doubles
+_OWN = 4.0  # seconds of a video that count as much as what is known of a word without it
+
+
+@dataclass(frozen=True, slots=True)
+class CurveScale:
+    """The scale on which a word's scores are read in one video."""
+
+    level: float  # strength that a quarter of all moments exceed
+    spread: float  # of strengths
+
+    @classmethod
+    def of(cls, scores: FloatArray) -> "CurveScale":
+        """The scale of a (T,) curve of scores."""
+        some = strength(scores[:: max(1, len(scores) // _MOMENTS)])
+        low, level, high = np.quantile(some, (_LOW, _LEVEL, _HIGH)).tolist()
+        return cls(level, max(_LEAST_SPREAD, high - low))
+
+    def height(self, score: float) -> float:
+        """How high a score is above the level, in spreads."""
+        return (float(strength(score)) - self.level) / self.spread
+
+    def score(self, height: float) -> float:
+        """The score of a height; above 1 where no score is so high."""
+        return from_strength(self.level + self.spread * height)
+
+    def moved(self, level: float, log_spread: float) -> "CurveScale":
+        """The same scale elsewhere."""
+        return CurveScale(self.level + level, self.spread * float(np.exp(log_spread)))
+
+    def shrunk(self, other: "CurveScale", seconds: float) -> "CurveScale":
+        """Between this scale, taken from so many seconds, and another one that is known without them."""
+        own = seconds / (seconds + _OWN)
+        logs = own * np.log(self.spread) + (1 - own) * np.log(other.spread)
+        return CurveScale(own * self.level + (1 - own) * other.level, float(np.exp(logs)))
+
+
+def shift_between(here: list[CurveScale], there: list[CurveScale]) -> tuple[float, float]:
+    """How much higher, and how much wider as a logarithm, curves of the same words typically are here than there."""
+    level = np.median([one.level - other.level for one, other in zip(here, there, strict=True)])
+    spread = np.median([np.log(one.spread / other.spread) for one, other in zip(here, there, strict=True)])
+    return float(level), float(spread)
+
+
+@dataclass(frozen=True)
+class DecoyRates:
+    """How often decoys come how high in one video.
+
+    Counted down to about one alarm in a minute; below that continued as an exponential tail, whose slope is measured
+    where there are peaks enough and where the few decoys that really are signed do not matter.
+    """
+
+    heights: FloatArray  # (P,) of all peaks of all decoys, in any order
+    hours: float  # of the video
+    decoys: int  # searched
+
+    @cached_property
+    def _falling(self) -> NDArray[np.float64]:
+        return np.sort(self.heights.astype(np.float64))[::-1]
+
+    @cached_property
+    def _tail(self) -> tuple[int, float, float]:
+        """How many peaks are in the tail, the height at which it begins, and its mean excess."""
+        searched, peaks = self.hours * self.decoys, len(self._falling)
+        count = min(peaks, max(_FEWEST_FAR, int(_FAR * searched)))
+        before = min(peaks, max(_FEWEST_BEGIN, int(_BEGIN * searched)))
+        if not count:
+            return 0, 0.0, _LEAST_SLOPE
+        begin = float(self._falling[count - 1])
+        slope = (begin - float(self._falling[before - 1])) / np.log(before / count) if before > count else 0.0
+        return count, begin, max(_LEAST_SLOPE, _HEAVIER * float(slope))
+
+    def per_hour(self, height: float) -> float:
+        """False alarms per hour of a word at a threshold, told as a height."""
+        count, begin, excess = self._tail
+        if height >= begin:
+            above = count * float(np.exp(-(height - begin) / excess))
+        else:
+            above = float(np.searchsorted(-self._falling, -height, side="right"))
+        return max(above, 1e-12) / max(self.hours * self.decoys, 1e-9)
+
+    def threshold(self, rate: float) -> float:
+        """The least height at which a word has at most `rate` false alarms per hour."""
+        count, begin, excess = self._tail
+        allowed = rate * self.hours * self.decoys
+        if allowed <= count:
+            return begin + excess * float(np.log(max(count, 1e-12) / max(allowed, 1e-12))) if count else 0.0
+        place = min(int(allowed), len(self._falling) - 1)
+        return float(np.nextafter(self._falling[place], np.inf))
+
+
+@dataclass(frozen=True)
+class WordAlarms:
+    """Reads the scores of one word as false alarms per hour."""
+
+    rates: DecoyRates
+    scale: CurveScale
+
+    def per_hour(self, score: float) -> float:
+        """False alarms per hour of the word where this score is the threshold."""
+        return self.rates.per_hour(self.scale.height(score))
+
+    def threshold(self, rate: float) -> float:
+        """The least score at which there are at most `rate` false alarms per hour; at most 1."""
+        return min(1.0, self.scale.score(self.rates.threshold(rate)))
