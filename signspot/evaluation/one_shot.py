@@ -19,7 +19,7 @@ from signspot.records import Exemplar
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
 
-DRAWS = 5  # galleries that every query is looked up in
+DRAWS = 5  # galleries that the queries of every signer are looked up in
 
 
 class SignClip(Protocol):
@@ -86,14 +86,16 @@ def one_shot(
         raise OptionsError("one-shot identification needs at least two words by two known signers each")
     random = np.random.default_rng(seed)
     asked = [number for number in random.permutation(len(usable)).tolist() if usable[number].word in shared][:queries]
-    ranks: dict[Hashable, list[float]] = {}
+    by_signer: defaultdict[str, list[int]] = defaultdict(list)
     for number in asked:
-        own = usable[number]
+        by_signer[usable[number].signer].append(number)
+    ranks: dict[Hashable, list[float]] = {}
+    for signer, own in by_signer.items():
         for _ in range(DRAWS):
-            shown = _draw(by_word, usable, own.signer, random)
-            gallery = _gallery(usable, views, shown)
-            found = [match.word for match in spotter.identify_views(views[number], gallery, chosen)]
-            ranks.setdefault(own.word, []).append(1.0 + found.index(own.word))
+            gallery = _gallery(usable, views, _draw(by_word, usable, signer, random))
+            for number in own:
+                found = [match.word for match in spotter.identify_views(views[number], gallery, chosen)]
+                ranks.setdefault(usable[number].word, []).append(1.0 + found.index(usable[number].word))
     return _scores(spotter, chosen, len(by_word), len(asked), ranks)
 
 

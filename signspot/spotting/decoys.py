@@ -24,6 +24,7 @@ from signspot.spotting.alignment import warping_costs
 FloatArray = NDArray[np.floating[Any]]
 
 _NEAREST = 15  # decoys whose mean cost tells how near an exemplar is to everything
+_OWN_WORDS = 100  # of a gallery, that are decoys for its others
 _CORRECTION = 0.5  # part of the nearness that is made up for
 
 
@@ -34,7 +35,8 @@ class Cohort:
     codes: FloatArray  # (K, 2, L, C) frame codes, as they are and mirrored
     embeddings: FloatArray  # (K, 2, D) unit norm
     words: NDArray[np.int64]  # (K,) which word each is an exemplar of
-    _known: dict[bytes, float] = field(default_factory=dict, repr=False, compare=False)  # corrections by content
+    _known: dict[bytes, FloatArray] = field(default_factory=dict, repr=False, compare=False)  # least costs, by content
+    _last: list[Any] = field(default_factory=list, repr=False, compare=False)  # a gallery, and the corrections in it
 
     @cached_property
     def most(self) -> int:
@@ -57,16 +59,39 @@ class Cohort:
         Returns:
             (V,) to be added to the cost of each: above 0 for an exemplar to which many decoys are near.
         """
+        nearest = self._nearest(codes).mean(axis=1)
+        return np.asarray(_CORRECTION * (self.typical - nearest), np.float32)
+
+    def _nearest(self, codes: FloatArray) -> FloatArray:
+        """(V, L, C) frame codes to (V, _NEAREST) their costs to the nearest decoys, the least first."""
         names = [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in codes]
         new = [row for row, name in enumerate(names) if name not in self._known]
         if new:
-            for row, correction in zip(new, self._corrections(codes[new]), strict=True):
-                self._known[names[row]] = float(correction)
-        return np.array([self._known[name] for name in names], np.float32)
+            costs = np.sort(warping_costs(codes[new], self.codes[:, 0]), axis=1)[:, :_NEAREST]
+            self._known.update(zip((names[row] for row in new), costs.copy(), strict=True))
+        return np.stack([self._known[name] for name in names])
 
-    def _corrections(self, codes: FloatArray) -> NDArray[np.float32]:
-        nearest = np.sort(warping_costs(codes, self.codes[:, 0]), axis=1)[:, :_NEAREST].mean(axis=1)
-        return np.asarray(_CORRECTION * (self.typical - nearest), np.float32)
+    def corrections_in(self, gallery: Gallery) -> NDArray[np.float32]:
+        """As `corrections_of` all rows of a gallery, whose own words are decoys for each other beside the shipped ones.
+
+        They are of the language and the cameras at hand, which the shipped ones may not be. Up to `_OWN_WORDS` words
+        serve, at equal steps through the gallery. The mean of the corrections stays what it is without them.
+        """
+        if self._last and self._last[0] is gallery:
+            return self._last[1]
+        assert gallery.codes is not None, "identified by embeddings"
+        words = list(gallery.words)
+        steps = np.linspace(0, len(words) - 1, min(len(words), _OWN_WORDS)).astype(int)
+        shown = [int(gallery.words[words[step]][0]) for step in steps]
+        own = warping_costs(gallery.codes, gallery.codes[shown])
+        for column, step in enumerate(steps):
+            own[gallery.words[words[step]], column] = np.inf
+        shipped = self._nearest(gallery.codes)
+        nearest = np.sort(np.concatenate([own, shipped], axis=1), axis=1)[:, : shipped.shape[1]].mean(axis=1)
+        typical = self.typical - float(shipped.mean() - nearest.mean())
+        corrections = np.asarray(_CORRECTION * (typical - nearest), np.float32)
+        self._last[:] = [gallery, corrections]
+        return corrections
 
     @property
     def background(self) -> FloatArray:

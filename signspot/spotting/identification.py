@@ -46,7 +46,7 @@ def sign_scores(sign: SignViews, gallery: Gallery, scale: float | None, cohort: 
     if scale is None or sign.codes is None or gallery.codes is None:
         found: NDArray[np.float32] = exemplar_curves(sign.embeddings[:1], gallery.embeddings)[:, 0]
         return found
-    corrections = 0.0 if cohort is None else cohort.corrections_of(gallery.codes)
+    corrections = 0.0 if cohort is None else cohort.corrections_in(gallery)
     return to_score(warping_costs(sign.codes[:1], gallery.codes)[0] + corrections, scale)
 
 

@@ -149,6 +149,22 @@ def test_an_exemplar_near_to_everything_costs_more(spotter: Spotter) -> None:
     assert cohort.corrections_of(typical).tolist() == cohort.corrections_of(typical).tolist()  # remembered
 
 
+def test_words_of_a_gallery_are_decoys_for_each_other_when_a_sign_is_identified(spotter: Spotter) -> None:
+    """An exemplar amid the others of its gallery costs more against one far from them than without them."""
+    cohort = cohort_of(spotter.encoder)
+    assert cohort is not None
+    far, near = cohort.codes[:1, 0] * 3.0, cohort.codes[1:2, 0]
+    alike = near + np.linspace(0.01, 0.2, 20, dtype=np.float32)[:, None, None]
+    codes = np.concatenate([far, near, alike])
+    shown = [Exemplar(f"word {number}", str(number)) for number in range(len(codes))]
+    gallery = Gallery.of(shown, np.zeros((len(codes), 1, 1), np.float32), codes[:, None])
+    corrections, plain = cohort.corrections_in(gallery), cohort.corrections_of(codes)
+    assert corrections[1] - corrections[0] > plain[1] - plain[0] + 0.1
+    assert np.isclose(corrections.mean(), plain.mean(), rtol=1e-3)
+    alone = Gallery.of(shown[:1], np.zeros((1, 1, 1), np.float32), codes[:1, None])
+    assert np.allclose(cohort.corrections_in(alone), plain[:1], rtol=1e-4)
+
+
 def test_decoys_have_as_many_exemplars_as_asked_for(spotter: Spotter) -> None:
     cohort = cohort_of(spotter.encoder)
     assert cohort is not None
