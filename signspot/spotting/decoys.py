@@ -36,7 +36,7 @@ class Cohort:
     embeddings: FloatArray  # (K, 2, D) unit norm
     words: NDArray[np.int64]  # (K,) which word each is an exemplar of
     _known: dict[bytes, FloatArray] = field(default_factory=dict, repr=False, compare=False)  # least costs, by content
-    _last: list[Any] = field(default_factory=list, repr=False, compare=False)  # a gallery, and the corrections in it
+    _last: list[tuple[Gallery, NDArray[np.float32]]] = field(default_factory=list, repr=False, compare=False)
 
     @cached_property
     def most(self) -> int:
@@ -77,8 +77,8 @@ class Cohort:
         They are of the language and the cameras at hand, which the shipped ones may not be. Up to `_OWN_WORDS` words
         serve, at equal steps through the gallery. The mean of the corrections stays what it is without them.
         """
-        if self._last and self._last[0] is gallery:
-            return self._last[1]
+        if self._last and self._last[0][0] is gallery:
+            return self._last[0][1]
         assert gallery.codes is not None, "identified by embeddings"
         words = list(gallery.words)
         steps = np.linspace(0, len(words) - 1, min(len(words), _OWN_WORDS)).astype(int)
@@ -90,7 +90,7 @@ class Cohort:
         nearest = np.sort(np.concatenate([own, shipped], axis=1), axis=1)[:, : shipped.shape[1]].mean(axis=1)
         typical = self.typical - float(shipped.mean() - nearest.mean())
         corrections = np.asarray(_CORRECTION * (typical - nearest), np.float32)
-        self._last[:] = [gallery, corrections]
+        self._last[:] = [(gallery, corrections)]
         return corrections
 
     @property
