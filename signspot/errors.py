@@ -30,9 +30,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from signspot.legible import message
+
 
 class SignspotError(Exception):
     """Base of all errors that signspot raises for a user's mistake or an unusable file."""
+
+    def __str__(self) -> str:
+        """The message on one line, whatever a file that it quotes holds."""
+        return message(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As it is sent between processes: whatever its constructor takes, it arrives with the same text."""
@@ -85,7 +91,7 @@ class UnknownWordError(DictionaryError, KeyError):
         near = get_close_matches(word, known, n=1, cutoff=0.6)
         hint = f" Did you mean '{near[0]}'?" if near else " See the words with: signspot dictionary info"
         self.word = word
-        self.message = f"no word '{word}' in this dictionary ({len(known):,} words).{hint}"
+        self.message = message(f"no word '{word}' in this dictionary ({len(known):,} words).{hint}")
         super().__init__(self.message)
 
     def __str__(self) -> str:

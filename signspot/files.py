@@ -34,17 +34,17 @@ _TICK = 100_000_000  # nanoseconds: two changes within a tick of a file system h
 
 
 @contextmanager
-def write_beside(path: StrPath, *, durable: bool = False) -> Iterator[Path]:
+def write_beside(path: StrPath) -> Iterator[Path]:
     """Give a temporary path to write to; rename it to `path` if, and only if, all went well.
 
     The temporary file keeps the suffix of `path`, so that writers which choose a format by suffix work.
-    On any error, Ctrl-C included, it is removed and whatever stood at `path` before is untouched. Where a file is
-    replaced, the new content is on the disk before the old one goes, and the permissions stay; a new file gets those
-    that the user's umask gives, whatever the writer chose.
+    On any error, Ctrl-C included, it is removed and whatever stood at `path` before is untouched. The content is on
+    the disk before the name is, and both are when this returns: after a power cut there is the old file or the new one,
+    never an empty one. Where a file is replaced, the permissions stay; a new file gets those that the user's umask
+    gives, whatever the writer chose.
 
     Args:
         path: the file to write.
-        durable: force content and name to the disk before returning, also where nothing is replaced.
 
     Raises:
         OutputError: the folder is not writable, the disk is full, or `path` is a folder, a device or a pipe.
@@ -60,11 +60,9 @@ def write_beside(path: StrPath, *, durable: bool = False) -> Iterator[Path]:
         yield beside
         if stat.S_IMODE(beside.stat().st_mode) != stat.S_IMODE(mode):
             beside.chmod(stat.S_IMODE(mode))
-        if durable or before is not None:
-            _sync(beside)
+        _sync(beside)
         beside.replace(target)
-        if durable:
-            _sync(target.parent)
+        _sync(target.parent)
     except OSError as error:
         raise OutputError(explain_write_failure(target, error)) from error
     finally:
@@ -240,8 +238,6 @@ class Outputs:
                 if claim.backup is not None:
                     claim.backup.unlink(missing_ok=True)
             elif claim.path.is_file():
-                with suppress(OSError):
-                    _sync(claim.path)
                 note_written(claim.path)
 
     def claim(self, path: StrPath, suffixes: Sequence[str] = ()) -> Path:

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,13 +49,28 @@ def read_text(path: Path, encoding: str | None = None, *, exact: bool = False, l
         raise FormatError(f"{path} is empty (0 bytes). Was it written to the end?")
     decoded = decode(content, encoding, exact=exact)
     if exact and decoded.damaged:
-        raise FormatError(
-            f"{path} is not text: {decoded.damaged:,} characters cannot be read as {decoded.encoding}. "
-            "Save it as UTF-8."
-        )
+        raise FormatError(_not_text(path, decoded))
     if not exact and "\0" in decoded.text:
         raise FormatError(f"{path} is not text ({decoded.text.count(chr(0)):,} zero bytes). Name a text file.")
     return decoded
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a data file that are not blank, with their numbers from 1; none, if the file is empty.
+
+    Raises:
+        FormatError: there is no such file, it cannot be read, it is too large, or it is not text.
+    """
+    content = read_bytes(path)
+    decoded = decode(content, exact=True)
+    if decoded.damaged:
+        raise FormatError(_not_text(path, decoded))
+    yield from ((number, line) for number, line in enumerate(decoded.text.split("\n"), start=1) if line.strip())
+
+
+def _not_text(path: Path, decoded: Decoded) -> str:
+    count, name = decoded.damaged, decoded.encoding
+    return f"{path} is not text: {count:,} characters cannot be read as {name}. Save it as UTF-8."
 
 
 def read_bytes(path: Path, largest: int = LARGEST_DATA) -> bytes:

@@ -117,9 +117,22 @@ def test_a_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
+def test_the_content_is_on_the_disk_before_the_name_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, order, real = tmp_path / "a.csv", list[tuple[str, bool]](), os.fsync
+
+    def sync(handle: int) -> None:
+        order.append(("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "content", target.exists()))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with write_beside(target) as beside:
+        beside.write_text("x")
+    assert order == [("content", False), ("folder", True)]
+
+
 def test_a_long_name_of_any_letters_can_be_written(tmp_path: Path) -> None:
     target = tmp_path / ("手" * 83 + ".csv")  # 253 bytes
-    with write_beside(target, durable=True) as beside:
+    with write_beside(target) as beside:
         beside.write_text("x")
     assert target.read_text() == "x"
 

@@ -1,11 +1,12 @@
 """A store in a SQL database: what a unit of work found goes in with its mark of completion, or not at all."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 from sqlalchemy import (
     Boolean,
@@ -29,11 +30,12 @@ from sqlalchemy.types import TypeEngine
 from signspot.annotation import sql_store as schema
 from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.store import PATIENCE, Database
-from signspot.errors import OptionsError, OutputError, StoreError
+from signspot.checked_values import record_checker
+from signspot.errors import FormatError, OptionsError, OutputError, StoreError
 from signspot.files import explain_write_failure
-from signspot.words.normalise import Form
 
 VERSION = 1
+Made = TypeVar("Made")
 
 metadata = MetaData()
 # Names are compared byte by byte in both databases, so that the order of rows is the same.
@@ -108,6 +110,10 @@ Index("queries_by_word", queries.c.word)
 Index("candidates_by_word", candidates.c.word, candidates.c.score)
 
 
+_SCORES = ("score", "best", "exemplar_second", "exemplar_mean", "impostor_best", "impostor_mean")
+_query = record_checker(SubtitleQuery, _SCORES)
+_candidate = record_checker(Candidate, _SCORES)
+_video = record_checker(VideoRecord)
 _VERSION = "schema"  # the name under which the settings hold it
 _ROWS = 1000  # that are fetched or inserted at once
 
@@ -160,7 +166,7 @@ class SqlStore:
     def queries(self, *, video: str | None = None, word: str | None = None) -> Iterator[SubtitleQuery]:
         """Every query, or those of a video or a word."""
         wanted = _ordered(select(schema.queries), schema.queries, video, word)
-        return (_query(row) for row in self._select(wanted))
+        return self._made(_query, wanted)
 
     def candidates(
         self,
@@ -173,7 +179,7 @@ class SqlStore:
         """Every candidate with at least this score and at most this rank."""
         table = schema.candidates
         wanted = _ordered(_chosen(select(table), threshold, rank), table, video, word)
-        return (Candidate(**row) for row in self._select(wanted))
+        return self._made(_candidate, wanted)
 
     def evidence(self, *, threshold: float = 0.0, rank: int | None = None) -> Iterator[tuple[SubtitleQuery, Candidate]]:
         """Candidates, each beside its query."""
@@ -181,14 +187,15 @@ class SqlStore:
         same = [query.c[name] == candidate.c[name] for name in ("video", "subtitle", "word")]
         columns = [column.label(f"query_{column.name}") for column in query.c]
         joined = select(candidate, *columns).join(query, same[0] & same[1] & same[2])
-        for row in self._select(_ordered(_chosen(joined, threshold, rank), candidate)):
-            asked = {field.name: row[f"query_{field.name}"] for field in fields(SubtitleQuery)}
-            yield _query(asked), Candidate(**{field.name: row[field.name] for field in fields(Candidate)})
+        with closing(self._select(_ordered(_chosen(joined, threshold, rank), candidate))) as rows:
+            for row in rows:
+                asked = {field.name: row[f"query_{field.name}"] for field in fields(SubtitleQuery)}
+                yield self._make(_query, asked), self._make(_candidate, row)
 
     def videos(self) -> list[VideoRecord]:
         """Every video that was tried, by name."""
         table = schema.videos
-        return [VideoRecord(**row) for row in self._select(select(table).order_by(table.c.video))]
+        return list(self._made(_video, select(table).order_by(table.c.video)))
 
     def keys(self, *, video: str | None = None) -> dict[tuple[str, str], str]:
         """(video, word) → the key of the finished result, of all videos or of one."""
@@ -254,7 +261,19 @@ class SqlStore:
     ) -> None:
         self.close()
 
-    def _select(self, wanted: "Select[Any]") -> Iterator[RowMapping]:
+    def _made(self, make: Callable[[Mapping[str, Any]], Made], wanted: "Select[Any]") -> Iterator[Made]:
+        with closing(self._select(wanted)) as rows:  # at once: an open connection holds SQLite's lock
+            for row in rows:
+                yield self._make(make, row)
+
+    def _make(self, make: Callable[[Mapping[str, Any]], Made], row: RowMapping | Mapping[str, Any]) -> Made:
+        """A record of a row; a file of a stranger may hold anything in any column."""
+        try:
+            return make(cast(Mapping[str, Any], row))
+        except FormatError as error:
+            raise StoreError(f"{self._database.name} is damaged: {error}") from error
+
+    def _select(self, wanted: "Select[Any]") -> Generator[RowMapping, None, None]:
         """Rows, a portion at a time."""
         return self._database.rows(wanted, _ROWS)
 
@@ -265,10 +284,6 @@ def dump(store: "SqlStore") -> Iterator[str]:
     for kind in records:
         for record in kind:
             yield json.dumps({type(record).__name__: asdict(record)}, ensure_ascii=False, sort_keys=True)
-
-
-def _query(row: RowMapping | dict[str, Any]) -> SubtitleQuery:
-    return SubtitleQuery(**{**row, "form": Form(row["form"])})
 
 
 def _chosen(wanted: "Select[Any]", threshold: float, rank: int | None) -> "Select[Any]":

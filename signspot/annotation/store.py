@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
@@ -107,6 +107,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between two attempts
 _BUSY = 30.0  # seconds that SQLite itself waits for another process's lock
 _COLLISION = 5.0  # seconds that are tried when another run writes the very same rows
 _PASSING = ("08", "40", "57P", "53300", "23505")  # PostgreSQL: lost, collision, shutting down, too many, same rows
+_FOREIGN_VALUES = (ValueError, TypeError, LookupError, ArithmeticError)  # of libraries that convert what is stored
 _FULL = ("53100", "54")  # disk full, limit exceeded
 
 
@@ -142,7 +143,7 @@ class Database:
 
         return self._patiently(transact, self.patience if patience is None else patience)
 
-    def rows(self, wanted: Executable, portion: int) -> Iterator[RowMapping]:
+    def rows(self, wanted: Executable, portion: int) -> Generator[RowMapping, None, None]:
         """What a query gives, fetched a portion at a time."""
 
         def ask() -> tuple[Connection, MappingResult]:
@@ -158,6 +159,8 @@ class Database:
             yield from found
         except DBAPIError as error:
             raise explain(error, self.name) from error
+        except _FOREIGN_VALUES as error:
+            raise _damaged(error, self.name) from error
         finally:
             connection.close()
 
@@ -177,6 +180,10 @@ class Database:
                 if not told:
                     logger.warning("the database %s does not answer; waiting up to %.0f s", self.name, limit)
                 told = True
+            except SignspotError:
+                raise
+            except _FOREIGN_VALUES as error:
+                raise _damaged(error, self.name) from error
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -229,6 +236,10 @@ def _passes(error: DBAPIError) -> bool:
         return str(kind).startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CONSTRAINT_PRIMARYKEY"))
     code = getattr(error.orig, "sqlstate", "")
     return code is None or str(code).startswith(_PASSING)
+
+
+def _damaged(error: Exception, name: str) -> StoreError:
+    return StoreError(f"{name} is no store of annotations, or it is damaged ({type(error).__name__}).")
 
 
 def explain(error: DBAPIError, name: str) -> SignspotError:

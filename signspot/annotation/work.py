@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from signspot.annotation.plan import VideoUnit
 from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
 from signspot.annotation.search import Searcher, rows_of
+from signspot.checked_values import parse_json
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.tracks import read_arrays, write_arrays
-from signspot.errors import EncoderMismatchError, SignspotError, VideoError
+from signspot.errors import EncoderMismatchError, FormatError, SignspotError, VideoError
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
@@ -147,10 +148,9 @@ def word_digests(gallery: Gallery) -> dict[str, str]:
 
 
 def write_gallery(gallery: Gallery, folder: Path) -> Path:
-    """Save a gallery under the name of its content."""
-    name = hashlib.sha256(json.dumps(word_digests(gallery), sort_keys=True).encode()).hexdigest()[:32]
-    path = folder / f"{name}.safetensors"
-    if not path.is_file():
+    """Save a gallery under the name of its content; a file of that name with another content is made again."""
+    path = folder / f"{_content_name(gallery)}.safetensors"
+    if not _is_whole(path):
         arrays: dict[str, NDArray[Any]] = {
             "embeddings": gallery.embeddings,
             "rows": gallery.rows,
@@ -162,6 +162,19 @@ def write_gallery(gallery: Gallery, folder: Path) -> Path:
     return path
 
 
+def _content_name(gallery: Gallery) -> str:
+    return hashlib.sha256(json.dumps(word_digests(gallery), sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a gallery is there that can be read and holds what its name says."""
+    try:
+        read_gallery(path)
+    except FormatError:
+        return False
+    return True
+
+
 def read_gallery(path: Path) -> Gallery:
     """Open a saved gallery.
 
@@ -169,8 +182,15 @@ def read_gallery(path: Path) -> Gallery:
         FormatError: the file is none, or it is damaged.
     """
     arrays, header = read_arrays(path, _KIND)
-    exemplars = tuple(Exemplar(word, name, variant=variant) for word, name, variant in json.loads(header["exemplars"]))
-    return Gallery(exemplars, arrays["embeddings"], arrays["rows"], arrays["mirrored"], arrays.get("codes"))
+    try:
+        shown = parse_json(header["exemplars"], str(path))
+        exemplars = tuple(Exemplar(word, name, variant=variant) for word, name, variant in shown)
+        gallery = Gallery(exemplars, arrays["embeddings"], arrays["rows"], arrays["mirrored"], arrays.get("codes"))
+        if _content_name(gallery) != path.stem:
+            raise ValueError("its content is not what its name says")
+    except (KeyError, ValueError, TypeError, IndexError, AssertionError, AttributeError) as error:
+        raise FormatError(f"the exemplars in {path} are damaged ({error}). Run again: they are made anew") from error
+    return gallery
 
 
 @lru_cache(maxsize=1)

@@ -18,15 +18,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from signspot.checked_values import checked_text, checked_whole, inside, parse_json, shown
 from signspot.corpus.labels import EVERY_LABEL, LeastConfidence, read_labels
 from signspot.corpus.truth import ExemplarTruth, MentionTruth, SignTruth, Splits, read_records, read_splits
 from signspot.corpus.videos import CorpusProblem, CorpusVideo, find_videos
 from signspot.dictionary.dictionary import Dictionary
-from signspot.dictionary.json_file import inside
 from signspot.dictionary.opening import open_dictionary
-from signspot.errors import DictionaryError, FormatError
+from signspot.errors import FormatError
 from signspot.files import content_digest, remove_leftovers, write_beside
 from signspot.records import Label
+from signspot.text_files import read_text
 
 _Truth = TypeVar("_Truth", SignTruth, MentionTruth)
 FORMAT, VERSION = "signspot-corpus", 1
@@ -192,27 +193,28 @@ def video_as_json(video: CorpusVideo, folder: Path) -> dict[str, Any]:
 
 
 def _read_corpus_json(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] != FORMAT or data["version"] > VERSION:
-            raise FormatError(f"{path} is of format {data['format']} {data['version']}; this is {FORMAT} {VERSION}")
-        return {"videos": [dict(entry) for entry in data["videos"]], "options": data.get("options", {})}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FormatError(f"{path} describes no corpus: {error}") from error
+    data = parse_json(read_text(path, exact=True).text, str(path))
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise FormatError(f"{path} describes no corpus: its format is not {FORMAT}")
+    if checked_whole(data.get("version"), f"{path}: version") > VERSION:
+        raise FormatError(f"{path} is of version {data['version']}; this signspot reads {VERSION}. Update signspot")
+    videos, options = data.get("videos"), data.get("options", {})
+    if not isinstance(videos, list) or not isinstance(options, dict):
+        raise FormatError(f"{path} describes no corpus: its videos must be a list and its options an object")
+    return {"videos": videos, "options": options}
 
 
-def _video_from_json(layout: Layout, entry: dict[str, Any]) -> CorpusVideo:
-    try:
-        inside(layout.folder, entry["id"])  # it names files, too
-        paths = {
-            key: inside(layout.folder, entry[key]) if key in entry else None
-            for key in ("landmarks", "video", "subtitles")
-        }
-        return CorpusVideo(id=entry["id"], signer=entry.get("signer", ""), split=entry.get("split", ""), **paths)
-    except (KeyError, TypeError) as error:
-        raise FormatError(f"{layout.corpus} describes a video without {error}") from error
-    except DictionaryError as error:
-        raise FormatError(f"{layout.corpus} names a file outside its own folder: {error}") from error
+def _video_from_json(layout: Layout, entry: Any) -> CorpusVideo:
+    if not isinstance(entry, dict) or not entry.get("id"):
+        raise FormatError(f"{layout.corpus} describes a video without 'id': {shown(entry)}")
+    where = f"{layout.corpus}, video {shown(entry['id'])}"
+    inside(layout.folder, entry["id"], f"{where}: id")  # it names files, too
+    landmarks, video, subtitles = (
+        inside(layout.folder, entry[key], f"{where}: {key}") if key in entry else None
+        for key in ("landmarks", "video", "subtitles")
+    )
+    signer, split = (checked_text(entry.get(key), f"{where}: {key}") for key in ("signer", "split"))
+    return CorpusVideo(entry["id"], landmarks, video, subtitles, signer, split)
 
 
 def _split_of(layout: Layout) -> dict[str, str]:

@@ -1,17 +1,18 @@
 """The labels of a corpus: JSON Lines of labels, or spottings in any format that signspot reads."""
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from signspot.checked_values import parse_json
 from signspot.corpus.truth import read_records
 from signspot.dictionary.contents import VIDEO_SUFFIXES
-from signspot.errors import FormatError, OptionsError
+from signspot.errors import OptionsError
 from signspot.formats.formats import format_names, read_spottings
 from signspot.records import Label, LabelSource, Spotting
+from signspot.text_files import numbered_lines
 
 logger = logging.getLogger(__name__)
 
@@ -112,10 +113,6 @@ def _read(path: Path) -> Iterator[Label]:
 
 def _holds_spottings(path: Path) -> bool:
     """Whether the first line of a JSON Lines file has a score, as spottings do, and no confidence, as labels do."""
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            first = next((line for line in file if line.strip()), "{}")
-        row = json.loads(first)
-    except (OSError, ValueError) as error:
-        raise FormatError(f"{path} holds no labels: {error}") from error
+    number, first = next(numbered_lines(path), (1, "{}"))
+    row = parse_json(first, str(path), number)
     return isinstance(row, dict) and "score" in row and "confidence" not in row

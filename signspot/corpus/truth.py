@@ -9,9 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from signspot.checked_values import checked_text, parse_json, record_checker, shown
 from signspot.errors import FormatError
 from signspot.files import write_beside
-from signspot.records import Label, LabelSource, TimeMeaning
+from signspot.records import Label
+from signspot.text_files import numbered_lines, read_text
 from signspot.timeline import Segment
 
 TEST_WORD_SHARE = 264 / 1064  # the paper's test vocabulary
@@ -93,25 +95,16 @@ def read_records(kind: type[Record], paths: Path | Sequence[Path]) -> Iterator[R
     Raises:
         FormatError: a line is no such record.
     """
-    names = {item.name for item in fields(kind)}
+    make = record_checker(kind, scores=("confidence",))
     for path in [paths] if isinstance(paths, Path) else paths:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield _record(kind, names, line, f"{path}, line {number}")
-
-
-def _record(kind: type[Record], names: set[str], line: str, where: str) -> Record:
-    try:
-        values: dict[str, Any] = {k: v for k, v in json.loads(line).items() if k in names}
-        if "source" in values:
-            values["source"] = LabelSource(values["source"])
-        if values.get("at") is not None:
-            values["at"] = TimeMeaning(values["at"])
-        values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-        return kind(**values)
-    except (ValueError, TypeError, AttributeError) as error:
-        raise FormatError(f"{where}: no {kind.__name__} record: {error}") from error
+        for number, line in numbered_lines(path):
+            values = parse_json(line, str(path), number)
+            if not isinstance(values, dict):
+                raise FormatError(f"{path}, line {number}: expected a JSON object; got {shown(values)}.")
+            try:
+                yield make(values)
+            except FormatError as error:
+                raise FormatError(f"{path}, line {number}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +169,14 @@ def read_splits(path: Path) -> Splits:
         FormatError: the file holds none.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        words = WordSplit(**{key: tuple(data["words"][key]) for key in ("all", "train", "test")})
-        return Splits(tuple(data["train"]), tuple(data["test"]), words)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FormatError(f"{path} holds no splits: {error}") from error
+        data = parse_json(read_text(path, exact=True).text, str(path))
+        words = WordSplit(**{key: _names(data["words"][key], path, key) for key in ("all", "train", "test")})
+        return Splits(_names(data["train"], path, "train"), _names(data["test"], path, "test"), words)
+    except (KeyError, TypeError) as error:
+        raise FormatError(f"{path} holds no splits: {error!r}") from error
+
+
+def _names(values: Any, path: Path, what: str) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        raise FormatError(f"{path}: {what} must be a list of names; got {shown(values)}.")
+    return tuple(checked_text(value, f"{path}: a name in {what}") for value in values)

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from signspot.checked_values import inside
 from signspot.dictionary.build import file_name, media_names, refuse_other_content
 from signspot.dictionary.contents import VIDEO_SUFFIXES, LeftOut
 from signspot.dictionary.dictionary import Dictionary, save_dictionary
 from signspot.dictionary.download import Download, Downloader, DownloadOptions
-from signspot.dictionary.json_file import inside
-from signspot.errors import DictionaryError, DownloadError, OutputError
+from signspot.errors import DictionaryError, DownloadError, FormatError, OutputError
 from signspot.files import explain_write_failure
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
@@ -44,9 +44,9 @@ def read_manifest(folder: Path) -> dict[str, Fetched]:
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             entry = Fetched(**json.loads(line))
-        except (ValueError, TypeError):
+            found[entry.name] = entry
+        except (ValueError, TypeError, RecursionError):
             continue
-        found[entry.name] = entry
     return found
 
 
@@ -95,13 +95,13 @@ def fetch(
         progress(done, len(downloads))
         name = safe_path(download.name)
         try:
-            target = inside(folder, name)
+            target = inside(folder, name, "the file")
             if _is_there(target, known.get(name), download):
                 kept.append(target)
                 continue
             _refuse_player_page(download.url, target)
             digest = downloader.fetch(download, target, video_problem)
-        except (DownloadError, DictionaryError) as error:
+        except (DownloadError, FormatError) as error:
             problems.append(LeftOut(folder / name, str(error)))
             logger.info("not fetched: %s", error)
             continue

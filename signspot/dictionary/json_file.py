@@ -13,15 +13,15 @@ cannot point at other files.
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
+from signspot.checked_values import LATEST, checked_number, checked_text, inside, parse_json, shown
 from signspot.dictionary.contents import Contents
 from signspot.errors import DictionaryError, FormatError
 from signspot.files import write_beside
@@ -95,19 +95,27 @@ def read_json(path: Path) -> Contents:
     Raises:
         DictionaryError: it is none, it is of a later version, or a file leads out of its folder.
     """
+    try:
+        return _contents(path)
+    except FormatError as error:
+        raise DictionaryError(str(error).rstrip(".")) from error
+
+
+def _contents(path: Path) -> Contents:
     data = _parse(path)
     words = data.get("words")
     if not isinstance(words, dict):
         raise DictionaryError(f"{path} is no dictionary: it has no 'words'")
     tables: Mapping[str, Embeddings] = {}
     if data.get("embeddings"):
-        tables = read_embeddings(inside(path.parent, _text(data, "embeddings", str(path))))
+        tables = read_embeddings(inside(path.parent, data["embeddings"], f"{path}: embeddings"))
     exemplars: list[Exemplar] = []
     synonyms: dict[str, tuple[str, ...]] = {}
     normalised: dict[str, str] = {}
     links: dict[str, str] = {}
     for word, entry in words.items():
-        where = f"{path}, word '{word}'"
+        where = f"{path}, word {shown(word)}"
+        checked_text(word, f"{path}: a word")
         for number, item in enumerate(_list(entry, "exemplars", where), start=1):
             at = f"{where}, exemplar {number}"
             exemplar = _exemplar(path.parent, word, item, at, tables)
@@ -115,7 +123,7 @@ def read_json(path: Path) -> Contents:
             if url := _text(item, "url", at):
                 links[exemplar.id] = url
         if others := _list(entry, "synonyms", where):
-            synonyms[word] = tuple(str(other) for other in others)
+            synonyms[word] = tuple(checked_text(other, f"{where}: a synonym") for other in others)
         if text := _text(entry, "normalised", where):
             normalised[word] = text
     return Contents(tuple(exemplars), (), synonyms, normalised, links)
@@ -147,39 +155,16 @@ def write_json(contents: Contents, folder: Path) -> Path:
     return folder / DICTIONARY_FILE
 
 
-def inside(folder: Path, name: str) -> Path:
-    """The path of a file named in a dictionary.
-
-    Raises:
-        DictionaryError: it leads out of the folder, by itself or through a link.
-    """
-    parts = PureWindowsPath(name)  # knows drives and both slashes
-    absolute = parts.is_absolute() or bool(parts.drive or parts.root) or PurePosixPath(name).is_absolute()
-    if absolute or ".." in parts.parts or "\0" in name or not name.strip():
-        raise DictionaryError(f"file '{name}' in {folder} is refused: it must lie in the dictionary's own folder")
-    path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise DictionaryError(f"file '{name}' in {folder} is refused: it is a link that leads out of the folder")
-    return path
-
-
 def _parse(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(read_text(path, exact=True).text, parse_constant=_no_constant)
-    except FormatError as error:
-        raise DictionaryError(str(error).rstrip(".")) from error
-    except (ValueError, RecursionError) as error:
-        raise DictionaryError(f"{path} is not valid JSON: {error}") from error
+    data = parse_json(read_text(path, exact=True).text, str(path))
     if not isinstance(data, dict) or data.get("format", FORMAT) != FORMAT:
         raise DictionaryError(f"{path} is no signspot dictionary")
     version = data.get("version", VERSION)
     if not isinstance(version, int) or version > VERSION:
-        raise DictionaryError(f"{path} has version {version}; this signspot reads up to {VERSION}. Update signspot")
+        raise DictionaryError(
+            f"{path} has version {shown(version)}; this signspot reads up to {VERSION}. Update signspot"
+        )
     return data
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
 
 
 def _exemplar(folder: Path, word: str, item: Any, at: str, tables: Mapping[str, Embeddings]) -> Exemplar:
@@ -192,7 +177,7 @@ def _exemplar(folder: Path, word: str, item: Any, at: str, tables: Mapping[str, 
     return Exemplar(
         word=word,
         id=exemplar_id,
-        path=inside(folder, name) if name else None,
+        path=inside(folder, name, f"{at}: file") if name else None,
         bbox=_bbox(item, at),
         segment=_segment(item, at),
         embedding=embedding,
@@ -208,16 +193,13 @@ def _embedding(item: Any, at: str, tables: Mapping[str, Embeddings]) -> tuple[st
         case [str(encoder), int(row)]:
             return encoder, row_of(tables, encoder, row)
         case other:
-            raise DictionaryError(f"{at}: 'embedding' must be [encoder, row]; got {other!r}")
+            raise DictionaryError(f"{at}: 'embedding' must be [encoder, row]; got {shown(other)}")
 
 
 def _text(entry: Any, key: str, at: str) -> str:
     if not isinstance(entry, dict):
-        raise DictionaryError(f"{at}: must be an object; got {entry!r:.60}")
-    value = entry.get(key)
-    if value is not None and not isinstance(value, str):
-        raise DictionaryError(f"{at}: '{key}' must be text; got {value!r:.60}")
-    return value or ""
+        raise DictionaryError(f"{at}: must be an object; got {shown(entry)}")
+    return checked_text(entry.get(key), f"{at}: '{key}'")
 
 
 def _list(entry: Any, key: str, at: str) -> list[Any]:
@@ -231,10 +213,9 @@ def _numbers(item: Any, key: str, count: int, at: str) -> list[float] | None:
     value = item.get(key)
     if value is None:
         return None
-    good = isinstance(value, list) and len(value) == count
-    if not good or any(isinstance(x, bool) or not isinstance(x, int | float) or not math.isfinite(x) for x in value):
-        raise DictionaryError(f"{at}: '{key}' must be {count} numbers; got {value!r:.60}")
-    return [float(x) for x in value]
+    if not isinstance(value, list) or len(value) != count:
+        raise DictionaryError(f"{at}: '{key}' must be {count} numbers; got {shown(value)}")
+    return [checked_number(number, f"{at}: '{key}'") for number in value]
 
 
 def _bbox(item: Any, at: str) -> Box | None:
@@ -251,7 +232,7 @@ def _segment(item: Any, at: str) -> Segment | None:
     value = _numbers(item, "segment", 2, at)
     if value is None:
         return None
-    if not 0 <= value[0] < value[1]:
+    if not 0 <= value[0] < value[1] <= LATEST:
         raise DictionaryError(f"{at}: 'segment' must be start and end in seconds, start first; got {value}")
     return Segment(value[0], value[1])
 
@@ -283,5 +264,5 @@ def _relative(folder: Path, exemplar: Exemplar) -> str:
         raise DictionaryError(
             f"{path} does not lie in {folder}. Copy it there with: signspot dictionary build"
         ) from error
-    inside(folder, name.as_posix())
+    inside(folder, name.as_posix(), "the file")
     return name.as_posix()

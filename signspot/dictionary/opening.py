@@ -109,13 +109,13 @@ def file_problem(path: Path | None) -> str | None:
     """The fault of an exemplar's video or `.pose` file as far as its header tells; None if there is none."""
     if path is None:
         return None
-    if path.suffix.lower() != ".pose" or not path.is_file():
-        return header_problem(path)
     try:
+        if path.suffix.lower() != ".pose" or not path.is_file():
+            return header_problem(path)
         with path.open("rb") as file:
             head = file.read(4)
-    except OSError as error:
-        return f"cannot be read: {error.strerror or error}"
+    except (OSError, ValueError) as error:
+        return f"cannot be read: {getattr(error, 'strerror', None) or error}"
     version = round(struct.unpack("<f", head)[0], 3) if len(head) == 4 else None
     return None if version in _POSE_VERSIONS else "not a .pose file: its header cannot be read"
 

@@ -8,10 +8,10 @@ exemplar of its word, cut out of its video; those that a person has denied (`dec
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from signspot.checked_values import checked_time
 from signspot.dictionary.contents import Contents, LeftOut, unique_ids
 from signspot.errors import DictionaryError, FormatError, OptionsError
 from signspot.records import Exemplar
@@ -96,7 +96,10 @@ def _delimiter(text: str) -> str:
 
 def _header(text: str) -> list[str]:
     lines = csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=_delimiter(text))
-    return [_column(name) for name in next(lines, [])]
+    try:
+        return [_column(name) for name in next(lines, [])]
+    except csv.Error:  # a cell beyond all measure: no table
+        return []
 
 
 def _column(name: str) -> str:
@@ -136,7 +139,7 @@ def _row_problem(row: TableRow, cells: list[str], header: list[str]) -> str:
         return "a person has denied it (decision no)"
     try:
         _segment(row)
-    except (ValueError, OptionsError):
+    except (FormatError, OptionsError):
         got = f"'{row.get('start', '')}' and '{row.get('end', '')}'"
         return f"start and end must be seconds, start first; got {got}"
     return ""
@@ -145,15 +148,19 @@ def _row_problem(row: TableRow, cells: list[str], header: list[str]) -> str:
 def _segment(row: TableRow) -> Segment | None:
     if not (row.get("start") or row.get("end")):
         return None
-    start, end = (float(row[name].replace(",", ".")) if row.get(name) else math.nan for name in ("start", "end"))
-    if not (0 <= start < end < math.inf):
-        raise ValueError
+    start, end = (checked_time(row.get(name, "").replace(",", "."), name) for name in ("start", "end"))
+    if start == end:
+        raise OptionsError("a sign takes time")
     return Segment(start, end)
 
 
 def _file(folder: Path, name: str) -> Path:
     """The file that a cell names; a table made on Windows may write it with backslashes."""
-    return folder / (name if (folder / name).exists() else name.replace("\\", "/"))
+    try:
+        is_there = (folder / name).exists()
+    except (OSError, ValueError):  # no file can have this name: told as one that is not there
+        is_there = True
+    return folder / (name if is_there else name.replace("\\", "/"))
 
 
 def _exemplar(folder: Path, row: TableRow, name: str) -> Exemplar:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from signspot.errors import FormatError, TrackError
+from signspot.checked_values import LATEST, checked_number, checked_whole, parse_json, shown
+from signspot.errors import FormatError, OptionsError, TrackError
 from signspot.files import write_beside
 from signspot.timeline import Grid, Track
 
@@ -157,11 +158,28 @@ def read_track(path: str | PathLike[str]) -> Track:
         raise TrackError(f"no track at {name}. Make one with: signspot embed VIDEO --out {name.name}")
     arrays, header = read_arrays(name, _KIND, _OLD_KINDS)
     try:
-        grid = Grid(**json.loads(header["grid"]))
+        grid = _grid(parse_json(header["grid"], "grid"))
         texts = header["encoder"], header["video"], header["source"]
-        return Track(arrays["embeddings"], grid, *texts, codes=arrays.get("codes"))
-    except (KeyError, TypeError, ValueError) as error:
+        embeddings, codes = (_floats(arrays.get(part), part) for part in ("embeddings", "codes"))
+        if embeddings is None:
+            raise FormatError("it has no embeddings")
+        return Track(embeddings, grid, *texts, codes=codes)
+    except (KeyError, TypeError, OptionsError, FormatError, TrackError) as error:
         raise FormatError(f"the track {name} is damaged ({error}). Make it again with: signspot embed") from error
+
+
+def _grid(values: Any) -> Grid:
+    if not isinstance(values, dict):
+        raise FormatError(f"the grid must be an object; got {shown(values)}.")
+    whole = {name: checked_whole(values[name], name, 1) for name in ("window", "stride", "frames")}
+    fps = checked_number(values["fps"], "fps", 0.001, 1000.0)
+    return Grid(fps=fps, **whole, origin=checked_number(values.get("origin", 0.0), "origin", -LATEST, LATEST))
+
+
+def _floats(array: NDArray[Any] | None, name: str) -> FloatArray | None:
+    if array is not None and array.dtype.kind != "f":
+        raise FormatError(f"its {name} are {array.dtype}, no numbers with fractions")
+    return array
 
 
 def track_entry(cache: Path, encoder: str, source: str, stride: int) -> Path:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from signspot.checked_values import LATEST, checked_time, checked_whole, parse_json, shown
 from signspot.errors import DictionaryError, FormatError, UnsafeFileError
 from signspot.files import write_beside
-from signspot.formats.rows import Row, dump_json, from_row, parse_json
+from signspot.formats.rows import Row, dump_json, from_row
 from signspot.records import LabelSource, Spotting
 from signspot.restricted_pickle import load_pickle, plain
 from signspot.text_files import read_text
@@ -106,6 +107,8 @@ def _columnar(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
     splits = {"": content} if "annot_word" in content else content
     for split, columns in splits.items():
         where = f"{path}, split '{split}'" if split else str(path)
+        if not isinstance(columns, dict):
+            raise FormatError(f"{where}: expected columns such as annot_word; got {shown(columns)}.")
         known = {ours: columns[theirs] for theirs, ours in _COLUMNS.items() if theirs in columns}
         for row in _zipped(known, ("video", "word", "time"), where):
             yield _with_span(row | {"source": _source(row.get("source"), path)})
@@ -139,8 +142,8 @@ def _zipped(columns: dict[str, Any], required: Sequence[str], where: str) -> Ite
         raise FormatError(f"{where}: the lists must be equally long; got {counts}.")
     for number, values in enumerate(zip(*columns.values(), strict=True), start=1):
         row = dict(zip(columns, values, strict=True))
-        if not isinstance(row.get(_INDEX, 0), int):
-            raise FormatError(f"{where}, item {number}: its index must be a whole number; got {row[_INDEX]!r}.")
+        if _INDEX in row:
+            checked_whole(row[_INDEX], f"{where}, item {number}: its index")
         yield row | {"where": f"{where}, item {number}"}
 
 
@@ -152,10 +155,10 @@ def _source(kind: object, path: Path) -> LabelSource:
 
 def _with_span(row: dict[str, Any]) -> dict[str, Any]:
     before, after = _SPANS.get(row["source"], (0.0, 0.0))
-    time = row["time"]
-    if "start" in row or not isinstance(time, int | float) or before == after:
+    if "start" in row or before == after:
         return row
-    return row | {"start": max(0.0, time + before), "end": time + after}
+    time = checked_time(row["time"], f"{row['where']}: time")
+    return row | {"start": max(0.0, time + before), "end": min(LATEST, time + after)}
 
 
 def _kind(value: object) -> str:

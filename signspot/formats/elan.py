@@ -15,7 +15,8 @@ from urllib.parse import quote
 
 from signspot.errors import FormatError
 from signspot.formats.links import OPEN_SEAL, SEAL_NAME, file_at, write_sealed
-from signspot.formats.rows import Row, Visible, dump_record, one_line, videos_of, visible
+from signspot.formats.rows import Row, Visible, dump_record, videos_of, visible
+from signspot.legible import one_line
 from signspot.safe_xml import parse_xml
 from signspot.text_files import read_text
 

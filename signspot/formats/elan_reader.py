@@ -2,7 +2,6 @@
 
 import difflib
 import json
-import math
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -11,10 +10,12 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+from signspot.checked_values import checked_score, checked_time
 from signspot.errors import FormatError
 from signspot.formats.elan import EXEMPLAR_TYPE, GLOSS_TYPE, RECORDS_NAME, SCORE_TYPE, score_text
 from signspot.formats.links import file_at
-from signspot.formats.rows import Record, Visible, in_order, join, one_line, parse_record, to_row
+from signspot.formats.rows import Record, Visible, in_order, join, parse_record, to_row
+from signspot.legible import one_line
 from signspot.records import Spotting
 from signspot.safe_xml import Element, parse_xml
 from signspot.text_files import read_text
@@ -202,6 +203,8 @@ def _slot_times(root: Element, path: Path) -> dict[str, int | None]:
         if value is not None and not (value.isascii() and value.isdecimal()):
             where = f"{path}, line {slot.line}"
             raise FormatError(f"{where}: a time is a whole number of milliseconds, 0 or more; got {value!r}.")
+        if value is not None:
+            checked_time(f"{value[:-3] or 0}.{value[-3:]:0>3}", f"{path}, line {slot.line}: a time")
         times[slot.get("TIME_SLOT_ID")] = None if value is None else int(value)
     return times
 
@@ -235,10 +238,9 @@ def _texts_below(root: Element, kind: str) -> dict[str, str]:
 
 def _score(text: str, default: float) -> float:
     try:
-        score = float(text.replace(",", "."))
-    except ValueError:
+        return checked_score(text.replace(",", "."), "score")
+    except FormatError:
         return default
-    return score if math.isfinite(score) else default
 
 
 def _medium(root: Element, path: Path) -> str:

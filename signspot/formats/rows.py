@@ -1,15 +1,24 @@
 """Spottings as plain rows of text and numbers, which every format writes and reads, and the joining of edits."""
 
 import json
-import math
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, get_args
 
+from signspot.checked_values import (
+    LATEST,
+    checked_number,
+    checked_score,
+    checked_span,
+    checked_text,
+    checked_time,
+    checked_whole,
+    shown,
+)
 from signspot.errors import FormatError, OutputError
+from signspot.legible import one_line
 from signspot.records import Decision, LabelSource, Spotting
 
 Row = dict[str, str | float | bool]
@@ -28,20 +37,6 @@ _SOURCES = {source.name.lower(): source for source in LabelSource} | {s.value.lo
 _NOT_UNICODE = re.compile(r"[\ud800-\udfff]|\\(?=u(?:d[89a-f][0-9a-f]{2}|005c))")
 _ESCAPE = re.compile(r"\\u(d[89a-f][0-9a-f]{2}|005c)")
 _LAST_MS = 2**32 - 2  # ELAN's schema counts milliseconds in an unsigned 32-bit number
-
-
-def parse_json(text: str, where: str, line: int = 1) -> Any:
-    """Parse JSON that starts at `line` of the file named in `where`.
-
-    Raises:
-        FormatError: it is not JSON; the message gives the line.
-    """
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise FormatError(f"{where}, line {line + error.lineno - 1}: not JSON ({error.msg}).") from error
-    except RecursionError as error:
-        raise FormatError(f"{where}, line {line}: JSON nested too deeply.") from error
 
 
 def dump_json(value: Any, indent: int | None = None) -> str:
@@ -64,19 +59,25 @@ def to_row(spotting: Spotting) -> Row:
 
 
 def to_rows(spottings: Iterable[Spotting]) -> list[Row]:
-    """Turn spottings into rows; the first number that is NaN or infinite stops it.
+    """Turn spottings into rows; the first that no reader would take stops it.
 
     Raises:
-        OutputError: a number is not finite.
+        OutputError: a time lies before 0 or beyond any video, a span ends before it starts, a score is not in [0, 1].
     """
     rows = [to_row(spotting) for spotting in spottings]
     for index, row in enumerate(rows, start=1):
-        for column in NUMBERS:
-            if not math.isfinite(float(row[column])):
-                raise OutputError(
-                    f"spotting {index} ({row['word']!r} in {row['video']!r}) has {column} {row[column]}; "
-                    "only finite numbers can be written. Remove it and write again."
-                )
+        time, start, end, score = (float(row[column]) for column in NUMBERS)
+        fits = {
+            "time": 0 <= time <= LATEST,
+            "start": 0 <= start <= LATEST,
+            "end": 0 <= end <= LATEST and not end < start,
+            "score": 0 <= score <= 1,
+        }
+        for column in (name for name, good in fits.items() if not good):
+            raise OutputError(
+                f"spotting {index} ({row['word']!r} in {row['video']!r}) has {column} {row[column]}; times are 0 or "
+                "more seconds, the start first, and a score lies in [0, 1]. Remove it and write again."
+            )
     return rows
 
 
@@ -93,14 +94,17 @@ def from_row(row: Mapping[str, Any], where: str) -> Spotting:
     for column in ("word", "time"):
         if row.get(column) is None:
             raise FormatError(f"{where}: no '{column}'. Each spotting needs at least word and time.")
-    time = _number(row, "time", 0.0, where)
+    time = _time(row, "time", 0.0, where)
+    start = _time(row, "start", max(0.0, time - HALF_WINDOW), where)
+    end = _time(row, "end", min(LATEST, time + HALF_WINDOW), where)
+    checked_span(start, end, where)
     return Spotting(
         word=_text(row, "word", where),
         video=_text(row, "video", where),
         time=time,
-        start=_number(row, "start", max(0.0, time - HALF_WINDOW), where),
-        end=_number(row, "end", time + HALF_WINDOW, where),
-        score=_number(row, "score", 1.0, where),
+        start=start,
+        end=end,
+        score=1.0 if row.get("score") in (None, "") else checked_score(row["score"], f"{where}: score"),
         exemplar=_text(row, "exemplar", where),
         variant=_text(row, "variant", where),
         mirrored=_truth(row, where),
@@ -120,35 +124,22 @@ def _unescape_names(text: str) -> str:
 
 
 def _text(row: Mapping[str, Any], column: str, where: str) -> str:
-    value = row.get(column)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise FormatError(f"{where}: {column} must be text; got {value!r}.")
-    return _unescape_names(value)
+    return _unescape_names(checked_text(row.get(column), f"{where}: {column}"))
 
 
-def _number(row: Mapping[str, Any], column: str, default: float, where: str) -> float:
+def _time(row: Mapping[str, Any], column: str, default: float, where: str) -> float:
     value = row.get(column)
     if value is None or value == "":
         if column == "time":
             raise FormatError(f"{where}: time is empty. Give it in seconds, such as 12.48.")
         return default
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise FormatError(f"{where}: {column} must be a finite number; got {value!r}.")
-    return number
+    return checked_time(value, f"{where}: {column}")
 
 
 def _rate(row: Mapping[str, Any], where: str) -> float | None:
     """False alarms per hour; empty where they are not known."""
-    rate = _number(row, "false_alarms_per_hour", math.inf, where)
-    if rate < 0:
-        raise FormatError(f"{where}: false_alarms_per_hour must be 0 or more; got {rate}.")
-    return None if rate == math.inf else rate
+    value = row.get("false_alarms_per_hour")
+    return None if value is None or value == "" else checked_number(value, f"{where}: false_alarms_per_hour", 0.0)
 
 
 def _truth(row: Mapping[str, Any], where: str) -> bool:
@@ -157,7 +148,7 @@ def _truth(row: Mapping[str, Any], where: str) -> bool:
         return bool(value)
     truth = _TRUTHS.get(str(value).strip().lower())
     if truth is None:
-        raise FormatError(f"{where}: mirrored must be true or false; got {value!r}.")
+        raise FormatError(f"{where}: mirrored must be true or false; got {shown(value)}.")
     return truth
 
 
@@ -167,7 +158,7 @@ def _source(row: Mapping[str, Any], where: str) -> LabelSource:
         return LabelSource.VERIFIED
     source = _SOURCES.get(str(value).strip().lower())
     if source is None:
-        raise FormatError(f"{where}: source must be M, D or V (mouthing, dictionary, verified); got {value!r}.")
+        raise FormatError(f"{where}: source must be M, D or V (mouthing, dictionary, verified); got {shown(value)}.")
     return source
 
 
@@ -176,7 +167,7 @@ def _decision(row: Mapping[str, Any], where: str) -> Decision:
     answer = "" if value is None else str(value).strip().lower()
     found = next((decision for decision in DECISIONS if decision == answer), None)
     if found is None:
-        raise FormatError(f"{where}: decision must be yes, no, unsure or empty; got {value!r}.")
+        raise FormatError(f"{where}: decision must be yes, no, unsure or empty; got {shown(value)}.")
     return found
 
 
@@ -200,15 +191,6 @@ def _milliseconds(seconds: float) -> int:
     return round(min(max(seconds, 0.0) * 1000, float(_LAST_MS)))
 
 
-def one_line(text: str) -> str:
-    """Show characters that break a line, or that XML cannot hold, by their code; the rest as they are."""
-    return "".join(f"\\u{ord(char):04x}" if _breaks_a_line(char) else char for char in text)
-
-
-def _breaks_a_line(char: str) -> bool:
-    return unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in "\ufffe\uffff"
-
-
 def dump_record(row: Row, index: int) -> str:
     """The exact record and its place in the list as one line of JSON, in ASCII and free of '-->'."""
     ordered = {"score": row["score"], "exemplar": row["exemplar"]} | row | {"index": index}
@@ -228,7 +210,7 @@ def parse_record(text: str | None) -> Record | None:
     """Read what `dump_record` wrote; None where there is nothing of ours, or a person damaged it."""
     try:
         row: Any = json.loads(text or "")
-        return Record(from_row(row, "record"), visible(row), int(row["index"]))
+        return Record(from_row(row, "record"), visible(row), checked_whole(row["index"], "index"))
     except (FormatError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 

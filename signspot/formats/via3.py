@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from signspot.checked_values import checked_span, checked_text, checked_time, parse_json, shown
 from signspot.errors import FormatError
 from signspot.formats.links import OPEN_SEAL, SEAL_NAME, file_at, write_sealed
 from signspot.formats.rows import (
@@ -15,7 +16,6 @@ from signspot.formats.rows import (
     dump_record,
     in_order,
     join,
-    parse_json,
     parse_record,
     videos_of,
     visible,
@@ -126,6 +126,8 @@ def read(path: Path) -> list[Spotting]:
         raise FormatError(f"{path} is not a VIA 3 project: it has no 'project' and 'metadata'.")
     try:
         return in_order(_read_segments(content, path))
+    except FormatError as error:
+        raise FormatError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise FormatError(f"{path} is not a VIA 3 project that can be read ({error!r}).") from error
 
@@ -137,9 +139,9 @@ def _read_segments(content: dict[str, Any], path: Path) -> Iterator[tuple[Record
         times = segment.get("z", [])
         if len(times) != 2 or segment.get("xy"):
             continue  # a region in a picture, or a remark on the whole file
-        start, end = round(1000 * times[0]), round(1000 * times[1])
-        if end < start:
-            raise FormatError(f"{path}: segment {name!r} ends before it starts.")
+        where = f"{path}: segment {shown(name)}"
+        start, end = (round(1000 * checked_time(time, where)) for time in times)
+        checked_span(start / 1000, end / 1000, where)
         values = segment.get("av", {})
         record = parse_record(values.get(_RECORD)) if is_ours else None
         spotting = join(Visible(_word(values, attributes), start, end), record, _video(content, segment, path))
@@ -164,10 +166,11 @@ def _word(values: dict[str, Any], attributes: dict[str, Any]) -> str:
     aid = next(iter(attributes), _WORD)
     value = str(values.get(aid, ""))
     options = attributes.get(aid, {}).get("options") or {}
-    return str(options.get(value, value))
+    return checked_text(str(options.get(value, value)), "the word of a segment")
 
 
 def _video(content: dict[str, Any], segment: dict[str, Any], path: Path) -> str:
     view = content.get("view", {}).get(str(segment.get("vid")), {})
     fid = next(iter(view.get("fid_list", [])), None)
-    return str(content.get("file", {}).get(str(fid), {}).get("fname") or path.stem)
+    name = str(content.get("file", {}).get(str(fid), {}).get("fname") or path.stem)
+    return checked_text(name, "the name of a video")

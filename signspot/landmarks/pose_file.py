@@ -273,9 +273,10 @@ class _Content:
         found = self._pick(self.values[start:end], component)[..., :3]
         flat = np.zeros((*found.shape[:2], 3 - found.shape[2]), dtype=np.float32)  # no z in 2-D files
         points = np.concatenate([found, flat], axis=-1)
-        seen = (self._pick(self.confidence[start:end], component) > 0) & np.isfinite(points).all(axis=-1)
         width, height = self.size or _UNKNOWN
-        scaled = points / np.array([width, height, 1], dtype=np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond all numbers is not seen
+            scaled = points / np.array([width, height, 1], dtype=np.float32)
+            seen = (self._pick(self.confidence[start:end], component) > 0) & np.isfinite(scaled).all(axis=-1)
         return np.where(seen[..., None], scaled, np.float32(np.nan))
 
     def _pick(self, array: NDArray[np.float32], component: str) -> Points:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import SUFFIX
 from signspot.errors import OptionsError, SignspotError
-from signspot.formats.rows import one_line
+from signspot.legible import one_line
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.search import Found
 from signspot.timeline import Segment

@@ -16,7 +16,8 @@ import cv2
 import numpy as np
 
 from signspot.files import write_beside
-from signspot.formats.rows import dump_json, one_line
+from signspot.formats.rows import dump_json
+from signspot.legible import one_line
 from signspot.pictures.curves import COLOURS, Curve, Panel, View, clock, lowest_score, panels, summary, telling, thinned
 from signspot.pictures.plot import check_picture
 from signspot.progress import Progress, silent

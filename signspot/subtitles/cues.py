@@ -1,9 +1,10 @@
 """Cues of subtitle files: their times, their cleaned text, and the problems of those that were left out."""
 
 import html
-import math
 import re
 from dataclasses import dataclass, field
+
+from signspot.checked_values import LATEST
 
 _STAMP = re.compile(r"(-?)\s*(?:(\d{1,4})\s*:\s*)?(\d{1,2})\s*:\s*(\d{1,2})(?:\s*[,.:;]\s*(\d{1,9}))?")
 _ARROW = re.compile(r"-{1,3}\s?>|[–—]{1,2}>|→")
@@ -57,8 +58,8 @@ class CueSheet:
 
     def add(self, cue: Cue) -> None:
         """Add a cue, if its times can be true."""
-        if not (math.isfinite(cue.start) and math.isfinite(cue.end)):
-            self.report(cue.line, "the cue's times are not numbers; left out")
+        if not max(cue.start, cue.end) <= LATEST:
+            self.report(cue.line, "the cue's times are beyond any video; left out")
         elif min(cue.start, cue.end) < 0:
             self.report(cue.line, f"the cue's times are negative ({cue.start:g} to {cue.end:g} s); left out")
         elif cue.end < cue.start:

@@ -9,7 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from signspot.errors import OptionsError
+from signspot.checked_values import shown
+from signspot.errors import FormatError, OptionsError
+from signspot.text_files import read_text
 
 _T = TypeVar("_T")
 
@@ -41,10 +43,10 @@ def read_table(path: str | PathLike[str]) -> dict[str, Any]:
         OptionsError: it is missing, or is no TOML.
     """
     try:
-        return tomllib.loads(Path(path).read_text())
-    except OSError as error:
-        raise OptionsError(f"cannot read the configuration {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(read_text(Path(path)).text)
+    except FormatError as error:
+        raise OptionsError(f"the configuration cannot be used: {error}") from error
+    except (ValueError, RecursionError) as error:  # of TOML itself, or a number of thousands of digits
         raise OptionsError(f"{path} is no TOML file: {error}") from error
 
 
@@ -68,16 +70,16 @@ def _value(hint: Any, value: Any, key: str, where: str) -> Any:
     """One value as its field wants it."""
     if is_dataclass(hint) and isinstance(hint, type):
         if not isinstance(value, dict):
-            raise OptionsError(f"{key} in {where} must be a table; got {value!r}. Write [{key}]")
+            raise OptionsError(f"{key} in {where} must be a table; got {shown(value)}. Write [{key}]")
         return fill(hint, value, f"{where} [{key}]")
     if get_origin(hint) is tuple:
         if not isinstance(value, list):
-            raise OptionsError(f"{key} in {where} must be a list; got {value!r}")
+            raise OptionsError(f"{key} in {where} must be a list; got {shown(value)}")
         return tuple(_value(get_args(hint)[0], each, key, where) for each in value)
     _refuse_infinite(value, key, where)
     allowed, name = _PLAIN.get(get_origin(hint) or hint, ((object,), ""))
     if not isinstance(value, allowed) or (isinstance(value, bool) and name and hint is not bool):
-        raise OptionsError(f"{key} in {where} must be {name}; got {value!r}")
+        raise OptionsError(f"{key} in {where} must be {name}; got {shown(value)}")
     return value
 
 
@@ -126,8 +128,8 @@ def read_training(path: str | PathLike[str], kinds: Mapping[str, type[Any]]) -> 
     """
     values = read_table(path)
     kind = values.pop(KIND, None)
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         near = get_close_matches(str(kind), kinds, n=1)
         hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(kinds)}"
-        raise OptionsError(f"no kind of training '{kind}' in {path}.{hint}")
+        raise OptionsError(f"no kind of training {shown(kind)} in {path}.{hint}")
     return fill(kinds[kind], values, str(path))

@@ -9,6 +9,8 @@ from pathlib import Path
 from signspot.errors import FormatError, MissingWordNetError
 
 FOLDER = Path("/usr/share/wordnet")  # where Debian's wordnet-base puts it
+_LONGEST_LINE = 1 << 16  # bytes; WordNet's own have less than 16,000
+_LARGEST_FILE = 1 << 30  # bytes; WordNet's own have 16 million
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
 _MARKER = re.compile(r"\((?:a|p|ip)\)$")  # where an adjective may stand
 _log = logging.getLogger(__name__)
@@ -71,7 +73,7 @@ class WordNet:
         path = self.folder / f"data.{part}"
         with path.open("rb") as file:
             file.seek(offset)
-            line = file.readline().decode("latin-1")
+            line = file.readline(_LONGEST_LINE).decode("latin-1")
         return _parse_data_line(line, offset, f"{path}, byte {offset}")
 
 
@@ -84,7 +86,9 @@ def _parse_index_line(line: str, where: str) -> tuple[str, list[int]]:
     fields = line.split()
     try:
         sets, pointers = int(fields[2]), int(fields[3])
-        offsets = [int(offset) for offset in fields[6 + pointers :]]
+        offsets = [int(offset) for offset in fields[6 + max(0, pointers) :]]
+        if not all(0 <= offset < _LARGEST_FILE for offset in offsets):
+            raise ValueError
     except (IndexError, ValueError):
         raise FormatError(f"{where}: no line of a WordNet index. Install it again.") from None
     if len(offsets) != sets:

@@ -80,7 +80,7 @@ def test_labels_of_ours_and_of_other_videos(tmp_path: Path, caplog: pytest.LogCa
     assert open_corpus(folder).labels() == [Label("x", "a", 1.0)]
     assert "left out labels (1) of videos (1) that the corpus lacks: 'gone'" in caplog.text
     (folder / "labels" / "m.jsonl").write_text("nonsense")
-    with pytest.raises(FormatError, match=r"m\.jsonl holds no labels"):
+    with pytest.raises(FormatError, match=r"m\.jsonl, line 1: not JSON"):
         open_corpus(folder).labels()
 
 

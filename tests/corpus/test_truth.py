@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from signspot.corpus.truth import ExemplarTruth, MentionTruth, SignTruth, read_records, write_records
@@ -23,9 +25,30 @@ def test_times_are_written_to_a_tenth_of_a_millisecond(tmp_path):
     assert '"time": 0.3333' in path.read_text()
 
 
-@pytest.mark.parametrize("line", ["{}", "[1]", "not json", '{"word": "a", "video": "v", "time": 1, "source": "Z"}'])
-def test_a_broken_line_is_named(tmp_path, line):
+def label(**values):
+    return json.dumps({"word": "a", "video": "v", "time": 1} | values)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{}", "no Label: .*missing 3"),
+        ("[1]", "expected a JSON object; got a list of 1"),
+        ("not json", "not JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        (label(source="Z"), "source must be one of M, D, V; got 'Z'"),
+        (label(time=-5), "time must be between 0 and"),
+        (label(time=float("nan")), "time must be a finite number; got nan"),
+        (label(time=10**400), "a number of about 400 digits"),
+        ('{"word": "a", "video": "v", "time": ' + "9" * 5000 + "}", "a number of too many digits"),
+        (label(confidence=99), "confidence must be between"),
+        (label(start=2, end=1), "must end after it starts"),
+        (label(word=["a"]), "word must be text; got a list of 1"),
+        (label(word="\ud800"), "word holds halves of characters"),
+    ],
+)
+def test_a_broken_line_is_named(tmp_path, line, message):
     path = tmp_path / "l.jsonl"
     path.write_text(f'{{"word": "a", "video": "v", "time": 1}}\n{line}\n')
-    with pytest.raises(FormatError, match=r"l\.jsonl, line 2: no Label record"):
+    with pytest.raises(FormatError, match=rf"l\.jsonl, line 2: .*{message}"):
         list(read_records(Label, path))

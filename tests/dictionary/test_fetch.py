@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signspot.checked_values import inside
 from signspot.dictionary.build import build_dictionary
 from signspot.dictionary.contents import Contents
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.download import Download, DownloadOptions
 from signspot.dictionary.fetch import Fetched, add_to_manifest, fetch, fetch_dictionary, read_manifest, safe_path
-from signspot.dictionary.json_file import inside
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, OutputError
 from signspot.records import Exemplar
@@ -94,7 +94,7 @@ class TestManyFiles:
 
     @given(st.text(max_size=300))
     def test_no_name_leads_out(self, text: str) -> None:
-        inside(Path("folder"), safe_path(text))
+        inside(Path("folder"), safe_path(text), "the file")
 
 
 class TestManifest:

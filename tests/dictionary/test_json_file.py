@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from signspot.checked_values import inside
 from signspot.dictionary.contents import Contents
-from signspot.dictionary.json_file import inside, read_json, write_json
-from signspot.errors import DictionaryError
+from signspot.dictionary.json_file import read_json, write_json
+from signspot.errors import DictionaryError, FormatError
 from signspot.records import Exemplar
 from signspot.timeline import Segment
 
@@ -80,8 +81,8 @@ class TestStayingInside:
         "name", ["../a.mp4", "a/../../b.mp4", "/etc/passwd", "..\\a.mp4", "C:\\a.mp4", "C:a.mp4", "\\a", "a\0b", " "]
     )
     def test_paths_that_lead_out(self, tmp_path: Path, name: str) -> None:
-        with pytest.raises(DictionaryError, match="refused: it must lie in the dictionary's own folder"):
-            inside(tmp_path, name)
+        with pytest.raises(FormatError, match="is refused: "):
+            inside(tmp_path, name, "the file")
         if name.strip():
             with pytest.raises(DictionaryError, match="refused"):
                 read_json(write(tmp_path, {"file": name}))
@@ -99,7 +100,7 @@ class TestStayingInside:
     def test_links_inside_are_fine(self, tmp_path: Path) -> None:
         (tmp_path / "b.mp4").touch()
         (tmp_path / "a.mp4").symlink_to(tmp_path / "b.mp4")
-        assert inside(tmp_path, "a.mp4") == tmp_path / "a.mp4"
+        assert inside(tmp_path, "a.mp4", "the file") == tmp_path / "a.mp4"
 
     def test_the_embeddings_too(self, tmp_path: Path) -> None:
         with pytest.raises(DictionaryError, match="refused"):
@@ -119,7 +120,7 @@ class TestStayingInside:
         ("a.mp4", "must be an object"),
         ({"file": "a.mp4", "bbox": [0, 0, 1]}, "'bbox' must be 4 numbers"),
         ({"file": "a.mp4", "bbox": [0, 0.5, 1, 0.5]}, "'bbox' must be y0, x0, y1, x1 between 0 and 1"),
-        ({"file": "a.mp4", "bbox": [0, 0, 1, True]}, "'bbox' must be 4 numbers"),
+        ({"file": "a.mp4", "bbox": [0, 0, 1, True]}, "'bbox' must be a finite number; got True"),
         ({"file": "a.mp4", "segment": [2, 1]}, "'segment' must be start and end"),
         ({"file": "a.mp4", "segment": "1-2"}, "'segment' must be 2 numbers"),
         ({"file": "a.mp4", "embedding": 3}, r"'embedding' must be \[encoder, row\]"),
@@ -135,14 +136,14 @@ def test_wrong_exemplars_are_named(tmp_path: Path, exemplar: Any, message: str) 
     ("text", "message"),
     [
         ("", r"is empty \(0 bytes\)"),
-        ("[" * 100_000, "not valid JSON"),
+        ("[" * 100_000, "nested too deeply"),
         ("[]", "no signspot dictionary"),
         ('{"format": "other", "words": {}}', "no signspot dictionary"),
         ("{}", "it has no 'words'"),
         ('{"words": {"a": []}}', "word 'a': 'exemplars' must be a list"),
         ('{"version": 2, "words": {}}', "version 2; this signspot reads up to 1. Update"),
-        ('{"version": "x", "words": {}}', "version x"),
-        ('{"words": {"a": {"exemplars": [{"file": "a", "segment": [0, NaN]}]}}}', "NaN is not a number"),
+        ('{"version": "x", "words": {}}', "version 'x'"),
+        ('{"words": {"a": {"exemplars": [{"file": "a", "segment": [0, NaN]}]}}}', "must be a finite number; got nan"),
         ('{"words": {"a": {"exemplars": [{"file": "a"}, {"file": "a"}]}}}', "id 'a' is used twice"),
         ('{"words": {}, "embeddings": "none.safetensors"}', "embeddings .* cannot be read"),
     ],

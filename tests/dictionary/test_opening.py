@@ -81,7 +81,7 @@ def test_a_saved_folder_opens_equal(put: Any) -> None:
         ("empty", "no video or .pose file in"),
         ("apple.mp4", "is one video, not a dictionary"),
         ("notes.txt", "is no dictionary. Give a folder"),
-        ("other.json", "is not valid JSON"),
+        ("other.json", "not JSON"),
         ("other.pkl", "no readable pickle"),
         ("table", "line 1: no column 'file'"),
     ],

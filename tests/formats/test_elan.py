@@ -38,8 +38,8 @@ spottings = st.builds(
     word=st.one_of(st.sampled_from(["apple", "apple #2", "apple record", ""]), st.text(max_size=5)),
     video=st.just("a.mp4"),
     time=st.floats(0, 5),
-    start=st.floats(-1, 5),
-    end=st.floats(-1, 5),
+    start=st.floats(0, 2),
+    end=st.floats(2, 5),
     score=st.floats(0, 1),
 )
 

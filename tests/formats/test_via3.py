@@ -109,8 +109,8 @@ def test_a_foreign_project_names_words_by_its_options(tmp_path: Path) -> None:
     ("change", "message"),
     [
         (lambda project: project.pop("metadata"), "it has no 'project' and 'metadata'"),
-        (lambda project: segment(project).update(z=["a", "b"]), "not a VIA 3 project that can be read"),
-        (lambda project: segment(project).update(z=[2, 1]), "ends before it starts"),
+        (lambda project: segment(project).update(z=["a", "b"]), "must be a finite number; got 'a'"),
+        (lambda project: segment(project).update(z=[2, 1]), "it ends at 1 s, before it starts at 2 s"),
         (lambda project: project.update(attribute=[]), "not a VIA 3 project that can be read"),
     ],
 )

@@ -1,0 +1,225 @@
+"""The one way from a value in a stranger's file to a number, a time, a score, a text or a name that may be used."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from signspot.errors import FormatError, OptionsError
+
+Record = TypeVar("Record")
+
+LATEST = 2**32 / 1000  # seconds, 49 days: what ELAN counts in milliseconds; no video is longer
+_ROUNDING = 1e-6  # by which a score may miss [0, 1] after conversions
+_NUMBER = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?|\.\d{1,400})([eE][+-]?\d{1,4})?", re.ASCII)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def parse_json(text: str, where: str, line: int = 1) -> Any:
+    """Parse JSON that starts at `line` of the file named in `where`.
+
+    Raises:
+        FormatError: it is not JSON, nests too deeply or holds a number of thousands of digits; with the line.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FormatError(f"{where}, line {line + error.lineno - 1}: not JSON ({error.msg}).") from error
+    except RecursionError:
+        raise FormatError(f"{where}, line {line}: JSON nested too deeply.") from None
+    except ValueError:
+        raise FormatError(f"{where}, line {line}: JSON with a number of too many digits.") from None
+
+
+def checked_number(value: object, what: str, least: float = -math.inf, most: float = math.inf) -> float:
+    """A finite number within bounds, given as a number or as text.
+
+    Args:
+        value: as it stands in the file.
+        what: the place and the name of the value, for messages: "x.csv, line 3: score".
+        least: the lowest that is allowed.
+        most: the highest that is allowed.
+
+    Raises:
+        FormatError: it is no number, not finite, or out of bounds.
+    """
+    number = _as_number(value)
+    if number is None:
+        raise FormatError(f"{what} must be a finite number; got {shown(value)}.")
+    if not least <= number <= most:
+        bounds = f"between {least:g} and {most:g}" if math.isfinite(most) else f"{least:g} or more"
+        raise FormatError(f"{what} must be {bounds}; got {shown(value)}.")
+    return number
+
+
+def _as_number(value: object) -> float | None:
+    if isinstance(value, str):
+        value = value.strip()
+        if not _NUMBER.fullmatch(value):
+            return None
+    elif isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def checked_whole(value: object, what: str, least: int = 0, most: int = 2**31 - 1) -> int:
+    """A whole number within bounds.
+
+    Raises:
+        FormatError: it is none, or out of bounds.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise FormatError(f"{what} must be a whole number between {least} and {most}; got {shown(value)}.")
+    return value
+
+
+def checked_time(value: object, what: str) -> float:
+    """Seconds within a video.
+
+    Raises:
+        FormatError: it is no number, negative, or beyond any video.
+    """
+    return checked_number(value, what, 0.0, LATEST)
+
+
+def checked_score(value: object, what: str) -> float:
+    """A score, a probability or a confidence, in [0, 1].
+
+    Raises:
+        FormatError: it is none.
+    """
+    return min(1.0, max(0.0, checked_number(value, what, -_ROUNDING, 1 + _ROUNDING)))
+
+
+def checked_span(start: float, end: float, where: str) -> None:
+    """See that a span does not end before it starts.
+
+    Raises:
+        FormatError: it does.
+    """
+    if end < start:
+        raise FormatError(f"{where}: it ends at {end:g} s, before it starts at {start:g} s.")
+
+
+def checked_text(value: object, what: str) -> str:
+    """Text that every format and database can hold; None is none.
+
+    Raises:
+        FormatError: it is something else, or holds halves of characters (surrogates).
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise FormatError(f"{what} must be text; got {shown(value)}.")
+    if _SURROGATE.search(value):
+        raise FormatError(f"{what} holds halves of characters, which are no text; got {shown(value)}.")
+    return value
+
+
+def inside(folder: Path, name: object, what: str) -> Path:
+    """The path of a file that another file names; it lies in the folder of that one.
+
+    Args:
+        folder: of the file that names it.
+        name: relative, with either slash.
+        what: the place and the name of the value, for messages.
+
+    Raises:
+        FormatError: it is no name, or leads out of the folder, by itself or through a link.
+    """
+    text = checked_text(name, what)
+    parts = PureWindowsPath(text)  # knows drives and both slashes
+    absolute = parts.is_absolute() or bool(parts.drive or parts.root) or PurePosixPath(text).is_absolute()
+    if absolute or ".." in parts.parts or not text.strip():
+        raise FormatError(f"{what} '{text}' is refused: it must lie in {folder} itself.")
+    path = folder / text
+    try:
+        path.stat()
+        is_within = path.resolve().is_relative_to(folder.resolve())
+    except (FileNotFoundError, NotADirectoryError):
+        is_within = path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):
+        raise FormatError(f"{what} '{text}' is refused: no file can have this name.") from None
+    if not is_within:
+        raise FormatError(f"{what} '{text}' is refused: it is a link that leads out of {folder}.")
+    return path
+
+
+def record_checker(kind: type[Record], scores: Collection[str] = ()) -> Callable[[Mapping[str, Any]], Record]:
+    """A function that makes records of a dataclass out of plain values, each as its field wants it.
+
+    Values of other names are passed over. The function raises FormatError where a value is missing or does not fit.
+
+    Args:
+        kind: its fields are text, flags, whole numbers, enumerations, times, scores, None or tuples of them.
+        scores: the fields that lie in [0, 1]; every other number with a fraction is a time.
+    """
+    checks = {name: _checker(hint, name, name in scores) for name, hint in get_type_hints(kind).items()}
+    has_span = "start" in checks and "end" in checks
+
+    def make(values: Mapping[str, Any]) -> Record:
+        known = {name: check(values[name]) for name, check in checks.items() if name in values}
+        try:
+            record = kind(**known)
+        except (TypeError, OptionsError) as error:
+            raise FormatError(f"no {kind.__name__}: {error}") from error
+        if has_span and known.get("start") is not None and known.get("end") is not None:
+            checked_span(known["start"], known["end"], kind.__name__)
+        return record
+
+    return make
+
+
+def _checker(hint: Any, name: str, is_score: bool) -> Callable[[Any], Any]:
+    if get_origin(hint) is tuple:
+        part = _checker(get_args(hint)[0], name, is_score)
+        return lambda value: tuple(part(each) for each in _checked_list(value, name))
+    kinds = [each for each in get_args(hint) if each is not type(None)] or [hint]
+    check = _plain_checker(kinds[0], name, is_score)
+    return (lambda value: None if value is None else check(value)) if type(None) in get_args(hint) else check
+
+
+def _plain_checker(kind: Any, name: str, is_score: bool) -> Callable[[Any], Any]:
+    if kind is bool:
+        return lambda value: _checked_member(value, (True, False), name)
+    if issubclass(kind, StrEnum):
+        return lambda value: _checked_member(value, tuple(kind), name)
+    if kind is int:
+        return lambda value: checked_whole(value, name)
+    if kind is float:
+        checked, most = (checked_score, 1.0) if is_score else (checked_time, LATEST)
+        return lambda value: value if type(value) is float and 0.0 <= value <= most else checked(value, name)
+    return lambda value: checked_text(value, name)
+
+
+def _checked_list(value: object, what: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise FormatError(f"{what} must be a list; got {shown(value)}.")
+    return value
+
+
+def _checked_member(value: object, members: tuple[Any, ...], what: str) -> Any:
+    found = next((each for each in members if type(value) in (str, bool, type(each)) and each == value), None)
+    if found is None:
+        raise FormatError(f"{what} must be one of {', '.join(map(str, members))}; got {shown(value)}.")
+    return found
+
+
+def shown(value: object) -> str:
+    """A value as a message quotes it: short, whatever it is."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
+        return f"a number of about {round(value.bit_length() * 0.30103):,} digits"
+    if isinstance(value, str | bytes):
+        value = value[:100]
+    elif isinstance(value, list | tuple | dict | set):
+        return f"a {type(value).__name__} of {len(value):,}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
