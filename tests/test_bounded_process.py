@@ -81,7 +81,7 @@ def test_a_fork_has_a_process_of_its_own(process):
     ours = process._process.pid
     child = os.fork()
     if child == 0:
-        fine = process._process is None and process.ask("b", 30) == "b" and process._process.pid != ours
+        fine = process._process is None and process.ask("b", 30) == "b" and process._process.pid != ours  # type: ignore[attr-defined]
         process.close()
         os._exit(0 if fine else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -177,6 +177,7 @@ def test_leaving_ends_the_workers_and_removes_what_is_half_written(tmp_path: Pat
 def test_breaking_off_ends_the_busy_workers() -> None:
     with WorkerPool(2) as pool:
         found = pool.run(eval, ["1", SLOWLY.format(seconds=60, value=2)])
+        assert isinstance(found, Generator)
         assert next(found)[1] == 1
         found.close()
         assert len(pool.processes) <= 1

@@ -60,7 +60,7 @@ def fill(disk: Path, leave: int) -> Path:
 
 
 def at_unit(here, number: int, what: Callable[[], object]):
-    class Disturbed(type(here)):
+    class Disturbed(type(here)):  # type: ignore[misc]
         def run(self, work, items):
             for item, made in super().run(work, items):
                 if len(self.items) == number:

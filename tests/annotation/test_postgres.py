@@ -38,7 +38,7 @@ def lines(place: Path | str) -> list[str]:
 def interrupting(here, unit: int, what):
     """An engine that does something just after a unit of work is finished, before it is stored."""
 
-    class Interrupting(type(here)):
+    class Interrupting(type(here)):  # type: ignore[misc]
         def run(self, work, items):
             for item, made in super().run(work, items):
                 if len(self.items) == unit:

@@ -318,7 +318,7 @@ def test_a_dictionary_without_any_matching_word_is_told(job: AnnotationJob, go, 
 
 
 def test_two_runs_in_one_folder_are_refused(job: AnnotationJob, go, here) -> None:
-    class Nested(type(here)):
+    class Nested(type(here)):  # type: ignore[misc]
         def run(self, work, items):
             with pytest.raises(OptionsError, match="another run works in"):
                 annotate(job, OPTIONS, here)

@@ -26,7 +26,7 @@ def footage(corner: Path, tmp_path: Path) -> Path:
 
 def test_from_footage_to_labels(signspot: Call, corner: Path, footage: Path, tmp_path: Path) -> None:
     table, labels = tmp_path / "labels.csv", tmp_path / "labels" / "D.jsonl"
-    common = ("annotate", footage, "--dictionary", corner / "signs", "--out", tmp_path / "run")
+    common: tuple[object, ...] = ("annotate", footage, "--dictionary", corner / "signs", "--out", tmp_path / "run")
     common += ("--encoder", corner / "encoder.safetensors", "--threshold", 0.6, "--keep", 0.5)
     code, out, err = signspot(*common, "--export", table, "--labels", labels)
     assert code == 0, err
@@ -106,7 +106,7 @@ def test_every_video_gets_a_document_that_links_to_it(
     for suffix in (".pose", ".srt"):
         (footage / f"monday{suffix}").unlink()
     table, document = tmp_path / "out" / "all.csv", tmp_path / "out" / "x.eaf"
-    common = ("annotate", footage, "--dictionary", corner / "signs", "--out", tmp_path / "run")
+    common: tuple[object, ...] = ("annotate", footage, "--dictionary", corner / "signs", "--out", tmp_path / "run")
     common += ("--encoder", corner / "encoder.safetensors", "--threshold", 0.6, "--keep", 0.5)
     code, _, err = signspot(*common, "--export", table, "--export", document)
     assert code == 0, err
@@ -122,7 +122,7 @@ def test_every_video_gets_a_document_that_links_to_it(
 def test_the_report_of_a_run_takes_the_footage_that_was_annotated(
     signspot: Call, corner: Path, footage: Path, tmp_path: Path
 ) -> None:
-    common = ("annotate", footage, "--dictionary", corner / "signs")
+    common: tuple[object, ...] = ("annotate", footage, "--dictionary", corner / "signs")
     common += ("--encoder", corner / "encoder.safetensors", "--threshold", 0.5, "--keep", 0.5)
     assert signspot(*common, "--out", tmp_path / "run")[0] == 0
     assert signspot(*common, "--out", tmp_path / "decoys", "--decoys")[0] == 0

@@ -56,7 +56,7 @@ def test_in_a_log_progress_is_a_line_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("signspot.cli.console.time.monotonic", lambda: now[0])
     with console.bar("news.mp4", "frames") as progress:
         for second in range(101):
             now[0] = 100.0 + second

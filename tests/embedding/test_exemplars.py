@@ -67,7 +67,7 @@ def test_a_domain_specific_trunk_embeds_exemplars_as_dictionary_and_videos_as_co
     exemplar, track = ExemplarEmbedder(encoder).embed_source(landmarks).embeddings, embed(encoder, stretch.footage)
     for layer in module.modules():
         if isinstance(layer, DomainBatchNorm):
-            layer.norms["dictionary"].running_mean += 1.0  # type: ignore[operator]
+            layer.norms["dictionary"].running_mean += 1.0  # type: ignore[assignment]
     assert (embed(encoder, stretch.footage).embeddings == track.embeddings).all()
     changed = ExemplarEmbedder(encoder).embed_source(landmarks).embeddings
     assert np.abs(changed - exemplar).max() > 1e-3

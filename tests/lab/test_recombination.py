@@ -5,9 +5,8 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, mirror_features
+from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, WRISTS, mirror_features
 from signspot_lab.isolated.recombination import (
-    WRISTS,
     Clips,
     RealWords,
     Recombinations,

@@ -28,7 +28,7 @@ def signing(frames: int, seed: int = 0, *, fps: float = 25.0, dropped: float = 0
     for part in (*hands, face):
         part[rng.random(frames) < dropped] = np.nan
     body[rng.random(frames) < dropped / 2] = np.nan
-    return Landmarks(body, *hands, face, seconds, size)
+    return Landmarks(body, *hands, face, seconds, size)  # type: ignore[call-arg]
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +52,7 @@ def lsa64() -> Callable[[int], list[tuple[int, Landmarks]]]:
         for index, (a, b) in enumerate(pairwise(starts)):
             parts = [data[name][a:b] for name in ("pose", "left_hand", "right_hand", "face", "time")]
             size = (round(1000 * float(data["aspect"][index])), 1000)
-            clips.append((int(data["label"][index, 0]), Landmarks(*parts, size)))
+            clips.append((int(data["label"][index, 0]), Landmarks(*parts, size)))  # type: ignore[call-arg]
         return clips
 
     return clips_of

@@ -115,7 +115,7 @@ def slow_appendix(batch: Batch, temperature: float) -> float:
             terms.append(math.log(top + rest) - math.log(top))
 
     for row, held in enumerate(sets):  # (i) and (iii)
-        columns = range(len(words))
+        columns = list(range(len(words)))
         add(
             [(row, c) for c in columns if words[c] in held],
             [(row, c) for c in columns if words[c] not in held],

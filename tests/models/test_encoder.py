@@ -167,7 +167,7 @@ def test_hash_ignores_how_many_batches_were_seen(seeded):
     before = make_encoder("a", network).hash
     for layer in network.modules():
         if isinstance(layer, torch.nn.BatchNorm1d):
-            layer.num_batches_tracked += 1
+            layer.num_batches_tracked += 1  # type: ignore[assignment]
     assert make_encoder("a", network).hash == before
     network.trunk.last[0].norm.running_mean += 1
     assert make_encoder("a", network).hash != before

@@ -102,7 +102,7 @@ def test_stopped_and_resumed_gives_the_same_weights(features: TrunkFeatures, ite
     assert (tmp_path / "whole/curve.csv").read_text() == (tmp_path / "parts/curve.csv").read_text()
     other = replace(CONFIG, seed=5)
     third = train_embedding(other, EmbeddingData(features, items, other), tmp_path / "other")
-    assert not torch.equal(whole.adaptor[0].weight, third.adaptor[0].weight)  # type: ignore[arg-type]
+    assert not torch.equal(whole.adaptor[0].weight, third.adaptor[0].weight)
     with pytest.raises(CheckpointError, match="was trained with seed 4, not 5"):
         train_embedding(other, data, tmp_path / "whole")
     (tmp_path / "whole/state.pt").write_bytes(b"nonsense")

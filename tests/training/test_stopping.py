@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from signspot.training import run_folder as stopping
 from signspot.training.run_folder import StopSign
 
 
@@ -22,7 +21,7 @@ def test_a_signal_is_noted_and_handlers_come_back(number: signal.Signals) -> Non
 
 def test_a_second_signal_a_while_later_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     now: list[Any] = [0.0]
-    monkeypatch.setattr(stopping.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("signspot.training.run_folder.time.monotonic", lambda: now[0])
     with StopSign(), pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
         now[0] = 2.0

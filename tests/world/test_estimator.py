@@ -73,7 +73,7 @@ def test_fast_hands_are_missed_more_often():
 
 def test_jitter_is_small_at_rest_and_larger_in_motion():
     parts = [np.repeat(p[:1], 400, axis=0) for p in (EXACT.body, EXACT.left_hand, EXACT.right_hand, EXACT.face)]
-    still = Landmarks(*parts, np.arange(400) / 25, EXACT.size)
+    still = Landmarks(*parts, np.arange(400) / 25, EXACT.size)  # type: ignore[call-arg]
     never = NoiseOptions(drop_rate=0, drop_overlap=0, duplicate_rate=0, swap_rate=0)
 
     def shiver(landmarks, exact):
