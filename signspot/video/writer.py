@@ -104,6 +104,7 @@ class VideoWriter:
         context = stream.codec_context
         context.colorspace = context.color_primaries = context.color_trc = _BT709
         context.color_range = _LIMITED
+        context.thread_count = 1  # with more, the bytes would depend on the machine's cores
         return stream
 
     def _encodable(self, image: Image) -> Any:

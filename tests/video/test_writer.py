@@ -168,3 +168,26 @@ def test_a_folder_that_may_not_be_written_to(tmp_path, picture):
     tmp_path.chmod(0o555)
     with pytest.raises(OutputError, match="permission denied"):
         write_video(tmp_path / "v.mp4", [picture(0)], 25)
+
+
+_FILM = """
+import os, sys
+import numpy as np
+os.sched_setaffinity(0, [int(core) for core in sys.argv[2].split(",")])
+from signspot.video.writer import write_video
+still = np.random.default_rng(0).integers(0, 60, (256, 256, 3), dtype=np.uint8)
+def frames():
+    for step in range(60):
+        moved = still.copy()
+        moved[20 + 2 * step : 60 + 2 * step, 30:90] += np.uint8(90)
+        yield moved
+write_video(sys.argv[1], frames(), 25)
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_bytes_do_not_depend_on_the_number_of_cores(tmp_path):
+    one, two = sorted(os.sched_getaffinity(0))[:2]
+    for name, cores in (("one", f"{one}"), ("two", f"{one},{two}")):
+        subprocess.run([sys.executable, "-c", _FILM, tmp_path / f"{name}.mp4", cores], check=True)
+    assert (tmp_path / "one.mp4").read_bytes() == (tmp_path / "two.mp4").read_bytes()
