@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 from signspot.errors import OutputError, RefusedOutputError
 
@@ -82,10 +81,9 @@ def _this_machine() -> str:
 
 def _status(path: Path) -> os.stat_result | None:
     """The status of what a path leads to; None where there is nothing."""
-    try:
+    with suppress(FileNotFoundError):
         return path.stat()
-    except FileNotFoundError:
-        return None
+    return None
 
 
 def _kind(mode: int) -> str:
@@ -130,10 +128,10 @@ def _is_abandoned(path: Path, host: str, process: int) -> bool:
         return time.time() - path.stat().st_mtime > _ABANDONED_AFTER
     try:
         os.kill(process, 0)  # asks only
-    except ProcessLookupError:
-        return True
     except (PermissionError, OverflowError):
         return False
+    except ProcessLookupError:
+        return True
     return False
 
 
@@ -190,20 +188,17 @@ def text_digest(text: str) -> str:
 
 def cache_folder() -> Path:
     """The folder for everything that can be made again: $SIGNSPOT_CACHE, else the user's cache folder."""
-    chosen = os.environ.get("SIGNSPOT_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "signspot"
+    return _own_folder("XDG_CACHE_HOME", ".cache")
 
 
 def state_folder() -> Path:
     """The folder of the ledger of what signspot wrote: $SIGNSPOT_CACHE, else the user's folder for state."""
-    chosen = os.environ.get("SIGNSPOT_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "state") / "signspot"
+    return _own_folder("XDG_STATE_HOME", ".local/state")
+
+
+def _own_folder(variable: str, usual: str) -> Path:
+    chosen, base = os.environ.get("SIGNSPOT_CACHE"), os.environ.get(variable)
+    return Path(chosen).expanduser() if chosen else (Path(base) if base else Path.home() / usual) / "signspot"
 
 
 class Outputs:
@@ -229,9 +224,7 @@ class Outputs:
         self._claims = {key: _backed_up(claim) for key, claim in self._claims.items()}
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Note what was written, also where the work broke off; drop backups of what was not replaced after all."""
         for claim in self._claims.values():
             if _identity(claim.path) == claim.before:
@@ -263,17 +256,14 @@ class Outputs:
             raise RefusedOutputError(f"cannot write {target}: it is {_kind(found.st_mode)}. Name a file.")
         if _name_key(target) in self._claims:
             raise RefusedOutputError(f"cannot write {target} twice in one run. Name two files.")
-        self._refuse_inputs(target)
+        for given in self._inputs:
+            if _name_key(given) == _name_key(target) or _is_same_file(given, target):
+                raise RefusedOutputError(f"cannot write {target}: it is the input {given} itself. Name another file.")
         if found is not None and found.st_size and not is_ours(target):
             self._refuse_peoples_files(target)
         claim = _Claim(target, _identity(target))
         self._claims[_name_key(target)] = _backed_up(claim) if self._writing else claim
         return target
-
-    def _refuse_inputs(self, target: Path) -> None:
-        for given in self._inputs:
-            if _name_key(given) == _name_key(target) or _is_same_file(given, target):
-                raise RefusedOutputError(f"cannot write {target}: it is the input {given} itself. Name another file.")
 
     def _refuse_peoples_files(self, target: Path) -> None:
         folder = next((given for given in self._inputs if given.is_dir() and _holds(given, target)), None)
@@ -364,12 +354,10 @@ def names_apart(paths: Sequence[StrPath], suffix: str) -> list[Path]:
 
 def is_ours(path: StrPath) -> bool:
     """Whether a file is just as signspot wrote it: its content is in the ledger."""
-    try:
-        with _ledger().open("rb") as ledger:
-            wanted = content_digest(path).encode()
-            return any(line.startswith(wanted) for line in ledger)
-    except OSError:
-        return False
+    with suppress(OSError), _ledger().open("rb") as ledger:
+        wanted = content_digest(path).encode()
+        return any(line.startswith(wanted) for line in ledger)
+    return False
 
 
 def note_written(path: StrPath) -> None:

@@ -35,6 +35,7 @@ SIDEWAYS = {
     ("corpus", "dictionary"),  # a corpus has a dictionary
     ("corpus", "formats"),  # spottings serve as labels
     ("corpus", "subtitles"),  # and subtitles
+    ("corpus", "video"),  # which files are videos?
     ("dictionary", "video"),  # is this exemplar readable?
     ("formats", "subtitles"),  # WebVTT has one reader
     ("landmarks", "video"),  # pixels → landmarks

@@ -55,8 +55,8 @@ def landmarks(
 
 def _videos(path: Path) -> Iterator[Path]:
     """The videos that an argument names: itself, or all in a folder and below."""
-    from signspot.dictionary.contents import VIDEO_SUFFIXES
     from signspot.errors import OptionsError
+    from signspot.video.suffixes import VIDEO_SUFFIXES
 
     if not path.is_dir():
         yield path

@@ -8,15 +8,13 @@ from pathlib import Path
 
 from signspot.checked_values import parse_json
 from signspot.corpus.truth import read_records
-from signspot.dictionary.contents import VIDEO_SUFFIXES
 from signspot.errors import OptionsError
 from signspot.formats.formats import format_names, read_spottings
 from signspot.records import Label, LabelSource, Spotting
 from signspot.text_files import numbered_lines
+from signspot.video.suffixes import MEDIA_SUFFIXES
 
 logger = logging.getLogger(__name__)
-
-_MEDIA_SUFFIXES = (*VIDEO_SUFFIXES, ".pose")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ def read_labels(folder: Path, videos: Collection[str]) -> Iterator[Label]:
 def video_id(name: str, videos: Collection[str]) -> str | None:
     """The id of the video that a label names: by its id, or by the path of its file, whatever folder that begins in."""
     plain = name.replace("\\", "/")
-    suffix = next((each for each in _MEDIA_SUFFIXES if plain.lower().endswith(each)), "")
+    suffix = next((each for each in sorted(MEDIA_SUFFIXES) if plain.lower().endswith(each)), "")
     stem = plain[: len(plain) - len(suffix)] if suffix else plain
     parts = stem.split("/")
     tries = [name, plain, *("/".join(parts[first:]) for first in range(len(parts)))]

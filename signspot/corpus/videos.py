@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from signspot.dictionary.contents import VIDEO_SUFFIXES
 from signspot.subtitles.reading import SUFFIXES
+from signspot.video.suffixes import MEDIA_SUFFIXES
 
 LANDMARKS_SUFFIX = ".pose"
 _OTHER_FOLDERS = ("dictionary", "dictionary-video", "labels", "truth")  # of a corpus: what is in them is no footage
@@ -67,7 +67,7 @@ def find_videos(folder: Path, language: str) -> tuple[list[CorpusVideo], list[Co
 
 def is_media(path: Path) -> bool:
     """Whether a file is named like a video or like landmarks."""
-    return path.suffix.lower() in VIDEO_SUFFIXES or path.suffix.lower() == LANDMARKS_SUFFIX
+    return path.suffix.lower() in MEDIA_SUFFIXES
 
 
 def _is_footage(parts: tuple[str, ...]) -> bool:

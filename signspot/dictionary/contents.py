@@ -10,12 +10,6 @@ from pathlib import Path
 from signspot.errors import DictionaryError
 from signspot.records import Exemplar
 
-VIDEO_SUFFIXES = frozenset(
-    {".mp4", ".m4v", ".mov", ".webm", ".mkv", ".avi", ".mpg", ".mpeg"}
-    | {".wmv", ".flv", ".ogv", ".3gp", ".ts", ".mts", ".asf"}
-)
-MEDIA_SUFFIXES = VIDEO_SUFFIXES | {".pose"}
-
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:

@@ -92,7 +92,7 @@ class Dictionary(Mapping[str, list[Exemplar]]):
         """
         chosen = {spelling for word in words for spelling in self.resolve(word)}
         kept = tuple(exemplar for exemplar in self.exemplars if exemplar.word in chosen)
-        return Dictionary(replace(self.contents, exemplars=kept), self.path)
+        return self.with_exemplars(kept)
 
     def with_exemplars(self, exemplars: Iterable[Exemplar]) -> "Dictionary":
         """The dictionary with other exemplars, all else kept."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from signspot.checked_values import inside
 from signspot.dictionary.build import file_name, media_names, refuse_other_content
-from signspot.dictionary.contents import VIDEO_SUFFIXES, LeftOut
+from signspot.dictionary.contents import LeftOut
 from signspot.dictionary.dictionary import Dictionary, save_dictionary
 from signspot.dictionary.download import Download, Downloader, DownloadOptions
 from signspot.errors import DictionaryError, DownloadError, FormatError, OutputError
@@ -18,6 +18,7 @@ from signspot.files import explain_write_failure
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 from signspot.video.inspection import video_problem
+from signspot.video.suffixes import VIDEO_SUFFIXES
 
 FILE_NAME = "fetched.jsonl"
 _PLAYER_PAGES = {"youtube.com": "YouTube", "youtu.be": "YouTube", "vimeo.com": "Vimeo"}

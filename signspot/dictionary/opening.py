@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from signspot.dictionary.bsldict import BSLDICT_FILE, read_bsldict
-from signspot.dictionary.contents import MEDIA_SUFFIXES, Contents, LeftOut, unique_ids
+from signspot.dictionary.contents import Contents, LeftOut, unique_ids
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
 from signspot.dictionary.table import TABLE_SUFFIXES, read_table, table_in
 from signspot.errors import DictionaryError
 from signspot.records import Exemplar
 from signspot.video.inspection import header_problem
+from signspot.video.suffixes import MEDIA_SUFFIXES
 
 _POSE_VERSIONS = (0.0, 0.1, 0.2)
 _THREADS = min(8, 2 * (os.cpu_count() or 1))

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from signspot.dictionary.contents import MEDIA_SUFFIXES
 from signspot.dictionary.table import TABLE_SUFFIXES, read_table
 from signspot.errors import FormatError, SignspotError
 from signspot.landmarks.cache import Cache, default_cache
@@ -13,6 +12,7 @@ from signspot.landmarks.estimate import PoseJob, estimate_files, estimate_landma
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.progress import Progress, silent
+from signspot.video.suffixes import MEDIA_SUFFIXES
 from signspot_lab.isolated import lsa64, wlasl
 from signspot_lab.isolated.clips import IsolatedClip
 

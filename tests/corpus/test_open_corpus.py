@@ -7,8 +7,8 @@ import pytest
 
 from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
 from signspot.corpus.footage import list_footage
-from signspot.dictionary.contents import VIDEO_SUFFIXES
 from signspot.errors import FormatError
+from signspot.video.suffixes import VIDEO_SUFFIXES
 
 
 def put(folder: Path, *names: str) -> Path:
