@@ -1,7 +1,7 @@
 """What a corpus is to be: sizes, shares, knobs and the seed, checked before anything is made."""
 
 import math
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from signspot.errors import OptionsError
@@ -96,12 +96,3 @@ def options_as_json(options: CorpusOptions) -> dict[str, Any]:
     """The options as they stand in `corpus.json`."""
     values = asdict(options)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-
-
-def options_from_json(values: dict[str, Any]) -> CorpusOptions:
-    """The options that stand in a `corpus.json`."""
-    known = {item.name for item in fields(CorpusOptions)}
-    given: dict[str, Any] = {name: value for name, value in values.items() if name in known}
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    given["knobs"] = Knobs(**values.get("knobs", {}))
-    return CorpusOptions(**given)

@@ -7,7 +7,7 @@ has its own share of mentions that are signed, drawn towards the mean of all wor
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
@@ -179,11 +179,6 @@ class Judgement:
         wrong = float(((values[self.decoy] >= cut) * (1 - self.prior[self.decoy])).mean())
         return max(0.0, 1 - wrong / passing) if passing else float("nan")
 
-    def cut_for(self, count: int) -> float:
-        """The confidence that about `count` candidates reach."""
-        ordered = np.sort(self.asked)[::-1]
-        return float(ordered[min(max(count, 1), len(ordered)) - 1])
-
 
 def judge(found: Contrast, options: AbstentionOptions | None = None) -> Judgement:
     """Give every candidate a confidence.
@@ -286,15 +281,3 @@ def logistic_fit(features: Array, belief: Array, weights: Array) -> Array:
         if np.abs(step).max() < 1e-6:
             break
     return weights
-
-
-def parts_named(names: Collection[str]) -> frozenset[Part]:
-    """The parts of evidence that have these names.
-
-    Raises:
-        OptionsError: there is none of such a name.
-    """
-    unknown = [name for name in names if name not in set(Part)]
-    if unknown:
-        raise OptionsError(f"no evidence is called '{unknown[0]}'. There is: {', '.join(Part)}")
-    return frozenset(Part(name) for name in names)

@@ -66,9 +66,7 @@ WITHIN = 0.2  # seconds
 SHORTEST = 0.1  # seconds; a shorter movement is a twitch of the estimator
 
 _WRISTS = [15, 16]
-_UPPER_BODY = slice(0, 25)  # head, arms, hips
 _USUAL_WIDTH = 0.28  # of the shoulders, in image heights, where they are never seen
-_MARGIN = 0.25  # of a signer's box, in shoulder widths
 
 
 def sign_segment(landmarks: Landmarks) -> Segment:
@@ -114,26 +112,6 @@ def shoulder_width(landmarks: Landmarks) -> float:
     if not len(across):
         return _USUAL_WIDTH
     return max(0.02, float(np.median(np.hypot(across[:, 0] * landmarks.aspect, across[:, 1]))))
-
-
-def signer_box(landmarks: Landmarks) -> tuple[float, float, float, float]:
-    """Find the part of the picture in which the signer stays: y0, x0, y1, x1 in [0, 1], with a margin.
-
-    Raises:
-        NoPersonError: nobody is in view.
-    """
-    body = landmarks.body[:, _UPPER_BODY]
-    hidden = ~(body[..., 3:] >= VISIBLE)
-    parts = [np.where(hidden, np.nan, body[..., :2])]
-    parts += [part[..., :2] for part in (landmarks.left_hand, landmarks.right_hand, landmarks.face)]
-    points = np.concatenate([part.reshape(-1, 2) for part in parts])
-    points = points[np.isfinite(points).all(axis=1)]
-    if not len(points):
-        raise NoPersonError(f"nobody is in view in {len(landmarks):,} frames, so there is no box around the signer")
-    margin = _MARGIN * shoulder_width(landmarks) * np.array([1 / landmarks.aspect, 1])
-    low, high = np.percentile(points, [0.5, 99.5], axis=0)  # a few stray points do not count
-    (x0, y0), (x1, y1) = np.clip(low - margin, 0, 1), np.clip(high + margin, 0, 1)
-    return float(y0), float(x0), float(y1), float(x1)
 
 
 def _steady(places: NDArray[np.float32], reach: int = 2) -> NDArray[np.float32]:

@@ -34,11 +34,6 @@ class OperatingPoint:
         return _over(self.found, self.truths)
 
     @property
-    def f1(self) -> float:
-        """The harmonic mean of both; 0 where nothing is found; nan where there is neither spotting nor truth."""
-        return _over(2 * self.found, self.found + self.false_alarms + self.truths)
-
-    @property
     def false_alarms_per_hour(self) -> float:
         """False alarms over hours of footage, all words together; nan without footage."""
         return _over(self.false_alarms, self.hours)
@@ -71,11 +66,6 @@ class DetectionCurve:
         return _over_array(self.found, np.full(len(self.found), self.truths))
 
     @property
-    def f1(self) -> Array:
-        """(P,) the harmonic mean of both."""
-        return _over_array(2 * self.found, self.found + self.false_alarms + self.truths)
-
-    @property
     def false_alarms_per_hour(self) -> Array:
         """(P,) false alarms over hours of footage; nan without footage."""
         return _over_array(self.false_alarms, np.full(len(self.found), self.hours))
@@ -100,15 +90,6 @@ class DetectionCurve:
             return OperatingPoint(threshold, 0, 0, self.truths, self.hours, 0.0)
         counts = int(self.found[index]), int(self.false_alarms[index])
         return OperatingPoint(threshold, *counts, self.truths, self.hours, float(self.overlap[index]))
-
-    def best_f1(self) -> OperatingPoint:
-        """Where F1 is greatest; of equals the highest threshold.
-
-        Raises:
-            OptionsError: there is no spotting.
-        """
-        self._need_spottings()
-        return self.at(float(self.thresholds[self.f1.argmax()]))
 
     def threshold_for(self, false_alarms_per_hour: float) -> float:
         """The lowest score that occurs at which false alarms an hour do not exceed the number wanted.

@@ -41,14 +41,6 @@ class TrueSign:
     video: str
     segment: Segment
 
-    @classmethod
-    def from_label(cls, word: str, video: str, time: float, *, before: float = 0.8, after: float = 0.2) -> "TrueSign":
-        """A labelled time as a segment from `before` seconds before it to `after` seconds after it.
-
-        The defaults are the paper's 20 and 5 frames. Match such truths with a margin of 0.
-        """
-        return cls(word, video, Segment(time - before, time + after))
-
 
 @dataclass(frozen=True, slots=True)
 class MatchOptions:

@@ -11,8 +11,6 @@ from signspot.errors import OptionsError
 from signspot.metrics.localisation import Tolerance, Truth
 from signspot.metrics.ranking import FloatArray, Group, RankedQueries, RetrievalResult, ranks_of
 
-_BLOCK = 512  # queries compared with the gallery at once
-
 Relevant = Literal["exemplars", "localised"]
 
 
@@ -107,16 +105,6 @@ class OneShotRetrieval:
         members = [self._answers.of(word) for word in words]  # before anything is taken in
         for word, row, right in zip(words, similarity, members, strict=True):
             self.queries.add(word, ranks_of(row, right), len(right))
-
-    def add_embeddings(self, words: Sequence[Group], queries: FloatArray, gallery: FloatArray) -> None:
-        """Take in (Q, D) queries, compared by cosine with the (V, D) gallery, all of unit norm, block by block."""
-        if queries.ndim != 2 or gallery.ndim != 2 or queries.shape[1] != gallery.shape[1]:
-            raise OptionsError(f"queries {queries.shape} and gallery {gallery.shape} must be embedded alike")
-        if len(words) != len(queries):
-            raise OptionsError(f"every query needs a word; got {len(words)} words for {len(queries)} queries")
-        for first in range(0, len(queries), _BLOCK):
-            block = slice(first, first + _BLOCK)
-            self.add(words[block], queries[block] @ gallery.T)
 
     def merge(self, other: "OneShotRetrieval") -> None:
         """Take in all queries of another accumulator."""

@@ -11,7 +11,6 @@ from signspot.annotation.abstention import (
     Contrast,
     Part,
     judge,
-    parts_named,
 )
 from signspot.errors import OptionsError
 
@@ -80,12 +79,6 @@ def test_decoys_promise_the_precision() -> None:
     assert np.isnan(judged.promised_precision(judged.confidence, 1.1))
 
 
-def test_a_cut_gives_the_yield_that_is_wanted() -> None:
-    judged = judge(drawn(count=500)[0])
-    assert (judged.asked >= judged.cut_for(100)).sum() == 100
-    assert (judged.asked >= judged.cut_for(10_000)).all()
-
-
 def test_the_order_of_rows_does_not_matter() -> None:
     found, _, _ = drawn(count=300)
     order = np.random.default_rng(1).permutation(len(found))
@@ -102,6 +95,3 @@ def test_mistakes_are_told() -> None:
         judge(replace(found, decoy=np.zeros(100, bool)))
     with pytest.raises(OptionsError, match="round"):
         AbstentionOptions(rounds=0)
-    with pytest.raises(OptionsError, match="no evidence is called 'luck'"):
-        parts_named(["prior", "luck"])
-    assert parts_named(["prior"]) == {Part.PRIOR}

@@ -49,18 +49,14 @@ def test_one_threshold_counted_plainly(hits: Hits, missed: int, threshold: float
     assert math.isnan(point.precision) if not kept else point.precision == len(found) / len(kept)
     assert math.isnan(point.recall) if not truths else point.recall == len(found) / truths
     assert math.isnan(point.mean_iou) if not found else point.mean_iou == pytest.approx(np.mean([h[2] for h in found]))
-    if found:
-        harmonic = 2 * point.precision * point.recall / (point.precision + point.recall)
-        assert point.f1 == pytest.approx(harmonic)
 
 
 @given(HITS.filter(len))
 def test_the_curve_holds_every_operating_point(hits: Hits) -> None:
     curve = curve_of(hits, 20)
     points = [curve.at(float(threshold)) for threshold in curve.thresholds]
-    for name in ("precision", "recall", "f1", "false_alarms_per_hour"):
+    for name in ("precision", "recall", "false_alarms_per_hour"):
         assert getattr(curve, name).tolist() == [getattr(point, name) for point in points]
-    assert curve.best_f1().f1 == max(point.f1 for point in points)
 
 
 @given(HITS, st.randoms(use_true_random=False))
@@ -106,12 +102,11 @@ def test_background_alone_gives_a_threshold() -> None:
 def test_nothing_at_all() -> None:
     empty = curve_of([], truths=0, hours=0)
     point = empty.at(0.7)
-    assert all(math.isnan(number) for number in (point.precision, point.recall, point.f1, point.mean_iou))
+    assert all(math.isnan(number) for number in (point.precision, point.recall, point.mean_iou))
     assert math.isnan(point.false_alarms_per_hour)
     assert len(empty.precision) == len(empty.false_alarms_per_hour) == 0
-    for ask in (empty.best_f1, lambda: curve_of([], 1).threshold_for(1)):
-        with pytest.raises(OptionsError, match="no spotting"):
-            ask()
+    with pytest.raises(OptionsError, match="no spotting"):
+        curve_of([], 1).threshold_for(1)
 
 
 def test_mistakes_are_named() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.metrics.detection import MatchOptions, TrueSign, by_score, match
+from signspot.metrics.detection import MatchOptions, by_score, match
 from signspot.records import Spotting
 from signspot.timeline import Segment
 
@@ -63,15 +63,6 @@ def test_a_lower_threshold_changes_nothing_above_it(spottings: list[Spotting], t
 def test_the_best_score_chooses_first_and_only_once() -> None:
     worse, better = spotting(1.0, 0.6), spotting(1.1, 0.9)
     assert match(by_score([worse, better]), [Segment(0.9, 1.3)]) == [Segment(0.9, 1.3), None]
-
-
-def test_a_label_becomes_the_papers_interval() -> None:
-    sign = TrueSign.from_label("apple", "v", 10.0)
-    assert sign.segment.start == pytest.approx(9.2)
-    assert sign.segment.end == pytest.approx(10.2)
-    options = MatchOptions(margin=0)
-    assert match([spotting(9.2, 0.9)], [sign.segment], options) == [sign.segment]
-    assert match([spotting(10.24, 0.9)], [sign.segment], options) == [None]
 
 
 def test_mistakes_are_named() -> None:

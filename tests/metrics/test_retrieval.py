@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.metrics import retrieval
 from signspot.metrics.localisation import Tolerance
 from signspot.metrics.retrieval import ClipRetrieval, OneShotRetrieval, Relevant
 
@@ -115,18 +114,6 @@ def test_one_shot(seed: int, queries: int, more: int) -> None:
     assert result.median_rank == np.median(ranks)
 
 
-def test_embeddings_go_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    gallery, queries = (rng.standard_normal((n, 8)).astype(np.float32) for n in (20, 11))
-    words = rng.choice([*WORDS], 11).tolist()
-    whole, blocks = (OneShotRetrieval([*WORDS] * 6 + ["a", "b"]) for _ in range(2))
-    whole.add(words, queries @ gallery.T)
-    monkeypatch.setattr(retrieval, "_BLOCK", 4)
-    blocks.add_embeddings(words, queries, gallery)
-    assert blocks.value() == whole.value()
-    assert blocks.value().queries == 11
-
-
 def test_nothing_is_nan() -> None:
     one = OneShotRetrieval(["apple"])
     one.add([], np.empty((0, 1)))
@@ -148,10 +135,6 @@ def test_mistakes_are_named() -> None:
         clips.add_maxima("apple", 0.0, np.zeros(1), np.zeros(2))
     with pytest.raises(OptionsError, match="needs a word"):
         one.add(["apple"], np.zeros((2, 1)))
-    with pytest.raises(OptionsError, match="needs a word"):
-        one.add_embeddings(["apple"], np.zeros((2, 3)), np.zeros((1, 3)))
-    with pytest.raises(OptionsError, match="embedded alike"):
-        one.add_embeddings(["apple"], np.zeros((1, 3)), np.zeros((1, 4)))
     with pytest.raises(OptionsError, match="relevant"):
         ClipRetrieval([], relevant="all")
     with pytest.raises(OptionsError, match="'pear'"):

@@ -2,7 +2,7 @@ import pytest
 
 from signspot.errors import OptionsError
 from signspot_world.knobs import Knobs
-from signspot_world.options import CorpusOptions, options_as_json, options_from_json
+from signspot_world.options import CorpusOptions
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,6 @@ def test_impossible_values_give_one_line(values, said):
     with pytest.raises(OptionsError, match=said) as caught:
         CorpusOptions(**values)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("options", [CorpusOptions(), CorpusOptions(words=("a", "b"), hours=0.5, knobs=Knobs.off())])
-def test_json_round_trip(options):
-    assert options_from_json(options_as_json(options)) == options
 
 
 def test_the_variants_knob_leads_to_one_variant():
