@@ -29,7 +29,7 @@ class RetrievalQuery:
     word: str
     first: int  # window
     last: int  # window, included
-    times: tuple[float, ...]  # where the word is labelled, seconds: each is right
+    times: tuple[float, ...]  # where the labelled signs end, seconds: each is right
     span: Segment  # the stretch, seconds
     shown: frozenset[str] = frozenset()  # exemplars of the variant that is signed; empty: of which, is not known
 
@@ -64,11 +64,11 @@ def merged(
     Args:
         items: labelled signs in subtitled stretches.
         grids: where the windows of each video lie.
-        shown: by video, word and time, the exemplars of the variant that is signed, where that is known.
+        shown: by video, word and end of the sign, the exemplars of the variant that is signed, where that is known.
     """
     times = defaultdict(list)
     for item in items:
-        times[item.video, item.word, item.span].append(item.time)
+        times[item.video, item.word, item.span].append(item.label.segment.end)  # whatever the label's time means
     queries = []
     for (video, word, span), found in times.items():
         grid = grids[video]

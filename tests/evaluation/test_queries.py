@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from signspot.errors import OptionsError
-from signspot.evaluation.queries import find_queries
-from signspot.timeline import Grid
+from signspot.evaluation.queries import find_queries, merged
+from signspot.records import Label, LabelSource
+from signspot.timeline import Grid, Segment
+from signspot.training.items import Item
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
 
@@ -28,3 +30,18 @@ def test_queries_are_true_uses_that_a_subtitle_mentions(tmp_path: Path) -> None:
         assert all(query.first <= round(time * 25) - 8 <= query.last + 1 for time in query.times)
     with pytest.raises(OptionsError, match="no test word is known to be signed"):
         find_queries(corpus, grids, ["no-such-word"])
+
+
+def test_the_time_of_a_label_is_read_as_the_label_means_it() -> None:
+    """A query's times are the ends of signs: of M as labelled, of D and V by their middle, of spans as they are."""
+    span = Segment(8.0, 14.0)
+    labels = [
+        Label("apple", "v", 10.0, source=LabelSource.MOUTHING),
+        Label("apple", "v", 10.0, source=LabelSource.DICTIONARY),
+        Label("apple", "v", 12.0, source=LabelSource.VERIFIED),
+        Label("apple", "v", 10.0, source=LabelSource.DICTIONARY, start=9.5, end=10.8),
+    ]
+    items = [Item(label, span, ()) for label in labels]
+    (query,) = merged(items, {"v": Grid(25.0, 16, 1, 500)}, {("v", "apple", 10.8): frozenset(["e"])})
+    assert query.times == pytest.approx((10.0, 10.3, 12.3, 10.8))
+    assert query.shown == {"e"}
