@@ -13,14 +13,15 @@ app = typer.Typer(help="Show or empty the cache folder ($SIGNSPOT_CACHE).", no_a
 def info() -> None:
     """Show where the cache is and how much landmarks, tracks and exemplars take.
 
-    Landmarks are bounded: beyond $SIGNSPOT_CACHE_LIMIT (as in 500 MB; 20 GiB if not set), the least recently used go.
+    Landmarks and tracks are bounded: beyond $SIGNSPOT_CACHE_LIMIT of either (as in 500 MB; 20 GiB if not set), the
+    least recently used go.
 
     Example: signspot cache info
     """
     from signspot.files import cache_folder
     from signspot.landmarks.cache import describe_cache, limit
 
-    say(f"{cache_folder()} (at most {_size(limit())} of landmarks)")
+    say(f"{cache_folder()} (at most {_size(limit())} of landmarks, and as much of tracks)")
     parts = describe_cache(cache_folder())
     print_table(("part", "files", "size"), ((part.name, f"{part.files:,}", _size(part.size)) for part in parts))
 

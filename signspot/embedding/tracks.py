@@ -2,9 +2,11 @@
 
 import json
 import math
+import os
 import shutil
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -19,6 +21,7 @@ from safetensors.numpy import save_file
 from signspot.checked_values import LATEST, checked_number, checked_whole, parse_json, shown
 from signspot.errors import FormatError, OptionsError, TrackError
 from signspot.files import write_beside
+from signspot.landmarks.cache import limit, trim
 from signspot.timeline import Grid, Track
 
 FloatArray = NDArray[np.floating[Any]]
@@ -185,6 +188,33 @@ def _floats(array: NDArray[Any] | None, name: str) -> FloatArray | None:
 def track_entry(cache: Path, encoder: str, source: str, stride: int) -> Path:
     """Where a cache keeps the track of a source, named by content digest, that an encoder, named by hash, made."""
     return cache / "tracks" / encoder / f"{source}-{stride}{SUFFIX}"
+
+
+def read_kept(entry: Path) -> Track:
+    """Read a cache's entry, note that it was used, and keep the cache within its limit: the longest unused tracks go.
+
+    Raises:
+        FormatError: it is damaged.
+    """
+    track = read_track(entry)
+    with suppress(OSError):
+        os.utime(entry)
+    trim(entry.parents[1], limit(), SUFFIX)  # the track is in memory: even its own entry may go
+    return track
+
+
+def track_source(path: str | PathLike[str]) -> str:
+    """The video that a saved track was made of, as it was given then; only the header is read.
+
+    Raises:
+        FormatError: the file is not a track.
+    """
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = file.metadata() or {}
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
+        raise FormatError(f"cannot read {path}: it is damaged or no safetensors file ({error})") from error
+    return str(header.get("video", ""))
 
 
 def write_streamed(path: str | PathLike[str], embed: Callable[[EmbeddingBuffer], Track]) -> None:

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 Cache = str | PathLike[str] | Literal["beside"] | None
 
-LIMIT = 20 * 2**30  # bytes of landmarks that are kept, about 100 hours
+LIMIT = 20 * 2**30  # bytes of landmarks that are kept, about 100 hours, and as many of tracks
 PARTS = {"landmarks": ".pose", "tracks": ".safetensors", "exemplars": ".safetensors"}  # of the cache folder
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -119,7 +119,7 @@ class CacheEntry:
             try:
                 writer.__exit__(None, None, None)
                 if self.bounded:
-                    trim(self.path.parents[1], limit())
+                    trim(self.path.parents[1], limit(), self.path.suffix)
             except (OutputError, LandmarksError) as error:
                 logger.warning("landmarks are not kept in the cache: %s", error)
 
@@ -133,7 +133,7 @@ def _give_up(writer: PoseWriter, error: OSError) -> None:
 
 
 def limit() -> int:
-    """Bytes of landmarks that a cache holds at most: $SIGNSPOT_CACHE_LIMIT, as in 500 MB or 20 GiB, else 20 GiB.
+    """Bytes of landmarks, and as many of tracks, that a cache holds at most: $SIGNSPOT_CACHE_LIMIT, else 20 GiB.
 
     Raises:
         OptionsError: the variable holds no size.
@@ -147,14 +147,19 @@ def limit() -> int:
     return int(float(found[1]) * _UNITS[found[2] or ""])
 
 
-def trim(folder: Path, most: int) -> int:
-    """Remove the least recently used landmarks of a cache folder until at most `most` bytes are left.
+def trim(folder: Path, most: int, suffix: str) -> int:
+    """Remove the least recently used files of one part of a cache until at most `most` bytes are left.
+
+    Args:
+        folder: of the part.
+        most: bytes.
+        suffix: of its files; others are not touched.
 
     Returns:
         How many files were removed.
     """
     files = []
-    for path in folder.rglob("*.pose"):
+    for path in folder.rglob(f"*{suffix}"):
         with suppress(OSError):  # another run removed it
             state = path.stat()
             files.append((state.st_mtime, state.st_size, path))

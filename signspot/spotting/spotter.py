@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import Source
 from signspot.embedding.refine import Windows, refine
-from signspot.embedding.tracks import SUFFIX, read_track, track_entry, write_streamed
+from signspot.embedding.tracks import SUFFIX, read_kept, read_track, track_entry, write_streamed
 from signspot.embedding.windows import embed
 from signspot.errors import EncoderMismatchError, OptionsError, OutputError, SignspotError
 from signspot.files import cache_folder, content_digest
@@ -166,13 +166,13 @@ class Spotter:
         entry = track_entry(self.cache, self.encoder.hash, content_digest(path), stride)
         try:
             if entry.is_file():
-                return replace(read_track(entry), video=fspath(source))
+                return replace(read_kept(entry), video=fspath(source))
         except SignspotError as error:
             logger.info("made a cached track again: %s", error)
         landmarks = self.cache / "landmarks"
         try:  # onto disk as it is made: memory never holds the track of a long video twice
             write_streamed(entry, lambda buffer: embed(self.encoder, path, stride, progress, landmarks, buffer))
-            return replace(read_track(entry), video=fspath(source))
+            return replace(read_kept(entry), video=fspath(source))
         except OutputError as error:
             logger.warning("the cache cannot be used: %s", error)
         return replace(embed(self.encoder, path, stride, progress), video=fspath(source))

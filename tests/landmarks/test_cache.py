@@ -1,6 +1,7 @@
 """Landmarks of whole videos are kept, read again to the last digit, and bounded."""
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,7 @@ def test_what_is_kept_comes_back_to_the_last_digit(make_signing, tmp_path, fps):
 def test_a_stream_is_kept_when_it_is_through_and_not_before(noise, tmp_path):
     with open_video(noise) as video:
         stream = stream_landmarks(video, chunk=10, cache=tmp_path)
+        assert isinstance(stream, Generator)
         next(stream)
         stream.close()
         assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
@@ -75,9 +77,9 @@ def test_the_least_recently_used_go_first(tmp_path):
         os.utime(path, (1000 + number, 1000 + number))
     os.utime(tmp_path / "a" / "a.pose", (2000, 2000))  # used again
     (tmp_path / "notes.txt").write_bytes(bytes(500))
-    assert trim(tmp_path, 250) == 2
+    assert trim(tmp_path, 250, ".pose") == 2
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["a.pose", "d.pose", "notes.txt"]
-    assert trim(tmp_path, 250) == 0
+    assert trim(tmp_path, 250, ".pose") == 0
 
 
 def test_keeping_more_than_the_limit_removes_older_ones(make_signing, tmp_path, monkeypatch):

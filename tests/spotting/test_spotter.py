@@ -1,5 +1,6 @@
 """The whole road: spottings of the world, mirrored, cached, refined, and every user mistake."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -198,3 +199,25 @@ def test_what_is_not_an_exemplar_is_named() -> None:
 def test_impossible_options_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(OptionsError):
         SpotOptions(**wrong)
+
+
+def test_tracks_in_the_cache_are_bounded(
+    encoder: Encoder, stretch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The longest unused tracks go; what was just made or used stays, unless it alone is too large."""
+    cache = tmp_path / "cache"
+    spotter, tracks = Spotter(encoder, cache), cache / "tracks" / encoder.hash
+    made = {}
+    for number, name in enumerate("abc"):
+        write_landmarks(stretch.footage[: 40 + number], tmp_path / f"{name}.pose")
+        before = set(tracks.glob("*"))
+        spotter.embed(tmp_path / f"{name}.pose")
+        (made[name],) = set(tracks.glob("*")) - before
+        os.utime(made[name], (1000 + number, 1000 + number))
+    spotter.embed(tmp_path / "a.pose")  # used again
+    monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", str(made["a"].stat().st_size + made["c"].stat().st_size))
+    spotter.embed(tmp_path / "a.pose")
+    assert set(tracks.iterdir()) == {made["a"], made["c"]}
+    monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", "1 kB")
+    assert len(spotter.embed(tmp_path / "b.pose")) == len(spotter.embed(tmp_path / "b.pose"))
+    assert not list(tracks.iterdir())
