@@ -72,21 +72,23 @@ class _Take:
     seed: int
 
 
-def run_demo(folder: Path, stage: Stage, workers: int = 2) -> Demo:
+def run_demo(folder: Path, stage: Stage, workers: int = 2, device: str = "cpu") -> Demo:
     """Film a dictionary and a continuous video, find the dictionary's words in it, and write what was found.
 
     Args:
         folder: where everything goes; videos that are there from an earlier run are not filmed again.
         stage: gives a progress reporter for each stage of the work.
         workers: processes that film and estimate.
+        device: where the encoder runs.
     """
+    spotter = load(device=device)
     footage, signs = folder / "sentence.mp4", folder / "dictionary"
     takes = _takes(footage, signs)
     with stage("filming") as progress:
         truth = _film(takes, progress, workers)
     with stage("landmarks") as progress:
         list(estimate_files([PoseJob(take.path) for take in takes], workers, progress, cache=default_cache()))
-    spotter, dictionary = load(), open_dictionary(signs)
+    dictionary = open_dictionary(signs)
     with stage("spotting") as progress:
         gallery = spotter.gallery(dictionary, progress=progress)
         found = spotter.search(footage, gallery)

@@ -68,6 +68,7 @@ class AnnotationJob:
     cache: Path | None = None  # folder of landmarks, tracks and exemplars; None: the one that `signspot spot` fills
     threshold: float | None = None  # least score of a spotting; None: the encoder's
     patience: float = PATIENCE  # seconds that a database which went away is waited for
+    device: str = "cpu"  # where each worker embeds: "cpu", "cuda", "mps", or "auto" for the fastest that is there
 
 
 @dataclass
@@ -101,7 +102,7 @@ def annotate(job: AnnotationJob, options: AnnotateOptions, engine: Engine, stage
         OutputError: the disk is full or not writable; what is done is stored.
         StoreError: the database cannot be reached any more; what is done is stored.
     """
-    encoder = load_encoder(job.encoder)
+    encoder = load_encoder(job.encoder, device=job.device)
     threshold = encoder.contract.threshold if job.threshold is None else job.threshold
     if not 0 <= threshold <= 1:
         raise OptionsError(f"threshold is a score in [0, 1]; got {threshold}")
@@ -235,7 +236,7 @@ class _Run:
 
     def _context(self) -> WorkerContext:
         cache = cache_of(self.job.cache).resolve()
-        return WorkerContext(self.job.encoder, self.encoder.hash, cache, self.options)
+        return WorkerContext(self.job.encoder, self.encoder.hash, cache, self.options, device=self.job.device)
 
     def _digest(self, readable: list[Footage], report: RunReport) -> dict[Footage, str]:
         """The content digest of every video."""

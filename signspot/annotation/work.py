@@ -40,10 +40,11 @@ class WorkerContext:
     options: AnnotateOptions
     gallery: Path | None = None  # file
     panel: tuple[str, ...] = ()  # words from which impostors are taken
+    device: str = "cpu"  # where it embeds
 
     def spotter(self) -> Spotter:
         """The spotter of this worker."""
-        return Spotter(_encoder(self.encoder, self.hash), self.cache)
+        return Spotter(_encoder(self.encoder, self.hash, self.device), self.cache)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,9 @@ class EmbeddedWord:
 
 def embed_words(context: WorkerContext, task: WordTask) -> list[EmbeddedWord]:
     """Embed the exemplars of some words, through the cache."""
-    embedder = ExemplarEmbedder(_encoder(context.encoder, context.hash), context.cache, context.options.seed)
+    embedder = ExemplarEmbedder(
+        _encoder(context.encoder, context.hash, context.device), context.cache, context.options.seed
+    )
     return [embed_word(embedder, exemplars, mirror=context.options.mirror) for exemplars in task.exemplars]
 
 
@@ -194,11 +197,11 @@ def read_gallery(path: Path) -> Gallery:
 
 
 @lru_cache(maxsize=1)
-def _encoder(name: str | None, wanted: str) -> Encoder:
+def _encoder(name: str | None, wanted: str, device: str) -> Encoder:
     import torch
 
     torch.set_num_threads(1)  # each worker has one core; and how sums are split decides their last digits
-    encoder = load_encoder(name)
+    encoder = load_encoder(name, device=device)
     if encoder.hash != wanted:
         raise EncoderMismatchError(
             f"this worker's encoder '{encoder.name}' is {encoder.hash}, not {wanted}. Install the same signspot on all "

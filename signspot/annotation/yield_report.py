@@ -136,6 +136,12 @@ def _write_words(store: Store, judged: Judgement, path: Path) -> None:
                 table.writerow((word, asked[word], f"{share:.3f}"))
 
 
+def videos_of(run: str | Path) -> list[str]:
+    """The names of all videos of a run."""
+    with open_store(run) as store:
+        return [video.video for video in store.videos()]
+
+
 def accepted(run: str | Path, judged: Judgement, confidence: float) -> Iterator[Candidate]:
     """The best candidates of a run that reach a confidence, each place of a word once."""
     seen = set()

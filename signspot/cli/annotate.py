@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Force, bar, claim_outputs, count, note, say
+from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, count, note, say
 from signspot.progress import Progress
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def annotate(
     decoys: Annotated[bool, typer.Option("--decoys", help="Ask around other subtitles: what chance scores.")] = False,
     language: Annotated[str, typer.Option(help="Language of the subtitles and the dictionary.")] = "en",
     seed: Annotated[int, typer.Option(help="Random seed for sampling exemplar clips and impostors.")] = 0,
-    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    encoder: EncoderName = None,
+    device: Device = "cpu",
     engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
     workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: 1; with Ray: all]")] = None,
     address: Annotated[
@@ -84,7 +85,7 @@ def annotate(
         impostors=impostors, decoys=decoys, language=language, seed=seed,
     )  # fmt: skip
     wanted = (*(words or ()), *(read_words(words_from) if words_from else ()))
-    job = AnnotationJob(corpus, dictionary, out, wanted, database, encoder, cache, threshold)
+    job = AnnotationJob(corpus, dictionary, out, wanted, database, encoder, cache, threshold, device=device)
     report = run(job, options, make_engine(engine, workers, address), _stages)
     with open_store(database or out) as store:
         found = list(spottings(store, report.threshold, rank=best, overlap=overlap))

@@ -29,10 +29,10 @@ def annotate_report(
     Example: signspot annotate-report RUN --corpus footage/ --decoys RUN-DECOYS --spottings accepted.csv
     """
     from signspot.annotation.run import media_of
-    from signspot.annotation.yield_report import ReportOptions, accepted, report_yield
+    from signspot.annotation.yield_report import ReportOptions, accepted, report_yield, videos_of
     from signspot.errors import OptionsError
     from signspot.files import Outputs
-    from signspot.formats.formats import output_paths, write
+    from signspot.formats.formats import write
 
     try:
         wanted = tuple(float(value) for value in thresholds.split(",") if value.strip())
@@ -40,19 +40,17 @@ def annotate_report(
         raise OptionsError(f"thresholds are numbers with commas between, as in 0.9,0.95; got '{thresholds}'") from None
     if spottings is not None and decoys is None:
         raise OptionsError("--spottings needs --decoys: without them there is no confidence to accept by")
+    media = media_of(corpus) if corpus is not None and spottings is not None else {}
     with Outputs([corpus, run, decoys], force=force) as outputs:
-        claim_outputs(outputs, [spottings] if spottings else [])
+        videos = [media.get(name, name) for name in videos_of(run)] if spottings is not None else []
+        claim_outputs(outputs, [spottings] if spottings else [], videos=videos)
         for name in ("yield.md", "yield.png", *(["words.csv"] if decoys else [])):
             outputs.claim(out / name)
         made = report_yield(run, out, corpus, decoys, ReportOptions(wanted))
         if spottings is not None and made.judged is not None:
-            media = media_of(corpus) if corpus is not None else {}
             kept = accepted(run, made.judged, confidence)
             chosen = [candidate.as_spotting(media.get(candidate.video)) for candidate in kept]
-            for target in output_paths(spottings, (spotting.video for spotting in chosen)):
-                if target != spottings:
-                    outputs.claim(target)
-            write(chosen, spottings)
-            note(f"written: {count(len(chosen), 'spotting')} to {spottings}")
+            written = write(chosen, spottings, videos=videos)
+            note(f"written: {count(len(chosen), 'spotting')} to {', '.join(map(str, written))}")
     note(f"written: {out / 'yield.md'}, {out / 'yield.png'}" + (f", {out / 'words.csv'}" if decoys else ""))
     say(made.text.rstrip())

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, print_table, say
+from signspot.cli.console import Device, bar, print_table, say
 
 DEFAULT_RATE = 20.0  # one in three minutes
 
@@ -19,6 +19,7 @@ def calibrate(
     lsa64: Annotated[
         Path | None, typer.Option(help="Folder of LSA64 landmarks: real signing of signer 8 is background, too.")
     ] = None,
+    device: Device = "cpu",
 ) -> None:
     """Measure false alarms on background signing; keep the thresholds in the encoder's card.
 
@@ -35,7 +36,7 @@ def calibrate(
     from signspot_lab.isolated.lsa64 import TRAIN_SIGNERS, VALIDATION_SIGNERS, read_lsa64
     from signspot_lab.lsa64.streams import stream_alarms
 
-    encoder = load_encoder(weights)
+    encoder = load_encoder(weights, device=device)
     with bar("background", "s") as progress:
         backgrounds = [measure_false_alarms(encoder, words, hours, seed, progress)]
     if lsa64 is not None:

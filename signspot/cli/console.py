@@ -30,6 +30,28 @@ Force = Annotated[
 ]
 
 
+def _check_device(name: str) -> str:
+    """Refuse a device that is not there before anything is read or written; typer calls it."""
+    if name != "cpu":
+        from signspot.models.encoder import find_device
+
+        find_device(name)
+    return name
+
+
+Device = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        callback=_check_device,
+        help="Where networks run: cpu, cuda, cuda:1 …, mps, or auto for the fastest there is.",
+    ),
+]
+EncoderName = Annotated[
+    str | None, typer.Option("--encoder", help="Name or file of an encoder. [default: the shipped one]")
+]
+
+
 def claim_outputs(
     outputs: Outputs,
     spottings: Iterable[Path] | None = None,

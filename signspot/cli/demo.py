@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Force, bar, count, note, print_spottings, say
+from signspot.cli.console import Device, Force, bar, count, note, print_spottings, say
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for all that is made.")] = Path("demo-out"),
     workers: Annotated[int, typer.Option(help="Processes that film and estimate.")] = 2,
+    device: Device = "cpu",
     force: Force = False,
 ) -> None:
     """Film a few signs, then find them: a table, a plot, a report, an ELAN file.
@@ -25,7 +26,7 @@ def demo(
     with Outputs(force=force) as outputs:
         for name in RESULTS:
             outputs.claim(out / name)
-        made = run_demo(out, bar, workers)
+        made = run_demo(out, bar, workers, device)
     print_spottings(made.spottings, as_json=False)
     signed, found, wrong = len(made.truth), made.found, made.false_alarms
     say(f"\n{found} of {signed} signs found, {count(wrong, 'false alarm')}.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Force, bar, count, note, print_table, say
+from signspot.cli.console import Device, EncoderName, Force, bar, count, note, print_table, say
 
 if TYPE_CHECKING:
     from signspot.dictionary.dictionary import Dictionary
@@ -22,7 +22,8 @@ def build(
     out: Annotated[Path, typer.Argument(help="The new dictionary's folder.")],
     embed: Annotated[bool, typer.Option(help="Embed the exemplars now, so that the first search is quick.")] = True,
     signers: Annotated[bool, typer.Option("--signers", help="Tell signers apart by their faces (extra).")] = False,
-    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    encoder: EncoderName = None,
+    device: Device = "cpu",
     force: Force = False,
 ) -> None:
     """Build a dictionary of its own from example videos: word/*.mp4, or word.mp4, word_2.mp4, or a CSV table.
@@ -48,7 +49,7 @@ def build(
     _report(dictionary)
     if embed:
         with bar("embedding") as progress:
-            gallery = load(encoder).gallery(dictionary, progress=progress)
+            gallery = load(encoder, device=device).gallery(dictionary, progress=progress)
         note(f"embedded {len(gallery.exemplars)} of {len(dictionary.exemplars)} exemplars")
 
 
@@ -93,6 +94,28 @@ def _variants(exemplars: "list[Exemplar]") -> str:
     """The variants of a word, each with its number of exemplars."""
     counts = Counter(exemplar.variant for exemplar in exemplars if exemplar.variant)
     return ", ".join(f"{variant} ({number})" for variant, number in counts.items())
+
+
+@app.command("ecv")
+def ecv(
+    path: Annotated[Path, typer.Argument(help="A dictionary.")],
+    out: Annotated[Path, typer.Argument(help="The vocabulary (.ecv).")],
+    name: Annotated[str, typer.Option(help="Name of the vocabulary. [default: the file's]")] = "",
+    force: Force = False,
+) -> None:
+    """Write the words of a dictionary as an external controlled vocabulary for ELAN; see convert --ecv.
+
+    Example: signspot dictionary ecv my-signs/ my-signs.ecv
+    """
+    from signspot.dictionary.opening import open_dictionary
+    from signspot.files import Outputs
+    from signspot.formats.elan import write_vocabulary
+
+    with Outputs([path], force=force) as outputs:
+        target = outputs.claim(out, (".ecv",))
+        dictionary = open_dictionary(path)
+        write_vocabulary(dictionary, target, name or target.stem)
+    say(f"{target}: {count(len(dictionary), 'word')}")
 
 
 @app.command("import-bsldict")

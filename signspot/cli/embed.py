@@ -5,16 +5,16 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Force, bar, say
+from signspot.cli.console import Device, EncoderName, Force, bar, say
 
 
 def embed(
     video: Annotated[Path, typer.Argument(help="A video or a .pose file.")],
     out: Annotated[Path | None, typer.Option(help="The track. [default: the video's name + .safetensors]")] = None,
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
-    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    encoder: EncoderName = None,
+    device: Device = "cpu",
     force: Force = False,
-    device: Annotated[str, typer.Option(help="Where to embed: cpu, cuda, mps, or auto for the fastest.")] = "cpu",
     cache: Annotated[bool, typer.Option(help="Keep the track in the cache folder, too.")] = True,
 ) -> None:
     """Make the track of a video: its embeddings, which `signspot spot` takes in place of the video.

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import Force, bar, note, print_table, say
+from signspot.cli.console import Device, EncoderName, Force, bar, note, print_table, say
 
 
 def annotation(
     worlds: Annotated[int | None, typer.Option(help="How many worlds. [default: 3, or 2 with --quick]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two small worlds: minutes.")] = False,
-    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    encoder: EncoderName = None,
+    device: Device = "cpu",
     workers: Annotated[int, typer.Option(help="Processes at once.")] = 1,
     out: Annotated[Path, typer.Option(help="Folder; a run that was stopped there goes on.")] = Path("annotated"),
     force: Force = False,
@@ -33,14 +34,15 @@ def annotation(
     names = (f"{NAME}.md", f"{NAME}-yield.png", f"{NAME}-precision.png")
     with Outputs([encoder], force=force) as outputs:
         targets = [outputs.claim(out / name) for name in names]
-        text = write_report(measure_worlds(size, out, encoder, workers, bar), out)
+        text = write_report(measure_worlds(size, out, encoder, workers, bar, device), out)
     note(f"written: {', '.join(map(str, targets))}")
     say(text.rstrip())
 
 
 def lsa64(
     folder: Annotated[Path, typer.Argument(help="Landmarks of LSA64: signer_01.npz, signer_02.npz, …")],
-    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    encoder: EncoderName = None,
+    device: Device = "cpu",
     beside: Annotated[list[str] | None, typer.Option(help="Another encoder, measured too; may be repeated.")] = None,
     classifier: Annotated[
         Path | None, typer.Option(help="Measure a classifier's features, too; it is trained in this folder.")
@@ -60,10 +62,10 @@ def lsa64(
     from signspot_lab.lsa64.retrieval import one_shot
     from signspot_lab.lsa64.streams import spot_streams
 
-    encoders = [load_encoder(name) for name in (encoder, *(beside or ()))]
+    encoders = [load_encoder(name, device=device) for name in (encoder, *(beside or ()))]
     if classifier is not None:
         with bar("classifier", "steps") as progress:
-            encoders.append(train_classifier(folder, classifier, progress=progress))
+            encoders.append(train_classifier(folder, classifier, progress=progress, device=device))
     clips = read_lsa64(folder)
 
     def retrieval(queries: list[str]) -> None:
@@ -134,6 +136,7 @@ def one_shot_verb(
     encoder: Annotated[
         list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
     ] = None,
+    device: Device = "cpu",
     queries: Annotated[int, typer.Option(min=1, help="Clips that are looked up, at most.")] = 1000,
     mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
     match: Annotated[
@@ -161,7 +164,9 @@ def one_shot_verb(
             clips = read_isolated(place, progress)
         for name in encoder or shipped():
             with bar(f"{place.name}, {name}", "clips") as progress:
-                scores = one_shot(load(name), clips, queries=queries, seed=seed, options=options, progress=progress)
+                scores = one_shot(
+                    load(name, device=device), clips, queries=queries, seed=seed, options=options, progress=progress
+                )
             rows.append((str(place), scores))
             if as_json:
                 say(json.dumps({"place": str(place), **asdict(scores)}))
@@ -181,7 +186,8 @@ def one_shot_verb(
 @app.command("corpus")
 def corpus(
     folder: Annotated[Path, typer.Argument(help="A corpus: of the world, or of real footage in the same layout.")],
-    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    encoder: EncoderName = None,
+    device: Device = "cpu",
     words: Annotated[Tested, typer.Option(help="Of a corpus with splits: its test words, or all words.")] = Tested.TEST,
     threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
     mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
@@ -200,7 +206,7 @@ def corpus(
 
     options = SpotOptions(threshold=threshold, mirror=mirror)
     part, looked_up = part_to_test(open_corpus(folder), words.value)
-    spotter = load(encoder)
+    spotter = load(encoder, device=device)
     with bar("videos") as progress:
         scores = evaluate_corpus(spotter, part, looked_up, options, progress)
     if as_json:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from signspot.cli.console import bar, print_table, say
+from signspot.cli.console import Device, EncoderName, bar, print_table, say
 from signspot.cli.spot import exemplars_of
 
 
@@ -20,8 +20,8 @@ def identify(
         Literal["auto", "alignment", "embedding"],
         typer.Option(help="Align frame by frame where the encoder can, or compare embeddings of the whole sign."),
     ] = "auto",
-    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
-    device: Annotated[str, typer.Option(help="Where to embed: cpu, cuda, mps, or auto for the fastest.")] = "cpu",
+    encoder: EncoderName = None,
+    device: Device = "cpu",
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     cache: Annotated[bool, typer.Option(help="Remember exemplars in the cache folder.")] = True,
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Force, bar, note, say
+from signspot.cli.console import Device, Force, bar, note, say
 
 
 def reproduce(
@@ -26,6 +26,7 @@ def reproduce(
     encoder: Annotated[
         str | None, typer.Option(help="Name or file of an encoder whose trunk is used. [default: trunks are trained]")
     ] = None,
+    device: Device = "cpu",
     out: Annotated[Path, typer.Option(help="Folder; a run that was stopped there goes on.")] = Path("reproduced"),
     force: Force = False,
 ) -> None:
@@ -48,8 +49,9 @@ def reproduce(
     size = size if epochs is None else replace(size, embedding=replace(size.embedding, epochs=epochs))
     size = size if trunk_steps is None else replace(size, trunk=replace(size.trunk, steps=trunk_steps))
     size = size if world_seed is None else replace(size, corpus=replace(size.corpus, seed=world_seed))
+    size = replace(size, device=device)
     given = open_corpus(corpus) if corpus is not None else None
-    trunk = load_encoder(encoder) if encoder is not None else None
+    trunk = load_encoder(encoder, device=device) if encoder is not None else None
     with Outputs([corpus, encoder], force=force) as outputs:
         for name in names_of(table):
             outputs.claim(out / f"{name}.md")

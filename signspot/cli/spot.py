@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import Force, bar, claim_outputs, note, print_spottings
+from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, note, print_spottings
 
 if TYPE_CHECKING:
+    from signspot.files import Outputs
     from signspot.pictures.plot import Picture
     from signspot.spotting.search import Found, SpotOptions
     from signspot.spotting.spotter import Spotter, What
@@ -51,7 +52,8 @@ def spot(
     top: Annotated[int | None, typer.Option(help="At most so many spottings per word and video, the best.")] = None,
     mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
     seed: Annotated[int, typer.Option(help="Random seed for sampling exemplar clips.")] = 0,
-    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    encoder: EncoderName = None,
+    device: Device = "cpu",
     out: Annotated[
         list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv .jsonl …; repeatable.")
     ] = None,
@@ -74,8 +76,8 @@ def spot(
     options = SpotOptions(threshold, rate, match, stride, refine, overlap=overlap, top=top, mirror=mirror, seed=seed)
     pictures = name_pictures(asked.videos, Pictures(plot, film, html))
     with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
-        claim_outputs(outputs, out, (named for each in pictures for named in each.named()), asked.videos)
-        spotter = load(encoder, cache=cache)
+        claim_results(outputs, asked.videos, out, pictures)
+        spotter = load(encoder, cache=cache, device=device)
         found = search(spotter, asked, options)
         write_results(found, out or (), pictures)
     spottings = [spotting for each in found for spotting in each.spottings]
@@ -109,6 +111,28 @@ def name_pictures(videos: Sequence[str], wanted: Pictures) -> list[Pictures]:
 
     stems = names_apart(videos, "")
     return [Pictures(name(wanted.plot, stem), name(wanted.film, stem), name(wanted.html, stem)) for stem in stems]
+
+
+def claim_results(
+    outputs: "Outputs", videos: Sequence[str], out: Sequence[Path] | None, pictures: Sequence[Pictures]
+) -> None:
+    """Claim all files before anything is searched, by the names that spottings will have: of a track, its video's.
+
+    Raises:
+        RefusedOutputError: a suffix is unknown, or a file would be lost.
+        OptionsError: a film is wanted of landmarks, or of a track whose video is gone.
+    """
+    from signspot.embedding.tracks import track_source
+
+    names = [track_source(video) if Path(video).suffix == _TRACK else video for video in videos]
+    claim_outputs(outputs, out, (named for each in pictures for named in each.named()), names)
+    if any(each.film for each in pictures):
+        from signspot.errors import OptionsError
+        from signspot.pictures.curves import playable
+
+        hidden = next((name for name in names if playable(name) is None), None)
+        if hidden is not None:
+            raise OptionsError(f"cannot film '{hidden}': there is no video behind it. Use --plot or --html.")
 
 
 def search(spotter: "Spotter", asked: "Arguments", options: "SpotOptions") -> "list[Found]":
@@ -178,9 +202,9 @@ def read_arguments(paths: Sequence[str], dictionary: Path | None) -> Arguments:
 
 
 def _suffixes() -> set[str]:
-    from signspot.dictionary.contents import VIDEO_SUFFIXES
+    from signspot.video.suffixes import MEDIA_SUFFIXES
 
-    return {*VIDEO_SUFFIXES, ".pose", _TRACK}
+    return {*MEDIA_SUFFIXES, _TRACK}
 
 
 def _is_media(path: Path) -> bool:

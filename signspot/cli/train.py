@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Force, bar, note, say
+from signspot.cli.console import Device, Force, bar, note, say
 from signspot.progress import silent
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def train(
     wlasl: Annotated[Path | None, typer.Option(help="Folder of WLASL landmarks, instead of the config's.")] = None,
     lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks, instead of the config's.")] = None,
     workers: Annotated[int, typer.Option(help="Processes that make batches of landmarks.")] = 1,
-    device: Annotated[str, typer.Option(help="Where to train: cpu, cuda, cuda:1 …, mps, or auto.")] = "cpu",
+    device: Device = "cpu",
     force: Force = False,
 ) -> None:
     """Train an encoder; Ctrl-C keeps what is learnt, and the same command goes on.

@@ -4,9 +4,10 @@ Annotations on one tier may not overlap, so a spotting at the same time as anoth
 'signspot 2', which is there only when needed. The exact records stand in a property of the header, by annotation.
 """
 
+import hashlib
 import os
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -14,6 +15,7 @@ from pathlib import Path, PurePath
 from urllib.parse import quote
 
 from signspot.errors import FormatError
+from signspot.files import write_beside
 from signspot.formats.links import OPEN_SEAL, SEAL_NAME, file_at, write_sealed
 from signspot.formats.rows import Row, Visible, dump_record, videos_of, visible
 from signspot.legible import one_line
@@ -40,6 +42,7 @@ _CONSTRAINTS = {
     "Included_In": "Parts of the parent's time, with gaps",
 }
 _VOCABULARY_REFERENCE = "er1"
+_NO_LANGUAGE = "zxx"  # ISO 639: glosses belong to no written language
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,29 @@ def read_vocabulary(path: str | os.PathLike[str], address: str = "") -> Vocabula
         for value in entry.all("CVE_VALUE"):
             entries.setdefault(value.text.strip(), entry.get("CVE_ID"))
     return Vocabulary(vocabulary.get("CV_ID"), entries, address or file.resolve().as_uri())
+
+
+def write_vocabulary(words: Iterable[str], path: str | os.PathLike[str], name: str = "signspot") -> Path:
+    """Write words as an external controlled vocabulary (`.ecv`); the id of an entry follows from its word alone.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    place = {"xmlns:xsi": "http://www.w3.org/2001/XMLSchema-instance", "xsi:noNamespaceSchemaLocation": _SCHEMA}
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    root = ET.Element("CV_RESOURCE", {"AUTHOR": "signspot", "DATE": date, "VERSION": "0.2", **place})
+    ET.SubElement(root, "LANGUAGE", LANG_ID=_NO_LANGUAGE, LANG_LABEL="no linguistic content", LANG_DEF="")
+    vocabulary = ET.SubElement(root, "CONTROLLED_VOCABULARY", CV_ID=one_line(name))
+    ET.SubElement(vocabulary, "DESCRIPTION", LANG_REF=_NO_LANGUAGE)
+    for word in dict.fromkeys(words):
+        number = hashlib.sha256(word.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+        entry = ET.SubElement(vocabulary, "CV_ENTRY_ML", CVE_ID=f"w{number}")
+        ET.SubElement(entry, "CVE_VALUE", LANG_REF=_NO_LANGUAGE, DESCRIPTION="").text = one_line(word)
+    ET.indent(root)
+    with write_beside(path) as beside:
+        text = "<?xml version='1.0' encoding='UTF-8'?>\n" + ET.tostring(root, encoding="unicode") + "\n"
+        beside.write_text(text, encoding="utf-8")
+    return Path(path)
 
 
 def write(rows: Sequence[Row], path: Path, options: ElanOptions) -> None:

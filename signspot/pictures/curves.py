@@ -191,7 +191,7 @@ def view_of(found: Found) -> View:
         for number, exemplar in _chosen(found.gallery, found.spottings)
     )
     video = found.track.video
-    return View(_playable(video), video, found.duration, curves, found.spottings, found.threshold)
+    return View(playable(video), video, found.duration, curves, found.spottings, found.threshold)
 
 
 def _chosen(gallery: Gallery, spottings: Sequence[Spotting]) -> list[tuple[int, Exemplar]]:
@@ -211,7 +211,7 @@ def _thumbnail(exemplar: Exemplar) -> NDArray[Any] | None:
         return None
 
 
-def _playable(video: str) -> Path | None:
+def playable(video: str) -> Path | None:
     """The video behind a track, where it can be played."""
     path = Path(video)
     return path if path.is_file() and path.suffix not in {".pose", SUFFIX} else None

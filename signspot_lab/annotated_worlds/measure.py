@@ -34,7 +34,7 @@ from signspot_lab.annotated_worlds.abstaining import (
     share_correlation,
 )
 from signspot_lab.annotated_worlds.probe import Accuracy, Probe
-from signspot_lab.annotated_worlds.worlds import AnnotatedWorld, WorldsSize, annotate_world
+from signspot_lab.annotated_worlds.worlds import AnnotatedWorld, WorldsRun, WorldsSize, annotate_world
 
 THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.83, 0.86, 0.88, 0.9, 0.93)
 PROBED = (0.9, 0.87, 0.8)  # thresholds of Table 7; the paper's are 0.9, 0.8 and 0.7 on its own scale
@@ -83,7 +83,12 @@ class Measured:
 
 
 def measure_worlds(
-    size: WorldsSize, out: Path, encoder: str | None = None, workers: int = 1, stage: Stage = quiet
+    size: WorldsSize,
+    out: Path,
+    encoder: str | None = None,
+    workers: int = 1,
+    stage: Stage = quiet,
+    device: str = "cpu",
 ) -> list[Measured]:
     """Make, annotate and measure all worlds; each that is done is read from its file.
 
@@ -93,14 +98,17 @@ def measure_worlds(
         encoder: name or file; None: the shipped one.
         workers: processes at once.
         stage: shows the progress of each stage.
+        device: where the encoder runs.
 
     Raises:
         OptionsError: the folder holds worlds of another size.
     """
-    loaded = load_encoder(encoder)
+    loaded = load_encoder(encoder, device=device)
+
+    run = WorldsRun(encoder, device, workers)
 
     def annotated(number: int) -> AnnotatedWorld:
-        return annotate_world(size, number, out / f"world-{number + 1}", encoder, workers, stage)
+        return annotate_world(size, number, out / f"world-{number + 1}", run, stage)
 
     measured: list[Measured] = []
     for number in range(size.worlds):

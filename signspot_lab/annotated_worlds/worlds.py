@@ -61,21 +61,27 @@ def world_options(size: WorldsSize, number: int) -> CorpusOptions:
     )
 
 
-def annotate_world(
-    size: WorldsSize, number: int, out: Path, encoder: str | None = None, workers: int = 1, stage: Stage = quiet
-) -> AnnotatedWorld:
+@dataclass(frozen=True, slots=True)
+class WorldsRun:
+    """With what worlds are annotated."""
+
+    encoder: str | None = None  # name or file; None: the shipped one
+    device: str = "cpu"  # where the encoder runs
+    workers: int = 1  # processes at once
+
+
+def annotate_world(size: WorldsSize, number: int, out: Path, run: WorldsRun, stage: Stage = quiet) -> AnnotatedWorld:
     """Make a world and annotate it, the first one also without padding; what is there already is not made again.
 
     Args:
         size: of the world.
         number: which world.
         out: folder of the world and its runs.
-        encoder: name or file; None: the shipped one.
-        workers: processes at once.
+        run: with what it is annotated.
         stage: shows the progress of each stage.
     """
     with stage(f"world {number + 1}") as progress:
-        corpus = make_corpus(world_options(size, number), out / "corpus", progress, workers=workers)
+        corpus = make_corpus(world_options(size, number), out / "corpus", progress, workers=run.workers)
     made = AnnotatedWorld(corpus, out / "run", out / "decoys", out / "unpadded" if number == 0 else None)
     runs = {
         made.run: AnnotateOptions(padding=PADDING, keep=KEEP),
@@ -85,9 +91,10 @@ def annotate_world(
         runs[made.unpadded] = AnnotateOptions(padding=0.0, keep=KEEP)
     for folder, options in runs.items():
         job = AnnotationJob(
-            corpus.folder, corpus.layout.dictionary, folder, encoder=encoder, cache=out / "cache", threshold=KEEP
-        )
-        engine = WorkerPool(workers) if workers > 1 else _Here()
+            corpus.folder, corpus.layout.dictionary, folder, encoder=run.encoder, cache=out / "cache", threshold=KEEP,
+            device=run.device,
+        )  # fmt: skip
+        engine = WorkerPool(run.workers) if run.workers > 1 else _Here()
         annotate(job, options, engine, partial(_titled, stage, f"world {number + 1}, {folder.name}"))
     return made
 

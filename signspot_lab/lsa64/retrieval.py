@@ -102,7 +102,11 @@ def by_warping() -> Compare:
 
 
 def classifier(
-    lsa64: str | PathLike[str], folder: str | PathLike[str], steps: int = STEPS, progress: Progress = silent
+    lsa64: str | PathLike[str],
+    folder: str | PathLike[str],
+    steps: int = STEPS,
+    progress: Progress = silent,
+    device: str = "cpu",
 ) -> Encoder:
     """Train a classifier of the seen words by the training signers; its features are what it is compared by.
 
@@ -111,12 +115,13 @@ def classifier(
         folder: where the training is kept; one that was stopped there goes on, one that is done is only read.
         steps: of the training.
         progress: told the steps done.
+        device: where it is trained.
     """
     clips = [clip for clip in read_lsa64(lsa64, TRAIN_SIGNERS) if clip.word in SEEN_WORDS]
     shown = tuple(tuple(c.sign.astype(np.float16) for c in clips if c.word == word) for word in SEEN_WORDS)
     signs = TrunkSigns(SEEN_WORDS, tuple(() for _ in SEEN_WORDS), shown)
     config = TrunkConfig(name="classifier", steps=steps, clips=ClipOptions(dictionary=1.0))
-    return train_trunk(config, signs, folder, progress)
+    return train_trunk(config, signs, folder, progress, device=device)
 
 
 def _evenly(features: Features) -> Floats:

@@ -37,6 +37,7 @@ class ReproductionSize:
     trunk: TrunkConfig
     embedding: EmbeddingConfig
     seeds: int
+    device: str = "cpu"  # where networks run
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -107,8 +108,9 @@ class Setup:
             if not path.is_file():
                 with self.stage(f"trunk: {kind}, {setting} words") as progress:
                     signs = collect_signs(self.corpus, self.words(setting), self.corpus.splits().train, config.clips)
-                    save_encoder(train_trunk(config, signs, self.out / "trunks" / name, progress), path)
-            self._trunks[kind, setting] = load_encoder(path)
+                    made = train_trunk(config, signs, self.out / "trunks" / name, progress, device=self.size.device)
+                    save_encoder(made, path)
+            self._trunks[kind, setting] = load_encoder(path, device=self.size.device)
         return self._trunks[kind, setting]
 
     def features(self, kind: TrunkKind, setting: Setting) -> TrunkFeatures:

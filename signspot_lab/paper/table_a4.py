@@ -64,7 +64,7 @@ def measure(setup: Setup) -> Outcomes:
             if not path.is_file():
                 with setup.stage("rendered world") as progress:
                     corpus = make_corpus(CORPUS, setup.out / name, progress, workers=2)
-                run = Run(setup.out / "runs" / f"a4-{key}", setup.out / f"{name}-pictures")
+                run = Run(setup.out / "runs" / f"a4-{key}", setup.out / f"{name}-pictures", device=setup.size.device)
                 _, tested = train_rgb_on_corpus(config, corpus, run, stage=setup.stage)
                 if tested is None:
                     raise OptionsError(f"the test videos of {corpus.folder} have no labels")

@@ -66,3 +66,16 @@ def test_no_world_is_refused(signspot: Call, tmp_path: Path) -> None:
     code, _, err = signspot("evaluate", "annotation", "--worlds", 0, "--out", tmp_path)
     assert code == 2
     assert "at least 1 world" in err
+
+
+def test_files_of_several_videos_are_claimed_before_the_report(
+    signspot: Call, run: Path, decoys: Path, tmp_path: Path
+) -> None:
+    with open_store(run) as store:
+        store.add(findings("w", [query("w", 0, "apple", 0.0, 10.0)], [candidate("w", 0, "apple", 5.0, 0.2)]))
+    (tmp_path / "accepted-v.eaf").write_text("a person's file")
+    wanted = ("--decoys", decoys, "--spottings", tmp_path / "accepted.eaf", "--out", tmp_path / "report")
+    code, _, err = signspot("annotate-report", run, *wanted)
+    assert code == 2
+    assert f"cannot write {tmp_path / 'accepted-v.eaf'}: it is there" in err
+    assert not (tmp_path / "report").exists()

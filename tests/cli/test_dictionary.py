@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pympi
 
+from signspot.formats.elan import read_vocabulary
 from signspot.formats.formats import read_spottings, write
 from signspot.records import Spotting
 
@@ -196,3 +197,22 @@ def test_a_malicious_pickle_is_not_run(signspot: Call, tmp_path: Path) -> None:
     assert "Traceback" not in err
     assert not (tmp_path / "ran").exists()
     assert not (tmp_path / "d").exists()
+
+
+def test_a_dictionary_gives_a_vocabulary_that_documents_refer_to(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    code, out, err = signspot("dictionary", "ecv", corner / "signs", tmp_path / "mine.ecv")
+    assert code == 0, err
+    assert out.strip() == f"{tmp_path / 'mine.ecv'}: 3 words"
+    vocabulary = read_vocabulary(tmp_path / "mine.ecv")
+    assert vocabulary.name == "mine"
+    assert list(vocabulary.entries) == ["apple", "friend", "name"]
+    write([Spotting("apple", "a.mp4", 1, 0.5, 1.5, 0.9)], tmp_path / "a.csv")
+    assert signspot("convert", tmp_path / "a.csv", tmp_path / "a.eaf", "--ecv", tmp_path / "mine.ecv")[0] == 0
+    assert f'CVE_REF="{vocabulary.entries["apple"]}"' in (tmp_path / "a.eaf").read_text()
+    assert [spotting.word for spotting in read_spottings(tmp_path / "a.eaf")] == ["apple"]
+    before = vocabulary.entries["apple"]
+    signspot("dictionary", "ecv", corner / "signs", tmp_path / "mine.ecv")  # its own file may be written again
+    assert read_vocabulary(tmp_path / "mine.ecv").entries["apple"] == before
+    (tmp_path / "theirs.ecv").write_text("a person's file")
+    assert signspot("dictionary", "ecv", corner / "signs", tmp_path / "theirs.ecv")[0] == 2
+    assert signspot("dictionary", "ecv", corner / "signs", tmp_path / "mine.xml")[0] == 2

@@ -157,3 +157,30 @@ def test_the_command_line_finds_what_the_library_finds(signspot: Call, corner: P
     found = load(encoder).spot(str(video), open_dictionary(corner / "signs"), threshold=0.5)
     assert found
     assert [json.loads(line) for line in out.splitlines()] == [asdict(spotting) for spotting in found]
+
+
+def test_a_film_without_pictures_is_refused_before_the_search(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    film = ("--film", tmp_path / "film.mp4", "--encoder", tmp_path / "never-loaded.safetensors")
+    code, _, err = signspot("spot", corner / "footage.pose", corner / "signs", "apple", *film)
+    assert code == 2
+    assert err == (
+        f"signspot: cannot film '{corner / 'footage.pose'}': there is no video behind it. Use --plot or --html.\n"
+    )
+
+
+def test_tracks_are_claimed_by_the_names_of_their_videos(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    """Two saved tracks of one video write one file, and nobody's file of that name is lost."""
+    encoder = ("--encoder", corner / "encoder.safetensors")
+    tracks = [tmp_path / "one.safetensors", tmp_path / "two.safetensors"]
+    for track in tracks:
+        assert signspot("embed", corner / "footage.pose", "--out", track, *encoder)[0] == 0
+    (tmp_path / "a.eaf").write_text("a person's file")
+    road = ("spot", *tracks, corner / "signs", *encoder, "--threshold", "0.5", "--out", tmp_path / "a.eaf")
+    code, _, err = signspot(*road)
+    assert code == 2
+    assert "it is there, and was not written by signspot" in err
+    assert (tmp_path / "a.eaf").read_text() == "a person's file"
+    (tmp_path / "a.eaf").unlink()
+    code, _, err = signspot(*road)
+    assert code == 0, err
+    assert sorted(path.name for path in tmp_path.glob("*.eaf")) == ["a.eaf"]
