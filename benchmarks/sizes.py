@@ -7,24 +7,24 @@ from dataclasses import dataclass
 class Sizes:
     """How much is measured."""
 
-    short: float = 60.0  # seconds of the shorter video
-    long: float = 300.0  # seconds of the longer one
-    footage: float = 20.0  # seconds that are filmed and then repeated; both videos are multiples of it
+    short: float = 30.0  # seconds of the shorter video
+    long: float = 120.0  # seconds of the longer one
+    footage: float = 10.0  # seconds that are filmed and then repeated; both videos are multiples of it
     side: int = 320  # pixels of the square picture
     track: float = 3600.0  # seconds of the track that is searched
     words: int = 20  # of the small dictionary, with three exemplars each
-    exemplars: int = 10_000  # of the large one
+    exemplars: int = 2_000  # of the large one
     items: int = 128  # of a training batch: 11 clips each
     batch_exemplars: int = 1436  # of that batch
     windows: int = 2000  # that the landmark trunk embeds
-    rgb_windows: int = 16  # that I3D embeds
+    rgb_windows: int = 8  # that I3D embeds
     rgb_side: int = 224  # pixels
     signing: float = 180.0  # seconds of landmarks that the world generates
     corpus_words: int = 20  # in the world's dictionary
     corpus: float = 0.1  # hours of the smaller corpus; the larger one has four times as much
     rendered: float = 10.0  # seconds that each core renders
     rendered_side: int = 256  # pixels
-    annotated: float = 0.5  # hours of landmarks that are annotated
+    annotated: float = 0.25  # hours of landmarks that are annotated
     annotated_words: int = 150  # of their dictionary
     rounds: int = 3  # how often what takes less than a second is timed; the fastest counts
     apart: bool = True  # every measurement in a process of its own; without, peak memory says nothing
