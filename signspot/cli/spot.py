@@ -77,8 +77,7 @@ def spot(
     pictures = name_pictures(asked.videos, Pictures(plot, film, html))
     with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
         claim_results(outputs, asked.videos, out, pictures)
-        spotter = load(encoder, cache=cache, device=device)
-        found = search(spotter, asked, options)
+        found = search(load(encoder, cache=cache, device=device), asked, options)
         write_results(found, out or (), pictures)
     spottings = [spotting for each in found for spotting in each.spottings]
     print_spottings(spottings, as_json=json_lines, videos=len(found) > 1)
