@@ -97,28 +97,52 @@ def bar(title: str, unit: str = "") -> Iterator[Progress]:
         yield report_to_bar
 
 
-class _Amount(ProgressColumn):
-    """How much is done and how long the rest takes, as far as they are known."""
+class _Pace:
+    """How much is done and how long the rest takes, by the pace since the first work was reported.
+
+    What came before it, in an earlier run or to prepare, says nothing of the rest.
+    """
 
     def __init__(self, unit: str):
-        self._unit = unit
+        self._unit = f" {unit}" if unit else ""
+        self._began = time.monotonic()
+        self._first: tuple[int, float] | None = None
+
+    def amount(self, done: int, total: int | None) -> str:
+        """Work done, and the time that is left or, where nobody knows, the time that has passed."""
+        now = time.monotonic()
+        if done <= 0:
+            return f"starting, {duration(now - self._began)}"
+        first, since = self._first = self._first or (done, now)
+        if not total:
+            return f"{done:,}{self._unit}, {duration(now - self._began)} so far"
+        if done <= first:
+            return f"{done:,} of {total:,}{self._unit}"
+        left = (now - since) / (done - first) * max(total - done, 0)
+        return f"{done:,} of {total:,}{self._unit}, {duration(left)} left"
+
+
+class _Amount(ProgressColumn):
+    """The pace of a task, as a column of a bar."""
+
+    def __init__(self, unit: str):
+        self._pace = _Pace(unit)
         super().__init__()
 
     def render(self, task: Task) -> Text:
-        total = None if task.total is None else int(task.total)
-        return Text(_amount(int(task.completed), total, self._unit, task.elapsed or 0.0))
+        return Text(self._pace.amount(int(task.completed), None if task.total is None else int(task.total)))
 
 
 @contextmanager
 def _lines(title: str, unit: str) -> Iterator[Progress]:
     """Progress as lines, for logs: none of short work."""
     began = last = time.monotonic()
-    shown, amount = False, ""
+    shown, pace = False, _Pace(unit)
 
     def report(done: int, total: int | None) -> None:
-        nonlocal last, shown, amount
+        nonlocal last, shown
         now = time.monotonic()
-        amount = _amount(done, total, unit, now - began)
+        amount = pace.amount(done, total)
         if now - last >= (_NEXT_LINE if shown else _FIRST_LINE):
             last, shown = now, True
             note(f"{title}: {amount}")
@@ -126,17 +150,6 @@ def _lines(title: str, unit: str) -> Iterator[Progress]:
     yield report
     if shown:
         note(f"{title}: done in {duration(time.monotonic() - began)}")
-
-
-def _amount(done: int, total: int | None, unit: str, elapsed: float) -> str:
-    """Work done, and the time that is left or, where nobody knows, the time that has passed."""
-    if done <= 0:
-        return f"starting, {duration(elapsed)}"
-    noun = f" {unit}" if unit else ""
-    if not total:
-        return f"{done:,}{noun}, {duration(elapsed)} so far"
-    left = elapsed / done * max(total - done, 0)
-    return f"{done:,} of {total:,}{noun}, {duration(left)} left"
 
 
 def duration(seconds: float) -> str:

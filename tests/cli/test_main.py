@@ -73,25 +73,26 @@ def test_short_work_is_silent_in_a_log(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    ("done", "total", "elapsed", "shown"),
-    [
-        (0, None, 65, "starting, 1 min 5 s"),
-        (0, 900, 2, "starting, 2 s"),
-        (250, None, 10, "250 frames, 10 s so far"),
-        (250, 1000, 10, "250 of 1,000 frames, 30 s left"),
-        (1, 1000, 10, "1 of 1,000 frames, 2 h 46 min left"),
-    ],
-)
-def test_progress_never_shows_a_question_mark(done: int, total: int | None, elapsed: float, shown: str) -> None:
-    assert console._amount(done, total, "frames", elapsed) == shown
+def test_the_time_left_follows_from_the_pace_since_work_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten minutes of preparation, then a run that goes on at step 300: a step takes two seconds, not two minutes."""
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    pace = console._Pace("steps")
+    assert pace.amount(0, None) == "starting, 0 s"
+    clock[0] = 600.0
+    assert pace.amount(0, 600) == "starting, 10 min 0 s"
+    assert pace.amount(300, 600) == "300 of 600 steps"
+    clock[0] = 620.0
+    assert pace.amount(310, 600) == "310 of 600 steps, 9 min 40 s left"
+    assert pace.amount(310, None) == "310 steps, 10 min 20 s so far"
+    assert pace.amount(600, 600).endswith("0 s left")
 
 
 def test_a_terminal_sees_frames_and_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
         "import time; from signspot.cli.console import bar\n"
         "with bar('news.mp4', 'frames') as progress:\n"
-        "    time.sleep(0.3); progress(50, 200); time.sleep(0.3)"
+        "    time.sleep(0.3); progress(20, 200); time.sleep(0.3); progress(50, 200); time.sleep(0.3)"
     )
     done = subprocess.run(
         ["script", "-qec", f'{sys.executable} -c "{code}"', "/dev/null"], capture_output=True, text=True
