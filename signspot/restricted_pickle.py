@@ -1,10 +1,11 @@
 """Reads old data files in pickle form without letting them run anything.
 
 Only plain containers and arrays are rebuilt, and arrays by our own few lines: no class or function that a
-pickle names is ever looked up, so none can be called.
+pickle names is ever looked up, so none can be called. Its instructions are looked through before they are followed.
 """
 
 import math
+import mmap
 import pickle
 from collections import OrderedDict
 from pathlib import Path
@@ -13,7 +14,11 @@ from typing import Any, Literal
 import numpy as np
 
 from signspot.errors import DictionaryError, UnsafeFileError
+from signspot.pickle_scan import ScanError, scan
 
+_MOST_VALUES = 100_000_000  # that a reader may meet when it goes through the data, shared parts counted each time
+_MOST_AXES = 32
+_CONTAINERS = (dict, list, tuple, set, frozenset)
 _KINDS = frozenset("biufUS")
 _ARRAY_TYPE = object()  # stands for numpy.ndarray, which a pickle names but need not call
 
@@ -25,17 +30,61 @@ def load_pickle(path: Path) -> Any:
 
     Raises:
         UnsafeFileError: it names anything but plain containers and arrays; nothing was run.
-        DictionaryError: it is no pickle, or broken.
+        DictionaryError: it is no pickle, broken, or asks for memory or depth that plain data never needs.
     """
     try:
         with path.open("rb") as file:
-            return _PlainUnpickler(file, path).load()
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                scan(data)
+            value = _PlainUnpickler(file, path).load()
+        _check_extent(value)
+        return value
     except UnsafeFileError:
         raise
     except OSError as error:
         raise DictionaryError(f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # a broken pickle can fail in any way
         raise DictionaryError(f"{path} is no readable pickle ({type(error).__name__}: {error})") from error
+
+
+def _check_extent(value: Any) -> None:
+    """Refuse data that is small in memory and endless to go through: lists of lists that share their parts, or loops.
+
+    Raises:
+        ScanError: it is endless.
+    """
+    sizes: dict[int, int] = {}
+    begun: set[int] = set()
+    waiting = [value]
+    while waiting:
+        each = waiting[-1]
+        if id(each) in sizes:
+            waiting.pop()
+            continue
+        parts = _parts(each)
+        left = [part for part in parts if id(part) not in sizes]
+        if left and id(each) not in begun:
+            begun.add(id(each))
+            waiting.extend(left)
+        elif left:
+            raise ScanError("it holds a list that holds itself")
+        else:
+            sizes[id(each)] = len(each) if isinstance(each, _CONTAINERS) else 1
+            sizes[id(each)] += sum(sizes[id(part)] for part in parts)
+            if sizes[id(each)] > _MOST_VALUES:
+                raise ScanError(f"its lists share parts, so that going through it meets more than {_MOST_VALUES:,}")
+            waiting.pop()
+
+
+def _parts(value: Any) -> list[Any]:
+    """The containers in a container."""
+    if isinstance(value, PickledArray):
+        inside = list(value.value.flat) if value.value.dtype == object else []
+    elif isinstance(value, dict):
+        inside = [*value.keys(), *value.values()]
+    else:
+        inside = list(value) if isinstance(value, _CONTAINERS) else []
+    return [part for part in inside if isinstance(part, (*_CONTAINERS, PickledArray))]
 
 
 class PickledArray:
@@ -142,8 +191,10 @@ class _PlainUnpickler(pickle.Unpickler):
 
 def _array(data: Any, dtype: _PickledType, shape: Any, order: str) -> np.ndarray[Any, Any]:
     """Rebuild an array; its size must be the size of its data, so that none can be made large by a lie."""
-    if not isinstance(dtype, _PickledType) or not isinstance(shape, tuple) or any(n < 0 for n in shape):
+    if not isinstance(dtype, _PickledType) or not isinstance(shape, tuple) or len(shape) > _MOST_AXES:
         raise ValueError("an array without a type or a shape")
+    if not all(type(n) is int and 0 <= n < 2**62 for n in shape):
+        raise ValueError("an array of no possible shape")
     layout: Literal["C", "F"] = "F" if order == "F" else "C"
     if dtype.is_object():
         if not isinstance(data, list) or math.prod(shape) != len(data):
@@ -155,6 +206,8 @@ def _array(data: Any, dtype: _PickledType, shape: Any, order: str) -> np.ndarray
     if not isinstance(data, bytes | bytearray):
         raise ValueError("an array without data")
     element, raw = dtype.dtype(), bytes(data)
+    if not element.itemsize and math.prod(shape):
+        raise ValueError("an array of elements without a size")
     if element.itemsize * math.prod(shape) != len(raw):
         raise ValueError(f"an array of shape {shape} with {len(raw)} bytes of data")
     return np.frombuffer(raw, dtype=element).reshape(shape, order=layout) if raw else np.zeros(shape, element)

@@ -20,7 +20,7 @@ FILES = sorted(path for package in PACKAGES for path in (REPOSITORY / package).r
 FLOORS = (
     (
         *("bounded_process", "checked_values", "errors", "files", "legible", "processes", "progress", "records"),
-        *("restricted_pickle",),
+        *("pickle_scan", "restricted_pickle"),
         *("safe_xml", "text_files", "timeline", "version"),
     ),
     ("corpus", "dictionary", "formats", "landmarks", "losses", "metrics", "models", "subtitles", "video", "words"),

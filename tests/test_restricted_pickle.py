@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from signspot import pickle_scan
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import CheckpointError, DictionaryError, UnsafeFileError
-from signspot.restricted_pickle import PickledArray, load_pickle, plain
+from signspot.pickle_scan import scan
+from signspot.restricted_pickle import PickledArray, _PickledType, load_pickle, plain
+from tools.attack.pickles import bombs
 
 
 class Calls:
@@ -178,3 +181,33 @@ def test_what_is_no_pickle(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(DictionaryError, match="no readable pickle") as caught:
         load_pickle(save(tmp_path, data))
     assert not isinstance(caught.value, UnsafeFileError)
+
+
+@pytest.mark.parametrize("name", sorted(bombs()))
+def test_bombs_are_told_before_they_are_read(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small files that would take gigabytes, end the interpreter, or never end."""
+    monkeypatch.setattr(pickle_scan, "MOST_CONTAINERS", 60_000)  # as it is, one of them takes seconds to count
+    path = save(tmp_path, bombs()[name])
+    if name == "nested lists":  # deep, but as large as it says: readers complain of what it is
+        assert load_pickle(path)
+        return
+    with pytest.raises(DictionaryError, match="no readable pickle"):
+        load_pickle(path)
+
+
+def test_shared_parts_are_welcome_where_they_end(tmp_path: Path) -> None:
+    row = [1, 2, 3]
+    assert load_pickle(save(tmp_path, {"rows": [row] * 1000, "tuple": ((row,),)}))["rows"][999] == row
+
+
+def test_elements_without_a_size_make_no_memory(tmp_path: Path) -> None:
+    array = PickledArray()
+    with pytest.raises(ValueError, match="without a size"):
+        array.__setstate__((1, (10**10,), _PickledType("U0"), False, b""))
+
+
+def test_a_scan_ends_where_the_pickle_ends() -> None:
+    for protocol in range(6):
+        data = pickle.dumps({"a": [1, 2.5, "x" * 300, None, b"y"], ("t",): {1}, "b": np.arange(3)}, protocol)
+        assert scan(data + b"rest") == len(data)
+        assert scan(b"before" + data, 6) == 6 + len(data)

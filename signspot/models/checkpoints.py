@@ -17,7 +17,15 @@ from signspot.errors import CheckpointError, OptionsError
 from signspot.files import write_beside
 from signspot.models.encoder import Encoder, SignEncoder, content_hash, find_device, make_encoder
 from signspot.models.registry import build
-from signspot.models.weight_files import read_header, read_weights, recognise, to_ours, to_public, without_wrappers
+from signspot.models.weight_files import (
+    read_header,
+    read_shapes,
+    read_weights,
+    recognise,
+    to_ours,
+    to_public,
+    without_wrappers,
+)
 
 DEFAULT = "landmark"
 # What the published embeddings of BSLDict call the encoder that made them. Its weights are not ours to ship, so its
@@ -26,6 +34,10 @@ PUBLIC_I3D_MLP = "public-i3d_mlp"
 
 _SHIPPED = Path(__file__).parent / "weights"
 _HEADER = "signspot"  # under which a copy of the card stands in the safetensors header
+_MOST_CARD_BYTES = 10_000_000
+_LARGEST_OPTION = 1_000_000  # of a network, as a card gives it
+_MOST_LAYERS = 1000  # and of the options below, for each of which layers are made one by one
+_LAYERED = ("blocks", "frames", "linear_frames", "spacing")
 _FOR_PEOPLE = ("licence", "data", "metrics", "command", "config", "false_alarms_per_hour")
 
 logger = logging.getLogger(__name__)
@@ -118,9 +130,12 @@ def _read_card(path: Path) -> dict[str, Any] | None:
     header = read_header(path).get(_HEADER)
     beside = path.with_suffix(".json")
     try:
-        text = beside.read_text(encoding="utf-8") if header and beside.is_file() else header
-        card = json.loads(text) if text else None
-    except (OSError, ValueError) as error:
+        if header and beside.is_file():
+            if beside.stat().st_size > _MOST_CARD_BYTES:
+                raise CheckpointError(f"the card of {path.name} has more than {_MOST_CARD_BYTES:,} bytes")
+            header = beside.read_text(encoding="utf-8")
+        card = json.loads(header) if header else None
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"the card of {path.name} cannot be read ({error})") from error
     if card is not None and not isinstance(card, dict):
         raise CheckpointError(f"the card of {path.name} is no JSON object")
@@ -143,10 +158,13 @@ def _make_card(encoder: Encoder, digest: str) -> dict[str, Any]:
 
 def _load_ours(path: Path, card: dict[str, Any]) -> Encoder:
     try:
+        _check_sizes(card["options"])
+        with torch.device("meta"):  # shapes without memory
+            _check_fit(_shapes(build(card["architecture"], **card["options"])), read_shapes(path), path.name)
         module = _build_quietly(card["architecture"], card["options"])
         fps, threshold = float(card["contract"]["fps"]), float(card["threshold"])
         stated = {**card["contract"], "threshold": threshold}
-    except (KeyError, TypeError, ValueError) as error:  # an OptionsError is a ValueError
+    except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:  # an OptionsError is a ValueError
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise CheckpointError(f"the card of {path.name} cannot be used: {reason}") from error
     known, made = card.get("input_version"), module.trunk.input_version
@@ -193,22 +211,46 @@ def _stored(name: str, value: Tensor, *, half: bool) -> Tensor:
 
 def _fill(module: SignEncoder, state: Mapping[str, Tensor], source: str, in_file: Callable[[str], str] = str) -> None:
     """Put weights into a network, or list all that does not fit, by the names `in_file` gives."""
-    wanted = module.state_dict()
-    missing = [in_file(key) for key in wanted if key not in state and not key.endswith("num_batches_tracked")]
-    unexpected = [in_file(key) for key in state if key not in wanted]
-    other = [
-        f"{in_file(key)} {tuple(state[key].shape)} instead of {tuple(wanted[key].shape)}"
-        for key in wanted
-        if key in state and state[key].shape != wanted[key].shape
-    ]
-    found = {"missing": missing, "unexpected": unexpected, "of another shape": other}
-    problems = [f"{len(keys)} {what} ({_first_few(keys)})" for what, keys in found.items() if keys]
-    if problems:
-        raise CheckpointError(f"{source} does not fit the network '{module.architecture}': {'; '.join(problems)}")
+    found = {key: tuple(value.shape) for key, value in state.items()}
+    _check_fit(_shapes(module), found, source, in_file)
     broken = [in_file(key) for key, value in state.items() if value.is_floating_point() and not value.isfinite().all()]
     if broken:
         raise CheckpointError(f"{source} holds NaN or infinite weights in {len(broken)} tensors ({_first_few(broken)})")
     module.load_state_dict(dict(state), strict=False)
+
+
+def _check_fit(
+    wanted: Mapping[str, tuple[int, ...]],
+    found: Mapping[str, tuple[int, ...]],
+    source: str,
+    in_file: Callable[[str], str] = str,
+) -> None:
+    """List all that does not fit between the shapes of a network and those of a file."""
+    missing = [in_file(key) for key in wanted if key not in found and not key.endswith("num_batches_tracked")]
+    unexpected = [in_file(key) for key in found if key not in wanted]
+    other = [
+        f"{in_file(key)} {found[key]} instead of {wanted[key]}"
+        for key in wanted
+        if key in found and found[key] != wanted[key]
+    ]
+    lists = {"missing": missing, "unexpected": unexpected, "of another shape": other}
+    problems = [f"{len(keys)} {what} ({_first_few(keys)})" for what, keys in lists.items() if keys]
+    if problems:
+        raise CheckpointError(f"{source} does not fit its network: {'; '.join(problems)}")
+
+
+def _shapes(module: SignEncoder) -> dict[str, tuple[int, ...]]:
+    return {key: tuple(value.shape) for key, value in module.state_dict().items()}
+
+
+def _check_sizes(options: Mapping[str, Any]) -> None:
+    """Refuse a card whose network would take for ever to put together, even without memory."""
+    if not isinstance(options, dict):
+        raise TypeError("its options are no JSON object")
+    for name, value in options.items():
+        most = _MOST_LAYERS if name in _LAYERED else _LARGEST_OPTION
+        if isinstance(value, int | float) and not -most <= value <= most:
+            raise OptionsError(f"'{name}' is {value}; at most {most:,} is taken from a card")
 
 
 def _first_few(keys: list[str]) -> str:

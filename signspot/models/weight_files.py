@@ -1,8 +1,13 @@
-"""Weights from a file, tensors only: whatever else a pickle asks for is ignored if harmless and refused if not."""
+"""Weights from a file, tensors only: whatever else a pickle asks for is ignored if harmless and refused if not.
 
+Pickles are read in another process, with limits, and come from there as safetensors.
+"""
+
+import mmap
 import pickle
 import pickletools
 import re
+import tempfile
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -12,9 +17,19 @@ from typing import IO, Any
 
 import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
+from signspot.bounded_process import BoundedProcess, EndedError
 from signspot.errors import CheckpointError, UnsafeFileError
+from signspot.pickle_scan import ScanError, scan
+
+_MEMORY = 4 << 30  # bytes for reading pickled weights, beyond what torch itself takes
+_SECONDS = 120.0  # for any file,
+_RATE = 5e6  # and a second for so many bytes
+_MOST_MEMBERS = 100_000  # of a zip archive: one for each tensor
+_MOST_NAMES = 200_000  # operations in which names are looked for
+_reader = BoundedProcess("signspot.models.weight_files:convert", memory=_MEMORY, may_write=True)
 
 # Where a training run puts its weights among other things.
 _WRAPPERS = ("state_dict", "model_state_dict", "model")
@@ -60,7 +75,35 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         CheckpointError: it cannot be read, or holds no weights.
     """
     _check_readable(path)
-    return _read_safetensors(path) if path.suffix == ".safetensors" else _unwrap(_read_pickle(path), path)
+    if path.suffix == ".safetensors":
+        return _read_safetensors(path)
+    with tempfile.TemporaryDirectory(prefix="signspot-") as folder:
+        converted = Path(folder) / "weights.safetensors"
+        try:
+            _reader.ask([str(path.resolve()), str(converted)], _SECONDS + path.stat().st_size / _RATE)
+        except EndedError as error:
+            raise CheckpointError(f"{path.name} is no weights file that can be read: {error}") from error
+        return _read_safetensors(converted)
+
+
+def convert(request: list[str]) -> None:
+    """In the other process: read pickled weights, given as a path, and write them as safetensors to another."""
+    path, target = Path(request[0]), Path(request[1])
+    state = _unwrap(_read_pickle(path), path)
+    size = sum(value.numel() * value.element_size() for value in state.values())
+    if size > 2 * path.stat().st_size + (1 << 20):  # a tensor that repeats one number takes no space in its file
+        raise CheckpointError(f"{path.name} holds tensors of {size:,} bytes in {path.stat().st_size:,}. Save it anew.")
+    try:
+        save_file({name: value.contiguous().clone() for name, value in state.items()}, target)
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path.name} holds tensors that are no plain numbers ({error})") from error
+
+
+def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shapes of the tensors in a `.safetensors` file; nothing else is read."""
+    read_header(path)
+    with safe_open(path, framework="pt") as file:
+        return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
 
 
 def read_header(path: Path) -> dict[str, str]:
@@ -88,6 +131,10 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
 
 def _read_pickle(path: Path) -> Any:
     """Read a torch file by torch's own restricted unpickler, mapped from disk where its format allows."""
+    try:
+        _scan_file(path)
+    except (ScanError, OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise _explain(path, error) from error
     with warnings.catch_warnings(), torch.serialization.safe_globals([(_Nothing, name) for name in _HARMLESS]):
         warnings.simplefilter("ignore")  # a TorchScript archive warns, then fails
         try:
@@ -96,16 +143,46 @@ def _read_pickle(path: Path) -> Any:
             raise _explain(path, error) from error
 
 
+def _scan_file(path: Path) -> None:
+    """Look through the pickles of a file before any is read.
+
+    Raises:
+        ScanError: a pickle or an archive asks for more memory than the file has a reason to.
+    """
+    if zipfile.is_zipfile(path):
+        _scan_archive(path)
+        return
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        place = 0
+        for _ in range(5):  # the old format: magic number, version, system, weights, names of their data
+            if place < len(data):
+                place = scan(data, place)
+
+
+def _scan_archive(path: Path) -> None:
+    """Torch stores without compression: what says that it holds more than the file does is a bomb."""
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        total = sum(member.file_size for member in members)
+        if len(members) > _MOST_MEMBERS or total > path.stat().st_size:
+            raise ScanError(f"its {len(members):,} members say they hold {total:,} bytes, more than the file has")
+        for member in members:
+            if member.filename.endswith(".pkl"):
+                scan(archive.read(member))
+
+
 def _explain(path: Path, error: Exception) -> CheckpointError:
-    asked = sorted({name for name in _names_asked_for(path) if name not in _HARMLESS and not _NEEDED.fullmatch(name)})
+    names = () if isinstance(error, ScanError) else _names_asked_for(path)
+    asked = sorted({name for name in names if name not in _HARMLESS and not _NEEDED.fullmatch(name)})
     if asked:
         return UnsafeFileError(
             f"{path.name} asks to run {', '.join(asked[:3])} when it is read; refused, nothing was run. "
             "Only plain weights (a state dict) are loaded."
         )
+    reason = str(error) if isinstance(error, ScanError) else type(error).__name__
     return CheckpointError(
-        f"{path.name} is no weights file that can be read, or it is damaged "
-        f"({type(error).__name__}). Give a .safetensors, .pth, .pt or .pth.tar file of weights."
+        f"{path.name} is no weights file that can be read, or it is damaged ({reason}). "
+        "Give a .safetensors, .pth, .pt or .pth.tar file of weights."
     )
 
 
@@ -128,7 +205,7 @@ def _names_asked_for(path: Path) -> Iterator[str]:
 
 def _names_in_pickle(stream: IO[bytes]) -> Iterator[str]:
     texts: list[str] = []
-    for operation, argument, _ in islice(pickletools.genops(stream), 10_000_000):
+    for operation, argument, _ in islice(pickletools.genops(stream), _MOST_NAMES):
         if operation.name in ("GLOBAL", "INST"):
             yield str(argument).replace(" ", ".")
         elif operation.name == "STACK_GLOBAL":

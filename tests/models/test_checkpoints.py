@@ -311,3 +311,31 @@ def test_weights_are_as_readable_as_other_files(tmp_path, encoder):
 def test_a_device_that_is_not_there_is_refused_before_anything_is_read(tmp_path):
     with pytest.raises(OptionsError, match="no device 'npu'"):
         load_encoder(tmp_path / "not-there.safetensors", device="npu")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"features": 900_000, "width": 900_000}, "of another shape|missing"),
+        ({"frames": 10**8}, "at most 1,000 is taken"),
+        ({"features": 10**12}, "at most 1,000,000 is taken"),
+        ([], "no JSON object"),
+    ],
+)
+def test_a_card_that_asks_for_a_giant_network_gets_no_memory(tmp_path, encoder, options, said):
+    """Shapes are compared before anything is built: this network would take terabytes."""
+    path = tmp_path / "a.safetensors"
+    save_encoder(encoder, path)
+    card = json.loads(path.with_suffix(".json").read_text())
+    changed = {**card["options"], **options} if isinstance(options, dict) else options
+    path.with_suffix(".json").write_text(json.dumps({**card, "options": changed}))
+    with pytest.raises(CheckpointError, match=said):
+        load_encoder(path)
+
+
+def test_a_nested_card_is_no_card(tmp_path, encoder):
+    path = tmp_path / "a.safetensors"
+    save_encoder(encoder, path)
+    path.with_suffix(".json").write_text("[" * 100_000)
+    with pytest.raises(CheckpointError, match="card"):
+        load_encoder(path)

@@ -3,6 +3,7 @@ import collections
 import pathlib
 import pickle
 import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from safetensors.torch import save_file
 
 from signspot.errors import CheckpointError, UnsafeFileError
 from signspot.models.weight_files import read_header, read_weights
+from tools.attack.pickles import _torch_zip, bombs
 
 
 class Bomb:
@@ -176,3 +178,32 @@ def test_header_of_a_safetensors_file(tmp_path):
     assert read_header(tmp_path / "w.safetensors") == {"x": "y"}
     save_file({"a": torch.ones(1)}, tmp_path / "w.safetensors")
     assert read_header(tmp_path / "w.safetensors") == {}
+
+
+@pytest.mark.parametrize("name", ["memo index", "nested tuples", "text length"])
+@pytest.mark.parametrize("compression", [None, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_bombs_are_told_before_they_are_read(tmp_path, name, compression):
+    path = tmp_path / "w.pt"
+    data = bombs()[name]
+    path.write_bytes(data if compression is None else _torch_zip(data, compression))
+    with pytest.raises(CheckpointError, match="is no weights file that can be read"):
+        read_weights(path)
+
+
+def test_a_small_archive_of_a_large_pickle_is_not_unpacked(tmp_path):
+    path = tmp_path / "w.pt"
+    path.write_bytes(_torch_zip(b"\x80\x02}" + b"K\x010" * 1_000_000 + b".", zipfile.ZIP_DEFLATED))
+    with pytest.raises(CheckpointError, match="more than the file has"):
+        read_weights(path)
+
+
+def test_one_number_is_no_large_tensor(tmp_path):
+    torch.save({"a": torch.zeros(1).expand(10**9)}, tmp_path / "w.pt")
+    with pytest.raises(CheckpointError, match="holds tensors of 4,000,000,000 bytes"):
+        read_weights(tmp_path / "w.pt")
+
+
+def test_pickles_are_never_read_in_this_process(tmp_path, monkeypatch):
+    torch.save({"a": torch.zeros(3)}, tmp_path / "w.pt")
+    monkeypatch.setattr(torch, "load", None)
+    assert read_weights(tmp_path / "w.pt")["a"].tolist() == [0, 0, 0]
