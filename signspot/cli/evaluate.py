@@ -102,7 +102,10 @@ def lsa64(
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from signspot.evaluation.corpus import CorpusScores
+    from signspot.evaluation.streams import Material, StreamOptions
     from signspot.metrics.bootstrap import Interval
 
 
@@ -181,6 +184,85 @@ def one_shot_verb(
                 for place, s in rows
             ),
         )
+
+
+@app.command("streams")
+def streams_verb(
+    places: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FOLDER...",
+            help="Isolated signs, as in one-shot; or a corpus whose signs are known, as of the world.",
+        ),
+    ] = None,
+    world: Annotated[bool, typer.Option("--world", help="Also streams of signs of the signing world.")] = False,
+    filmed: Annotated[bool, typer.Option("--filmed", help="Of a corpus: estimate landmarks in its videos.")] = False,
+    encoder: Annotated[
+        list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
+    ] = None,
+    words: Annotated[int, typer.Option(min=1, help="Words that are looked for, at most.")] = 40,
+    signs: Annotated[int, typer.Option(min=2, help="Isolated signs that are joined into streams.")] = 560,
+    match: Annotated[
+        Literal["auto", "alignment", "embedding"], typer.Option(help="How to compare; see spot.")
+    ] = "auto",
+    seed: Annotated[int, typer.Option(help="Random seed of words, exemplars and streams.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
+) -> None:
+    """Spot words in streams of real signs, with 1, 3 and 5 exemplars by other signers, and count false alarms.
+
+    Example: signspot evaluate streams wlasl/ lsa64/ --world --encoder landmark --encoder warping
+    """
+    import json
+    from dataclasses import asdict
+
+    from signspot.errors import OptionsError
+    from signspot.evaluation.streams import RATES, StreamOptions, StreamScores, measure_streams
+    from signspot.models.checkpoints import shipped
+    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.spotter import load
+
+    if not places and not world:
+        raise OptionsError("nothing to measure on: give a FOLDER of isolated signs, a corpus, or --world")
+    drawn, rows = StreamOptions(words=words, signs=signs, seed=seed), list[tuple[str, StreamScores]]()
+    for material in _materials(places or [], drawn, world=world, filmed=filmed):
+        for name in encoder or shipped():
+            with bar(f"{material.name}, {name}", "searches") as progress:
+                measured = measure_streams(load(name), material, options=SpotOptions(match=match), progress=progress)
+            rows += [(material.name, scores) for scores in measured]
+            if as_json:
+                for scores in measured:
+                    say(json.dumps({"place": material.name, **asdict(scores)}))
+    if not as_json:
+        rates = [f"promised {rate:g}" for rate in RATES]
+        print_table(
+            ("streams", "encoder", "exemplars", "mAP", "localisation", "boundary", "precision", "recall", *rates),
+            (
+                (
+                    *(place, s.encoder, str(s.exemplars), f"{s.mean_average_precision:.3f}", f"{s.localisation:.3f}"),
+                    *(f"{s.boundary:.1f}", f"{s.precision:.3f}", f"{s.recall:.3f}"),
+                    *(f"{alarms.counted:.1f}" for alarms in s.alarms),
+                    *("" for _ in RATES if not s.alarms),
+                )
+                for place, s in rows
+            ),
+        )
+
+
+def _materials(places: "Sequence[Path]", drawn: "StreamOptions", *, world: bool, filmed: bool) -> "Iterator[Material]":
+    """Streams and exemplars of every place, and of the world."""
+    from signspot.corpus.corpus import open_corpus
+    from signspot.evaluation.streams import material_of_clips, material_of_corpus
+    from signspot_lab.frame_codes.world_clips import world_clips
+    from signspot_lab.isolated.reading import read_isolated
+
+    for place in places:
+        with bar(place.name, "steps") as progress:
+            if (place / "corpus.json").is_file():
+                yield material_of_corpus(open_corpus(place), filmed=filmed, progress=progress)
+            else:
+                yield material_of_clips(place.name, read_isolated(place, progress), drawn)
+    if world:
+        yield material_of_clips("world", world_clips(100, 8, 77 + drawn.seed), drawn)
 
 
 @app.command("corpus")

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
+from signspot.evaluation.stream_making import SPEED, Stream, make_streams
 from signspot.landmarks.features import features
-from signspot.landmarks.landmarks import Landmarks, concatenate
+from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.landmarks.signing import sign_segment
-from signspot.metrics.detection import Detection, TrueSign
+from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import LocalisationAccuracy
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar, Spotting
@@ -25,30 +25,15 @@ from signspot.spotting.calibration import FalseAlarms, false_alarms
 from signspot.spotting.peaks import find_peaks
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Segment
-from signspot_lab.contrastive.performances import smooth
 from signspot_lab.isolated.clips import FPS, IsolatedClip
 from signspot_lab.isolated.lsa64 import SEEN_WORDS, UNSEEN_WORDS
 from signspot_lab.warping import describe, time_normalised, warping_distance, windows_normalised
 
-STREAM_SIGNS = 28  # signs in a pseudo-continuous stream
-SPEED = (1.5, 2.5)  # times faster than the isolated sign
-GAPS = (2, 6)  # frames between two signs
-CUT = 0.12  # largest share of a sign that is lost at each end
 LOWEST = 0.5  # score from which spottings enter the precision-recall curve
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float32]]  # times and scores
 Spans = Callable[[NDArray[np.int64]], tuple[NDArray[np.float64], NDArray[np.float64]]]  # places → starts, ends
 Search = Callable[[Landmarks], tuple[list[Spotting], dict[str, Curve]]]  # stream → spottings, and a curve per word
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """Signs of one signer, one after the other."""
-
-    name: str
-    landmarks: Landmarks
-    truth: tuple[TrueSign, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +48,6 @@ class StreamSpotting:
     recall: float
     false_alarms_per_hour: float  # of one word, at that threshold
     signs: int
-
-
-def make_streams(clips: Sequence[IsolatedClip], seed: int = 0) -> list[Stream]:
-    """Join one signer's signs, each played fast, into streams with exact truth."""
-    random = np.random.default_rng([seed, len(clips)])
-    order = random.permutation(len(clips))
-    streams = []
-    for number, part in enumerate(np.array_split(order, max(1, len(order) // STREAM_SIGNS))):
-        chosen = [clips[index] for index in part]
-        played = [_played(clip.landmarks, random) for clip in chosen]
-        landmarks, segments = _joined(played, random.integers(GAPS[0], GAPS[1] + 1, len(played) - 1).tolist())
-        name = f"stream-{number:02d}"
-        truth = [TrueSign(clip.word, name, segment) for clip, segment in zip(chosen, segments, strict=True)]
-        streams.append(Stream(name, landmarks, tuple(truth)))
-    return streams
 
 
 def spot_streams(
@@ -121,37 +91,6 @@ def embed_clips(spotter: Spotter, clips: Sequence[IsolatedClip]) -> Gallery:
             for number, clip in enumerate(clips)
         ]
         return spotter.gallery(exemplars)
-
-
-def _played(landmarks: Landmarks, random: np.random.Generator) -> Landmarks:
-    """The sign at another speed that is not quite even, a little of it lost at each end."""
-    segment = sign_segment(landmarks)
-    length = max(6, round(segment.duration * FPS / random.uniform(*SPEED)))
-    lost = random.uniform(0, CUT, 2) * segment.duration
-    even = np.linspace(0, 1, length)
-    warped = even + random.normal(0, 0.05) * np.sin(np.pi * even)
-    start, end = segment.start + lost[0], segment.end - 1 / landmarks.fps - lost[1]
-    return landmarks.at(start + warped * (end - start))
-
-
-def _joined(signs: Sequence[Landmarks], gaps: Sequence[int]) -> tuple[Landmarks, list[Segment]]:
-    """One stream at 25 frames per second with movement between signs, and where each sign is in it."""
-    ends = np.cumsum([len(sign) for sign in signs])
-    numbered = [replace(sign, times=np.arange(end - len(sign), end)) for sign, end in zip(signs, ends, strict=True)]
-    places: list[NDArray[np.float64]] = []
-    segments: list[Segment] = []
-    frame = 0
-    for index, end in enumerate(ends):
-        length = len(signs[index])
-        segments.append(Segment(frame / FPS, (frame + length) / FPS))
-        places.append(np.arange(end - length, end, dtype=np.float64))
-        frame += length
-        if index < len(gaps):
-            places.append(end - 1 + smooth(np.arange(1, gaps[index] + 1) / (gaps[index] + 1)))
-            frame += gaps[index]
-    same = [replace(sign, size=signs[0].size) for sign in numbered]
-    stream = concatenate(same).at(np.concatenate(places))
-    return replace(stream, times=np.arange(len(stream)) / FPS), segments
 
 
 def _by_spotter(spotter: Spotter, gallery: Gallery) -> Search:

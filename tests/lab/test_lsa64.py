@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from signspot.errors import FormatError, OptionsError
+from signspot.evaluation.stream_making import make_streams
 from signspot.landmarks.landmarks import Landmarks
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
@@ -15,7 +16,7 @@ from signspot.spotting.spotter import Spotter
 from signspot_lab.isolated.clips import IsolatedClip
 from signspot_lab.isolated.lsa64 import read_lsa64
 from signspot_lab.lsa64.retrieval import classifier, one_shot
-from signspot_lab.lsa64.streams import embed_clips, make_streams, spot_streams, stream_alarms
+from signspot_lab.lsa64.streams import embed_clips, spot_streams, stream_alarms
 
 
 def clip(word: int, signer: int, repetition: int) -> IsolatedClip:

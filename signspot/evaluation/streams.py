@@ -1,0 +1,282 @@
+"""Spotting in streams of real signs: mAP, places, boundaries, precision, recall, and promised against counted alarms.
+
+Everything goes through `Spotter.search`, with one, three or five exemplars per word by other signers than those of the
+stream.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from signspot.corpus.corpus import Corpus
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
+from signspot.embedding.inputs import Source, landmarks_of
+from signspot.errors import OptionsError, SignspotError
+from signspot.evaluation.one_shot import SignClip
+from signspot.evaluation.stream_making import FPS, Stream, make_streams, placed
+from signspot.landmarks.signing import check_signing
+from signspot.metrics.detection import Detection, TrueSign, by_score, match
+from signspot.metrics.localisation import Tolerance
+from signspot.progress import Progress, silent
+from signspot.records import Exemplar, Spotting
+from signspot.spotting.search import SpotOptions
+from signspot.spotting.spotter import Spotter
+
+RATES = (1.0, 10.0, 60.0)  # false alarms per hour and word whose promise is looked at
+EXEMPLARS = (1, 3, 5)  # per word
+LOWEST = 0.3  # score from which spottings are looked at
+_SIGNED = 3  # clips of each word looked for in the streams
+
+
+class Alarms(NamedTuple):
+    """What was promised and what was counted, per hour and word."""
+
+    promised: float
+    counted: float
+
+
+@dataclass(frozen=True, slots=True)
+class StreamScores:
+    """What was measured with one encoder and one number of exemplars; nan where there is nothing to measure."""
+
+    encoder: str
+    hash: str
+    exemplars: int  # per word
+    words: int  # looked for
+    signs: int  # of these words in the streams
+    hours: float
+    mean_average_precision: float
+    localisation: float  # part of words and streams in which the best place of a word is where it is signed
+    boundary: float  # frames: the median error of starts and ends of what was found
+    precision: float  # at the default threshold, as are recall and boundary
+    recall: float
+    alarms: tuple[Alarms, ...]  # for each of `RATES`; empty where spottings say nothing of them
+    word_hours: float  # hours times words: with few of them a rate cannot be counted
+
+
+@dataclass(frozen=True)
+class Material:
+    """Streams, and exemplars of the words that are looked for in them."""
+
+    name: str
+    streams: Sequence[Stream]
+    exemplars: Mapping[str, Sequence[Source]]  # word → one exemplar per signer, none of whom signs it in the streams
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """How material is made of isolated clips."""
+
+    words: int = 40  # looked for, at most; never more than half of those that have enough signers
+    signs: int = 560  # joined into streams
+    each: int = 140  # signs in a stream
+    signed: bool = True  # whether the words looked for are among them; if not, every spotting is a false alarm
+    seed: int = 0
+
+
+def material_of_clips(name: str, clips: Sequence[SignClip], options: StreamOptions | None = None) -> Material:
+    """Draw words to look for, exemplars by some signers, and streams of clips by others.
+
+    Args:
+        name: of the corpus.
+        clips: of many words by several signers.
+        options: how much of it.
+
+    Raises:
+        OptionsError: no two words have clips of one signer more than exemplars are needed.
+    """
+    chosen = options or StreamOptions()
+    random = np.random.default_rng(chosen.seed)
+    shown = [clips[int(number)] for number in random.permutation(len(clips))]
+    by_word: dict[str, dict[str, SignClip]] = {}
+    for clip in shown:
+        if clip.signer and _is_usable(clip):
+            by_word.setdefault(clip.word, {}).setdefault(clip.signer, clip)
+    most = max(EXEMPLARS)
+    rich = sorted(word for word, signers in by_word.items() if len(signers) > most)
+    asked = random.permutation(np.array(rich))[: min(chosen.words, len(rich) // 2)].tolist() if len(rich) > 1 else []
+    if not asked:
+        raise OptionsError(
+            f"streams need at least two words by {most + 1} known signers each; '{name}' has {len(rich)}"
+        )
+    lent = {word: list(by_word[word].items())[:most] for word in asked}
+    lenders = {word: {signer for signer, _ in own} for word, own in lent.items()}
+    others = [clip for clip in shown if clip.word not in lent and _is_usable(clip)]
+    own = [clip for word in asked for clip in _by_others(shown, word, lenders[word])] if chosen.signed else []
+    signed = [*own, *others][: max(chosen.signs, len(own))]
+    streams = make_streams([_Placed(clip) for clip in signed], chosen.seed, chosen.each)
+    return Material(name, streams, {word: [clip.landmarks for _, clip in own] for word, own in lent.items()})
+
+
+def material_of_corpus(corpus: Corpus, *, filmed: bool = False, progress: Progress = silent) -> Material:
+    """The footage of a corpus whose signs are known, and its dictionary.
+
+    Args:
+        corpus: as `signspot world make` writes it.
+        filmed: estimate landmarks in its videos, instead of reading those beside them.
+        progress: told the videos that are done.
+
+    Raises:
+        OptionsError: a video has no landmarks or no film, or no sign is known.
+    """
+    dictionary = corpus.dictionary()
+    streams = []
+    for done, (name, video) in enumerate(corpus.videos.items()):
+        progress(done, len(corpus.videos))
+        path = video.video if filmed else video.landmarks
+        if path is None:
+            raise OptionsError(f"video '{name}' of {corpus.folder} has no {'film' if filmed else 'landmarks'}")
+        truth = tuple(TrueSign(sign.word, name, sign.segment) for sign in corpus.signs(name))
+        streams.append(Stream(name, landmarks_of(path, None), truth))
+    progress(len(corpus.videos), len(corpus.videos))
+    if not any(stream.truth for stream in streams):
+        raise OptionsError(f"no sign is known in {corpus.folder}: there is no truth to measure by")
+    sources = {word: [each.path for each in own if each.path is not None] for word, own in dictionary.items()}
+    return Material(corpus.folder.name, streams, {word: own for word, own in sources.items() if own})
+
+
+def measure_streams(
+    spotter: Spotter,
+    material: Material,
+    counts: Sequence[int] = EXEMPLARS,
+    options: SpotOptions | None = None,
+    progress: Progress = silent,
+) -> list[StreamScores]:
+    """Search streams for words, with so many exemplars each.
+
+    Args:
+        spotter: what is measured.
+        material: streams and exemplars.
+        counts: exemplars per word, one after the other; words that have fewer are left out.
+        options: how to spot; the threshold decides about precision and recall.
+        progress: told the searches that are done.
+    """
+    chosen = options or SpotOptions()
+    tracks = [spotter.embed(stream.landmarks) for stream in material.streams]
+    views = _views(spotter, material.exemplars, max(counts), chosen)
+    found = []
+    for done, count in enumerate(counts):
+        progress(done, len(counts))
+        gallery = _gallery(views, count)
+        if gallery is None:
+            continue
+        low = replace(chosen, threshold=LOWEST, false_alarms_per_hour=None)
+        spottings = []
+        places: list[bool] = []
+        for stream, track in zip(material.streams, tracks, strict=True):
+            searched = spotter.search(track, gallery, low)
+            spottings.append([replace(spotting, video=stream.name) for spotting in searched.spottings])
+            places += _best_places(stream, searched.best)
+        found.append(_scores(spotter, material.streams, gallery, (spottings, places), chosen))
+        found[-1] = replace(found[-1], exemplars=count)
+    progress(len(counts), len(counts))
+    return found
+
+
+def _scores(
+    spotter: Spotter,
+    streams: Sequence[Stream],
+    gallery: Gallery,
+    found: tuple[Sequence[Sequence[Spotting]], Sequence[bool]],
+    options: SpotOptions,
+) -> StreamScores:
+    words, detection = set(gallery.words), Detection()
+    false: list[float] = []
+    told = False
+    errors: list[float] = []
+    threshold = spotter.threshold(options, len(words))
+    seconds = [len(stream.landmarks) / FPS for stream in streams]
+    for stream, own, lasts in zip(streams, found[0], seconds, strict=True):
+        truths = [true for true in stream.truth if true.word in words]
+        detection.add(stream.name, lasts, own, truths)
+        for word in words:
+            ranked = by_score([spotting for spotting in own if spotting.word == word])
+            segments = match(ranked, [true.segment for true in truths if true.word == word])
+            for spotting, segment in zip(ranked, segments, strict=True):
+                told |= spotting.false_alarms_per_hour is not None
+                if segment is None and spotting.false_alarms_per_hour is not None:
+                    false.append(spotting.false_alarms_per_hour)
+                elif segment is not None and spotting.score >= threshold:
+                    errors += [abs(spotting.start - segment.start), abs(spotting.end - segment.end)]
+    point, hours = detection.curve().at(threshold), sum(seconds) / 3600
+    searched = hours * len(words)
+    counted = [Alarms(rate, sum(each <= rate for each in false) / searched) for rate in RATES]
+    return StreamScores(
+        spotter.encoder.name,
+        spotter.encoder.hash,
+        0,
+        len(words),
+        sum(true.word in words for stream in streams for true in stream.truth),
+        hours,
+        detection.value().mean_average_precision,
+        float(np.mean(found[1])) if found[1] else float("nan"),
+        float(np.median(errors)) * FPS if errors else float("nan"),
+        point.precision,
+        point.recall,
+        tuple(counted) if told else (),
+        searched,
+    )
+
+
+def _best_places(stream: Stream, best: Mapping[str, Spotting]) -> list[bool]:
+    """Of every word that is looked for and signed: whether its best place is where it is signed."""
+    there: dict[str, list[TrueSign]] = {}
+    for true in stream.truth:
+        if true.word in best:
+            there.setdefault(true.word, []).append(true)
+    tolerance = Tolerance()
+    return [bool(tolerance.accepts(best[word].time, [t.segment for t in own])) for word, own in there.items()]
+
+
+def _views(
+    spotter: Spotter, exemplars: Mapping[str, Sequence[Source]], most: int, options: SpotOptions
+) -> dict[str, list[SignViews]]:
+    """Every exemplar that can be used, embedded once."""
+    embedder = ExemplarEmbedder(spotter.encoder, spotter.cache, options.seed)
+    found: dict[str, list[SignViews]] = {}
+    mirror = options.mirror and spotter.encoder.contract.can_mirror
+    for word, sources in exemplars.items():
+        for source in sources:
+            try:
+                if len(found.get(word, ())) < most:
+                    found.setdefault(word, []).append(embedder.embed_source(source, mirror=mirror))
+            except SignspotError:
+                continue
+    return found
+
+
+def _gallery(views: Mapping[str, Sequence[SignViews]], count: int) -> Gallery | None:
+    """The first so many exemplars of every word that has them."""
+    chosen = [(word, view) for word, own in views.items() if len(own) >= count for view in own[:count]]
+    if not chosen:
+        return None
+    exemplars = [Exemplar(word, f"{word}-{number}") for number, (word, _) in enumerate(chosen)]
+    codes = [view.codes for _, view in chosen if view.codes is not None]
+    joined = np.stack(codes) if len(codes) == len(chosen) else None
+    return Gallery.of(exemplars, np.stack([view.embeddings for _, view in chosen]), joined)
+
+
+class _Placed:
+    """A clip whose signer is placed as all are."""
+
+    def __init__(self, clip: SignClip):
+        self.word, self.signer, self.landmarks = clip.word, clip.signer, placed(clip.landmarks)
+
+
+def _by_others(clips: Sequence[SignClip], word: str, lenders: set[str]) -> list[SignClip]:
+    """Clips of a word by signers who lend no exemplar of it, different ones where there are any."""
+    by_signer: dict[str, SignClip] = {}
+    for clip in clips:
+        if clip.word == word and clip.signer and clip.signer not in lenders and _is_usable(clip):
+            by_signer.setdefault(clip.signer, clip)
+    return list(by_signer.values())[:_SIGNED]
+
+
+def _is_usable(clip: SignClip) -> bool:
+    try:
+        check_signing(clip.landmarks, clip.word)
+    except SignspotError:
+        return False
+    return True
