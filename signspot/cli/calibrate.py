@@ -14,7 +14,9 @@ def calibrate(
     weights: Annotated[Path, typer.Argument(help="A .safetensors file of ours; it is written again with its card.")],
     hours: Annotated[float, typer.Option(help="Hours of background signing.")] = 0.5,
     words: Annotated[int, typer.Option(help="Words to look for in it.")] = 100,
-    rate: Annotated[float, typer.Option(help="False alarms an hour and word at the default threshold.")] = DEFAULT_RATE,
+    rate: Annotated[
+        float, typer.Option(help="False alarms per hour and word at the default threshold.")
+    ] = DEFAULT_RATE,
     seed: Annotated[int, typer.Option(help="Of the background.")] = 1,
     lsa64: Annotated[
         Path | None, typer.Option(help="Folder of LSA64 landmarks: real signing of signer 8 is background, too.")

@@ -321,7 +321,7 @@ def print_scores(scores: "CorpusScores") -> None:
             ("spotting mAP", shown(spotted.mean_average_precision), f"{spotted.signs} signs"),
             ("precision", shown(spotted.precision), f"at threshold {spotted.threshold:.3f}"),
             ("recall", shown(spotted.recall), f"{spotted.found} found"),
-            ("false alarms an hour and word", shown(spotted.false_alarms_per_hour), ""),
+            ("false alarms per hour and word", shown(spotted.false_alarms_per_hour), ""),
             ("IoU of spans", shown(spotted.iou), ""),
         ]
     print_table(("measure", "value", ""), rows)

@@ -13,7 +13,7 @@ def reproduce(
         str,
         typer.Argument(help="table2, table3, figure5, table4, table5, table-a1, table-a2, table-a3, table-a4, or all."),
     ],
-    seeds: Annotated[int | None, typer.Option(help="Trainings a cell. [default: 3, or 1 with --quick]")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Trainings per cell. [default: 3, or 1 with --quick]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smaller world and shorter trainings: minutes.")] = False,
     words: Annotated[int | None, typer.Option(help="Words of the world. [default: 600, or 80 with --quick]")] = None,
     hours: Annotated[float | None, typer.Option(help="Hours of footage. [default: 8, or 1 with --quick]")] = None,

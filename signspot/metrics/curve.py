@@ -1,4 +1,4 @@
-"""Detections against a threshold: precision, recall, false alarms an hour and average precision, all at once."""
+"""Detections against a threshold: precision, recall, false alarms per hour and average precision, all at once."""
 
 import math
 from dataclasses import dataclass, field
@@ -92,7 +92,7 @@ class DetectionCurve:
         return OperatingPoint(threshold, *counts, self.truths, self.hours, float(self.overlap[index]))
 
     def threshold_for(self, false_alarms_per_hour: float) -> float:
-        """The lowest score that occurs at which false alarms an hour do not exceed the number wanted.
+        """The lowest score that occurs at which false alarms per hour do not exceed the number wanted.
 
         Where even the highest score exceeds it, the next number above that score: nothing seen so far would pass. Where
         no score exceeds it, the lowest score: below it nothing is known.
@@ -101,9 +101,9 @@ class DetectionCurve:
             OptionsError: the number is negative, or there is no footage or no spotting to measure on.
         """
         if not false_alarms_per_hour >= 0:
-            raise OptionsError(f"false alarms an hour must be 0 or more; got {false_alarms_per_hour}")
+            raise OptionsError(f"false alarms per hour must be 0 or more; got {false_alarms_per_hour}")
         if self.hours <= 0:
-            raise OptionsError("false alarms an hour need footage of known length; got 0 hours")
+            raise OptionsError("false alarms per hour need footage of known length; got 0 hours")
         self._need_spottings()
         allowed = int(np.searchsorted(self.false_alarms_per_hour, false_alarms_per_hour, side="right"))
         if allowed == 0:

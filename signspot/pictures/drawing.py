@@ -102,7 +102,7 @@ def text_picture(text: str, height: int, colour: str = "white", weight: str = "b
     return np.ascontiguousarray(pixels[:, :width])
 
 
-def draw_panel(axes: Axes, panel: Panel, view: View, span: Segment) -> None:
+def draw_curves(axes: Axes, panel: Panel, view: View, span: Segment) -> None:
     """Draw the curves of a word over `span`, the spottings' spans shaded and their peaks marked.
 
     Colours repeat after seven exemplars; dashes then tell them apart.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
 from signspot.pictures.curves import Panel, View, clock, panels
-from signspot.pictures.drawing import draw_panel, lettering, text_picture
+from signspot.pictures.drawing import draw_curves, lettering, text_picture
 from signspot.pictures.plot import check_picture
 from signspot.progress import Progress, silent
 from signspot.timeline import Segment
@@ -78,7 +78,7 @@ def draw_page(view: View, span: Segment) -> Page:
         bottom = height - _ROW * (row + 1) + 10
         place = (_LEFT / WIDTH, bottom / height, (WIDTH - _LEFT - _RIGHT) / WIDTH, (_ROW - 18) / height)
         axes = figure.add_axes(place)
-        draw_panel(axes, panel, view, span)
+        draw_curves(axes, panel, view, span)
         axes.tick_params(labelsize=8, labelbottom=row == len(shown) - 1)
         _write_word(figure, panel, (bottom + _ROW - 34) / height)
     if left_out:

@@ -13,7 +13,7 @@ from matplotlib.transforms import Bbox
 from signspot.errors import RefusedOutputError
 from signspot.files import write_beside
 from signspot.pictures.curves import Curve, Panel, View, panels, plural, summary, telling
-from signspot.pictures.drawing import THRESHOLD_COLOUR, draw_panel, lettering
+from signspot.pictures.drawing import THRESHOLD_COLOUR, draw_curves, lettering
 from signspot.timeline import Segment
 
 Picture = Literal["plot", "film", "report"]
@@ -75,7 +75,7 @@ def draw(view: View) -> Figure:
         top = _HEAD + number * row + _PANEL_TITLE
         place = (_LEFT, height - top - _PANEL, _WIDTH - _LEFT - _SIDE, _PANEL)
         axes = _add_axes(figure, place)
-        draw_panel(axes, panel, view, span)
+        draw_curves(axes, panel, view, span)
         _write_labels(axes, panel)
         _write_word(axes, panel)
         axes.tick_params(labelbottom=number == len(shown) - 1)

@@ -14,7 +14,7 @@ from signspot.spotting.spotter import Spotter
 from signspot.timeline import Track
 
 LOWEST = 0.5  # scores below this are never thresholds
-RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # false alarms an hour and word that a card tells of
+RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # false alarms per hour and word that a card tells of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +26,17 @@ class FalseAlarms:
     words: int  # looked for
 
     def threshold(self, rate: float) -> float:
-        """The least threshold with at most `rate` false alarms an hour and word.
+        """The least threshold with at most `rate` false alarms per hour and word.
 
         Raises:
             OptionsError: the rate is not above 0, or too low to be told from so little background.
         """
         if not rate > 0:
-            raise OptionsError(f"false alarms an hour must be above 0; got {rate}")
+            raise OptionsError(f"false alarms per hour must be above 0; got {rate}")
         allowed = rate * self.hours * self.words
         if allowed < 1:
             least = 1 / (self.hours * self.words)
-            raise OptionsError(f"this background tells of no fewer than {least:.3g} false alarms an hour; got {rate}")
+            raise OptionsError(f"this background tells of no fewer than {least:.3g} false alarms per hour; got {rate}")
         count = min(int(allowed), len(self.scores) - 1)
         return float(np.nextafter(self.scores[count], np.float32(2)))
 

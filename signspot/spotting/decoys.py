@@ -117,7 +117,7 @@ def cohort_of(encoder: Encoder) -> Cohort | None:
 
 
 def threshold_for(encoder: Encoder, rate: float) -> float:
-    """The threshold at which an encoder gives `rate` false alarms an hour and word, by its card.
+    """The threshold at which an encoder gives `rate` false alarms per hour and word, by its card.
 
     Between the rates that the card tells of, the threshold is linear in the logarithm of the rate.
 
@@ -130,7 +130,7 @@ def threshold_for(encoder: Encoder, rate: float) -> float:
     known = sorted((float(each), value) for each, value in table.items())
     if not known[0][0] <= rate <= known[-1][0]:
         raise OptionsError(
-            f"the encoder '{encoder.name}' is calibrated for {known[0][0]:g} to {known[-1][0]:g} false alarms an hour "
+            f"the encoder '{encoder.name}' is calibrated for {known[0][0]:g} to {known[-1][0]:g} false alarms per hour "
             f"and word; got {rate:g}"
         )
     return float(np.interp(math.log(rate), [math.log(each) for each, _ in known], [value for _, value in known]))

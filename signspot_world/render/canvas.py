@@ -14,7 +14,7 @@ from signspot_world.render.appearance import Colour
 
 Image = NDArray[np.uint8]
 Floats = NDArray[np.float32]
-Material = NDArray[np.uint32]  # (256,) the colour at each brightness, dark to light: RGBA packed in a word
+ColourRamp = NDArray[np.uint32]  # (256,) the colour at each brightness, dark to light: RGBA packed in a word
 
 _SHIFT = 4  # sub-pixel bits of OpenCV's drawing functions
 
@@ -69,12 +69,12 @@ class Canvas:
         bright: Floats = self.light.around + self.light.lamp * lamp + self.light.camera * normal_z
         return bright
 
-    def put(self, patch: tuple[slice, slice], seen: NDArray[np.bool_], shade: Floats, material: Material) -> None:
+    def put(self, patch: tuple[slice, slice], seen: NDArray[np.bool_], shade: Floats, material: ColourRamp) -> None:
         """Colour the `seen` pixels of a patch by their brightness."""
         levels = np.minimum(shade * 255, 255).astype(np.uint8)
         np.copyto(self._words[patch], material.take(levels), where=seen)
 
-    def capsule(self, start: Floats, end: Floats, radii: tuple[float, float], material: Material) -> None:
+    def capsule(self, start: Floats, end: Floats, radii: tuple[float, float], material: ColourRamp) -> None:
         """A rounded, tapered rod from `start` to `end` (x, y, z) with a radius at each end."""
         reach = np.array(radii, np.float32)
         ends = np.stack([start, end])[:, :2]
@@ -104,7 +104,7 @@ class Canvas:
         tilt = lean / float(np.sqrt(flat))
         return self.shade(x + front * axis[0] * tilt, y + front * axis[1] * tilt, front * (0.75 + 0.25 * steep))
 
-    def polygon(self, points: Floats, depth: float | Floats, shade: float, material: Material) -> None:
+    def polygon(self, points: Floats, depth: float | Floats, shade: float, material: ColourRamp) -> None:
         """A flat patch; `depth` is one number or a plane (a, b, c) with z = a x + b y + c."""
         patch = self.patch(points.min(0), points.max(0))
         if patch is None:

@@ -8,7 +8,7 @@ import numpy as np
 from signspot.errors import LandmarksError
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot_world.render.appearance import Appearance
-from signspot_world.render.canvas import Canvas, Floats, Material, point
+from signspot_world.render.canvas import Canvas, ColourRamp, Floats, point
 from signspot_world.render.paint import Paint
 
 LEFT, RIGHT = 0, 1  # the signer's own sides
@@ -260,7 +260,7 @@ def draw_hand(canvas: Canvas, hand: Floats, side: int, paint: Paint) -> None:
         _draw_finger(canvas, hand[list(joints)], np.array(radii, np.float32) * palm, material)
 
 
-def _draw_palm(canvas: Canvas, hand: Floats, normal: Floats, palm: float, material: Material) -> None:
+def _draw_palm(canvas: Canvas, hand: Floats, normal: Floats, palm: float, material: ColourRamp) -> None:
     """Rods from the wrist to each knuckle round the edges off; a flat patch covers them."""
     for knuckle in (1, 5, 9, 13, 17):
         wide = _KNUCKLE if knuckle > 1 else 0.17
@@ -278,7 +278,7 @@ def _draw_palm(canvas: Canvas, hand: Floats, normal: Floats, palm: float, materi
     canvas.polygon(hand[list(_PALM), :2], plane, bright, material)
 
 
-def _draw_finger(canvas: Canvas, joints: Floats, radii: Floats, material: Material) -> None:
+def _draw_finger(canvas: Canvas, joints: Floats, radii: Floats, material: ColourRamp) -> None:
     """Three bones; the last ends a little before the tip, for its round end reaches beyond."""
     joints = joints.copy()
     last = joints[-1] - joints[-2]

@@ -7,7 +7,7 @@ import cv2
 import numpy as np
 
 from signspot_world.render.appearance import Appearance, Colour
-from signspot_world.render.canvas import Floats, Light, Material
+from signspot_world.render.canvas import ColourRamp, Floats, Light
 
 _KEPT = 0.3  # how far lights leave the middle tone as it is, 0 to 1
 
@@ -16,12 +16,12 @@ _KEPT = 0.3  # how far lights leave the middle tone as it is, 0 to 1
 class Paint:
     """All materials and flat colours that a signer is drawn with."""
 
-    skin: Material
-    palms: tuple[Material, ...]  # from the back of the hand to its inner side, which is lighter on dark skin
-    neck: Material  # skin in the shadow of the chin
-    cloth: Material
-    trousers: Material
-    hair: Material
+    skin: ColourRamp
+    palms: tuple[ColourRamp, ...]  # from the back of the hand to its inner side, which is lighter on dark skin
+    neck: ColourRamp  # skin in the shadow of the chin
+    cloth: ColourRamp
+    trousers: ColourRamp
+    hair: ColourRamp
     lips: Colour
     mouth: Colour
     teeth: Colour
@@ -92,7 +92,7 @@ def _make_folds(rng: np.random.Generator) -> Floats:
     return folds
 
 
-def make_skin(colour: Colour, tint: Floats) -> Material:
+def make_skin(colour: Colour, tint: Floats) -> ColourRamp:
     """Skin: its shadows are reddish, and the darker it is, the more its lights and its gloss stand out.
 
     Without them hands of dark skin would be flat shapes, and MediaPipe would find a quarter fewer of them.
@@ -103,7 +103,7 @@ def make_skin(colour: Colour, tint: Floats) -> Material:
 
 def make_material(
     colour: Colour, tint: Floats, *, dark: float = 0.26, bright: float = 1.03, gloss: float = 0.0, warm: float = 0.0
-) -> Material:
+) -> ColourRamp:
     """The colours of a surface from shadow to light.
 
     Args:

@@ -31,7 +31,7 @@ def test_a_corpus_is_measured_as_a_table_and_as_json(signspot: Call, made: Path,
         "spotting mAP",
         "precision",
         "recall",
-        "false alarms an hour and word",
+        "false alarms per hour and word",
         "IoU of spans",
     ]
     code, out, err = signspot(*common, "all", "--json")

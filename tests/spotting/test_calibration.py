@@ -1,4 +1,4 @@
-"""Thresholds by false alarms an hour."""
+"""Thresholds by false alarms per hour."""
 
 from dataclasses import replace
 
@@ -55,7 +55,7 @@ def test_a_card_tells_thresholds_between_its_rates(encoder: Encoder) -> None:
     calibrated = replace(encoder, card=card)
     assert threshold_for(calibrated, 1.0) == pytest.approx(0.8)
     assert threshold_for(calibrated, 10**0.5) == pytest.approx(0.75)
-    with pytest.raises(OptionsError, match=r"calibrated for 0\.1 to 10 false alarms an hour and word; got 20"):
+    with pytest.raises(OptionsError, match=r"calibrated for 0\.1 to 10 false alarms per hour and word; got 20"):
         threshold_for(calibrated, 20)
     with pytest.raises(OptionsError, match="is not calibrated"):
         threshold_for(encoder, 1.0)
