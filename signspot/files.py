@@ -4,11 +4,9 @@ import errno
 import hashlib
 import logging
 import os
-import platform
-import re
 import shutil
 import stat
-import threading
+import tempfile
 import time
 import unicodedata
 from collections import Counter
@@ -18,15 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from signspot.errors import OutputError, RefusedOutputError
+from signspot.leftovers import sweep, temporary_name
 
 logger = logging.getLogger(__name__)
 
 StrPath = str | os.PathLike[str]
 
 _CHUNK = 1 << 20
-_LONGEST_STEM = 120  # bytes of the target's name that a temporary name repeats; file systems take 255 in all
-_TEMPORARY = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})-(?P<process>\d+)-\d+\.signspot-part(\.[^.]*)?", re.DOTALL)
-_ABANDONED_AFTER = 24 * 3600.0  # seconds, for temporary files of other machines
 _LEDGER = "written.txt"
 _MOST_LEDGER_BYTES = 2_000_000  # about 20,000 files; then the older half is forgotten
 _TICK = 100_000_000  # nanoseconds: two changes within a tick of a file system have one time
@@ -49,12 +45,13 @@ def write_beside(path: StrPath) -> Iterator[Path]:
         OutputError: the folder is not writable, the disk is full, or `path` is a folder, a device or a pipe.
     """
     target = Path(path)
-    beside = target.with_name(_temporary_name(target))
+    beside = target.with_name(temporary_name(target))
     try:
         before = _status(target)
         if before is not None and not stat.S_ISREG(before.st_mode):
             raise OutputError(f"cannot write {target}: it is {_kind(before.st_mode)}. Name a file.")
         target.parent.mkdir(parents=True, exist_ok=True)
+        sweep(target.parent)
         mode = before.st_mode if before is not None else _mode_of_new_files(beside)
         yield beside
         if stat.S_IMODE(beside.stat().st_mode) != stat.S_IMODE(mode):
@@ -67,16 +64,6 @@ def write_beside(path: StrPath) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
-
-
-def _temporary_name(target: Path) -> str:
-    """A name that only signspot gives: it tells machine, process and thread."""
-    stem = target.stem.encode("utf-8", "surrogateescape")[:_LONGEST_STEM].decode("utf-8", "ignore")
-    return f".{stem}.{_this_machine()}-{os.getpid()}-{threading.get_ident()}.signspot-part{target.suffix}"
-
-
-def _this_machine() -> str:
-    return text_digest(platform.node())
 
 
 def _status(path: Path) -> os.stat_result | None:
@@ -110,29 +97,6 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def remove_leftovers(folder: StrPath) -> None:
-    """Remove temporary files that killed runs of signspot left below a folder, and nothing else.
-
-    Known by the exact form of their names; files of processes that live, or of another machine since yesterday, stay.
-    """
-    for path in Path(folder).rglob(".*"):
-        found = _TEMPORARY.fullmatch(path.name)
-        if found and path.is_file() and _is_abandoned(path, found["host"], int(found["process"])):
-            path.unlink(missing_ok=True)
-
-
-def _is_abandoned(path: Path, host: str, process: int) -> bool:
-    if host != _this_machine() or os.name != "posix":
-        return time.time() - path.stat().st_mtime > _ABANDONED_AFTER
-    try:
-        os.kill(process, 0)  # asks only
-    except (PermissionError, OverflowError):
-        return False
-    except ProcessLookupError:
-        return True
-    return False
 
 
 def explain_write_failure(path: Path, error: OSError) -> str:
@@ -198,7 +162,15 @@ def state_folder() -> Path:
 
 def _own_folder(variable: str, usual: str) -> Path:
     chosen, base = os.environ.get("SIGNSPOT_CACHE"), os.environ.get(variable)
-    return Path(chosen).expanduser() if chosen else (Path(base) if base else Path.home() / usual) / "signspot"
+    return Path(chosen).expanduser() if chosen else (Path(base) if base else _home() / usual) / "signspot"
+
+
+def _home() -> Path:
+    """The user's folder; of a user whom the system does not know, as in containers, one of its own for now."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(tempfile.gettempdir()) / f"signspot-user-{os.getuid()}"
 
 
 class Outputs:

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import platform
 import stat
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from signspot import leftovers
 from signspot.errors import OutputError, RefusedOutputError
 from signspot.files import (
     Outputs,
@@ -19,10 +19,10 @@ from signspot.files import (
     explain_write_failure,
     is_ours,
     names_apart,
-    remove_leftovers,
     text_digest,
     write_beside,
 )
+from signspot.leftovers import remove_leftovers
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def leftover(folder: Path, host: str, process: int) -> Path:
 def test_only_what_a_dead_process_of_ours_left_is_swept(tmp_path: Path) -> None:
     done = subprocess.Popen(["true"])
     done.wait()
-    here = text_digest(platform.node())
+    here = leftovers._this_machine()
     dead, alive = leftover(tmp_path, here, done.pid), leftover(tmp_path, here, os.getpid())
     elsewhere, forgotten = leftover(tmp_path, "00000000", done.pid), leftover(tmp_path, "11111111", done.pid)
     os.utime(forgotten, (0, 0))
@@ -179,6 +179,10 @@ def test_what_is_swept_is_what_a_killed_writer_leaves(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
     remove_leftovers(tmp_path)
     assert list(tmp_path.iterdir()) == []
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 9
+    with write_beside(tmp_path / "b.csv") as beside:  # the next run that writes there removes it, too
+        beside.write_text("whole")
+    assert list(tmp_path.iterdir()) == [tmp_path / "b.csv"]
 
 
 def write(path: Path, text: str, inputs: Sequence[Path] = (), *, force: bool = False) -> None:

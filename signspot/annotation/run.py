@@ -31,15 +31,17 @@ from signspot.annotation.work import (
     word_digests,
     write_gallery,
 )
+from signspot.checked_values import checked_text, parse_json
 from signspot.corpus.corpus import open_corpus
 from signspot.corpus.footage import Footage, Listing, list_footage
 from signspot.corpus.videos import CorpusProblem
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import Gallery
-from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError
-from signspot.files import cache_folder, explain_write_failure, remove_leftovers
+from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, StoreError
+from signspot.files import cache_folder, explain_write_failure
 from signspot.landmarks.cache import PARTS
+from signspot.leftovers import remove_leftovers
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.processes import Failure, locked
@@ -192,7 +194,7 @@ class _Run:
         stored = self.store.settings().get(_PANEL)
         if stored is None:
             return sample_impostors(self.dictionary, self.options.impostors, self.options.seed)
-        panel = tuple(json.loads(stored))
+        panel = self._stored_panel(stored)
         missing = [word for word in panel if word not in self.dictionary]
         if missing:
             raise OptionsError(
@@ -200,6 +202,12 @@ class _Run:
                 "Use a dictionary that has it, or name another folder or database"
             )
         return panel
+
+    def _stored_panel(self, stored: str) -> tuple[str, ...]:
+        try:
+            return tuple(checked_text(word, "a word") for word in parse_json(stored, "panel"))
+        except (FormatError, TypeError) as error:
+            raise StoreError(f"the store in {self.job.out} is damaged: its panel of impostors ({error})") from error
 
     def _embed_words(self, words: frozenset[str]) -> Gallery:
         """Embed the exemplars of all words that are needed."""
@@ -262,7 +270,11 @@ class _Run:
     ) -> Iterator[VideoUnit]:
         """What is left to do, video by video, made when a worker is free for it."""
         for footage, digest in digests.items():
-            subtitles = read_subtitles(footage.subtitles)
+            try:
+                subtitles = read_subtitles(footage.subtitles)
+            except FormatError as error:  # they were changed since the run began
+                self._fail(footage.video, str(error), report)
+                continue
             decoys = self.options.decoys
             found = find_mentions(subtitles, matcher, self.options.padding, basis.panel, decoys=decoys)
             mentions = {word: places for word, places in found.items() if word in asked}

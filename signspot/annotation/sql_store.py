@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from sqlalchemy import (
+    URL,
     Boolean,
     Column,
     Connection,
@@ -121,7 +122,7 @@ _ROWS = 1000  # that are fetched or inserted at once
 class SqlStore:
     """A store in SQLite or PostgreSQL."""
 
-    def __init__(self, url: str, *, create: bool = False, patience: float = PATIENCE):
+    def __init__(self, url: str | URL, *, create: bool = False, patience: float = PATIENCE):
         self._database = Database(url, patience=patience)
         self._prepare_file(create=create)
         try:

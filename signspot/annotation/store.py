@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from signspot.annotation.records import Candidate, Findings, SubtitleQuery, Vide
 from signspot.errors import MissingExtraError, OutputError, SignspotError, StoreError
 
 FILE = "annotations.sqlite"  # in the folder of a run
+_ADDRESS = re.compile(r"[a-z][a-z0-9+]*://")
 PATIENCE = 600.0  # seconds that a database which went away is waited for
 
 
@@ -90,13 +92,13 @@ def open_store(place: str | os.PathLike[str], *, create: bool = False, patience:
     return SqlStore(_url(place), create=create, patience=patience)
 
 
-def _url(place: str | os.PathLike[str]) -> str:
-    text = os.fspath(place)
-    if "://" in text:
-        return text
-    path = Path(text)
-    file = path if path.suffix in {".sqlite", ".db"} else path / FILE
-    return f"sqlite:///{file}"
+def _url(place: str | os.PathLike[str]) -> URL:
+    """The address of a database; that of a file is made of parts, since a folder's name may hold any character."""
+    if isinstance(place, str) and _ADDRESS.match(place):
+        return _parse(place)
+    path = Path(place)
+    is_file = path.suffix in {".sqlite", ".db"} and not path.is_dir()
+    return URL.create("sqlite", database=str(path if is_file else path / FILE))
 
 
 logger = logging.getLogger(__name__)
@@ -114,7 +116,7 @@ _FULL = ("53100", "54")  # disk full, limit exceeded
 class Database:
     """Runs transactions; one that fails because the database went away is run again when it is back."""
 
-    def __init__(self, url: str, *, patience: float = PATIENCE):
+    def __init__(self, url: str | URL, *, patience: float = PATIENCE):
         self.url = _parse(url)
         self.patience = patience
         self._engine = _engine(self.url)
@@ -192,7 +194,7 @@ class Database:
         self._engine.dispose()
 
 
-def _parse(url: str) -> URL:
+def _parse(url: str | URL) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError:

@@ -205,7 +205,8 @@ def draw_precision(curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
 
 def _save(figure: Any, path: str | Path) -> Path:
+    from signspot.pictures.plot import save_figure
+
     place = Path(path)
-    with write_beside(place) as beside:
-        figure.savefig(beside, dpi=110)
+    save_figure(figure, place, 110)
     return place

@@ -1,11 +1,13 @@
 """Shared by the verbs: progress on stderr, results on stdout, and the claims of what will be written."""
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +18,9 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
+from signspot.errors import OutputError
 from signspot.files import Outputs, note_written
+from signspot.legible import legible
 from signspot.progress import Progress
 from signspot.records import Spotting
 
@@ -169,12 +173,28 @@ def count(number: int, thing: str) -> str:
 
 def say(line: str) -> None:
     """A result, on stdout."""
-    typer.echo(line)
+    _emit("\n".join(map(legible, line.split("\n"))))
 
 
 def note(line: str) -> None:
-    """A remark, on stderr."""
-    typer.echo(line, err=True)
+    """A remark, on stderr, where somebody listens."""
+    with suppress(OSError):
+        typer.echo("\n".join(map(legible, line.split("\n"))), err=True)
+
+
+def _emit(text: str) -> None:
+    """Print a result. A reader who has left (`signspot … | head`) ends the printing, and nothing else.
+
+    Raises:
+        OutputError: it cannot be printed.
+    """
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python tries once more, and fails loudly
+        raise OutputError(f"cannot print the results: {error.strerror or error}.") from error
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -183,9 +203,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for column in columns:
         table.add_column(column, no_wrap=True)
     for row in rows:
-        table.add_row(*row)
-    needed = Console(file=sys.stdout, width=100_000).measure(table).maximum  # nothing is ever cut, in pipes neither
-    Console(file=sys.stdout, width=max(needed, 1)).print(table, markup=False, highlight=False)
+        table.add_row(*(Text(legible(cell)) for cell in row))  # a word such as [/x] is no markup
+    text, terminal = StringIO(), sys.stdout.isatty()
+    needed = Console(file=text, width=100_000).measure(table).maximum  # nothing is ever cut, in pipes neither
+    Console(file=text, width=max(needed, 1), force_terminal=terminal, highlight=False).print(table)
+    _emit(text.getvalue().rstrip("\n"))
 
 
 def print_spottings(spottings: Sequence[Spotting], *, as_json: bool, videos: bool = False) -> None:

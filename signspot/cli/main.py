@@ -27,11 +27,14 @@ from signspot.cli import (
     train,
     world,
 )
+from signspot.cli.console import note
 from signspot.errors import OptionsError, SignspotError
+from signspot.legible import legible
 from signspot.version import VERSION
 
 _MISUSE = 2
 _INTERRUPTED = 130
+_STOPPED = "signspot: stopped; nothing half-written was left behind"
 _ANYWHERE = ("--debug", "--verbose")  # options of signspot itself that may also follow the verb
 
 app = typer.Typer(
@@ -62,6 +65,13 @@ app.add_typer(cache.app, name="cache")
 app.command("demo")(demo.demo)
 
 
+class _LegibleFormatter(logging.Formatter):
+    """Log lines may quote strangers' files."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(legible, super().format(record).split("\n")))
+
+
 def _show_version(value: bool) -> None:  # typer calls it with the flag's value
     if value:
         typer.echo(f"signspot {VERSION}")
@@ -78,15 +88,21 @@ def options(
     ] = False,
 ) -> None:
     """Find signs in signing video. Try: signspot demo."""
-    logging.basicConfig(stream=sys.stderr, format="signspot: %(message)s", force=True)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_LegibleFormatter("signspot: %(message)s"))
+    logging.basicConfig(handlers=[handler], force=True)
     logging.getLogger("signspot").setLevel(logging.INFO if verbose else logging.WARNING)
     logging.getLogger("signspot.licence").setLevel(logging.INFO)  # of weights, once per run
     if debug:
         os.environ["SIGNSPOT_DEBUG"] = "1"
 
 
-def run() -> NoReturn:
-    """The entry point of the `signspot` command."""
+def run(stopped: Sequence[int] = ()) -> NoReturn:
+    """Run the verb that was asked for; show what goes wrong; end.
+
+    Args:
+        stopped: empty until Ctrl-C is pressed, where somebody takes note of that.
+    """
     try:
         code = app(_options_first(sys.argv[1:]), prog_name="signspot", standalone_mode=False)
         if code == _INTERRUPTED:
@@ -94,20 +110,22 @@ def run() -> NoReturn:
     except SignspotError as error:
         if os.environ.get("SIGNSPOT_DEBUG"):
             raise
-        typer.echo(f"signspot: {error}", err=True)
-        code = _MISUSE if isinstance(error, OptionsError) else 1
+        note(_STOPPED if stopped else f"signspot: {error}")
+        code = _INTERRUPTED if stopped else _MISUSE if isinstance(error, OptionsError) else 1
     except typer.TyperException as error:  # misuse: an unknown option, a missing argument, no verb at all
         text = error.format_message()
         context = getattr(error, "ctx", None)
         verb = context.command_path if context else "signspot"
-        typer.echo(text if "\n" in text else f"signspot: {text} See: {verb} --help", err=True)
+        note(text if "\n" in text else f"signspot: {text} See: {verb} --help")
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo("signspot: stopped; nothing half-written was left behind", err=True)
+        note(_STOPPED)
         code = _INTERRUPTED
-    except BrokenPipeError:  # `signspot … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+    except Exception:  # after Ctrl-C, libraries that are being loaded raise whatever they like
+        if not stopped or os.environ.get("SIGNSPOT_DEBUG"):
+            raise
+        note(_STOPPED)
+        code = _INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)
 
 

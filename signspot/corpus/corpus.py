@@ -25,7 +25,8 @@ from signspot.corpus.videos import CorpusProblem, CorpusVideo, find_videos
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import FormatError
-from signspot.files import content_digest, remove_leftovers, write_beside
+from signspot.files import content_digest, write_beside
+from signspot.leftovers import remove_leftovers
 from signspot.records import Label
 from signspot.text_files import read_text
 

@@ -9,15 +9,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from signspot.dictionary.contents import UNFINISHED
 from signspot.dictionary.dictionary import Dictionary, save_dictionary
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import OutputError
-from signspot.files import write_beside
+from signspot.files import content_digest, write_beside
+from signspot.leftovers import remove_leftovers
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 
-_UNFINISHED = ".unfinished-dictionary"  # marks a folder that a build was interrupted in
 _LONGEST_NAME = 80
 logger = logging.getLogger(__name__)
 
@@ -46,7 +47,9 @@ def build_dictionary(
     if origin.path is not None and target.exists() and target.resolve() == origin.path.resolve():
         raise OutputError(f"cannot build a dictionary in {target}: it is the source itself. Choose another folder")
     refuse_other_content(target, origin)
-    marker = target / _UNFINISHED
+    marker = target / UNFINISHED
+    if target.is_dir():
+        remove_leftovers(target)
     with write_beside(marker) as beside:
         beside.write_bytes(b"")
     copies = []
@@ -100,11 +103,12 @@ def _copy(source: Path, target: Path) -> Path:
 
 
 def _is_copy(source: Path, target: Path) -> bool:
-    """Whether the target has the size and the time of the source, as a copy made before has."""
+    """Whether the target has the time and the content of the source, as a copy made before has."""
     if not target.is_file():
         return False
     one, other = source.stat(), target.stat()
-    return one.st_size == other.st_size and abs(one.st_mtime - other.st_mtime) < 2
+    is_alike = one.st_size == other.st_size and abs(one.st_mtime - other.st_mtime) < 2
+    return is_alike and content_digest(source) == content_digest(target)
 
 
 def refuse_other_content(target: Path, origin: Dictionary) -> None:
@@ -115,7 +119,7 @@ def refuse_other_content(target: Path, origin: Dictionary) -> None:
     """
     if target.exists() and not target.is_dir():
         raise OutputError(f"cannot build a dictionary at {target}: it is a file. Name a folder")
-    if not target.exists() or (target / _UNFINISHED).exists() or not any(target.iterdir()):
+    if not target.exists() or (target / UNFINISHED).exists() or not any(target.iterdir()):
         return
     there = (
         {e.id for e in read_json(target / DICTIONARY_FILE).exemplars} if (target / DICTIONARY_FILE).exists() else None

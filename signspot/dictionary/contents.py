@@ -10,6 +10,8 @@ from pathlib import Path
 from signspot.errors import DictionaryError
 from signspot.records import Exemplar
 
+UNFINISHED = ".unfinished-dictionary"  # marks a folder in which a build was interrupted
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from signspot.dictionary.bsldict import BSLDICT_FILE, read_bsldict
-from signspot.dictionary.contents import Contents, LeftOut, unique_ids
+from signspot.dictionary.contents import UNFINISHED, Contents, LeftOut, unique_ids
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
 from signspot.dictionary.table import TABLE_SUFFIXES, read_table, table_in
@@ -49,6 +49,11 @@ def open_dictionary(path: str | os.PathLike[str]) -> Dictionary:
 def _read_folder(place: Path) -> Contents:
     if (place / DICTIONARY_FILE).is_file():
         return read_json(place / DICTIONARY_FILE)
+    if (place / UNFINISHED).is_file():
+        raise DictionaryError(
+            f"{place} is an unfinished dictionary: its building was stopped. Run signspot dictionary build again with "
+            "the same folders: it goes on"
+        )
     if (place / BSLDICT_FILE).is_file():
         return read_bsldict(place / BSLDICT_FILE)
     chosen = table_in(place)

@@ -241,6 +241,19 @@ def write_arrays(
             save_file(contiguous, beside, metadata={"kind": kind, **header})
         except SafetensorError as error:  # it hides the OSError inside its own type
             raise OSError(str(error)) from error
+        _sort_header(beside)
+
+
+def _sort_header(path: Path) -> None:
+    """Put the texts of a header in order: the library writes them in any, so that equal files would differ."""
+    with path.open("r+b") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(size))
+        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+        assert len(text) <= size, "the same values take no more room"
+        file.seek(8)
+        file.write(text.ljust(size))
 
 
 def read_arrays(path: Path, kind: str, old_kinds: Sequence[str] = ()) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:

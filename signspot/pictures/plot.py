@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
@@ -56,11 +57,15 @@ def plot(view: View, path: str | os.PathLike[str]) -> None:
         OutputError: the suffix is another, or the file cannot be written.
     """
     target = check_picture("plot", path)
-    figure = draw(view)
-    kind = target.suffix.lower().removeprefix(".")
+    save_figure(draw(view), target, _DOTS_PER_INCH)
+
+
+def save_figure(figure: Figure, path: Path, dots_per_inch: float) -> None:
+    """Write a figure by the suffix of its file: without dates and random ids, so that equal figures are equal bytes."""
+    kind = path.suffix.lower().removeprefix(".")
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    with write_beside(target) as beside:
-        figure.savefig(beside, format=kind, dpi=_DOTS_PER_INCH, metadata=dates.get(kind))
+    with write_beside(path) as beside, rc_context({"svg.hashsalt": "signspot"}):
+        figure.savefig(beside, format=kind, dpi=dots_per_inch, metadata=dates.get(kind))
 
 
 def draw(view: View) -> Figure:

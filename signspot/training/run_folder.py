@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -83,8 +84,10 @@ class RunFolder:
     def save(self, config: Mapping[str, Any], parts: Mapping[str, Any], said: Mapping[str, Any]) -> None:
         """Save the state of `parts` (modules, optimisers) and plain values."""
         states = {name: part.state_dict() for name, part in parts.items()}
+        content = BytesIO()  # torch itself tells a full disk in ways that nobody expects
+        torch.save({"config": dict(config), **states, **said}, content)
         with write_beside(self.state) as beside:
-            torch.save({"config": dict(config), **states, **said}, beside)
+            beside.write_bytes(content.getbuffer())
 
     def load(
         self, config: Mapping[str, Any], parts: Mapping[str, Any], said: Sequence[str] = ()

@@ -73,3 +73,17 @@ def test_exemplars_that_cannot_be_read_are_left_out_and_told(
     assert made.problems[0].startswith(f"left out exemplar '{exemplars[1].id}' of '{exemplars[1].word}': {bad}")
     nothing = embed_word(embedder, [replace(exemplars[1], path=bad)], mirror=False)
     assert nothing.gallery is None
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda content: b"", lambda content: content[:-3], lambda content: content[:-8] + b"\x01" * 8]
+)
+def test_a_damaged_file_is_made_again(damage, tmp_path: Path) -> None:
+    made = gallery(word("apple", 2))
+    path = write_gallery(made, tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    with pytest.raises(FormatError, match="damaged"):
+        read_gallery(path)
+    assert write_gallery(made, tmp_path) == path
+    assert path.read_bytes() == whole

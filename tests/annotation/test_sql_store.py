@@ -181,3 +181,18 @@ def test_readers_and_a_writer_at_once(store, place: str) -> None:
         store.add(findings("b", "tree"))
         assert [q.word for q in reading] == []
         assert len(list(other.queries())) == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "two"), [("news?1", "news?2"), ("%42", "B"), ("run.db", "run.sqlite"), ("a#b", "a"), ("file:x", "x")]
+)
+def test_a_folder_of_any_name_has_a_store_of_its_own(one: str, two: str, tmp_path: Path) -> None:
+    for name in (one, two):
+        (tmp_path / name).mkdir()
+        with open_store(tmp_path / name, create=True) as store:
+            store.claim({"name": name})
+    for name in (one, two):
+        assert (tmp_path / name / FILE).is_file()
+        with open_store(str(tmp_path / name)) as store:
+            assert store.settings() == {"name": name}
+    assert {path.name for path in tmp_path.iterdir()} == {one, two}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from signspot.dictionary.build import build_dictionary, file_name, media_names
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
-from signspot.errors import OutputError
+from signspot.errors import DictionaryError, OutputError
 from signspot.records import Exemplar
 
 
@@ -63,6 +63,8 @@ class TestGoingOn:
             build_dictionary(source, out, stop)
         assert {path.name for path in out.rglob("*.mp4")} == {"a.mp4", "b.mp4"}
         assert not (out / "dictionary.json").exists()
+        with pytest.raises(DictionaryError, match="unfinished dictionary: its building was stopped"):
+            open_dictionary(out)
         first = (out / "media/a/a.mp4").stat().st_ino
         build_dictionary(source, out)
         assert (out / "media/a/a.mp4").stat().st_ino == first
@@ -73,6 +75,15 @@ class TestGoingOn:
         build_dictionary(put("a.mp4"), tmp_path / "out")
         build_dictionary(put("b.mp4"), tmp_path / "out")
         assert list(open_dictionary(tmp_path / "out")) == ["a", "b"]
+
+    def test_a_damaged_copy_is_made_again(self, put: Any, tmp_path: Path) -> None:
+        source, copy = put("a.mp4"), tmp_path / "out/media/a/a.mp4"
+        build_dictionary(source, tmp_path / "out")
+        before = copy.stat()
+        copy.write_bytes(bytes(before.st_size))
+        os.utime(copy, ns=(before.st_atime_ns, before.st_mtime_ns))
+        build_dictionary(source, tmp_path / "out")
+        assert copy.read_bytes() == (source / "a.mp4").read_bytes()
 
     def test_a_file_that_has_changed_is_copied_anew(self, put: Any, tmp_path: Path, video: bytes) -> None:
         source = put("a.mp4")

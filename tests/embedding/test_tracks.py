@@ -1,5 +1,6 @@
 """Tracks on disk."""
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from signspot.embedding.tracks import EmbeddingBuffer, read_track, write_streamed, write_track
+from signspot.embedding.tracks import EmbeddingBuffer, read_arrays, read_track, write_streamed, write_track
 from signspot.errors import FormatError, OutputError, TrackError
 from signspot.timeline import Grid, Track
 
@@ -147,3 +148,27 @@ def test_a_track_is_as_readable_as_other_files(track: Track, tmp_path: Path, str
     finally:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_equal_tracks_are_equal_bytes(track: Track, tmp_path: Path) -> None:
+    paths = [write_track(track, tmp_path / f"{number}.safetensors") for number in range(8)]
+    assert len({path.read_bytes() for path in paths}) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"origin": "soon"}, "origin must be a finite number"),
+        ({"origin": float("nan")}, "origin"),
+        ({"frames": 10**9}, "one embedding per window"),
+    ],
+)
+def test_a_grid_that_makes_no_sense_is_told(
+    track: Track, tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    path = write_track(track, tmp_path / "t.safetensors")
+    arrays, header = read_arrays(path, "signspot track 2")
+    header["grid"] = json.dumps(json.loads(header["grid"]) | change)
+    save_file(arrays, path, metadata=header)
+    with pytest.raises(FormatError, match=f"damaged .*{message}"):
+        read_track(path)

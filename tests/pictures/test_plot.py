@@ -109,3 +109,10 @@ def test_the_legend_keeps_what_tells_exemplars_apart(view: View) -> None:
     figure = draw(replace(view, curves=curves, spottings=()))
     texts = [text.get_text() for text in figure.texts]
     assert {"…07…", "…12…", "…31…"} <= set(texts)
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".pdf", ".png"])
+def test_the_same_picture_twice_is_the_same_bytes(view: View, tmp_path: Path, suffix: str) -> None:
+    for number in range(2):
+        plot(view, tmp_path / f"{number}{suffix}")
+    assert (tmp_path / f"0{suffix}").read_bytes() == (tmp_path / f"1{suffix}").read_bytes()

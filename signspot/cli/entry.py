@@ -1,0 +1,27 @@
+"""The entry point of the `signspot` command: Ctrl-C is heeded from the first moment, before the verbs are loaded."""
+
+import os
+import signal
+from types import FrameType
+from typing import NoReturn
+
+
+def run() -> NoReturn:
+    """Load the verbs and run the one that was asked for."""
+    stopped: list[int] = []
+
+    def end_at_once(number: int, frame: FrameType | None) -> None:
+        """Nothing was begun, and modules that are half loaded cannot be left in order."""
+        os.write(2, b"signspot: stopped; nothing was begun\n")
+        os._exit(130)
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        """Libraries that are being loaded turn this into errors of all kinds, so it is noted, too."""
+        stopped.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, end_at_once)
+    from signspot.cli.main import run as run_verb
+
+    signal.signal(signal.SIGINT, interrupt)
+    run_verb(stopped)

@@ -1,0 +1,103 @@
+"""Results go out whole or are told not to; files come first; Ctrl-C, strange users and strange words break nothing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from signspot.cli import console
+from signspot.records import Spotting
+
+ENTRY = "from signspot.cli.entry import run; run()"
+STRANGE = Spotting("[/x] \x1b[31mred", "news.mp4", 1.0, 0.5, 1.5, 0.75, "e")
+
+
+def start(*arguments: object, **more: object) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", ENTRY, *map(str, arguments)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **more)  # type: ignore[call-overload]
+
+
+def test_words_neither_mark_up_tables_nor_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    console.print_spottings([STRANGE], as_json=False)
+    console.say("word \x1b]0;title\x07")
+    console.note("left out \x1b[2J")
+    out, err = capsys.readouterr()
+    assert "[/x] \\u001b[31mred" in out
+    assert "\x1b" not in out + err
+    assert "\x07" not in out
+
+
+def test_a_reader_who_has_left_ends_the_printing_alone() -> None:
+    code = (
+        "import os, sys; from signspot.cli.console import say, print_table\n"
+        "say('before'); print_table(['a'], [['b']]); say('after'); print('here', file=sys.stderr)"
+    )
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run([sys.executable, "-c", code], stdout=theirs, stderr=subprocess.PIPE, text=True)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (0, "here\n")
+
+
+@pytest.mark.parametrize(("stdout", "code"), [("pipe", 0), ("/dev/full", 1)])
+def test_files_are_written_though_results_cannot_be_printed(
+    corner: Path, tmp_path: Path, stdout: str, code: int
+) -> None:
+    ours, theirs = os.pipe() if stdout == "pipe" else (None, os.open(stdout, os.O_WRONLY))
+    if ours is not None:
+        os.close(ours)
+    encoder, out = ("--encoder", corner / "encoder.safetensors"), ("--out", tmp_path / "out.csv", "--threshold", "0")
+    with start("spot", corner / "footage.pose", corner / "signs", *encoder, *out, stdout=theirs) as run:
+        _, err = run.communicate()
+    os.close(theirs)
+    assert run.returncode == code, err
+    assert len((tmp_path / "out.csv").read_text().splitlines()) > 1
+    assert "Traceback" not in err
+    assert ("cannot print the results: No space left" in err) == (code == 1)
+
+
+def test_a_full_device_is_told_in_a_line() -> None:
+    handle = os.open("/dev/full", os.O_WRONLY)
+    with start("models", stdout=handle) as run:
+        _, err = run.communicate()
+    os.close(handle)
+    assert run.returncode == 1
+    assert err.splitlines()[-1] == "signspot: cannot print the results: No space left on device."
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(("module", "said"), [("typer", "nothing was begun"), ("safetensors", "nothing half-written")])
+def test_ctrl_c_while_modules_are_loaded_is_no_traceback(module: str, said: str) -> None:
+    """Ctrl-C comes when a module is looked for; its importer then fails in its own way, as extension modules do."""
+    code = (
+        "import signal, sys\n"
+        "class Importer:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            try: signal.raise_signal(signal.SIGINT)\n"
+        "            except KeyboardInterrupt: raise ImportError('half loaded') from None\n"
+        "sys.meta_path.insert(0, Importer())\n"
+    )
+    command = [sys.executable, "-c", code + ENTRY, "models"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.startswith("signspot: stopped; ")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
+def test_a_user_whom_the_system_does_not_know_has_folders(tmp_path: Path) -> None:
+    code = (
+        "import os; from signspot.files import cache_folder, state_folder; os.setuid(54321)\n"
+        "print(cache_folder(), state_folder())"
+    )
+    kept = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
+    tmp_path.chmod(0o777)
+    done = subprocess.run([sys.executable, "-c", code], env=kept, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    cache, state = map(Path, done.stdout.split())
+    assert cache.parts[-3:] == ("signspot-user-54321", ".cache", "signspot")
+    assert state.parts[-4:] == ("signspot-user-54321", ".local", "state", "signspot")
