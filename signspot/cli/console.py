@@ -51,9 +51,23 @@ Device = Annotated[
         help="Where networks run: cpu, cuda, cuda:1 …, mps, or auto for the fastest there is.",
     ),
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Processes that estimate landmarks; a long video is shared by them. [default: all cores but one]",
+        show_default=False,
+    ),
+]
 EncoderName = Annotated[
     str | None, typer.Option("--encoder", help="Name or file of an encoder. [default: the shipped one]")
 ]
+
+
+def usual_workers(chosen: int | None) -> int:
+    """As many processes as were asked for, else one for each core but one."""
+    return chosen if chosen is not None else max(1, (os.cpu_count() or 1) - 1)
 
 
 def claim_outputs(

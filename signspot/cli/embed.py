@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, bar, say
+from signspot.cli.console import Device, EncoderName, Force, Workers, bar, say, usual_workers
 
 
 def embed(
@@ -14,6 +14,7 @@ def embed(
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     encoder: EncoderName = None,
     device: Device = "cpu",
+    workers: Workers = None,
     force: Force = False,
     cache: Annotated[bool, typer.Option(help="Keep the track in the cache folder, too.")] = True,
 ) -> None:
@@ -27,7 +28,7 @@ def embed(
 
     outputs = Outputs([video, encoder], force=force)
     target = outputs.claim(out or Path(video.name).with_suffix(SUFFIX), (SUFFIX,))
-    spotter = load(encoder, cache=cache, device=device)
+    spotter = load(encoder, cache=cache, device=device, workers=usual_workers(workers))
     with bar("video", "frames") as progress:
         track = spotter.embed(video, stride, progress)
     with outputs:

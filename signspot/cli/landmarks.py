@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Force, bar, count, note, say
+from signspot.cli.console import Force, Workers, bar, count, note, say, usual_workers
 
 
 def landmarks(
     videos: Annotated[list[Path], typer.Argument(help="Videos, or folders of them.")],
     out: Annotated[Path, typer.Option(help="Folder for the .pose files.")] = Path(),
     fps: Annotated[float, typer.Option(help="Frames per second to estimate at.")] = 25.0,
-    workers: Annotated[int, typer.Option(help="Videos to work on at once.")] = 1,
+    workers: Workers = None,
     force: Force = False,
     cache: Annotated[bool, typer.Option(help="Use and fill the cache folder.")] = True,
 ) -> None:
@@ -42,7 +42,7 @@ def landmarks(
         for job in waiting:
             outputs.claim(job.target or out)
         kept = default_cache() if cache else None
-        for job, made in estimate_files(waiting, workers, progress, fps=fps, cache=kept):
+        for job, made in estimate_files(waiting, usual_workers(workers), progress, fps=fps, cache=kept):
             if isinstance(made, SignspotError):
                 failed += 1
                 note(f"left out {job.video}: {made}")

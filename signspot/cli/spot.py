@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, note, print_spottings
+from signspot.cli.console import (
+    Device,
+    EncoderName,
+    Force,
+    Workers,
+    bar,
+    claim_outputs,
+    note,
+    print_spottings,
+    usual_workers,
+)
 
 if TYPE_CHECKING:
     from signspot.files import Outputs
@@ -54,6 +64,7 @@ def spot(
     seed: Annotated[int, typer.Option(help="Random seed for sampling exemplar clips.")] = 0,
     encoder: EncoderName = None,
     device: Device = "cpu",
+    workers: Workers = None,
     out: Annotated[
         list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv .jsonl …; repeatable.")
     ] = None,
@@ -77,7 +88,7 @@ def spot(
     pictures = name_pictures(asked.videos, Pictures(plot, film, html))
     with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
         claim_results(outputs, asked.videos, out, pictures)
-        found = search(load(encoder, cache=cache, device=device), asked, options)
+        found = search(load(encoder, cache=cache, device=device, workers=usual_workers(workers)), asked, options)
         write_results(found, out or (), pictures)
     spottings = [spotting for each in found for spotting in each.spottings]
     print_spottings(spottings, as_json=json_lines, videos=len(found) > 1)

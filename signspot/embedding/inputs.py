@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from signspot.embedding.clips import landmark_clips, pixel_clips
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.files import content_digest
-from signspot.landmarks.estimate import MAX_SIDE, estimate_landmarks, stream_landmarks
+from signspot.landmarks.estimate import estimate_landmarks, stream_landmarks
 from signspot.landmarks.features import WRISTS, FeatureStream, features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks, stream_pose_file
 from signspot.landmarks.resampling import resample_stream
 from signspot.landmarks.signing import SigningCheck, check_signing, dominant_hand, sign_segment
+from signspot.landmarks.stretches import MAX_SIDE
 from signspot.models.encoder import Contract, Kind
 from signspot.progress import Progress, silent
 from signspot.timeline import Segment
@@ -32,6 +33,17 @@ _CHUNK = 512  # landmark frames that are read at once
 _ROUNDING = 1e-6  # seconds
 _RAISED = 1.1  # shoulder widths below the shoulders: a wrist above this is raised
 _FEWEST_RAISED = 5  # frames with a raised wrist; with fewer the movement alone says where the sign is
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateOptions:
+    """How landmarks of a video are come by."""
+
+    cache: Path | None = None  # folder of landmarks: those of a video are read from there, or kept there
+    workers: int = 1  # processes that share a long video
+
+
+UNKEPT = EstimateOptions()  # in this process; nothing is kept
 
 
 @dataclass(slots=True)
@@ -61,7 +73,9 @@ class SignPlace:
 class InputReader(Protocol):
     """Reads sources for the trunks of one kind of input. `cache` is a folder of landmarks, or None."""
 
-    def open(self, contract: Contract, source: Source, cache: Path | None, progress: Progress = silent) -> OpenSource:
+    def open(
+        self, contract: Contract, source: Source, estimating: EstimateOptions, progress: Progress = silent
+    ) -> OpenSource:
         """Open continuous signing."""
 
     def sign(self, contract: Contract, place: SignPlace, cache: Path | None) -> Floats:
@@ -74,7 +88,9 @@ class InputReader(Protocol):
 class LandmarkReader:
     """Landmark features, (T, J, C), of videos, `.pose` files and landmarks."""
 
-    def open(self, contract: Contract, source: Source, cache: Path | None, progress: Progress = silent) -> OpenSource:
+    def open(
+        self, contract: Contract, source: Source, estimating: EstimateOptions, progress: Progress = silent
+    ) -> OpenSource:
         """Open continuous signing; landmarks of a video that are in the cache are not estimated again.
 
         The last chunk raises NoPersonError or NoHandsError where no signer was ever in view.
@@ -84,7 +100,7 @@ class LandmarkReader:
         opened = OpenSource(name, digest, iter(()))
 
         def watched() -> Iterator[Landmarks]:
-            for chunk, total in _stream(contract, source, cache, digest):
+            for chunk, total in _stream(contract, source, estimating, digest):
                 if not check.frames and len(chunk):
                     opened.origin = float(chunk.times[0])
                 yield chunk
@@ -108,7 +124,9 @@ class LandmarkReader:
 class PixelReader:
     """Frames, (T, 3, H, W) in [-0.5, 0.5], of videos."""
 
-    def open(self, contract: Contract, source: Source, cache: Path | None, progress: Progress = silent) -> OpenSource:
+    def open(
+        self, contract: Contract, source: Source, estimating: EstimateOptions, progress: Progress = silent
+    ) -> OpenSource:
         """Open continuous signing."""
         path = _film(source)
 
@@ -223,7 +241,7 @@ def _film(source: Source) -> Path:
 
 
 def _stream(
-    contract: Contract, source: Source, cache: Path | None, digest: str
+    contract: Contract, source: Source, estimating: EstimateOptions, digest: str
 ) -> Iterator[tuple[Landmarks, int | None]]:
     """Landmarks of any source in chunks, each with how many frames there will be, where that is known.
 
@@ -237,7 +255,9 @@ def _stream(
         return
     with open_video(_film(source), max_side=MAX_SIDE) as video:
         total = max(1, round(video.info.duration * contract.fps)) if video.info.duration else None
-        chunks = stream_landmarks(video, contract.fps, cache=cache, digest=digest)
+        chunks = stream_landmarks(
+            video, contract.fps, cache=estimating.cache, digest=digest, workers=estimating.workers
+        )
         yield from ((chunk, total) for chunk in chunks)
 
 

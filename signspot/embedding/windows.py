@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from signspot.embedding.inputs import READERS, Source
+from signspot.embedding.inputs import READERS, UNKEPT, EstimateOptions, Source
 from signspot.embedding.tracks import EmbeddingBuffer, MemoryBuffer
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.models.batch_norm import Domain
@@ -27,7 +26,7 @@ def embed(
     source: Source,
     stride: int = 1,
     progress: Progress | None = None,
-    cache: Path | None = None,
+    estimating: EstimateOptions = UNKEPT,
     buffer: EmbeddingBuffer | None = None,
 ) -> Track:
     """Embed every window of a source, on the encoder's device.
@@ -37,7 +36,7 @@ def embed(
         source: the path of a video or of a `.pose` file, or landmarks.
         stride: frames between two windows, at the encoder's frame rate.
         progress: called with frames done and, where known, frames in all.
-        cache: a folder of landmarks: those of this video are read from there, or kept there.
+        estimating: how landmarks of a video are come by.
         buffer: where embeddings wait until all are there; in memory if not given.
 
     Returns:
@@ -45,7 +44,7 @@ def embed(
     """
     report, contract = progress or silent, encoder.contract
     embedder = SourceEmbedder(encoder, stride, buffer)
-    opened = READERS[contract.kind].open(contract, source, cache, report)
+    opened = READERS[contract.kind].open(contract, source, estimating, report)
     for chunk in opened.chunks:
         embedder.push(chunk)
     embedded = embedder.finish()

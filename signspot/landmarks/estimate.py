@@ -1,7 +1,7 @@
 """From pixels to landmarks: an estimator over a video, streamed, kept in the cache, several videos at once."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -13,35 +13,14 @@ from signspot.landmarks.cache import Cache, CacheEntry
 from signspot.landmarks.holistic import HolisticEstimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
 from signspot.landmarks.pose_file import PoseWriter
+from signspot.landmarks.stretches import MAX_SIDE, STRETCH, WARM_UP, Estimator, stream_stretches
 from signspot.processes import Failure, report_progress, run_each
 from signspot.progress import Progress, silent
 from signspot.timeline import Segment
-from signspot.video.reader import Frame, Video, open_video
+from signspot.video.reader import Video, open_video
 
-MAX_SIDE = 1280  # pixels; larger pictures are scaled down while they are decoded: the models see no more
 _CHUNK = 64  # frames
 _SMALL_CHUNK = 8  # frames, where progress is reported after each
-
-
-class Estimator(Protocol):
-    """Estimates the points of one signer, in MediaPipe Holistic's numbering (`Landmarks`)."""
-
-    @property
-    def version(self) -> str:
-        """Names the estimator and its settings: landmarks of the same version can stand in for each other."""
-
-    def stream(self, frames: Iterable[Frame], size: tuple[int, int], chunk: int) -> Iterator[Landmarks]:
-        """Open the models, follow one signer through the frames of one video, and close the models at the end.
-
-        Args:
-            frames: of one video, in order of time.
-            size: width and height of the pictures.
-            chunk: frames that are given at once, at most.
-
-        Yields:
-            Landmarks of all frames, rounded as a `.pose` file rounds them (`pose_file.as_stored`), NaN for what is
-            not seen.
-        """
 
 
 HOLISTIC: Estimator = HolisticEstimator()
@@ -56,6 +35,7 @@ def stream_landmarks(
     cache: Cache = None,
     digest: str | None = None,
     estimator: Estimator = HOLISTIC,
+    workers: int = 1,
 ) -> Iterator[Landmarks]:
     """Give a signer's points in every frame of a video, in chunks of up to `chunk` frames, in bounded memory.
 
@@ -67,14 +47,15 @@ def stream_landmarks(
         cache: see `estimate_landmarks`; what is in the cache is read from there, what is not is kept there.
         digest: of the video's content, where it is known already.
         estimator: what estimates.
+        workers: processes that share a long video; with more than one, a script needs `if __name__ == "__main__":`.
     """
-    entry = CacheEntry.of(video.info.path, cache, estimator.version, fps, segment, digest)
+    version = f"{estimator.version} {STRETCH:g} {WARM_UP:g}"
+    entry = CacheEntry.of(video.info.path, cache, version, fps, segment, digest)
     known = entry.stream(chunk) if entry else None
     if known is not None:
         yield from known
         return
-    size = (video.info.width, video.info.height)
-    fresh = estimator.stream(video.resampled(fps, segment), size, chunk)
+    fresh = stream_stretches(video, fps, segment, chunk, estimator, workers)
     yield from entry.keep(fresh) if entry else fresh
 
 
@@ -85,6 +66,7 @@ def estimate_landmarks(
     fps: float = DEFAULT_FPS,
     segment: Segment | None = None,
     cache: Cache = None,
+    workers: int = 1,
 ) -> Landmarks:
     """Estimate a signer's points in every frame of a video.
 
@@ -95,6 +77,7 @@ def estimate_landmarks(
         segment: the part to look at; all of it if not given.
         cache: a folder that keeps landmarks for the next time (see `cache.default_cache`), or "beside" to keep them
             beside the video; nothing is kept if not given.
+        workers: processes that share a long video; with more than one, a script needs `if __name__ == "__main__":`.
 
     Returns:
         What was seen, NaN elsewhere. Use `check_signing` to make sure that there is a signer.
@@ -104,9 +87,9 @@ def estimate_landmarks(
     """
     if not isinstance(video, Video):
         with open_video(video, max_side=MAX_SIDE) as opened:
-            return estimate_landmarks(opened, progress, fps=fps, segment=segment, cache=cache)
+            return estimate_landmarks(opened, progress, fps=fps, segment=segment, cache=cache, workers=workers)
     report = progress or silent
-    chunks = stream_landmarks(video, fps, segment, _SMALL_CHUNK, cache=cache)
+    chunks = stream_landmarks(video, fps, segment, _SMALL_CHUNK, cache=cache, workers=workers)
     landmarks = concatenate(list(_reporting(chunks, frames_of(video, fps, segment), report)))
     report(len(landmarks), len(landmarks))
     return landmarks
@@ -153,7 +136,8 @@ def estimate_files(
 
     Args:
         jobs: videos and where their landmarks go.
-        workers: processes, one for each core if not given; with 1, all happens in this process.
+        workers: processes, one for each core if not given; with 1, all happens in this process. Fewer videos than
+            workers are estimated one after the other, each in stretches by all workers.
         progress: called with the frames done and the frames of all videos.
         fps: frames per second to estimate at.
         cache: see `estimate_landmarks`.
@@ -163,10 +147,12 @@ def estimate_files(
     """
     if workers is not None and workers < 1:
         raise OptionsError(f"workers must be at least 1; got {workers}")
-    most = max(1, min(workers or os.cpu_count() or 1, len(jobs)))
+    most = workers or os.cpu_count() or 1
+    each = most if len(jobs) < most else 1
+    at_once = 1 if each > 1 else most
     tally = _Tally(progress or silent, {job: _expected(job.video, fps) for job in jobs})
-    work = partial(_estimate_file, fps=fps, cache=cache, progress=tally.report if most == 1 else None)
-    for job, made in run_each(work, jobs, most, progress=tally.report):
+    work = partial(_estimate_file, fps=fps, cache=cache, progress=tally.report if at_once == 1 else None, workers=each)
+    for job, made in run_each(work, jobs, at_once, progress=tally.report):
         if isinstance(made, Failure):
             tally.finish(job, 0)
             if not isinstance(made.error, SignspotError):
@@ -177,12 +163,13 @@ def estimate_files(
             yield job, made
 
 
-def _estimate_file(job: PoseJob, *, fps: float, cache: Cache, progress: "_JobProgress | None") -> int:
+def _estimate_file(job: PoseJob, *, fps: float, cache: Cache, progress: "_JobProgress | None", workers: int = 1) -> int:
     report = partial(progress, job) if progress else report_progress
     done = 0
     with open_video(job.video, max_side=MAX_SIDE) as video:
         total = frames_of(video, fps)
-        chunks = _reporting(stream_landmarks(video, fps, None, _SMALL_CHUNK, cache=cache), total, report)
+        fresh = stream_landmarks(video, fps, None, _SMALL_CHUNK, cache=cache, workers=workers)
+        chunks = _reporting(fresh, total, report)
         if job.target is None:
             return sum(len(chunk) for chunk in chunks)
         with PoseWriter(job.target, fps) as writer:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
-from signspot.embedding.inputs import Source
+from signspot.embedding.inputs import EstimateOptions, Source
 from signspot.embedding.refine import Windows, refine
 from signspot.embedding.tracks import SUFFIX, read_kept, read_track, track_entry, write_streamed
 from signspot.embedding.windows import embed
@@ -34,7 +34,9 @@ logger = logging.getLogger(__name__)
 What = Exemplar | Iterable[Exemplar] | Mapping[str, Sequence[Exemplar]]
 
 
-def load(name_or_path: str | PathLike[str] | None = None, *, cache: bool = True, device: str = "cpu") -> "Spotter":
+def load(
+    name_or_path: str | PathLike[str] | None = None, *, cache: bool = True, device: str = "cpu", workers: int = 1
+) -> "Spotter":
     """Load an encoder and give a spotter.
 
     Args:
@@ -42,8 +44,11 @@ def load(name_or_path: str | PathLike[str] | None = None, *, cache: bool = True,
             the public I3D checkpoints.
         cache: remember tracks and exemplar embeddings in the cache folder ($SIGNSPOT_CACHE).
         device: where it embeds: "cpu", "cuda", "mps", or "auto" for the fastest that is there.
+        workers: processes that share a long video; with more than one, a script needs `if __name__ == "__main__":`.
     """
-    return Spotter(load_encoder(name_or_path, device=device), cache_folder() if cache else None)
+    if workers < 1:
+        raise OptionsError(f"workers must be at least 1; got {workers}")
+    return Spotter(load_encoder(name_or_path, device=device), cache_folder() if cache else None, workers)
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Spotter:
 
     encoder: Encoder
     cache: Path | None = None  # folder of what can be made again; None: remember nothing
+    workers: int = 1  # processes that share the estimation of a long video's landmarks
 
     def spot(
         self,
@@ -161,21 +167,22 @@ class Spotter:
         if isinstance(source, Landmarks):
             return embed(self.encoder, source, stride, progress)
         path = Path(source)
+        alone = EstimateOptions(workers=self.workers)
         if self.cache is None or not path.is_file():
-            return replace(embed(self.encoder, path, stride, progress), video=fspath(source))
+            return replace(embed(self.encoder, path, stride, progress, alone), video=fspath(source))
         entry = track_entry(self.cache, self.encoder.hash, content_digest(path), stride)
         try:
             if entry.is_file():
                 return replace(read_kept(entry), video=fspath(source))
         except SignspotError as error:
             logger.info("made a cached track again: %s", error)
-        landmarks = self.cache / "landmarks"
+        kept = replace(alone, cache=self.cache / "landmarks")
         try:  # onto disk as it is made: memory never holds the track of a long video twice
-            write_streamed(entry, lambda buffer: embed(self.encoder, path, stride, progress, landmarks, buffer))
+            write_streamed(entry, lambda buffer: embed(self.encoder, path, stride, progress, kept, buffer))
             return replace(read_kept(entry), video=fspath(source))
         except OutputError as error:
             logger.warning("the cache cannot be used: %s", error)
-        return replace(embed(self.encoder, path, stride, progress), video=fspath(source))
+        return replace(embed(self.encoder, path, stride, progress, alone), video=fspath(source))
 
     def embed_exemplar(self, source: Source | Exemplar, *, mirror: bool = False, seed: int = 0) -> NDArray[np.float32]:
         """(D,) unit-norm embedding of one isolated sign, averaged over clips of it (Sec. 3.3)."""

@@ -27,17 +27,38 @@ def timed_frames(source: Source, start: float = 0.0) -> Iterator[TimedFrame]:
     coarse (.ts) or missing (.webm from a browser), so that a seek may land too late: then it is tried further
     back. Memory is bounded.
     """
+    yield from _sought(source, start) or _from_beginning(source)
+
+
+def lands_near(source: Source, start: float) -> bool:
+    """Whether `timed_frames` from `start` on can begin at a keyframe near it."""
+    frames = _sought(source, start)
+    if frames is None:
+        return False
+    next(frames)
+    frames.close()
+    return True
+
+
+def _sought(source: Source, start: float) -> Generator[TimedFrame, None, None] | None:
+    """Frames from a keyframe at or before `start` seconds on; None where there is no way to get there."""
     for back in _STEPS_BACK:
         if start - back <= 0 or not source.timing.seekable:
-            break
+            return None
         frames = _from_keyframe(source, start - back)
         first = next(frames, None)
         if first is not None and first.time <= start:
-            yield first
-            yield from frames
-            return
+            return _beginning_with(first, frames)
         frames.close()
-    yield from _from_beginning(source)
+    return None
+
+
+def _beginning_with(first: TimedFrame, frames: Generator[TimedFrame, None, None]) -> Generator[TimedFrame, None, None]:
+    try:
+        yield first
+        yield from frames
+    finally:
+        frames.close()
 
 
 def _from_beginning(source: Source) -> Iterator[TimedFrame]:

@@ -11,7 +11,7 @@ from typing import Self
 from signspot.errors import EmptyVideoError, VideoError
 from signspot.timeline import Segment
 from signspot.video.clock import TimedFrame, resample, sample_times
-from signspot.video.decoding import RgbConverter, fitted, timed_frames
+from signspot.video.decoding import RgbConverter, fitted, lands_near, timed_frames
 from signspot.video.probing import Image, Source, VideoInfo
 from signspot.video.trial import try_source
 
@@ -76,6 +76,10 @@ class Video:
         if shown is None:
             raise self._nothing(None)
         return Frame(shown.time, RgbConverter(self._source, self._max_side)(shown.picture))
+
+    def seeks(self, time: float) -> bool:
+        """Whether a reading can begin near `time` seconds, without decoding all that comes before it."""
+        return lands_near(self._source, time)
 
     def close(self) -> None:
         """End all readings. Further readings are refused."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from signspot.embedding.inputs import EstimateOptions
 from signspot.embedding.windows import embed
 from signspot.landmarks.holistic import Tracker
 from signspot.models.encoder import Encoder, make_encoder
@@ -39,7 +40,8 @@ def test_a_new_encoder_never_runs_mediapipe_again(
     filmed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = small_encoder(1), small_encoder(2)
-    made = embed(first, filmed, cache=tmp_path)
+    kept = EstimateOptions(cache=tmp_path)
+    made = embed(first, filmed, estimating=kept)
     plain = embed(second, filmed)
     (entry,) = tmp_path.rglob("*.pose")
 
@@ -47,7 +49,7 @@ def test_a_new_encoder_never_runs_mediapipe_again(
         raise AssertionError("MediaPipe runs again")
 
     monkeypatch.setattr(Tracker, "see", refuse)
-    assert np.array_equal(embed(first, filmed, cache=tmp_path).embeddings, made.embeddings)
-    assert np.array_equal(embed(second, filmed, cache=tmp_path).embeddings, plain.embeddings)  # to the last digit
-    assert embed(second, filmed, 3, cache=tmp_path).grid.frames == plain.grid.frames
+    assert np.array_equal(embed(first, filmed, estimating=kept).embeddings, made.embeddings)
+    assert np.array_equal(embed(second, filmed, estimating=kept).embeddings, plain.embeddings)  # to the last digit
+    assert embed(second, filmed, 3, estimating=kept).grid.frames == plain.grid.frames
     assert np.array_equal(embed(second, entry).embeddings, plain.embeddings)  # and from the .pose file itself

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.videos import CorpusVideo
 from signspot.embedding.clips import VERSION as CLIPS_VERSION
-from signspot.embedding.inputs import READERS, is_pose_file, landmarks_of, moving_segment, sign_features, sign_frames
+from signspot.embedding.inputs import (
+    READERS,
+    UNKEPT,
+    is_pose_file,
+    landmarks_of,
+    moving_segment,
+    sign_features,
+    sign_frames,
+)
 from signspot.embedding.windows import clip_features, embed_chunks
 from signspot.errors import DictionaryError, FormatError, NoPersonError, OptionsError, SignspotError
 from signspot.files import cache_folder, content_digest, text_digest, write_beside
@@ -162,7 +170,7 @@ def _frames(encoder: Encoder, source: Path) -> Iterable[NDArray[np.float32]]:
     contract = encoder.contract
     if contract.can_mirror:
         return [as_right_handed(open_landmarks(source).resampled(contract.fps))]
-    return READERS[contract.kind].open(contract, source, None).chunks
+    return READERS[contract.kind].open(contract, source, UNKEPT).chunks
 
 
 def _exemplars(encoder: Encoder, corpus: Corpus, folder: Path) -> tuple[tuple[Exemplar, ...], HalfArray]:
