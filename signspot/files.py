@@ -25,6 +25,7 @@ StrPath = str | os.PathLike[str]
 _CHUNK = 1 << 20
 _LEDGER = "written.txt"
 _MOST_LEDGER_BYTES = 2_000_000  # about 20,000 files; then the older half is forgotten
+_awaited: set[str] = set()  # outputs that were claimed and are being written, by `_name_key`
 _TICK = 100_000_000  # nanoseconds: two changes within a tick of a file system have one time
 
 
@@ -57,6 +58,8 @@ def write_beside(path: StrPath) -> Iterator[Path]:
         if stat.S_IMODE(beside.stat().st_mode) != stat.S_IMODE(mode):
             beside.chmod(stat.S_IMODE(mode))
         _sync(beside)
+        if _name_key(target) in _awaited:
+            note_written(beside, target)  # before it has its name: killed at any moment, the next run knows it
         beside.replace(target)
         _sync(target.parent)
     except OSError as error:
@@ -180,8 +183,8 @@ class Outputs:
     did not write last: one that it wrote and a person has edited since is a person's. `force` lets such files be
     replaced; a copy then stays beside them as `name.bak`, `name.bak2`, ….
 
-    Claim first; then enter it as a context around the writing. On entering, backups are made; at its end, what was
-    written is noted in the user's ledger, by content. Claims may also be made inside.
+    Claim first; then enter it as a context around the writing. On entering, backups are made; what is written is noted
+    in the user's ledger, by content. Claims may also be made inside.
     """
 
     def __init__(self, inputs: Iterable[StrPath | None] = (), *, force: bool = False):
@@ -194,15 +197,17 @@ class Outputs:
     def __enter__(self) -> "Outputs":
         self._writing = True
         self._claims = {key: _backed_up(claim) for key, claim in self._claims.items()}
+        _awaited.update(self._claims)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Note what was written, also where the work broke off; drop backups of what was not replaced after all."""
+        _awaited.difference_update(self._claims)
         for claim in self._claims.values():
             if _identity(claim.path) == claim.before:
                 if claim.backup is not None:
                     claim.backup.unlink(missing_ok=True)
-            elif claim.path.is_file():
+            elif claim.path.is_file() and not is_ours(claim.path):
                 note_written(claim.path)
 
     def claim(self, path: StrPath, suffixes: Sequence[str] = ()) -> Path:
@@ -235,6 +240,8 @@ class Outputs:
             self._refuse_peoples_files(target)
         claim = _Claim(target, _identity(target))
         self._claims[_name_key(target)] = _backed_up(claim) if self._writing else claim
+        if self._writing:
+            _awaited.add(_name_key(target))
         return target
 
     def _refuse_peoples_files(self, target: Path) -> None:
@@ -332,11 +339,11 @@ def is_ours(path: StrPath) -> bool:
     return False
 
 
-def note_written(path: StrPath) -> None:
-    """Note in the ledger that signspot wrote a file, by its content and, for people, its path."""
+def note_written(path: StrPath, name: StrPath | None = None) -> None:
+    """Note in the ledger that signspot wrote a file, by its content and, for people, its path, or its later `name`."""
     ledger = _ledger()
     try:
-        line = f"{content_digest(path)} {Path(path).resolve()}".replace("\n", " ") + "\n"
+        line = f"{content_digest(path)} {Path(name or path).resolve()}".replace("\n", " ") + "\n"
         ledger.parent.mkdir(parents=True, exist_ok=True)
         with ledger.open("ab") as file:  # one short line at the end: safe beside other processes
             file.write(line.encode("utf-8", "surrogateescape"))

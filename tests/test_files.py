@@ -344,3 +344,17 @@ def test_an_unchanged_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(read) == 2
     path.write_bytes(b"six")  # within a tick of the clock, maybe
     assert content_digest(path) == real(path)
+
+
+def test_killed_before_the_end_of_a_verb_a_file_is_known_as_ours(tmp_path: Path) -> None:
+    target = tmp_path / "a.csv"
+    code = (
+        "import os; from signspot.files import Outputs, write_beside\n"
+        f"outputs = Outputs(); outputs.claim({str(target)!r})\n"
+        "with outputs:\n"
+        f"    with write_beside({str(target)!r}) as beside: beside.write_text('new')\n"
+        "    os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 9
+    assert target.read_text() == "new"
+    assert Outputs().claim(target) == target

@@ -284,6 +284,11 @@ def _landmarks(frames: int) -> Landmarks:
     return Landmarks(body, left, right, face, np.arange(frames) / 25, (64, 48))
 
 
+def landmarks_file(path: Path, frames: int) -> Path:
+    """Write a `.pose` file."""
+    return write_landmarks(_landmarks(frames), path)
+
+
 def _store_seeds(folder: Path) -> list[bytes]:
     query = SubtitleQuery(
         *("v", 0, "apple", Form.ORIGINAL, 0, 5, 1, "apple", 1.0, 2.0, 0.0, 6.0, 2, 0.8, 1, 0.5, 0.5, 0)
