@@ -71,13 +71,13 @@ def one_shot(
         queries: how many clips are looked up, at most.
         seed: of the draws of queries and exemplars.
         options: whether to mirror, and how to match.
-        progress: told the clips that are embedded.
+        progress: told the clips that are embedded, and then those that are looked up.
 
     Raises:
         OptionsError: there are no two words by two signers each.
     """
     chosen = options or SpotOptions()
-    usable, views = _embedded(spotter, clips, chosen, progress)
+    usable, views = _embedded(spotter, clips, chosen, lambda done, total: progress(done, len(clips) + queries))
     by_word: defaultdict[str, list[int]] = defaultdict(list)
     for number, clip in enumerate(usable):
         by_word[clip.word].append(number)
@@ -90,7 +90,10 @@ def one_shot(
     for number in asked:
         by_signer[usable[number].signer].append(number)
     ranks: dict[Hashable, list[float]] = {}
+    looked_up = 0
     for signer, own in by_signer.items():
+        progress(len(clips) + looked_up, len(clips) + len(asked))
+        looked_up += len(own)
         for _ in range(DRAWS):
             gallery = _gallery(usable, views, _draw(by_word, usable, signer, random))
             for number in own:
