@@ -1,6 +1,7 @@
 """Download of one file over HTTP: politely, resumable, and without trust in what the server says.
 
 The part that has come so far lies in `<name>.part`; only a file that is whole and passes its checks gets its name.
+Connections are those of `connections`: they end in time, and lead into no network that the user did not name.
 """
 
 import contextlib
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from signspot.dictionary.connections import Connections, RefusedHostError
 from signspot.errors import DownloadError, OutputError
 from signspot.files import explain_write_failure
 from signspot.video.inspection import page_problem
@@ -26,6 +28,7 @@ from signspot.video.inspection import page_problem
 _CHUNK = 1 << 16
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})  # answers after which it is worth trying again
 _SAFE = "%/:=&?~#+!$,;'@()*[]"  # characters of an address that stay as they are
+_MOST_DIGITS = 18
 _SILENT_AFTER = 3  # a host on which so many downloads in a row failed is not asked again
 Check = Callable[[Path], str | None]
 
@@ -57,27 +60,29 @@ class PartFile:
         return self.path.stat().st_size if self.path.exists() else 0
 
     def range_headers(self) -> dict[str, str]:
-        """Ask for the rest only, and only if the file is still the same."""
-        if not self.size:
-            return {}
-        same = {"If-Range": self._known["validator"]} if self._known.get("validator") else {}
-        return {"Range": f"bytes={self.size}-"} | same
+        """Ask for the rest only, where the server gave the file a mark by which it is seen to be the same."""
+        mark = self._known.get("etag") or self._known.get("modified")
+        return {"Range": f"bytes={self.size}-", "If-Range": mark} if self.size and mark else {}
 
     def begin(self, response: Any) -> int | None:
         """Make ready to append what the server sends; give the whole size, where the server tells it."""
-        length = number(response.headers.get("Content-Length"))
+        tag = response.headers.get("ETag", "")
+        marks = {
+            "etag": "" if tag.startswith("W/") else tag,
+            "modified": response.headers.get("Last-Modified", ""),
+        }
         if response.status == 206:
             start, total = content_range(response.headers.get("Content-Range", ""))
             before = self._known.get("total")
-            if start != self.size or (before and total and before != total):
+            kind = "etag" if self._known.get("etag") else "modified"
+            same = bool(marks[kind]) and marks[kind] == self._known.get(kind)
+            if start != self.size or (before and total and before != total) or not same:
                 self.discard()
-                raise TryAgainError("the server sent another part than was asked for")
+                raise TryAgainError("the server sent a part of another file than before, or another part")
         else:
             self.discard()
-            total = length
-        tag = response.headers.get("ETag", "")
-        validator = tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified", "")
-        self._known = {"address": self.address, "validator": validator, "total": total}
+            total = number(response.headers.get("Content-Length"))
+        self._known = {"address": self.address, "total": total, **marks}
         self._note.write_text(json.dumps(self._known), encoding="utf-8")
         return total
 
@@ -95,7 +100,8 @@ class PartFile:
 
 def number(text: str | None) -> int | None:
     """A whole number in a header, or None."""
-    return int(text) if text and text.strip().isdigit() else None
+    digits = (text or "").strip()
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS else None
 
 
 def content_range(text: str) -> tuple[int | None, int | None]:
@@ -112,7 +118,9 @@ class DownloadOptions:
     retries: int = 5  # tries that bring nothing new before giving up
     backoff: float = 1.0  # seconds before the second try; doubled from try to try
     longest_wait: float = 120.0  # seconds; a server that asks for more is left for later
-    timeout: float = 30.0  # seconds without an answer
+    timeout: float = 30.0  # seconds without a byte; twice as many until the answer begins
+    patience: float = 60.0  # seconds over which a server must send, on average,
+    slowest: float = 1000.0  # so many bytes per second
     max_bytes: int = 500_000_000  # of one file
     agent: str = "signspot (sign dictionary; fetches each video once)"
     sleep: Callable[[float], None] = time.sleep
@@ -129,11 +137,6 @@ class Download:
     sha256: str = ""  # where it is known
 
 
-class _FewRedirects(urllib.request.HTTPRedirectHandler):
-    max_redirections = 5
-    max_repeats = 2
-
-
 class Downloader:
     """Downloads files one after the other and remembers when it asked which host."""
 
@@ -141,17 +144,7 @@ class Downloader:
         self.options = options or DownloadOptions()
         self._ready: dict[str, float] = {}
         self._silent: Counter[str] = Counter()
-        self._opener = urllib.request.OpenerDirector()  # http and https only: no file:, ftp: or data:
-        for handler in (
-            urllib.request.ProxyHandler(),
-            urllib.request.HTTPHandler(),
-            urllib.request.HTTPSHandler(),
-            urllib.request.UnknownHandler(),
-            urllib.request.HTTPErrorProcessor(),
-            urllib.request.HTTPDefaultErrorHandler(),
-            _FewRedirects(),
-        ):
-            self._opener.add_handler(handler)
+        self._connections = Connections(self.options.timeout)
 
     def fetch(self, download: Download, target: Path, check: Check | None = None) -> str:
         """Fetch a file to `target`, going on with what an earlier call has left.
@@ -214,16 +207,20 @@ class Downloader:
         headers = {"User-Agent": self.options.agent, "Accept-Encoding": "identity", "Accept": "video/*,*/*;q=0.5"}
         request = urllib.request.Request(address, headers=headers | part.range_headers())
         try:
-            with self._opener.open(request, timeout=self.options.timeout) as response:
+            with self._connections.open(request) as response:
                 self._store(address, response, download, part)
         except urllib.error.HTTPError as error:
             with error:
                 _judge_status(address, error, part)
+        except RefusedHostError as error:
+            raise DownloadError(f"cannot fetch {address}: {error}") from error
         except urllib.error.URLError as error:
-            if isinstance(error.reason, ssl.SSLCertVerificationError | str):
+            if isinstance(error.reason, RefusedHostError | ssl.SSLCertVerificationError | str):
                 raise DownloadError(f"cannot fetch {address}: {error.reason}") from error
             raise TryAgainError(f"no connection ({error.reason})") from error
-        except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        except (http.client.InvalidURL, ValueError, OverflowError) as error:  # of hosts, ports and redirects
+            raise DownloadError(f"cannot fetch {address}: it leads to a malformed address or answer") from error
+        except (http.client.HTTPException, TimeoutError, ConnectionError, ssl.SSLError) as error:
             raise TryAgainError(f"the connection broke ({type(error).__name__})") from error
         finally:
             self._ready[host] = self.options.clock() + self.options.delay
@@ -246,7 +243,12 @@ class Downloader:
 
     def _copy(self, address: str, response: Any, file: IO[bytes], part: PartFile) -> None:
         received = part.size
-        while chunk := _read(response, file):
+        since, before = self.options.clock(), received
+        while chunk := self._read(response):
+            if self.options.clock() - since > self.options.patience:
+                if received - before < self.options.slowest * self.options.patience:
+                    raise TryAgainError(f"the server sends less than {self.options.slowest:,.0f} bytes per second")
+                since, before = self.options.clock(), received
             if received == 0 and (wrong := page_problem(chunk)):
                 part.discard()
                 raise DownloadError(f"{address} is refused: {wrong}")
@@ -256,15 +258,14 @@ class Downloader:
                 raise DownloadError(f"{address} has more than {self.options.max_bytes:,} bytes, the limit")
             file.write(chunk)
 
-
-def _read(response: Any, file: IO[bytes]) -> bytes:
-    """The next bytes; those that came before the connection broke are kept."""
-    try:
-        data: bytes = response.read(_CHUNK)
-    except (http.client.HTTPException, OSError) as error:
-        file.write(error.partial if isinstance(error, http.client.IncompleteRead) else b"")
-        raise TryAgainError(f"the connection broke ({type(error).__name__})") from error
-    return data
+    def _read(self, response: Any) -> bytes:
+        """The next bytes, as they come: waiting for more would let a slow server hold us for hours."""
+        self._connections.go_on()
+        try:
+            data: bytes = response.read1(_CHUNK)
+        except (http.client.HTTPException, OSError, ValueError) as error:  # ValueError: a chunk of no possible length
+            raise TryAgainError(f"the connection broke ({type(error).__name__})") from error
+        return data
 
 
 def _inspect(path: Path, download: Download, check: Check | None) -> tuple[str | None, str]:
@@ -310,8 +311,9 @@ def _judge_status(address: str, error: urllib.error.HTTPError, part: PartFile) -
 
 def _retry_after(text: str) -> float:
     """Seconds to wait: given as a number or as a date."""
-    if text.strip().isdigit():
-        return float(text)
-    with contextlib.suppress(TypeError, ValueError):
+    seconds = number(text)
+    if seconds is not None:
+        return float(seconds)
+    with contextlib.suppress(TypeError, ValueError, OverflowError, IndexError):
         return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
     return 0.0

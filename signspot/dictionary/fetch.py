@@ -3,7 +3,8 @@
 import json
 import logging
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,12 +16,14 @@ from signspot.dictionary.dictionary import Dictionary, save_dictionary
 from signspot.dictionary.download import Download, Downloader, DownloadOptions
 from signspot.errors import DictionaryError, DownloadError, FormatError, OutputError
 from signspot.files import explain_write_failure
+from signspot.processes import locked
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 from signspot.video.inspection import video_problem
 from signspot.video.suffixes import VIDEO_SUFFIXES
 
 FILE_NAME = "fetched.jsonl"
+_LOCK = ".fetch.lock"
 _PLAYER_PAGES = {"youtube.com": "YouTube", "youtu.be": "YouTube", "vimeo.com": "Vimeo"}
 logger = logging.getLogger(__name__)
 
@@ -85,8 +88,28 @@ def fetch(
     """Fetch videos into a folder, one after the other. Run again, it fetches only what is missing.
 
     Raises:
-        OutputError: the folder cannot be written.
+        OutputError: the folder cannot be written, or another process fetches into it.
     """
+    with _alone(folder):
+        return _fetch(downloads, folder, options, progress)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep a folder to one process: two that append to the same unfinished file would mix it up."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / _LOCK) as held:
+            if not held:
+                raise OutputError(f"another process fetches into {folder}. Wait until it is done, or end it.")
+            yield
+    except OSError as error:
+        raise OutputError(explain_write_failure(folder / _LOCK, error)) from error
+
+
+def _fetch(
+    downloads: Sequence[Download], folder: Path, options: DownloadOptions | None, progress: Progress
+) -> FetchReport:
     downloader = Downloader(options)
     known = read_manifest(folder)
     fetched: list[Path] = []
@@ -167,7 +190,10 @@ def safe_path(name: str) -> str:
 
 
 def _with_suffix(exemplar: Exemplar, url: str) -> Exemplar:
-    suffix = Path(urllib.parse.urlsplit(url).path).suffix.lower()
+    try:
+        suffix = Path(urllib.parse.urlsplit(url).path).suffix.lower()
+    except ValueError:  # its turn to be told comes with its download
+        suffix = ""
     return replace(exemplar, path=Path(exemplar.id + (suffix if suffix in VIDEO_SUFFIXES else ".mp4")))
 
 
@@ -189,7 +215,10 @@ def _is_there(target: Path, entry: Fetched | None, download: Download) -> bool:
 
 def _refuse_player_page(url: str, target: Path) -> None:
     """Pages with a player are no files; what they show may not be copied by a program, and is not."""
-    host = (urllib.parse.urlsplit(url).hostname or "").lower()
+    try:
+        host = (urllib.parse.urlsplit(url).hostname or "").lower()
+    except ValueError as error:
+        raise DownloadError(f"cannot fetch '{url}': it is no address ({error})") from error
     for site, name in _PLAYER_PAGES.items():
         if host == site or host.endswith("." + site):
             raise DownloadError(f"{url} is a {name} page, not a file: not fetched. Save it yourself as {target}")

@@ -70,7 +70,9 @@ class Server:
     drops: list[int] = field(default_factory=list)  # bytes of the body after which the next answers break off
     statuses: list[tuple[int, dict[str, str]]] = field(default_factory=list)  # the next answers
     announce: int | None = None  # a lie about the length
+    length_text: str = ""  # stands for the length
     takes_ranges: bool = True
+    heeds_if_range: bool = True
     chunked: bool = False
     redirects: dict[str, str] = field(default_factory=dict)
     kind: str = "video/mp4"
@@ -105,7 +107,7 @@ class Handler(BaseHTTPRequestHandler):
         headers |= {"ETag": plan.etag} if plan.etag else {}
         headers |= {"Last-Modified": plan.last_modified} if plan.last_modified else {}
         wanted = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        valid = self.headers.get("If-Range") in (None, plan.etag, plan.last_modified)
+        valid = self.headers.get("If-Range") in (None, plan.etag, plan.last_modified) or not plan.heeds_if_range
         if wanted and plan.takes_ranges and valid:
             start, status = int(wanted[1]), 206
             if start >= len(plan.content):
@@ -116,6 +118,7 @@ class Handler(BaseHTTPRequestHandler):
             headers["Transfer-Encoding"] = "chunked"
         else:
             headers["Content-Length"] = str(plan.announce if plan.announce is not None else len(body))
+        headers |= {"Content-Length": plan.length_text} if plan.length_text else {}
         self.head(status, headers)
         self.body(body)
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from signspot.dictionary import connections
 from signspot.dictionary.download import Download, Downloader, DownloadOptions
 from signspot.errors import DownloadError, OutputError
 from signspot.video.inspection import page_problem, video_problem
+from tools.attack.servers import SERVERS, lying_server, says
 
 
 def downloader(clock: Any, **changes: Any) -> Downloader:
@@ -89,11 +91,23 @@ class TestGoingOn:
         assert fetch() == server.sha256
 
     def test_a_file_that_changed_without_a_word(self, fetch: Any, server: Any, video: bytes) -> None:
-        """Same length, no validator: only the checks see that the halves do not fit; it is fetched once more."""
+        """Without a mark nobody could see that the halves do not fit: it is fetched from the start."""
         server.content, server.etag, server.drops = b"\0" * len(video), "", [4000]
         with pytest.raises(DownloadError):
             fetch(retries=0)
         server.content = video
+        assert fetch() == server.sha256
+        assert server.ranges == [None, None]
+
+    @pytest.mark.parametrize(("etag", "modified"), [('"two"', ""), ("", ""), ('W/"one"', "")])
+    def test_a_part_of_another_version_is_never_appended(
+        self, fetch: Any, server: Any, video: bytes, etag: str, modified: str
+    ) -> None:
+        """A server that sends the rest of what it has now, whatever it was asked for."""
+        server.content, server.drops, server.heeds_if_range = bytes(len(video)), [4000], False
+        with pytest.raises(DownloadError):
+            fetch(retries=0)
+        server.content, server.etag, server.last_modified = video, etag, modified
         assert fetch() == server.sha256
         assert server.ranges == [None, "bytes=4000-", None]
 
@@ -110,13 +124,17 @@ class TestGoingOn:
 
     def test_all_was_there_already(self, fetch: Any, server: Any, tmp_path: Path) -> None:
         (tmp_path / "a.mp4.part").write_bytes(server.content)
-        (tmp_path / "a.mp4.part.json").write_text(json.dumps({"address": server.address + "/a.mp4"}))
+        (tmp_path / "a.mp4.part.json").write_text(
+            json.dumps({"address": server.address + "/a.mp4", "etag": server.etag})
+        )
         assert fetch() == server.sha256  # the server answers 416
         assert server.ranges == [f"bytes={len(server.content)}-"]
 
     def test_more_was_there_than_exists(self, fetch: Any, server: Any, tmp_path: Path) -> None:
         (tmp_path / "a.mp4.part").write_bytes(server.content + b"more")
-        (tmp_path / "a.mp4.part.json").write_text(json.dumps({"address": server.address + "/a.mp4"}))
+        (tmp_path / "a.mp4.part.json").write_text(
+            json.dumps({"address": server.address + "/a.mp4", "etag": server.etag})
+        )
         assert fetch() == server.sha256
 
 
@@ -229,6 +247,68 @@ class TestAnswers:
         with pytest.raises(DownloadError):
             fetch(retries=0)
         assert not (tmp_path / "a.mp4").exists()
+
+
+class TestManners:
+    @pytest.mark.parametrize("header", ["²", "-5", "9" * 5000, "1e3"])
+    def test_lengths_that_are_none(self, fetch: Any, server: Any, header: str) -> None:
+        server.length_text = header
+        assert fetch(retries=0) == server.sha256
+
+    @pytest.mark.parametrize("after", ["²", "9" * 400, "Mon, 01 Jan 99999 00:00:00 GMT", "Mon, 99 Foo", "\0"])
+    def test_waits_beyond_reason(self, fetch: Any, server: Any, after: str) -> None:
+        server.statuses = [(503, {"Retry-After": after})]
+        assert fetch() == server.sha256
+
+    @pytest.mark.parametrize(
+        "url",
+        ["http://a..b/x", f"http://{'a' * 70}.test/x", "http://[::1/x", "http://a b/x", "http://\u2488.test/x"],
+    )
+    def test_hosts_that_cannot_be(self, tmp_path: Path, clock: Any, url: str) -> None:
+        with pytest.raises(DownloadError):
+            downloader(clock, retries=0).fetch(Download(url, "a"), tmp_path / "a")
+
+    @pytest.mark.parametrize("target", ["http://a..b/x", "http://[::1/x", "http://127.0.0.1:99999/", "http://"])
+    def test_redirects_to_hosts_that_cannot_be(self, fetch: Any, server: Any, target: str) -> None:
+        server.redirects = {"/a.mp4": target}
+        with pytest.raises(DownloadError):
+            fetch(retries=0)
+
+    @pytest.mark.parametrize("name", sorted(SERVERS))
+    def test_servers_that_drip_lie_and_never_end(self, tmp_path: Path, name: str) -> None:
+        """Each is left in time, with a reason, and without a file."""
+        options = DownloadOptions(retries=0, timeout=0.5, patience=0.5, delay=0, max_bytes=300_000)
+        with lying_server(SERVERS[name]) as address:
+            before = time.monotonic()
+            with pytest.raises(DownloadError):
+                Downloader(options).fetch(Download(address + "/a.mp4", "a"), tmp_path / "a.mp4", video_problem)
+            assert time.monotonic() - before < 10
+        assert not (tmp_path / "a.mp4").exists()
+
+    def test_redirects_lead_into_no_other_network(
+        self, server: Any, clock: Any, tmp_path: Path, monkeypatch: Any
+    ) -> None:
+        """Of two addresses of this machine one stands for a public host."""
+        monkeypatch.setattr(connections, "is_local", lambda address: address == "127.0.0.1")
+        found = f"HTTP/1.1 302 Found\r\nLocation: {server.address}/a.mp4\r\nContent-Length: 0\r\n\r\n".encode()
+        with lying_server(says(found), "127.0.0.2") as public:
+            with pytest.raises(DownloadError, match=r"redirects to 127\.0\.0\.1, an address of this machine"):
+                downloader(clock, retries=0).fetch(Download(public + "/a.mp4", "a"), tmp_path / "a")
+            assert not server.requests
+        server.redirects = {"/in": server.address + "/a.mp4"}
+        assert downloader(clock).fetch(Download(server.address + "/in", "b"), tmp_path / "b") == server.sha256
+
+
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [
+        *(("127.0.0.1", True), ("10.1.2.3", True), ("192.168.0.1", True), ("169.254.169.254", True), ("0.0.0.0", True)),
+        *(("::1", True), ("fe80::1%eth0", True), ("fd00::1", True), ("::ffff:10.0.0.1", True)),
+        *(("8.8.8.8", False), ("2001:4860:4860::8888", False), ("::ffff:8.8.8.8", False)),
+    ],
+)
+def test_local_addresses(address: str, local: bool) -> None:
+    assert connections.is_local(address) == local
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from signspot.dictionary.download import Download, DownloadOptions
 from signspot.dictionary.fetch import Fetched, add_to_manifest, fetch, fetch_dictionary, read_manifest, safe_path
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, OutputError
+from signspot.processes import locked
 from signspot.records import Exemplar
 
 
@@ -50,6 +51,23 @@ class TestManyFiles:
         assert hashlib.sha256((tmp_path / "1.mp4").read_bytes()).hexdigest() == server.sha256
         newer = fetch([Download(wanted[0].url, "0.mp4", sha256="0" * 64)], tmp_path, options)
         assert "SHA-256" in newer.problems[0].message
+
+    def test_hosts_that_cannot_be_do_not_stop_the_rest(
+        self, server: Any, options: DownloadOptions, tmp_path: Path
+    ) -> None:
+        strange = ["http://[::1", "http://a..b/x", f"http://{'x' * 80}/y", "http://a:b/c"]
+        links = {str(n): url for n, url in enumerate([*strange, f"{server.address}/ok.mp4"])}
+        exemplars = tuple(Exemplar(id=name, word="apple") for name in links)
+        whole = Dictionary(Contents(exemplars=exemplars, links=links))
+        _, report = fetch_dictionary(whole, tmp_path / "d", options)
+        assert len(report.fetched) == 1
+        assert len(report.problems) == len(strange)
+
+    def test_two_runs_at_once_do_not_mix(self, server: Any, options: DownloadOptions, tmp_path: Path) -> None:
+        wanted = [Download(f"{server.address}/a.mp4", "a.mp4")]
+        with locked(tmp_path / ".fetch.lock"), pytest.raises(OutputError, match="another process fetches"):
+            fetch(wanted, tmp_path, options)
+        assert len(fetch(wanted, tmp_path, options).fetched) == 1
 
     def test_one_failure_does_not_stop_the_rest(self, server: Any, options: DownloadOptions, tmp_path: Path) -> None:
         server.statuses = [(404, {})]

@@ -1,0 +1,300 @@
+"""Servers that lie, drip and never end, on loopback alone; and downloads that are killed in the middle."""
+
+import hashlib
+import json
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+
+from tools.attack import AttackOptions, Outcome
+
+_LONGEST = 20.0  # seconds for one download, on a busy machine
+_OK = b"HTTP/1.1 200 OK\r\n"
+_PROGRAM = "import sys; from tools.attack.servers import fetch_into; fetch_into(sys.argv[1], sys.argv[2:])"
+Talk = Callable[[socket.socket], None]
+
+
+def says(text: bytes) -> Talk:
+    """A server that sends this, whatever it is asked."""
+
+    def talk(line: socket.socket) -> None:
+        line.sendall(text)
+
+    return talk
+
+
+def _drips(head: bytes, drop: bytes) -> Talk:
+    def talk(line: socket.socket) -> None:
+        line.sendall(head)
+        while True:
+            line.sendall(drop)
+            time.sleep(0.05)
+
+    return talk
+
+
+def _pours(head: bytes, flood: bytes) -> Talk:
+    def talk(line: socket.socket) -> None:
+        line.sendall(head)
+        while True:
+            line.sendall(flood)
+
+    return talk
+
+
+SERVERS: dict[str, Talk] = {
+    "says nothing": lambda line: time.sleep(3),
+    "closes": says(b""),
+    "no HTTP": says(b"220 mail.example ESMTP\r\n"),
+    "drips a status": _drips(b"HTTP/1.1 ", b"2"),
+    "drips headers": _drips(_OK, b"X: y\r\n"[:1]),
+    "never-ending headers": _pours(_OK, b"X-Y: " + b"z" * 1000 + b"\r\n"),
+    "never-ending continue": _drips(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "a flood of continue": _pours(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100),
+    "drips a body": _drips(_OK + b"Content-Length: 100000\r\n\r\n", b"\0"),
+    "drips without a length": _drips(_OK + b"\r\n", b"\0"),
+    "never-ending body": _pours(_OK + b"\r\n", bytes(10_000)),
+    "negative chunk": _pours(_OK + b"Transfer-Encoding: chunked\r\n\r\n-1\r\n", bytes(10_000)),
+    "more negative chunk": _pours(_OK + b"Transfer-Encoding: chunked\r\n\r\n-5\r\n", bytes(10_000)),
+    "giant chunk": _drips(_OK + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n", b"\0"),
+    "no chunk": says(_OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n"),
+    "drips a chunk length": _drips(_OK + b"Transfer-Encoding: chunked\r\n\r\n", b"0"),
+    "strange length": says(_OK + "Content-Length: \u00b2\r\n\r\n".encode() + bytes(100)),
+    "negative length": says(_OK + b"Content-Length: -1\r\n\r\n" + bytes(100)),
+    "strange part": says(b"HTTP/1.1 206 Partial\r\nContent-Range: bytes \xb2-/\xb2\r\n\r\n" + bytes(100)),
+    "strange status": says(b"HTTP/1.1 -99999999999999999999 OK\r\n\r\n"),
+    "redirect to itself": says(b"HTTP/1.1 302 Found\r\nLocation: /a.mp4\r\nContent-Length: 0\r\n\r\n"),
+    "redirect to nowhere": says(b"HTTP/1.1 302 Found\r\nLocation: http://[::/\r\nContent-Length: 0\r\n\r\n"),
+    "redirect to a file": says(b"HTTP/1.1 302 Found\r\nLocation: file:///etc/hosts\r\nContent-Length: 0\r\n\r\n"),
+    "compressed": says(_OK + b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"),
+    "a page": says(_OK + b"Content-Length: 15\r\n\r\n<!doctype html>"),
+}
+
+
+@contextmanager
+def lying_server(talk: Talk, host: str = "127.0.0.1") -> Iterator[str]:
+    """A server of one kind, on an address of this machine; gives where it is."""
+    with socket.create_server((host, 0)) as ear:
+        threading.Thread(target=_serve, args=(ear, talk), daemon=True).start()
+        yield f"http://{host}:{ear.getsockname()[1]}"
+        with suppress(OSError):
+            ear.shutdown(socket.SHUT_RDWR)
+
+
+def _serve(ear: socket.socket, talk: Talk) -> None:
+    while True:
+        try:
+            line, _ = ear.accept()
+        except OSError:
+            return
+        threading.Thread(target=_talk, args=(line, talk), daemon=True).start()
+
+
+def _talk(line: socket.socket, talk: Talk) -> None:
+    with line, suppress(OSError):
+        line.settimeout(10)
+        line.recv(65_536)
+        talk(line)
+
+
+def attack(options: AttackOptions) -> Iterator[Outcome]:
+    """Every lying server; files that change between two parts; downloads that are killed."""
+    if not options.only or "lies" in options.only:
+        yield _lies(options)
+    for name, act in (("changing files", _change), ("killed downloads", _kill), ("two at once", _together)):
+        if not options.only or name in options.only:
+            yield act(options)
+
+
+def _lies(options: AttackOptions) -> Outcome:
+    from signspot.dictionary.download import Download, Downloader, DownloadOptions
+    from signspot.errors import DownloadError
+    from signspot.video.inspection import video_problem
+
+    outcome = Outcome("lies", len(SERVERS))
+    manners = DownloadOptions(retries=1, timeout=1.0, patience=1.0, delay=0.0, backoff=0.0, max_bytes=2_000_000)
+    for name, talk in SERVERS.items():
+        before, target = time.perf_counter(), options.folder / "lie.mp4"
+        with lying_server(talk) as address:
+            try:
+                Downloader(manners).fetch(Download(address + "/a.mp4", "a.mp4"), target, video_problem)
+                outcome.failures.append(f"{name}: accepted")
+            except DownloadError:
+                pass
+            except Exception as error:
+                outcome.failures.append(f"{name}: {type(error).__name__}: {error}")
+        seconds = time.perf_counter() - before
+        outcome.worst_seconds = max(outcome.worst_seconds, seconds)
+        if seconds > _LONGEST:
+            outcome.failures.append(f"{name}: {seconds:.0f} s")
+    return outcome
+
+
+class _Versions(BaseHTTPRequestHandler):
+    """A server that breaks off, changes its file, and may or may not say so."""
+
+    protocol_version = "HTTP/1.1"
+    films: list[bytes]
+    draw: random.Random
+    slow = 0.0  # seconds between two pieces
+    breaks = True
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        """Send a file, or the part of one that was asked for, perhaps of another version."""
+        version = self.draw.randrange(len(self.films))
+        film = self.films[version]
+        wanted = self.headers.get("Range", "").removeprefix("bytes=").partition("-")[0]
+        start = int(wanted) if wanted else 0
+        self.send_response(206 if wanted else 200)
+        if self.draw.random() < 0.8:
+            self.send_header("ETag", f'"{version}"')
+        if wanted:
+            self.send_header("Content-Range", f"bytes {start}-{len(film) - 1}/{len(film)}")
+        self.send_header("Content-Length", str(len(film) - start))
+        self.end_headers()
+        end = self.draw.randrange(start + 1, len(film) + 20_000) if self.breaks else len(film)
+        for place in range(start, min(end, len(film)), 8000):
+            self.wfile.write(film[place : min(end, place + 8000)])
+            time.sleep(self.slow)
+        self.close_connection = True
+
+
+@contextmanager
+def _versions(films: list[bytes], seed: int, **settings: object) -> Iterator[str]:
+    handler = type("Handler", (_Versions,), {"films": films, "draw": random.Random(seed), **settings})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _films(folder: Path, count: int) -> list[bytes]:
+    """Films of one length in bytes and of different noise, so that a mixture of two passes for a film."""
+    from signspot.video.writer import write_video
+
+    films = []
+    for seed in range(count):
+        draw = np.random.default_rng(seed)
+        path = folder / f"film-{seed}.mp4"
+        write_video(path, (draw.integers(0, 255, (64, 96, 3), dtype=np.uint8) for _ in range(30)), 25.0)
+        films.append(path.read_bytes())
+    longest = max(map(len, films)) + 8
+    return [
+        film + (longest - len(film)).to_bytes(4, "big") + b"free" + bytes(longest - len(film) - 8) for film in films
+    ]
+
+
+def _change(options: AttackOptions) -> Outcome:
+    from signspot.dictionary.download import Download, Downloader, DownloadOptions
+    from signspot.errors import DownloadError
+
+    films = _films(options.folder, 2)
+    known = {hashlib.sha256(film).hexdigest() for film in films}
+    manners = DownloadOptions(retries=20, timeout=5.0, delay=0.0, backoff=0.0)
+    outcome, whole = Outcome("changing files", options.count), 0
+    for number in range(options.count):
+        before = time.perf_counter()
+        with _versions(films, options.seed + number) as address:
+            try:
+                digest = Downloader(manners).fetch(Download(address + "/a.mp4", "a"), options.folder / f"c{number}.mp4")
+                whole += 1
+                if digest not in known:
+                    outcome.failures.append(f"seed {options.seed + number}: a mixture of two files was accepted")
+            except DownloadError:
+                pass
+            except Exception as error:
+                outcome.failures.append(f"seed {options.seed + number}: {type(error).__name__}: {error}")
+        outcome.worst_seconds = max(outcome.worst_seconds, time.perf_counter() - before)
+    outcome.remarks = f"{whole} came whole"
+    return outcome
+
+
+def fetch_into(folder: str, addresses: list[str]) -> None:
+    """In another process: fetch files into a folder; print what came."""
+    from signspot.dictionary.download import Download, DownloadOptions
+    from signspot.dictionary.fetch import fetch
+    from signspot.errors import OutputError
+
+    manners = DownloadOptions(timeout=10.0, delay=0.0, backoff=0.01)
+    wanted = [Download(address, f"{number}.mp4") for number, address in enumerate(addresses)]
+    print("ready", flush=True)
+    try:
+        report = fetch(wanted, Path(folder), manners)
+    except OutputError as error:
+        print(json.dumps(str(error)))
+        return
+    print(json.dumps([len(report.fetched), len(report.kept), len(report.problems)]))
+
+
+def _kill(options: AttackOptions) -> Outcome:
+    """Kill a run of fetching at random moments; at last let one end: all files are whole, and nothing else is there."""
+    films = _films(options.folder, 1)
+    digest = hashlib.sha256(films[0]).hexdigest()
+    outcome, draw = Outcome("killed downloads", options.count), random.Random(options.seed)
+    kills = 0
+    while kills < options.count:
+        with (
+            _versions(films, options.seed, slow=0.01, breaks=False) as address,
+            tempfile.TemporaryDirectory(dir=options.folder) as folder,
+        ):
+            program = [sys.executable, "-c", _PROGRAM, folder, *(f"{address}/{n}.mp4" for n in range(4))]
+            for _ in range(min(5, options.count - kills)):
+                with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
+                    assert process.stdout is not None
+                    process.stdout.readline()
+                    time.sleep(draw.uniform(0.0, 1.0))
+                    process.kill()
+                kills += 1
+            subprocess.run(program, stdout=subprocess.DEVNULL, check=True)
+            outcome.failures += _wrong_files(Path(folder), digest, 4)
+    return outcome
+
+
+def _wrong_files(folder: Path, digest: str, count: int) -> list[str]:
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.mp4")}
+    wrong = [f"{name} is not what was sent" for name, each in found.items() if each != digest]
+    extra = {path.name for path in folder.iterdir()} - set(found) - {"fetched.jsonl", ".fetch.lock"}
+    wrong += [f"{name} was left behind" for name in sorted(extra)]
+    lines = (folder / "fetched.jsonl").read_text().splitlines()
+    if not len(found) == len({json.loads(line)["name"] for line in lines}) == count:
+        wrong.append(f"{len(found)} files and {len(lines)} notes of {count} downloads")
+    return wrong
+
+
+def _together(options: AttackOptions) -> Outcome:
+    """Two runs into one folder at once: one is refused or waits its turn, and no file is mixed."""
+    films = _films(options.folder, 1)
+    digest = hashlib.sha256(films[0]).hexdigest()
+    rounds = max(1, options.count // 20)
+    outcome = Outcome("two at once", rounds)
+    for _ in range(rounds):
+        with (
+            _versions(films, options.seed, slow=0.01, breaks=False) as address,
+            tempfile.TemporaryDirectory(dir=options.folder) as folder,
+        ):
+            program = [sys.executable, "-c", _PROGRAM, folder, *(f"{address}/{n}.mp4" for n in range(2))]
+            both = [subprocess.Popen(program, stdout=subprocess.DEVNULL) for _ in range(2)]
+            codes = [process.wait() for process in both]
+            if any(codes):
+                outcome.failures.append(f"exit codes {codes}")
+            outcome.failures += _wrong_files(Path(folder), digest, 2)
+    return outcome
