@@ -36,6 +36,8 @@ def main() -> None:
     """Measure what is asked for; limits that are missed are shown, not punished, since machines are noisy."""
     options = _options()
     sizes = QUICK if options.quick else FULL
+    if options.long:
+        sizes = replace(sizes, long=float(options.long), short=min(sizes.short, options.long / 3))
     rows: list[Comparison] = []
     for name in options.only or BENCHMARKS:
         start = perf_counter()
@@ -44,7 +46,7 @@ def main() -> None:
         print(f"{perf_counter() - start:.0f} s", file=sys.stderr)
     if options.quick:
         rows = [replace(row, kept=None) for row in rows]  # tiny sizes say nothing about limits
-    whole = not (options.quick or options.only)
+    whole = not (options.quick or options.only or options.long)
     text = page(rows, "make bench" if whole else "python -m benchmarks (a part)", describe(landmark_encoder()))
     print(json.dumps([asdict(row) for row in rows], indent=1) if options.json else text)
     target = options.out or (PAGE if whole else None)
@@ -57,6 +59,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").strip())
     parser.add_argument("--quick", action="store_true", help="tiny sizes in one process: does everything run?")
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, help="these alone; the page is not written")
+    parser.add_argument("--long", type=int, help="seconds of the longer video, a multiple of 30 (default: 120)")
     parser.add_argument("--json", action="store_true", help="print the rows for machines")
     parser.add_argument("--out", type=Path, help="where the page goes (default: docs/reference/benchmarks.md)")
     return parser.parse_args()

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
 from signspot.spotting.curves import Rows, WordCurve, best_scores
-from signspot.spotting.matching import Matcher, Spans
-from signspot.spotting.peaks import find_peaks
+from signspot.spotting.matching import Matcher, Spans, strength
+from signspot.spotting.peaks import peak_places
 from signspot.spotting.rates import CurveScale, DecoyRates, WordAlarms, shift_between
 
 _DECOY_SPAN = 0.64  # seconds: how long a decoy counts as, when its peaks are told apart
@@ -30,8 +30,8 @@ class _Searched:
 
     def heights(self, scales: list[CurveScale]) -> NDArray[np.float64]:
         """(P,) the peaks of all decoys on their scales."""
-        read = [scale.height(score) for scale, own in zip(scales, self.peaks, strict=True) for score in own]
-        return np.array(read, np.float64)
+        pairs = zip(scales, self.peaks, strict=True)
+        return np.concatenate([np.empty(0), *((strength(own) - scale.level) / scale.spread for scale, own in pairs)])
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def drawn_from(gallery: Gallery) -> Callable[[int], Gallery] | None:
 def _search(matcher: Matcher, decoys: Gallery, seconds: float | None = None) -> _Searched:
     scales, peaks = [], []
     for curve in best_scores(matcher, decoys):
-        found = find_peaks(matcher.times, curve.scores, threshold=_LOWEST_DECOY, spans=_short(matcher.times))
+        places, _, _ = peak_places(curve.scores, threshold=_LOWEST_DECOY, spans=_short(matcher.times))
         scales.append(curve.scale)
-        peaks.append(np.array([peak.score for peak in found]))
+        peaks.append(curve.scores[places].astype(np.float64))
     lasted = float(matcher.times[-1] - matcher.times[0]) if seconds is None else seconds
     return _Searched(scales, peaks, lasted / 3600)
 

@@ -12,6 +12,7 @@ FloatArray = NDArray[np.floating[Any]]
 _SHORTEST = 0.12  # seconds: no sign is reported shorter than three frames at 25 fps
 _TYPICAL = 0.5  # seconds: for suppression a span counts as at least so long, however narrow its peak
 _FLOOR = 0.5  # the score of embeddings that have nothing in common: heights are measured from here
+_INSTANT = 1e-9  # seconds: no span is shorter when shares of it are taken
 OVERLAP = 0.3  # of the shorter span: peaks of one word that share more are one sign
 
 
@@ -43,17 +44,27 @@ def find_peaks(
         spans: gives (P,) starts and (P,) ends in seconds of the signs at (P,) places of the curve.
         overlap: of two peaks whose spans share more than this fraction of the shorter one, the higher stays.
     """
+    places, starts, ends = peak_places(scores, threshold=threshold, spans=spans, overlap=overlap)
+    return [
+        Peak(int(index), float(times[index]), float(start), float(end), float(scores[index]))
+        for index, start, end in zip(places, starts, ends, strict=True)
+    ]
+
+
+def peak_places(
+    scores: FloatArray,
+    *,
+    threshold: float,
+    spans: Callable[[NDArray[np.int64]], tuple[FloatArray, FloatArray]],
+    overlap: float = OVERLAP,
+) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+    """(P,) places, (P,) starts and (P,) ends of the peaks of a curve in order of time, as `find_peaks` finds them."""
     maxima = _maxima_above(scores, threshold)
-    if not len(maxima):
-        return []
     best_first = maxima[np.argsort(-scores[maxima], kind="stable")]
     starts, ends = spans(best_first)
-    kept = suppress(*widened(starts, ends), overlap)
-    found = [
-        Peak(int(index), float(times[index]), float(start), float(end), float(scores[index]))
-        for index, start, end in zip(best_first[kept], starts[kept], ends[kept], strict=True)
-    ]
-    return sorted(found, key=lambda peak: peak.index)
+    kept = np.array(suppress(*widened(starts, ends), overlap), np.int64)
+    kept = kept[np.argsort(best_first[kept], kind="stable")]
+    return best_first[kept], starts[kept], ends[kept]
 
 
 def widened(starts: FloatArray, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -73,31 +84,46 @@ def suppress(starts: FloatArray, ends: FloatArray, overlap: float) -> list[int]:
     Returns:
         Places of the spans that are kept, best first.
     """
-    kept: list[int] = []
-    taken: dict[int, list[tuple[float, float]]] = {}  # kept spans by the seconds that they touch
-    for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        seconds = range(int(start), int(end) + 1)
-        rivals = {span for second in seconds for span in taken.get(second, ())}
-        if any(_shared(start, end, *span) > overlap for span in rivals):
-            continue
-        kept.append(place)
-        for second in seconds:
-            taken.setdefault(second, []).append((start, end))
-    return kept
+    order = np.argsort(starts, kind="stable")  # places by time; a place is also a rank: 0 is the best
+    one, other = _rivals(starts[order].astype(np.float64), ends[order].astype(np.float64), overlap)
+    better, worse = np.minimum(order[one], order[other]), np.maximum(order[one], order[other])
+    kept, open_ = np.ones(len(starts), bool), np.ones(len(starts), bool)  # open: not decided yet
+    while len(worse):
+        beaten = np.zeros(len(starts), bool)
+        beaten[worse] = True
+        sure = open_ & ~beaten  # nothing better that is still open rivals these: they stay
+        kept[worse[sure[better]]] = False
+        open_ &= ~sure & kept
+        still = open_[better] & open_[worse]
+        better, worse = better[still], worse[still]
+    places: list[int] = np.flatnonzero(kept).tolist()
+    return places
 
 
-def _shared(start: float, end: float, other_start: float, other_end: float) -> float:
-    """The part of the shorter of two spans that both share, in [0, 1]."""
-    shorter = min(end - start, other_end - other_start)
-    return max(0.0, min(end, other_end) - max(start, other_start)) / shorter if shorter > 0 else 0.0
+def _rivals(starts: FloatArray, ends: FloatArray, overlap: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(R,) earlier and (R,) later ones of all pairs of (P,) spans, by start, that share too much of the shorter."""
+    pairs: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    last = np.searchsorted(starts, ends)  # behind the last span that begins before the end of each
+    for step in range(1, int((last - np.arange(len(starts))).max(initial=0))):
+        one = np.flatnonzero(last - np.arange(len(starts)) > step)
+        other = one + step
+        shared = np.minimum(ends[one], ends[other]) - starts[other]
+        shorter = np.minimum(ends[one] - starts[one], ends[other] - starts[other])
+        rival = shared / np.maximum(shorter, _INSTANT) > overlap
+        pairs.append((one[rival], other[rival]))
+    empty = np.empty(0, np.int64)
+    return np.concatenate([empty, *(one for one, _ in pairs)]), np.concatenate([empty, *(other for _, other in pairs)])
 
 
 def _maxima_above(scores: FloatArray, threshold: float) -> NDArray[np.int64]:
     """(P,) local maxima that reach the threshold; where few windows do, the rest of the curve is hardly looked at."""
-    high = np.flatnonzero(scores >= threshold)
-    if not len(high):
+    high = scores >= threshold
+    if not high.any():
         return np.empty(0, np.int64)
-    places = np.unique(np.concatenate([high - 1, high, high + 1]).clip(0, len(scores) - 1))
+    near = high.copy()
+    near[1:] |= high[:-1]
+    near[:-1] |= high[1:]
+    places = np.flatnonzero(near)
     maxima = places[_local_maxima(scores[places])]
     return np.asarray(maxima[scores[maxima] >= threshold], np.int64)
 

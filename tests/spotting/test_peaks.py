@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from signspot.spotting.peaks import Peak, find_peaks, half_height_spans
+from signspot.spotting.peaks import Peak, find_peaks, half_height_spans, suppress
 
 curves = arrays(np.float64, st.integers(1, 80), elements=st.floats(0, 1, width=16))
 
@@ -107,3 +107,23 @@ def test_appending_silence_loses_no_peak(curve: np.ndarray, silence: int) -> Non
     before = {(p.index, p.score) for p in peaks_of(curve, 0.1)}
     after = {(p.index, p.score) for p in peaks_of(longer, 0.1)}
     assert before == after
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 6, width=16), st.floats(0.125, 3, width=16)), max_size=40),
+    st.sampled_from([0.0, 0.3, 0.5, 1.0]),
+)
+def test_suppression_keeps_the_best_and_then_whatever_shares_little_with_what_is_kept(
+    spans: list[tuple[float, float]], overlap: float
+) -> None:
+    """As one would do it by hand, span by span."""
+    kept: list[int] = []
+    for place, (start, length) in enumerate(spans):
+        shares = [
+            (min(start + length, other + long) - max(start, other)) / min(length, long)
+            for other, long in (spans[index] for index in kept)
+        ]
+        if all(share <= overlap for share in shares):
+            kept.append(place)
+    starts = np.array([start for start, _ in spans])
+    assert suppress(starts, starts + np.array([length for _, length in spans]), overlap) == kept
