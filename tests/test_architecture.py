@@ -27,6 +27,7 @@ FLOORS = (
     ("embedding",),
     ("pictures", "spotting", "training"),
     ("annotation", "evaluation"),
+    ("privacy",),
     ("cli",),
 )  # fmt: skip
 

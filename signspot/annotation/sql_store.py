@@ -246,6 +246,15 @@ class SqlStore:
         gone = list(words)
         self._database.run(lambda connection: _remove(connection, video, gone))
 
+    def forget_video(self, video: str) -> None:
+        """Remove everything that is stored of a video."""
+
+        def work(connection: Connection) -> None:
+            for table in (candidates, queries, done, videos):
+                connection.execute(table.delete().where(table.c.video == video))
+
+        self._database.run(work)
+
     def fail(self, video: VideoRecord) -> None:
         """Record that a video could not be annotated; what is stored of it stays."""
         self._database.run(lambda connection: _replace_video(connection, video))

@@ -58,6 +58,9 @@ class Store(Protocol):
     def forget(self, video: str, words: Iterable[str]) -> None:
         """Remove what is stored of these words in a video: they stand in its subtitles no more."""
 
+    def forget_video(self, video: str) -> None:
+        """Remove everything that is stored of a video."""
+
     def fail(self, video: VideoRecord) -> None:
         """Record that a video could not be annotated; what is stored of it stays."""
 

@@ -19,6 +19,7 @@ from signspot.cli import (
     dictionary,
     embed,
     evaluate,
+    forget,
     identify,
     landmarks,
     models,
@@ -62,6 +63,7 @@ app.add_typer(evaluate.app, name="evaluate")
 app.command("calibrate")(calibrate.calibrate)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(cache.app, name="cache")
+app.command("forget")(forget.forget)
 app.command("demo")(demo.demo)
 
 

@@ -1,0 +1,31 @@
+"""`signspot forget`: remove a signer or a video from everything that signspot keeps."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signspot.cli.console import count, note, print_table
+
+
+def forget(
+    who: Annotated[str, typer.Argument(metavar="SIGNER|VIDEO", help="A signer's name, a video's path, or its id.")],
+    places: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Dictionaries, corpora and folders of annotation runs; the cache is always searched."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove it. Without this, everything stays as it is.")] = False,
+) -> None:
+    """Remove a signer or a video from dictionaries, corpora, annotations and the cache, and list what goes.
+
+    Example: signspot forget "Signer 7" my-signs/ footage/ run/ --yes
+    """
+    from signspot.privacy.forgetting import OUT_OF_REACH
+    from signspot.privacy.forgetting import forget as forget_it
+
+    removed = forget_it(who, places or (), yes=yes)
+    print_table(("kind", "removed" if yes else "to be removed"), ((each.kind, each.what) for each in removed))
+    if yes:
+        note(f"removed {count(len(removed), 'thing')}. Out of reach: {'; '.join(OUT_OF_REACH)}.")
+    else:
+        note(f"{count(len(removed), 'thing')} would be removed; nothing was. To remove them, add --yes.")

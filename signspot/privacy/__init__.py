@@ -1,0 +1,1 @@
+"""What is kept of people, and how it is removed."""

@@ -1,0 +1,143 @@
+"""Forgetting: everything of one signer goes, nothing of another, and nothing at all without a yes."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from signspot.annotation.records import Findings, VideoRecord
+from signspot.annotation.store import FILE, open_store
+from signspot.cli.main import app
+from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
+from signspot.dictionary.opening import open_dictionary
+from signspot.embedding.tracks import track_entry, write_track
+from signspot.errors import OptionsError
+from signspot.files import content_digest
+from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
+from signspot.landmarks.pose_file import write_landmarks
+from signspot.privacy.forgetting import Removal, forget
+from signspot.timeline import Grid, Track
+
+
+def pose(path: Path, seed: int) -> Path:
+    draw = np.random.default_rng(seed)
+    points = {name: draw.random((3, count, 3), np.float32) for name, count in (("left_hand", 21), ("right_hand", 21))}
+    face, body = draw.random((3, len(FACE_POINTS), 3), np.float32), draw.random((3, 33, 4), np.float32)
+    times = np.arange(3) / 25
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_landmarks(
+        Landmarks(body=body, face=face, face_points=FACE_POINTS, times=times, size=(64, 48), **points), path
+    )
+    return path
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A dictionary, a corpus, a store and a cache, each with things of Ann and of Ben."""
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    words: dict[str, dict[str, list[dict[str, str]]]] = {"apple": {"exemplars": []}, "pear": {"exemplars": []}}
+    for number, (word, signer) in enumerate([("apple", "Ann"), ("apple", "Ben"), ("pear", "Ann")]):
+        name = f"media/{word}-{signer}.pose"
+        pose(tmp_path / "signs" / name, number)
+        entry = {"id": f"{word}-{signer}", "file": name, "signer": signer, "licence": "CC-BY", "consent": "research"}
+        words[word]["exemplars"].append(entry)
+    head = {"words": words}
+    (tmp_path / "signs" / "dictionary.json").write_text(json.dumps(head))
+    notes = [{"name": f"media/{each}.pose", "url": "x"} for each in ("apple-Ann", "apple-Ben")]
+    (tmp_path / "signs" / "fetched.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes))
+    videos = []
+    for number, signer in enumerate(("Ann", "Ben"), start=10):
+        pose(tmp_path / "footage" / f"videos/{signer}-talk.pose", number)
+        (tmp_path / "footage" / f"videos/{signer}-talk.vtt").write_text("WEBVTT\n\n00:00.000 --> 00:02.000\napple\n")
+        paths = {"landmarks": f"videos/{signer}-talk.pose", "subtitles": f"videos/{signer}-talk.vtt"}
+        videos.append({"id": f"{signer}-talk", "signer": signer, **paths})
+    corpus = {"format": FORMAT, "version": VERSION, "videos": videos}
+    (tmp_path / "footage" / "corpus.json").write_text(json.dumps(corpus))
+    (tmp_path / "footage" / "labels").mkdir()
+    rows = [{"word": "apple", "video": f"{signer}-talk", "time": 1.0} for signer in ("Ann", "Ben", "Ben")]
+    (tmp_path / "footage" / "labels" / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with open_store(tmp_path / "run" / FILE, create=True) as store:
+        for signer in ("Ann", "Ben"):
+            store.add(Findings(VideoRecord(f"{signer}-talk", "d", 60.0), {"apple": "key"}, (), ()))
+    for path in (tmp_path / "footage" / "videos").glob("*.pose"):
+        digest = content_digest(path)
+        track = Track(
+            np.ones((2, 4), np.float16), Grid(fps=25.0, stride=1, window=16, frames=17), "enc", str(path), digest
+        )
+        write_track(track, track_entry(tmp_path / "cache", "enc", digest, 1))
+        pose(tmp_path / "cache" / "landmarks" / digest[:2] / f"{digest}-abc.pose", 1)
+    return tmp_path
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def places(kept: Path) -> list[Path]:
+    return [kept / "signs", kept / "footage", kept / "run"]
+
+
+def test_nothing_goes_without_a_yes(kept: Path) -> None:
+    before = everything(kept)
+    found = forget("Ann", places(kept))
+    assert len(found) >= 9
+    assert everything(kept) == before
+
+
+def test_everything_of_one_signer_goes_and_nothing_of_another(kept: Path) -> None:
+    before = everything(kept)
+    listed = forget("Ann", places(kept))
+    removed = forget("Ann", places(kept), yes=True)
+    assert removed == listed
+    after = everything(kept)
+    gone = {name for name in before if name not in after}
+    assert gone
+    assert not [name for name in gone if "Ben" in name]
+    text = b"".join(after.values())
+    assert b"Ann" not in text
+    assert not [name for name in after if "Ann" in name]
+    dictionary = open_dictionary(kept / "signs")
+    assert [exemplar.id for exemplar in dictionary.exemplars] == ["apple-Ben"]
+    assert list(open_corpus(kept / "footage").videos) == ["Ben-talk"]
+    assert (kept / "footage" / "labels" / "all.jsonl").read_text().count("Ben-talk") == 2
+    with open_store(kept / "run") as store:
+        assert [video.video for video in store.videos()] == ["Ben-talk"]
+        assert set(store.keys()) == {("Ben-talk", "apple")}
+    ben = content_digest(kept / "footage" / "videos" / "Ben-talk.pose")
+    caches = [path for path in (kept / "cache").rglob("*") if path.suffix in (".pose", ".safetensors")]
+    assert len(caches) == 2
+    assert all(path.name.startswith(ben) for path in caches)
+    unchanged = {name for name in after if after[name] == before.get(name)}
+    assert {name for name in before if "Ben" in name and name.startswith(("signs", "footage"))} <= unchanged
+    assert forget("Ann", places(kept), yes=True) == []
+
+
+def test_a_video_is_known_by_its_content_or_by_its_name_alone(kept: Path) -> None:
+    talk = kept / "footage" / "videos" / "Ann-talk.pose"
+    kinds = {each.kind for each in forget(str(talk))}
+    assert kinds == {"cached landmarks", "cached tracks"}
+    talk.unlink()
+    assert {each.kind for each in forget(str(talk), yes=True)} == kinds
+    assert forget(str(talk)) == []
+
+
+def test_a_place_that_is_none_is_told(kept: Path) -> None:
+    (kept / "photos").mkdir()
+    with pytest.raises(OptionsError, match="photos is no dictionary"):
+        forget("Ann", [kept / "photos"], yes=True)
+    with pytest.raises(OptionsError, match="name a signer"):
+        forget("  ")
+
+
+def test_the_verb_lists_and_says_what_it_cannot_reach(kept: Path) -> None:
+    run = CliRunner()
+    dry = run.invoke(app, ["forget", "Ann", *map(str, places(kept))])
+    assert "nothing was" in dry.output
+    assert "--yes" in dry.output
+    assert (kept / "signs" / "media" / "apple-Ann.pose").exists()
+    done = run.invoke(app, ["forget", "Ann", *map(str, places(kept)), "--yes"])
+    assert "weights that were trained" in done.output
+    assert not (kept / "signs" / "media" / "apple-Ann.pose").exists()
+    assert isinstance(forget("Ben", places(kept))[0], Removal)
