@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -69,13 +70,14 @@ def media_names(exemplars: Iterable[Exemplar]) -> list[str]:
     """Where each exemplar's file goes: `media/<word>/<name>`, unique on every file system."""
     names: list[str] = []
     taken: set[str] = set()
+    turns: Counter[str] = Counter()
     for exemplar in exemplars:
         path = Path(exemplar.path or exemplar.id)
         stem, suffix = file_name(path.stem), path.suffix.lower()
-        name, turn = f"media/{file_name(exemplar.word)}/{stem}{suffix}", 1
+        name = plain = f"media/{file_name(exemplar.word)}/{stem}{suffix}"
         while name.casefold() in taken:
-            turn += 1
-            name = f"media/{file_name(exemplar.word)}/{stem}-{turn}{suffix}"
+            turns[plain.casefold()] += 1
+            name = f"media/{file_name(exemplar.word)}/{stem}-{turns[plain.casefold()] + 1}{suffix}"
         taken.add(name.casefold())
         names.append(name)
     return names
@@ -88,8 +90,7 @@ def file_name(text: str) -> str:
         "_" if character in '/\\:*?"<>|' or not character.isprintable() else character for character in plain
     )
     plain = plain.strip().lstrip(".").rstrip(". ")
-    while len(plain.encode()) > _LONGEST_NAME:
-        plain = plain[:-1]
+    plain = plain.encode("utf-8", "replace")[:_LONGEST_NAME].decode("utf-8", "ignore").rstrip(". ")
     reserved = re.fullmatch(r"(?i)con|prn|aux|nul|com\d|lpt\d", plain.partition(".")[0])
     return f"_{plain}" if reserved or not plain else plain
 

@@ -51,14 +51,12 @@ def unique_ids(names: Iterable[str]) -> list[str]:
     wanted = list(names)
     short = [name[: -len(suffix)] if (suffix := Path(name).suffix) else name for name in wanted]
     count = Counter(short)
-    ids: list[str] = []
-    taken: set[str] = set()
+    ids: dict[str, None] = {}
+    turns: Counter[str] = Counter()  # how often a name came: a table may name one video thousands of times
     for name, stem in zip(wanted, short, strict=True):
         base = chosen = stem if count[stem] == 1 else name
-        turn = 1
-        while chosen in taken:
-            turn += 1
-            chosen = f"{base}#{turn}"
-        taken.add(chosen)
-        ids.append(chosen)
-    return ids
+        while chosen in ids:
+            turns[base] += 1
+            chosen = f"{base}#{turns[base] + 1}"
+        ids[chosen] = None
+    return list(ids)

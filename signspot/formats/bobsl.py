@@ -94,7 +94,8 @@ def _spottings(content: Any, path: Path) -> list[Spotting]:
     if not isinstance(content, dict):
         raise FormatError(f"{path} is not BOBSL spottings: expected splits of words; got {_kind(content)}.")
     rows = list(_columnar(content, path) if _is_columnar(content) else _by_word(content, path))
-    rows.sort(key=lambda row: row.get(_INDEX, len(rows)))
+    count = len(rows)  # a list that is being sorted has none
+    rows.sort(key=lambda row: row.get(_INDEX, count))
     return [from_row(row, str(row.pop("where"))) for row in rows]
 
 
@@ -154,7 +155,8 @@ def _source(kind: object, path: Path) -> LabelSource:
 
 
 def _with_span(row: dict[str, Any]) -> dict[str, Any]:
-    before, after = _SPANS.get(row["source"], (0.0, 0.0))
+    source = row["source"] if isinstance(row["source"], str) else ""  # anything else is told later
+    before, after = next((span for kind, span in _SPANS.items() if kind == source), (0.0, 0.0))
     if "start" in row or before == after:
         return row
     time = checked_time(row["time"], f"{row['where']}: time")

@@ -157,11 +157,13 @@ class _Reader:
         return spotting
 
     def _span(self, annotation: Element) -> tuple[int, int]:
-        name = annotation.get("ANNOTATION_ID")
-        for _ in range(len(self._parents) + 1):
-            if name in self._spans:
-                return self._spans[name]
+        name, passed = annotation.get("ANNOTATION_ID"), dict[str, None]()
+        while name not in self._spans and name not in passed:
+            passed[name] = None
             name = self._parents.get(name, "")
+        if name in self._spans:
+            self._spans |= dict.fromkeys(passed, self._spans[name])  # the next one need not go so far
+            return self._spans[name]
         raise FormatError(f"{self._path}, line {annotation.line}: annotation hangs on one that is not there.")
 
     def _spans_of(self, tier: Element) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -74,14 +74,15 @@ def path_per_video(videos: Sequence[str], path: Path, suffix: str) -> dict[str, 
     stems = [_file_name(PurePath(video).stem) for video in videos]
     shared = {stem for stem, count in Counter(map(str.casefold, stems)).items() if count > 1}
     taken: set[str] = set()
+    turns: Counter[str] = Counter()
     paths = {}
     for video, stem in zip(videos, stems, strict=True):
         parent = _file_name(PurePath(video).parent.name)
         plain = f"{parent}-{stem}" if stem.casefold() in shared and PurePath(video).parent.name else stem
-        name, turn = plain, 1
+        name = plain
         while name.casefold() in taken:
-            turn += 1
-            name = f"{plain}-{turn}"
+            turns[plain.casefold()] += 1
+            name = f"{plain}-{turns[plain.casefold()] + 1}"
         taken.add(name.casefold())
         paths[video] = path.with_name(f"{base}-{name}{ending}")
     return paths

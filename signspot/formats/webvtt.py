@@ -14,7 +14,7 @@ from signspot.subtitles.srt_vtt import read_vtt
 from signspot.text_files import read_text
 
 _NOTE = re.compile(r"signspot (\d+) (.*)", re.DOTALL)
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")  # a tag holds no tag: else a row of < takes its square in time
 
 
 def write(rows: Sequence[Row], path: Path) -> None:

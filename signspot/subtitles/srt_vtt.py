@@ -72,6 +72,7 @@ def read_vtt(text: str, where: str) -> CueSheet:
 def _blank_out_asides(sheet: CueSheet, lines: list[str], header: int | None) -> None:
     """Empty the header and every note, style and region, so that line numbers stay; keep the notes."""
     after_blank, inside = True, ""
+    notes: list[list[str]] = []  # lines of each
     for place, line in enumerate(lines):
         if not line.strip():
             after_blank, inside = True, ""
@@ -80,14 +81,15 @@ def _blank_out_asides(sheet: CueSheet, lines: list[str], header: int | None) -> 
             inside = "header"
         elif after_blank and _ASIDE.match(line):
             inside = "note" if line.startswith("NOTE") else "style"
-            sheet.notes += [line[4:].strip()] if inside == "note" else []
+            notes += [[line[4:].strip()]] if inside == "note" else []
         elif inside == "note":
-            sheet.notes[-1] += "\n" + line
+            notes[-1].append(line)
         elif inside == "header" and any("-->" in near for near in lines[place : place + 2]):
             inside = ""  # no blank line between the header and the first cue or its name
         if inside:
             lines[place] = ""
         after_blank = False
+    sheet.notes += ["\n".join(note) for note in notes]
 
 
 def _read_cue(sheet: CueSheet, lines: list[str], timing: CueTiming, following: CueTiming | None, name: str) -> str:

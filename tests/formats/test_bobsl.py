@@ -76,3 +76,11 @@ def test_columns_of_version_two(nested: bool, tmp_path: Path) -> None:
 def test_each_mistake_names_its_place(content: object, message: str, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=message):
         read(content, tmp_path)
+
+
+@pytest.mark.parametrize("sources", [[["M"]], [{}], [7]])
+def test_a_source_that_is_no_text_is_told(sources: list[object], tmp_path: Path) -> None:
+    lists = {"names": ["a"], "global_times": [1.0], "probs": [0.5], "sources": sources}
+    (tmp_path / "x.bobsl.json").write_text(json.dumps({"all": {"apple": lists}}))
+    with pytest.raises(FormatError, match="item 1: source must be M, D or V"):
+        read_spottings(tmp_path / "x.bobsl.json")
