@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _FIRST_LINE, _NEXT_LINE = 5.0, 30.0  # seconds until a line of progress, where stderr is no terminal
 
+Pixels = Annotated[
+    bool, typer.Option("--pixels/--no-pixels", help="Show people: without, no film and no thumbnail is written.")
+]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace files that signspot did not write last; backups are kept beside them.")
 ]

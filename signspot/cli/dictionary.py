@@ -22,6 +22,9 @@ def build(
     out: Annotated[Path, typer.Argument(help="The new dictionary's folder.")],
     embed: Annotated[bool, typer.Option(help="Embed the exemplars now, so that the first search is quick.")] = True,
     signers: Annotated[bool, typer.Option("--signers", help="Tell signers apart by their faces (extra).")] = False,
+    pixels: Annotated[
+        bool, typer.Option("--pixels/--no-pixels", help="Keep videos; without, their landmarks alone, and no face.")
+    ] = True,
     encoder: EncoderName = None,
     device: Device = "cpu",
     force: Force = False,
@@ -32,13 +35,17 @@ def build(
     """
     from signspot.dictionary.build import build_dictionary
     from signspot.dictionary.json_file import DICTIONARY_FILE
+    from signspot.errors import OptionsError
     from signspot.files import Outputs
     from signspot.spotting.spotter import load
 
+    if signers and not pixels:
+        raise OptionsError("signers are told apart by their faces: --signers and --no-pixels exclude each other")
     with Outputs([source], force=force) as outputs:
         outputs.claim(out / DICTIONARY_FILE)
         with bar("exemplars") as progress:
-            dictionary = build_dictionary(source, out, progress)
+            writer = None if pixels else _write_landmarks
+            dictionary = build_dictionary(source, out, progress, write_landmarks=writer)
         if signers:
             from signspot.dictionary.dictionary import save_dictionary
             from signspot.dictionary.signers import identify_signers
@@ -51,6 +58,14 @@ def build(
         with bar("embedding") as progress:
             gallery = load(encoder, device=device).gallery(dictionary, progress=progress)
         note(f"embedded {len(gallery.exemplars)} of {len(dictionary.exemplars)} exemplars")
+
+
+def _write_landmarks(video: Path, target: Path) -> None:
+    from signspot.landmarks.cache import default_cache
+    from signspot.landmarks.estimate import estimate_landmarks
+    from signspot.landmarks.pose_file import write_landmarks
+
+    write_landmarks(estimate_landmarks(video, cache=default_cache()), target)
 
 
 @app.command("info")

@@ -1,7 +1,7 @@
 """`signspot spot`: find signs in videos."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +11,7 @@ from signspot.cli.console import (
     Device,
     EncoderName,
     Force,
+    Pixels,
     Workers,
     bar,
     claim_outputs,
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 _TABLES = {".csv", ".json", ".pkl"}  # dictionaries that are files
 _TRACK = ".safetensors"
+Match = Annotated[
+    Literal["auto", "alignment", "embedding"],
+    typer.Option(help="Align frame by frame where the encoder can, or compare embeddings of windows (the paper's)."),
+]
 
 
 def spot(
@@ -48,12 +53,7 @@ def spot(
             "--false-alarms-per-hour", help="Pick the threshold that allows N false alarms per hour and word."
         ),
     ] = None,
-    match: Annotated[
-        Literal["auto", "alignment", "embedding"],
-        typer.Option(
-            help="Align frame by frame where the encoder can, or compare embeddings of windows (the paper's)."
-        ),
-    ] = "auto",
+    match: Match = "auto",
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     refine: Annotated[bool, typer.Option("--refine", help="With --stride: look closely around candidates.")] = False,
     overlap: Annotated[
@@ -71,6 +71,7 @@ def spot(
     plot: Annotated[Path | None, typer.Option(help="Draw score over time (.png, .svg, .pdf).")] = None,
     film: Annotated[Path | None, typer.Option(help="Film the input beside the moving curve (.mp4).")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained, playable report.")] = None,
+    pixels: Pixels = True,
     force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     cache: Annotated[bool, typer.Option(help="Remember tracks and exemplars in the cache folder.")] = True,
@@ -85,7 +86,7 @@ def spot(
 
     asked = read_arguments(paths, dictionary)
     options = SpotOptions(threshold, rate, match, stride, refine, overlap=overlap, top=top, mirror=mirror, seed=seed)
-    pictures = name_pictures(asked.videos, Pictures(plot, film, html))
+    pictures = name_pictures(asked.videos, Pictures(plot, film, html, pixels))
     with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
         claim_results(outputs, asked.videos, out, pictures)
         found = search(load(encoder, cache=cache, device=device, workers=usual_workers(workers)), asked, options)
@@ -103,6 +104,13 @@ class Pictures:
     plot: Path | None
     film: Path | None
     html: Path | None
+    pixels: bool = True  # people are seen in them
+
+    def __post_init__(self) -> None:
+        if self.film and not self.pixels:
+            from signspot.errors import OptionsError
+
+            raise OptionsError("a film shows the signer: --film and --no-pixels exclude each other. Use --plot")
 
     def named(self) -> "tuple[tuple[Picture, Path | None], ...]":
         """The kind and the path of each."""
@@ -120,7 +128,10 @@ def name_pictures(videos: Sequence[str], wanted: Pictures) -> list[Pictures]:
         return path and path.with_stem(f"{path.stem}-{'-'.join(video.parts)}")
 
     stems = names_apart(videos, "")
-    return [Pictures(name(wanted.plot, stem), name(wanted.film, stem), name(wanted.html, stem)) for stem in stems]
+    return [
+        replace(wanted, plot=name(wanted.plot, stem), film=name(wanted.film, stem), html=name(wanted.html, stem))
+        for stem in stems
+    ]
 
 
 def claim_results(
@@ -269,7 +280,7 @@ def draw(found: "Found", wanted: Pictures) -> None:
         return
     from signspot.pictures.curves import view_of
 
-    view = view_of(found)
+    view = view_of(found, pixels=wanted.pixels)
     if wanted.plot:
         from signspot.pictures.plot import plot as draw_plot
 

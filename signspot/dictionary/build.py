@@ -6,7 +6,7 @@ import re
 import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +25,11 @@ logger = logging.getLogger(__name__)
 
 
 def build_dictionary(
-    source: str | os.PathLike[str] | Dictionary, folder: str | os.PathLike[str], progress: Progress = silent
+    source: str | os.PathLike[str] | Dictionary,
+    folder: str | os.PathLike[str],
+    progress: Progress = silent,
+    *,
+    write_landmarks: Callable[[Path, Path], None] | None = None,
 ) -> Dictionary:
     """Copy a dictionary into a folder of its own. The source stays as it is.
 
@@ -35,6 +39,8 @@ def build_dictionary(
         source: anything `open_dictionary` opens, or a dictionary.
         folder: where to; it must not exist, be empty, or hold this very dictionary, whole or in part.
         progress: told how many exemplars are copied.
+        write_landmarks: writes the landmarks of a video into a `.pose` file. Where it is given, the folder gets
+            landmarks instead of videos: nobody's face is in it.
 
     Returns:
         The new dictionary, with the problems of the source.
@@ -56,9 +62,12 @@ def build_dictionary(
     copies = []
     for done, (exemplar, name) in enumerate(zip(origin.exemplars, media_names(origin.exemplars), strict=True)):
         progress(done, len(origin.exemplars))
-        copies.append(
-            exemplar if exemplar.path is None else replace(exemplar, path=_copy(exemplar.path, target / name))
-        )
+        if exemplar.path is None:
+            copies.append(exemplar)
+        elif write_landmarks is None or exemplar.path.suffix.lower() == ".pose":
+            copies.append(replace(exemplar, path=_copy(exemplar.path, target / name)))
+        else:
+            copies.append(replace(exemplar, path=_landmarks(exemplar.path, target / name, write_landmarks)))
     built = Dictionary(replace(origin.contents, exemplars=tuple(copies)), target)
     save_dictionary(built, target)
     marker.unlink(missing_ok=True)
@@ -93,6 +102,14 @@ def file_name(text: str) -> str:
     plain = plain.encode("utf-8", "replace")[:_LONGEST_NAME].decode("utf-8", "ignore").rstrip(". ")
     reserved = re.fullmatch(r"(?i)con|prn|aux|nul|com\d|lpt\d", plain.partition(".")[0])
     return f"_{plain}" if reserved or not plain else plain
+
+
+def _landmarks(source: Path, video: Path, write: Callable[[Path, Path], None]) -> Path:
+    """The landmarks of a video, beside where it would have gone; those that an earlier run wrote are kept."""
+    target = video.with_name(f"{video.name}.pose")
+    if not target.is_file():
+        write(source, target)
+    return target
 
 
 def _copy(source: Path, target: Path) -> Path:

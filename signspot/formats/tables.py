@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -15,10 +16,11 @@ from signspot.text_files import read_bytes, read_text
 
 _REQUIRED = ("word", "time")
 _DELIMITERS = ",;\t"
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # spreadsheets run what begins so; an apostrophe before it makes it text
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
-    """Write a header and one row per spotting; numbers with all their digits."""
+    """Write a header and one row per spotting; numbers with all their digits, and no cell that a spreadsheet runs."""
     table = io.StringIO(newline="")
     writer = csv.writer(table, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -46,7 +48,9 @@ def read_csv(path: Path) -> list[Spotting]:
 def _cell(value: str | float | bool) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return value if isinstance(value, str) else repr(value)
+    if not isinstance(value, str):
+        return repr(value)
+    return f"'{value}" if _FORMULA.match(value) else value
 
 
 def _csv_header(cells: list[str], path: Path) -> list[str]:
@@ -66,7 +70,8 @@ def _csv_header(cells: list[str], path: Path) -> list[str]:
 def _csv_spotting(header: list[str], cells: list[str], where: str) -> Spotting:
     if len(cells) != len(header):
         raise FormatError(f"{where}: {len(cells)} cells under {len(header)} columns. Is a quote or comma missing?")
-    return from_row(dict(zip(header, cells, strict=True)), where)
+    plain = (cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell for cell in cells)
+    return from_row(dict(zip(header, plain, strict=True)), where)
 
 
 def write_json_lines(rows: Sequence[Row], path: Path) -> None:

@@ -181,17 +181,21 @@ def summary(view: View) -> str:
     return f"{plural(len(view.spottings), 'spotting')} of {plural(words, 'word')}"
 
 
-def view_of(found: Found) -> View:
+def view_of(found: Found, *, pixels: bool = True) -> View:
     """Gather what `plot`, `film` and `report` draw; nothing is embedded again.
 
     Words that were found come first, then the others, until there are `MOST_CURVES` exemplars.
+
+    Args:
+        found: the result of a search.
+        pixels: show people: the video, and a thumbnail of each exemplar; without, curves, words and times alone.
     """
     curves = tuple(
-        Curve(exemplar.word, exemplar.id, found.times, found.curve(number), _thumbnail(exemplar))
+        Curve(exemplar.word, exemplar.id, found.times, found.curve(number), _thumbnail(exemplar) if pixels else None)
         for number, exemplar in _chosen(found.gallery, found.spottings)
     )
     video = found.track.video
-    return View(playable(video), video, found.duration, curves, found.spottings, found.threshold)
+    return View(playable(video) if pixels else None, video, found.duration, curves, found.spottings, found.threshold)
 
 
 def _chosen(gallery: Gallery, spottings: Sequence[Spotting]) -> list[tuple[int, Exemplar]]:

@@ -1,5 +1,6 @@
 """Tables: CSV, JSON Lines and Parquet."""
 
+import csv
 from pathlib import Path
 
 import pyarrow
@@ -22,6 +23,15 @@ def test_a_person_can_read_csv(tmp_path: Path) -> None:
         "word,video,time,start,end,score,exemplar,variant,mirrored,source,decision,false_alarms_per_hour",
         '"apple, red",news.mp4,1.28,0.96,1.6,0.83,apple-2,,false,D,,',
     ]
+
+
+@pytest.mark.parametrize("word", ["=1+1", "+a", "-b", "@c", "\t=d", "'=e", "''-f", "'quoted'", "'", "good=1"])
+def test_no_cell_is_run_by_a_spreadsheet_and_all_come_back(word: str, tmp_path: Path) -> None:
+    spotting = Spotting(word, "=cmd|' /C calc'!A0.mp4", 1.0, 0.5, 1.5, 0.8, exemplar="@x")
+    write([spotting], tmp_path / "t.csv")
+    cells = next(csv.reader((tmp_path / "t.csv").read_text(encoding="utf-8").splitlines()[1:]))
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert read_spottings(tmp_path / "t.csv") == [spotting]
 
 
 @pytest.mark.parametrize(
