@@ -15,6 +15,7 @@ SignspotError               base of all
 ├── TrackError               embeddings cannot be used
 │   └── EncoderMismatchError they were made by another encoder
 ├── FormatError              a file is not what its name says
+├── UnreadableFileError      a file cannot be read to its end (also an OSError)
 ├── OutputError              a result cannot be written
 │   └── RefusedOutputError   it would destroy a file, or its name does not fit (also an OptionsError)
 ├── DownloadError            a file cannot be fetched
@@ -116,6 +117,10 @@ class EncoderMismatchError(TrackError):
 
 class FormatError(SignspotError):
     """A file is not in the format that its name or content promises."""
+
+
+class UnreadableFileError(SignspotError, OSError):
+    """A file is not there, may not be read, or its disk fails."""
 
 
 class OutputError(SignspotError):

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from signspot.errors import OutputError, RefusedOutputError
+from signspot.errors import OutputError, RefusedOutputError, UnreadableFileError
 from signspot.leftovers import sweep, temporary_name
 
 logger = logging.getLogger(__name__)
@@ -136,15 +136,21 @@ def content_digest(path: str | os.PathLike[str]) -> str:
 
 
 def _stamp(path: str | os.PathLike[str]) -> _Stamp:
-    found = Path(path).stat()
+    try:
+        found = Path(path).stat()
+    except OSError as error:
+        raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}.") from error
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _read_digest(path: str | os.PathLike[str]) -> str:
     digest = hashlib.sha256()
-    with Path(path).open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
+    try:
+        with Path(path).open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    except OSError as error:
+        raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}. Is its disk in order?") from error
     return digest.hexdigest()[:32]
 
 

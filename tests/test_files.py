@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from signspot import leftovers
-from signspot.errors import OutputError, RefusedOutputError
+from signspot.errors import OutputError, RefusedOutputError, UnreadableFileError
 from signspot.files import (
     Outputs,
     cache_folder,
@@ -358,3 +358,13 @@ def test_killed_before_the_end_of_a_verb_a_file_is_known_as_ours(tmp_path: Path)
     assert subprocess.run([sys.executable, "-c", code]).returncode == 9
     assert target.read_text() == "new"
     assert Outputs().claim(target) == target
+
+
+def test_a_disk_that_fails_is_told(tmp_path: Path) -> None:
+    failing = tmp_path / "news.mp4"
+    failing.symlink_to("/proc/self/mem")  # can be opened, and read nowhere
+    with pytest.raises(UnreadableFileError, match=r"cannot read .*news\.mp4: Input/output error") as told:
+        content_digest(failing)
+    assert isinstance(told.value, OSError)
+    with pytest.raises(UnreadableFileError, match="No such file"):
+        content_digest(tmp_path / "nowhere.mp4")

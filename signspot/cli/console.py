@@ -18,7 +18,6 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
-from signspot.errors import OutputError
 from signspot.files import Outputs, note_written
 from signspot.legible import legible
 from signspot.progress import Progress
@@ -27,6 +26,7 @@ from signspot.records import Spotting
 if TYPE_CHECKING:
     from signspot.pictures.plot import Picture
 
+unprinted: list[str] = []  # why results could not be printed; told at the end, with exit code 1
 _FIRST_LINE, _NEXT_LINE = 5.0, 30.0  # seconds until a line of progress, where stderr is no terminal
 
 Pixels = Annotated[
@@ -200,18 +200,13 @@ def note(line: str) -> None:
 
 
 def _emit(text: str) -> None:
-    """Print a result. A reader who has left (`signspot … | head`) ends the printing, and nothing else.
-
-    Raises:
-        OutputError: it cannot be printed.
-    """
+    """Print a result. What cannot be printed ends the printing and never the work; why is kept in `unprinted`."""
     try:
         typer.echo(text)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python tries once more, and fails loudly
-        raise OutputError(f"cannot print the results: {error.strerror or error}.") from error
+        if not isinstance(error, BrokenPipeError):  # a reader who has left (`signspot … | head`) has seen enough
+            unprinted.append(error.strerror or str(error))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -28,7 +28,7 @@ from signspot.cli import (
     train,
     world,
 )
-from signspot.cli.console import note
+from signspot.cli.console import note, unprinted
 from signspot.errors import OptionsError, SignspotError
 from signspot.legible import legible
 from signspot.version import VERSION
@@ -128,6 +128,9 @@ def run(stopped: Sequence[int] = ()) -> NoReturn:
             raise
         note(_STOPPED)
         code = _INTERRUPTED
+    if unprinted:
+        note(f"signspot: cannot print the results: {unprinted[0]}.")
+        code = code or 1
     sys.exit(code if isinstance(code, int) else 0)
 
 

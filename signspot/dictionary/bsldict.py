@@ -117,11 +117,17 @@ class _Columns:
 
 def _name(value: Any) -> str:
     """A video's file name: never a path that leads elsewhere."""
-    return str(value).replace("\\", "/").rpartition("/")[2]
+    return _word(str(value)).replace("\\", "/").rpartition("/")[2]
 
 
 def _word(value: Any) -> str:
-    return " ".join(str(value).split()) if isinstance(value, str) else ""
+    """A word or another text; "" where it is none, or holds what is no character, as an array of a stranger may."""
+    if not isinstance(value, str):
+        return ""
+    try:
+        return " ".join(value.encode().decode().split())
+    except (ValueError, SystemError):
+        return ""
 
 
 def _numbers(value: Any, count: int) -> list[float] | None:
@@ -201,13 +207,13 @@ def _synonyms(columns: _Columns, words: list[str]) -> dict[str, tuple[str, ...]]
 def _texts(value: Any) -> Iterable[str]:
     """The words in a cell: a list of them, or one; a link such as /sign/apple counts as its last part."""
     items = [value] if isinstance(value, str) else value if isinstance(value, list | tuple | np.ndarray) else []
-    return [item.rpartition("/")[2] for item in items if isinstance(item, str)]
+    return [_word(item).rpartition("/")[2] for item in items if isinstance(item, str)]
 
 
 def _normalised(path: Path, data: Mapping[Any, Any]) -> dict[str, str]:
     texts = plain(data.get("words_normalised"))
     if isinstance(texts, Mapping):
-        return {str(word): str(text) for word, text in texts.items()}
+        return {_word(word): _word(text) for word, text in texts.items() if _word(word) and _word(text)}
     words, texts = _as_list(plain(data.get("words"))), _as_list(texts)
     if words is None or texts is None:
         return {}
@@ -216,7 +222,8 @@ def _normalised(path: Path, data: Mapping[Any, Any]) -> dict[str, str]:
             f"{path}: column 'words_normalised' has {len(texts):,} values for {len(words):,} words. "
             f"The file is damaged: get it again"
         )
-    return {str(word): str(text) for word, text in zip(words, texts, strict=True)}
+    pairs = zip(words, texts, strict=True)
+    return {_word(word): _word(text) for word, text in pairs if _word(word) and _word(text)}
 
 
 def _as_list(value: Any) -> list[Any] | None:

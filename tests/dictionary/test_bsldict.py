@@ -183,3 +183,14 @@ def test_other_pickles(tmp_path: Path, data: Any) -> None:
 def test_words_of_another_kind_do_no_harm(tmp_path: Path, key: str, value: Any) -> None:
     found = open_dictionary(save(tmp_path, layout() | {key: value}))
     assert list(found) == ["apple", "ice-cream", "1"]
+
+
+def test_what_is_no_text_is_no_word(tmp_path: Path) -> None:
+    """Halves of characters, and numbers that an array calls characters: Python's own functions fail on both."""
+    data = layout()
+    foreign = np.array([0x7FFFFFFF, 65], np.uint32).view("<U2")
+    data["videos"]["word"][0], data["videos"]["alternative_words"] = "a\ud800", [["\udcff"], foreign, [], []]
+    data["words_normalised"] = np.concatenate([foreign] * len(data["words"]))
+    found = open_dictionary(save(tmp_path, data))
+    assert "apple" not in list(found) or all(word.encode() for word in found)
+    assert all(text.encode() for text in (*found, *found.contents.normalised.values()))
