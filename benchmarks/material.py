@@ -20,6 +20,7 @@ from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.frame_coder import SIGN_FRAMES
 from signspot.models.registry import build
 from signspot.records import Exemplar
+from signspot.spotting.identification import alignment_scale
 from signspot.timeline import Grid, Track
 from signspot_world.body.motion import FPS, continuous
 from signspot_world.body.signers import Role, make_signer
@@ -129,7 +130,7 @@ def random_gallery(words: int, each: int, encoder: Encoder, track: Track | None 
     codes = None
     if encoder.contract.codes:
         shape = (len(exemplars), 2, SIGN_FRAMES, encoder.contract.codes)
-        codes = rng.standard_normal(shape, dtype=np.float32) / encoder.contract.codes**0.5
+        codes = rng.standard_normal(shape, dtype=np.float32) * _spread(encoder) / encoder.contract.codes**0.5
     if track is not None:
         near = rng.integers(len(track), size=len(exemplars))
         embeddings[:, 0] = track.embeddings[near] + 0.5 * embeddings[:, 0]
@@ -144,8 +145,13 @@ def random_track(encoder: Encoder, seconds: float, seed: int = 2) -> Track:
     grid = Grid(contract.fps, contract.frames, 1, round(seconds * contract.fps))
     rng = np.random.default_rng(seed)
     embeddings = _smooth_rows(rng, grid.count, contract.dimension, contract.frames)
-    codes = _smooth_rows(rng, grid.frames, contract.codes, 2 * encoder.module.trunk.code_reach + 1)
-    return Track(embeddings, grid, encoder.hash, "random", codes=codes if contract.codes else None)
+    codes = _smooth_rows(rng, grid.frames, contract.codes, 2 * encoder.module.trunk.code_reach + 1) * _spread(encoder)
+    return Track(embeddings, grid, encoder.hash, "random", codes=codes.astype(np.float16) if contract.codes else None)
+
+
+def _spread(encoder: Encoder) -> float:
+    """The length of random codes: two of them are as far apart as the encoder's typical cost, a score of a half."""
+    return alignment_scale(encoder) / 2**0.5
 
 
 def _smooth_rows(rng: np.random.Generator, rows: int, dimension: int, reach: int) -> NDArray[np.float16]:

@@ -200,6 +200,7 @@ def streams_verb(
     encoder: Annotated[
         list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
     ] = None,
+    device: Device = "cpu",
     words: Annotated[int, typer.Option(min=1, help="Words that are looked for, at most.")] = 40,
     signs: Annotated[int, typer.Option(min=2, help="Isolated signs that are joined into streams.")] = 560,
     match: Annotated[
@@ -226,8 +227,9 @@ def streams_verb(
     drawn, rows = StreamOptions(words=words, signs=signs, seed=seed), list[tuple[str, StreamScores]]()
     for material in _materials(places or [], drawn, world=world, filmed=filmed):
         for name in encoder or shipped():
+            spotter = load(name, device=device)
             with bar(f"{material.name}, {name}", "searches") as progress:
-                measured = measure_streams(load(name), material, options=SpotOptions(match=match), progress=progress)
+                measured = measure_streams(spotter, material, options=SpotOptions(match=match), progress=progress)
             rows += [(material.name, scores) for scores in measured]
             if as_json:
                 for scores in measured:

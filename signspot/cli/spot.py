@@ -91,8 +91,13 @@ def spot(
         claim_results(outputs, asked.videos, out, pictures)
         found = search(load(encoder, cache=cache, device=device, workers=usual_workers(workers)), asked, options)
         write_results(found, out or (), pictures)
+    show_results(found, as_json=json_lines)
+
+
+def show_results(found: "Sequence[Found]", *, as_json: bool) -> None:
+    """Print all spottings; where there is none, how near the best place came."""
     spottings = [spotting for each in found for spotting in each.spottings]
-    print_spottings(spottings, as_json=json_lines, videos=len(found) > 1)
+    print_spottings(spottings, as_json=as_json, videos=len(found) > 1)
     if not spottings:
         note(_nothing(found))
 

@@ -26,6 +26,7 @@ from signspot.records import Exemplar, Spotting
 from signspot.spotting.alarms import FEWEST_WORDS
 from signspot.spotting.decoys import Cohort, cohort_of, threshold_for
 from signspot.spotting.identification import Match, alignment_scale, rank_words, sign_scores
+from signspot.spotting.rest import warn_of_rest
 from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions
 from signspot.timeline import Segment, Track
 
@@ -143,7 +144,10 @@ class Spotter:
         """Embed exemplars, words of a dictionary, or a dictionary."""
         chosen = options or SpotOptions()
         embedder = ExemplarEmbedder(self.encoder, self.cache, chosen.seed)
-        return embedder.gallery(exemplars_of(what), mirror=chosen.mirror, progress=progress)
+        gallery = embedder.gallery(exemplars_of(what), mirror=chosen.mirror, progress=progress)
+        if chosen.match != "embedding":
+            warn_of_rest(self.encoder, gallery, alignment_scale(self.encoder))
+        return gallery
 
     def track(
         self, source: Source | Track, options: SpotOptions | None = None, progress: Progress | None = None

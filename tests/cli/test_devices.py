@@ -22,6 +22,7 @@ VERBS = {
     "evaluate corpus FOLDER",
     "evaluate lsa64 FOLDER",
     "evaluate one-shot FOLDER",
+    "evaluate streams FOLDER",
     "identify FOOTAGE SIGNS",
     "reproduce table2 --quick --out OUT",
     "spot FOOTAGE SIGNS",
