@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from signspot.version import VERSION
 
 if TYPE_CHECKING:
+    from signspot.adaptation.adapting import Adapted, adapt
+    from signspot.adaptation.options import AdaptOptions
     from signspot.annotation.records import AnnotateOptions
     from signspot.annotation.run import AnnotationJob, annotate
     from signspot.corpus.corpus import Corpus, open_corpus
@@ -66,6 +68,8 @@ __version__ = VERSION
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # the library speaks only where somebody listens
 
 _HOME = {
+    "AdaptOptions": "signspot.adaptation.options",
+    "Adapted": "signspot.adaptation.adapting",
     "AnnotateOptions": "signspot.annotation.records",
     "AnnotationJob": "signspot.annotation.run",
     "CheckpointError": "signspot.errors",
@@ -108,6 +112,7 @@ _HOME = {
     "VideoError": "signspot.errors",
     "UnreadableFileError": "signspot.errors",
     "VideoLimitError": "signspot.errors",
+    "adapt": "signspot.adaptation.adapting",
     "annotate": "signspot.annotation.run",
     "estimate_landmarks": "signspot.landmarks.estimate",
     "load": "signspot.spotting.spotter",
@@ -122,6 +127,8 @@ _HOME = {
 }
 
 __all__ = [
+    "AdaptOptions",
+    "Adapted",
     "AnnotateOptions",
     "AnnotationJob",
     "CheckpointError",
@@ -164,6 +171,7 @@ __all__ = [
     "UnsafeFileError",
     "VideoError",
     "VideoLimitError",
+    "adapt",
     "annotate",
     "estimate_landmarks",
     "load",

@@ -26,7 +26,7 @@ FLOORS = (
     ("corpus", "dictionary", "formats", "landmarks", "losses", "metrics", "models", "subtitles", "video", "words"),
     ("embedding",),
     ("pictures", "spotting", "training"),
-    ("annotation", "evaluation"),
+    ("adaptation", "annotation", "evaluation"),
     ("privacy",),
     ("cli",),
 )  # fmt: skip
@@ -62,6 +62,7 @@ LAB_FLOORS = (
     ("frame_codes",),
     ("annotated_worlds", "background", "difficulty", "lsa64", "paper", "render_quality", "world_calibration"),
     ("encoder_ablation", "promised_alarms"),
+    ("adapted", "subtitled_streams"),
 )  # fmt: skip
 LAB_SIDEWAYS = {
     ("contrastive", "isolated"),  # what is trained on

@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from signspot.cli import (
+    adapt,
     annotate,
     annotation_report,
     cache,
@@ -58,6 +59,7 @@ app.command("convert")(convert.convert)
 app.command("models")(models.models)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(world.app, name="world")
+app.command("adapt")(adapt.adapt)
 app.command("train")(train.train)
 app.add_typer(evaluate.app, name="evaluate")
 app.command("calibrate")(calibrate.calibrate)

@@ -51,11 +51,18 @@ class Batch:
     exemplar_item: Tensor  # (V,) which item an exemplar was looked up for
     exemplar_word: Tensor  # (V,)
     exemplar_foreground: Tensor  # (V,) bool: its word is the item's labelled one
+    compared: Tensor | None = None  # (N, V) similarities by something else than cosine, such as minus a cost
 
     def __post_init__(self) -> None:
         n, v = len(self.clips), len(self.exemplars)
+        assert self.compared is None or self.compared.shape == (n, v)
         assert self.clip_item.shape == self.clip_word.shape == (n,)
         assert self.exemplar_item.shape == self.exemplar_word.shape == self.exemplar_foreground.shape == (v,)
+
+    @property
+    def similarity(self) -> Tensor:
+        """(N, V) of every clip and every exemplar: as compared, or the cosine."""
+        return self.clips @ self.exemplars.T if self.compared is None else self.compared
 
     @property
     def is_foreground(self) -> Tensor:
@@ -73,6 +80,7 @@ class Batch:
             self.exemplar_item[columns],
             self.exemplar_word[columns],
             self.exemplar_foreground[columns],
+            None if self.compared is None else self.compared[rows][:, columns],
         )
 
     def one_exemplar_an_item(self) -> "Batch":
@@ -89,6 +97,7 @@ class Batch:
             fore.exemplar_item[first],
             fore.exemplar_word[first],
             fore.exemplar_foreground[first],
+            None if fore.compared is None else fore.compared[:, first],
         )
 
 
@@ -138,7 +147,7 @@ def watch_read_lookup(
         synonyms: (P, 2) pairs of words; a clip and an exemplar of such a pair are neither positive nor negative.
     """
     members = Membership.of(batch)
-    weights = exponentials(batch.clips @ batch.exemplars.T, temperature)
+    weights = exponentials(batch.similarity, temperature)
     kept = _without_synonyms(batch, members, synonyms)
     if kept is not None:
         weights = weights * kept

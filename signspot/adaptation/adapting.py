@@ -1,0 +1,203 @@
+"""From subtitled footage and a dictionary to an adapted encoder, or to a plain "no gain"."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from signspot.adaptation.batches import StretchBatches
+from signspot.adaptation.footage import Footage, read_footage
+from signspot.adaptation.gain import Gain, HeldOutScores, gains, score_stretches
+from signspot.adaptation.maps import Kept, Maps, coder_of, fold
+from signspot.adaptation.options import AdaptOptions
+from signspot.adaptation.training import learn_maps
+from signspot.corpus.corpus import Corpus
+from signspot.dictionary.dictionary import Dictionary
+from signspot.embedding.exemplars import Gallery
+from signspot.models.encoder import Encoder
+from signspot.progress import Stage, quiet
+from signspot.spotting.search import MatchBy
+from signspot.spotting.spotter import Spotter
+from signspot.timeline import Track
+
+Scores = NDArray[np.floating[Any]]
+
+FEWEST_LABELLED = 8  # words with labels on held-out footage, from which on labels decide instead of subtitles
+_FEWEST_ABOVE = 20  # scores above a threshold, from which on it can be set anew
+_MATCHES: tuple[MatchBy, MatchBy] = ("alignment", "embedding")
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """What an adaptation came to."""
+
+    encoder: Encoder | None  # None: there is no gain; keep the one that was adapted
+    base: Encoder  # that was adapted
+    gains: Mapping[str, tuple[Gain, ...]]  # "alignment" and "embedding": of the map of codes, and of that of embeddings
+    kept: Kept  # which maps the encoder has
+    learned: int  # stretches
+    held: int  # stretches
+    words: int  # learned from
+    labels: int  # learned from
+    hours: float  # of footage
+    seconds: float  # that it took
+
+    def deciding(self, match: str) -> Gain:
+        """The gain by which it was decided whether a map is kept."""
+        return deciding(self.gains[match])
+
+
+def adapt(
+    spotter: Spotter,
+    corpus: Corpus,
+    dictionary: Dictionary,
+    folder: str | PathLike[str],
+    options: AdaptOptions | None = None,
+    *,
+    stage: Stage = quiet,
+    command: str = "",
+) -> Adapted:
+    """Adapt the encoder of a spotter to a user's own footage, and measure the gain on a part that was held out.
+
+    Args:
+        spotter: with an encoder of frame codes; it is not changed.
+        corpus: videos with subtitles; labels are used where there are any.
+        dictionary: of the words that subtitles name.
+        folder: where the state is kept; a run that was stopped there goes on. Its name is that of the new encoder.
+        options: how to learn.
+        stage: shows the progress of each stage.
+        command: for the card.
+
+    Raises:
+        OptionsError: the encoder gives no frame codes, there are no subtitles or common words, or too little footage.
+        CheckpointError: the folder holds the state of another adaptation.
+        KeyboardInterrupt: it was stopped; the state is saved.
+    """
+    began, chosen, base = time.monotonic(), options or AdaptOptions(), spotter.encoder
+    coder_of(base)
+    footage = read_footage(spotter, corpus, dictionary, chosen, stage)
+    with stage("learning") as progress:
+        maps = learn_maps(base, StretchBatches(footage, chosen), folder, progress)
+    before, after = _measure(spotter, footage, None, stage), _measure(spotter, footage, maps, stage)
+    found: dict[str, tuple[Gain, ...]] = {
+        match: tuple(gains(before[match], after[match], footage.words)) for match in _MATCHES
+    }
+    kept = Kept(*(is_kept(found[match]) for match in _MATCHES))
+    encoder = None
+    if kept:
+        threshold = base.contract.threshold
+        if kept.codes:
+            threshold = same_rate(threshold, before["alignment"].others, after["alignment"].others)
+        card = _card(base, footage, chosen, found, kept, command)
+        encoder = make_adapted(base, maps, kept, footage.gallery, Path(folder).resolve().name, card, threshold)
+    return Adapted(
+        encoder,
+        base,
+        found,
+        kept,
+        len(footage.learned),
+        len(footage.held),
+        len(footage.words),
+        footage.labels,
+        footage.hours,
+        time.monotonic() - began,
+    )
+
+
+def make_adapted(
+    base: Encoder, maps: Maps, kept: Kept, gallery: Gallery, name: str, card: Mapping[str, Any], threshold: float
+) -> Encoder:
+    """An encoder with the maps that are kept, and its threshold."""
+    made = fold(base, maps, kept, gallery, name, card)
+    return replace(made, contract=replace(made.contract, threshold=threshold))
+
+
+def deciding(found: tuple[Gain, ...]) -> Gain:
+    """The gain on all words: by labels where enough held-out words have some, else by what subtitles name."""
+    every = [gain for gain in found if gain.group == "all words"]
+    labelled = [gain for gain in every if gain.measure == "labelled" and gain.words >= FEWEST_LABELLED]
+    return (labelled or every)[0]
+
+
+def is_kept(found: tuple[Gain, ...]) -> bool:
+    """Whether a gain is shown on all words of the held-out footage, and no loss on the words that were held out."""
+    chosen = deciding(found)
+    unseen = [gain for gain in found if gain.measure == chosen.measure and gain.group == "held-out words"]
+    return chosen.is_shown and all(gain.difference.high >= 0 for gain in unseen)
+
+
+def same_rate(threshold: float, before: Scores, after: Scores) -> float:
+    """The threshold that words which no subtitle names pass as often as before; as it was, where too few do.
+
+    Args:
+        threshold: of the scores before.
+        before: (N,) best scores of words that are not named.
+        after: (N,) the same by the adapted encoder.
+    """
+    above = int((before >= threshold).sum())
+    if above < _FEWEST_ABOVE or above >= len(after):
+        return threshold
+    falling = np.sort(after)[::-1]
+    return round(float((falling[above - 1] + falling[above]) / 2), 3)
+
+
+def _measure(spotter: Spotter, footage: Footage, maps: Maps | None, stage: Stage) -> dict[str, HeldOutScores]:
+    """Held-out scores by alignment and by embedding; of the adapted encoder, where maps are given."""
+    tracks = {stretch.video: footage.tracks[stretch.video] for stretch in footage.held}
+    gallery, seen = footage.gallery, spotter
+    if maps is not None:
+        encoder = fold(spotter.encoder, maps, Kept(codes=True, embedding=True), gallery, "adapted", {})
+        tracks = {name: _mapped_track(track, maps, encoder.hash) for name, track in tracks.items()}
+        gallery, seen = _mapped_gallery(gallery, maps), Spotter(encoder)
+    scores: dict[str, HeldOutScores] = {}
+    for match in _MATCHES:
+        with stage(f"held-out footage, {match}, {'adapted' if maps else 'as it is'}") as progress:
+            scores[match] = score_stretches(seen, tracks, footage.held, gallery, match, progress)
+    return scores
+
+
+@torch.no_grad()
+def _mapped_track(track: Track, maps: Maps, encoder: str) -> Track:
+    """A track as the adapted encoder makes it, without its video."""
+    assert track.codes is not None, "the encoder gives frame codes"
+    codes = maps.map_codes(torch.from_numpy(np.asarray(track.codes, np.float32))).numpy()
+    rows = maps.map_embeddings(torch.from_numpy(np.asarray(track.embeddings, np.float32))).numpy()
+    return replace(track, codes=codes.astype(np.float16), embeddings=rows.astype(np.float16), encoder=encoder)
+
+
+@torch.no_grad()
+def _mapped_gallery(gallery: Gallery, maps: Maps) -> Gallery:
+    """A gallery as the adapted encoder makes it."""
+    assert gallery.codes is not None, "the encoder gives frame codes"
+    codes = maps.map_codes(torch.from_numpy(np.asarray(gallery.codes, np.float32))).numpy()
+    rows = maps.map_embeddings(torch.from_numpy(gallery.embeddings)).numpy()
+    return Gallery(gallery.exemplars, rows, gallery.rows, gallery.mirrored, codes)
+
+
+def _card(
+    base: Encoder,
+    footage: Footage,
+    options: AdaptOptions,
+    found: Mapping[str, tuple[Gain, ...]],
+    kept: Kept,
+    command: str,
+) -> dict[str, Any]:
+    parts = " and ".join(name for name, is_in in (("frame codes", kept.codes), ("embeddings", kept.embedding)) if is_in)
+    sentence = (
+        f"{parts.capitalize()} of '{base.name}' ({base.hash}), adapted by Watch-Read-Lookup on "
+        f"{len(footage.learned):,} subtitled stretches of {footage.hours:.2f} hours of footage, "
+        f"{len(footage.words):,} words and {footage.labels:,} labels; a part of footage and words was held out."
+    )
+    return {
+        "licence": base.card.get("licence", ""),
+        "data": f"{sentence} The encoder before: {base.card.get('data', '') or 'unknown'}",
+        "config": {"kind": "adapted", **options.as_dict(), "base": base.hash, "footage": footage.digest},
+        "metrics": {match: [gain.as_dict() for gain in each] for match, each in found.items()},
+        "command": command,
+    }

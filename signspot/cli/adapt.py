@@ -1,0 +1,105 @@
+"""`signspot adapt`: the user's own subtitled footage adapts an encoder, if a held-out part of it shows a gain."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from signspot.cli.console import Force, bar, count, duration, note, print_table, say
+from signspot.cli.train import command, told_how_to_go_on
+
+if TYPE_CHECKING:
+    from signspot.adaptation.adapting import Adapted
+    from signspot.adaptation.gain import Gain
+
+
+def adapt(
+    corpus: Annotated[Path, typer.Argument(help="Videos or .pose files with subtitles beside them; labels help.")],
+    out: Annotated[Path, typer.Option(help="Folder of the new encoder, NAME/NAME.safetensors; a stopped run goes on.")],
+    dictionary: Annotated[
+        Path | None, typer.Option(help="Exemplars of words that the subtitles name. [default: the corpus's own]")
+    ] = None,
+    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    steps: Annotated[int, typer.Option(help="Steps of learning.")] = 150,
+    bags: Annotated[
+        Literal["appendix", "section", "figure", "released"],
+        typer.Option(help="Which reading of the paper's loss; see the page on training."),
+    ] = "appendix",
+    seed: Annotated[int, typer.Option(help="Random seed of batches and of what is held out.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    force: Force = False,
+) -> None:
+    """Adapt an encoder to your footage by its subtitles and a dictionary, and measure the gain on a held-out part.
+
+    A quarter of the videos and of the words is held out. Where they show no gain, nothing is written and the encoder
+    that you have is the one to keep. Ctrl-C keeps what is learnt, and the same command goes on.
+
+    Example: signspot adapt footage/ --dictionary my-signs/ --out my-encoder
+    """
+    from signspot.adaptation.adapting import adapt as adapt_encoder
+    from signspot.adaptation.options import AdaptOptions
+    from signspot.corpus.corpus import open_corpus
+    from signspot.dictionary.opening import open_dictionary
+    from signspot.files import Outputs
+    from signspot.models.checkpoints import save_encoder
+    from signspot.spotting.spotter import load
+
+    options = AdaptOptions(steps=steps, bags=bags, seed=seed)
+    name = out.resolve().name
+    target = out / f"{name}.safetensors"
+    outputs = Outputs([corpus, dictionary, encoder], force=force)
+    outputs.claim(target)
+    outputs.claim(target.with_suffix(".json"))
+    footage = open_corpus(corpus)
+    words = footage.dictionary() if dictionary is None else open_dictionary(dictionary)
+    with told_how_to_go_on(out), outputs:
+        made = adapt_encoder(load(encoder), footage, words, out, options, stage=bar, command=command())
+        if made.encoder is not None:
+            made = replace(made, encoder=save_encoder(made.encoder, target, half=True))
+    if as_json:
+        say(json.dumps(_plain(made, target)))
+    else:
+        _show(made, target)
+
+
+def _show(made: "Adapted", target: Path) -> None:
+    note(
+        f"learned from {made.learned:,} subtitled stretches, {count(made.words, 'word')} and "
+        f"{count(made.labels, 'label')} of {made.hours:.2f} h in {duration(made.seconds)}; "
+        f"measured on {made.held:,} other stretches"
+    )
+    rows = [
+        (match, gain.measure, gain.group, str(gain.words), f"{gain.before:.3f}", f"{gain.after:.3f}", _signed(gain))
+        for match, found in made.gains.items()
+        for gain in found
+    ]
+    print_table(("match", "by", "on", "words", "before", "after", "difference, 95 % interval"), rows)
+    if made.encoder is None:
+        say(f"no gain on held-out footage: keep '{made.base.name}'")
+        return
+    kept = [match for match, is_in in (("alignment", made.kept.codes), ("embedding", made.kept.embedding)) if is_in]
+    say(f"{target}: adapted for {' and '.join(kept)}; threshold {made.encoder.contract.threshold:g}")
+    note(f"use it with: signspot spot VIDEO WORD --dictionary my-signs/ --encoder {target}")
+
+
+def _signed(gain: "Gain") -> str:
+    each = gain.difference
+    return f"{each.value:+.3f} [{each.low:+.3f}, {each.high:+.3f}]"
+
+
+def _plain(made: "Adapted", target: Path) -> dict[str, object]:
+    return {
+        "encoder": str(target) if made.encoder is not None else None,
+        "hash": made.encoder.hash if made.encoder is not None else None,
+        "base": made.base.name,
+        "gains": {match: [gain.as_dict() for gain in found] for match, found in made.gains.items()},
+        "threshold": made.encoder.contract.threshold if made.encoder is not None else None,
+        "learned": made.learned,
+        "held": made.held,
+        "words": made.words,
+        "labels": made.labels,
+        "hours": made.hours,
+        "seconds": made.seconds,
+    }

@@ -1,0 +1,54 @@
+"""`signspot adapt`: from footage and a dictionary to an answer; every mistake is one line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.options import CorpusOptions
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def footage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("adapt") / "footage"
+    easy = CorpusOptions(
+        words=12, hours=0.04, seed=5, video_seconds=30.0, dictionary_signers=2, exemplars=1.0, variants=1
+    )
+    return make_corpus(easy, folder).folder
+
+
+def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(call: Call, footage: Path, tmp_path: Path) -> None:
+    """One step is too little to learn anything. The same command again goes on from there, and says the same."""
+    out = tmp_path / "mine"
+    command = f"adapt {footage} --out {out} --encoder landmark-world --steps 1"
+    code, said, noted = call(*command.split())
+    assert code == 0, noted
+    assert "no gain on held-out footage: keep 'landmark-world'" in said
+    assert "held-out words" in said
+    assert "subtitled stretches" in noted
+    assert not list(out.glob("*.safetensors"))
+    code, said, _ = call(*command.split(), "--json")
+    assert code == 0
+    told = json.loads(said)
+    assert told["encoder"] is None
+    assert {gain["group"] for gain in told["gains"]["alignment"]} == {"all words", "learned words", "held-out words"}
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ("--steps 0", "steps must be at least 1"),
+        ("--encoder nowhere", "no weights at 'nowhere'"),
+        ("--dictionary nowhere", "nowhere"),
+    ],
+)
+def test_mistakes_are_one_line(call: Call, footage: Path, tmp_path: Path, options: str, reason: str) -> None:
+    code, said, noted = call("adapt", str(footage), "--out", str(tmp_path / "mine"), *options.split())
+    assert code in (1, 2)
+    assert not said
+    assert reason in noted
+    assert len(noted.strip().splitlines()) == 1

@@ -1,0 +1,57 @@
+"""Alignment with a gradient: a path worked by hand, finite differences, and the costs that spotting uses."""
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.losses.alignment import ClipEnds, clip_costs
+from signspot.spotting.alignment import STEPS, path_costs
+
+
+def one_clip(*frames: int) -> ClipEnds:
+    return ClipEnds(torch.tensor([0]), torch.tensor([frames]), torch.ones(1, len(frames), dtype=torch.bool))
+
+
+def test_a_path_and_its_gradient_by_hand() -> None:
+    """An exemplar 0, 4 in a stretch 9, 1, 7, 6: to end at frame 3 costs |4 - 6| = 2.
+
+    From frame 1, two frames before, it is |0 - 1| = 1 and a step of price 0.5; from frame 2, by a step of price 0, it
+    would be 7. So (2 + 1 + 0.5) / 2.
+    """
+    exemplar = torch.tensor([0.0, 4.0], requires_grad=True)
+    stretch = torch.tensor([9.0, 1.0, 7.0, 6.0], requires_grad=True)
+    cost = clip_costs(
+        exemplar.view(2, 1, 1, 1), stretch.view(1, 4, 1), torch.ones(1, 4, dtype=torch.bool), one_clip(3), (1.0, 0, 0.5)
+    )
+    assert cost.tolist() == [[pytest.approx(3.5 / 2)]]
+    cost.sum().backward()
+    assert exemplar.grad is not None
+    assert stretch.grad is not None
+    assert exemplar.grad.tolist() == pytest.approx([-0.5, -0.5])
+    assert stretch.grad.tolist() == pytest.approx([0.0, 0.5, 0.0, 0.5])
+
+
+def test_the_gradient_is_that_of_finite_differences() -> None:
+    random = torch.Generator().manual_seed(1)
+    exemplars = torch.randn(4, 2, 3, 5, dtype=torch.float64, generator=random, requires_grad=True)
+    stretches = torch.randn(2, 9, 5, dtype=torch.float64, generator=random, requires_grad=True)
+    seen = torch.arange(9) < torch.tensor([[9], [7]])
+    ends = torch.tensor([[3, 4, 5], [6, 7, 8], [4, 5, 6]])
+    clips = ClipEnds(torch.tensor([0, 0, 1]), ends, torch.ones(3, 3, dtype=torch.bool))
+    assert torch.autograd.gradcheck(lambda e, s: clip_costs(e, s, seen, clips, STEPS.costs), (exemplars, stretches))
+
+
+def test_they_are_the_costs_that_spotting_uses() -> None:
+    """The better view of an exemplar, the best end in the clip; padding plays no part, whatever it holds."""
+    random = np.random.default_rng(0)
+    codes, shown = random.normal(size=(60, 8)).astype(np.float32), random.normal(size=(2, 5, 16, 8)).astype(np.float32)
+    expected = path_costs(codes, shown.reshape(10, 16, 8)).reshape(2, 5, 60).min(axis=0)
+    padded = torch.full((2, 75, 8), 3.0)
+    padded[0, :60] = torch.from_numpy(codes)
+    seen = torch.zeros(2, 75, dtype=torch.bool)
+    seen[0, :60] = True
+    ends, is_end = torch.tensor([[20, 21, 22], [57, 58, 59]]), torch.tensor([[True, True, False], [True, True, True]])
+    clips = ClipEnds(torch.tensor([0, 0]), ends, is_end)
+    found = clip_costs(torch.from_numpy(shown).permute(2, 0, 1, 3), padded, seen, clips, STEPS.costs)
+    np.testing.assert_allclose(found[0], expected[:, 20:22].min(axis=1), rtol=1e-4)
+    np.testing.assert_allclose(found[1], expected[:, 57:].min(axis=1), rtol=1e-4)
