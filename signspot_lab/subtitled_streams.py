@@ -20,13 +20,11 @@ from signspot.corpus.videos import CorpusVideo
 from signspot.dictionary.contents import Contents
 from signspot.dictionary.json_file import write_json as write_dictionary
 from signspot.errors import OptionsError
+from signspot.evaluation.stream_making import STREAM_SIGNS, Stream, make_streams, placed
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.records import Exemplar, Subtitle
-from signspot.timeline import Segment
 from signspot_lab.isolated.clips import IsolatedClip
 from signspot_lab.isolated.reading import read_isolated
-from signspot_lab.lsa64.streams import STREAM_SIGNS, Stream, make_streams
-from signspot_lab.promised_alarms import placed
 from signspot_world.language.english import vocabulary
 from signspot_world.language.subtitles import write_vtt
 
@@ -35,7 +33,7 @@ _UNNAMED, _UNSIGNED = 0.15, 0.3  # share of signs that their subtitle does not n
 
 
 @dataclass(frozen=True, slots=True)
-class StreamOptions:
+class SubtitledStreams:
     """What a corpus of streams is to be."""
 
     exemplars: int = 2  # of a word, each by another signer
@@ -44,7 +42,7 @@ class StreamOptions:
     seed: int = 0
 
 
-def make_stream_corpus(clips: Sequence[IsolatedClip], folder: Path, options: StreamOptions) -> Corpus:
+def make_stream_corpus(clips: Sequence[IsolatedClip], folder: Path, options: SubtitledStreams) -> Corpus:
     """Write a corpus: streams for training and for testing by different signers, a dictionary by others.
 
     Args:
@@ -127,7 +125,7 @@ def _write_stream(
     signer: str,
     stream: Stream,
     words: Sequence[str],
-    options: StreamOptions,
+    options: SubtitledStreams,
     random: np.random.Generator,
 ) -> CorpusVideo:
     signs = [
@@ -146,10 +144,6 @@ def _write_stream(
         signer=signer,
         split=name.split("-")[0],
     )
-
-
-def _ends(segment: Segment) -> tuple[float, float]:
-    return segment.start, segment.end
 
 
 def _subtitles(
@@ -186,7 +180,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
-    make_stream_corpus(read_isolated(chosen.isolated), chosen.out, StreamOptions(seed=chosen.seed))
+    make_stream_corpus(read_isolated(chosen.isolated), chosen.out, SubtitledStreams(seed=chosen.seed))
 
 
 if __name__ == "__main__":

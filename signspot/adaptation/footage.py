@@ -52,11 +52,6 @@ class Footage:
     words: frozenset[str]  # that are learned from; the others are held out
 
     @property
-    def held_words(self) -> frozenset[str]:
-        """The words that nothing is learned from."""
-        return frozenset(self.gallery.words) - self.words
-
-    @property
     def hours(self) -> float:
         """Of all tracks."""
         return sum(track.grid.frames / track.grid.fps for track in self.tracks.values()) / 3600

@@ -18,8 +18,9 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.progress import Progress, silent
+from signspot.spotting.curves import best_scores
 from signspot.spotting.identification import alignment_scale
-from signspot.spotting.search import MatchBy, Search, SpotOptions, best_scores
+from signspot.spotting.search import MatchBy, Search, SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment, Track
 

@@ -21,17 +21,17 @@ def footage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_corpus(easy, folder).folder
 
 
-def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(call: Call, footage: Path, tmp_path: Path) -> None:
+def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(signspot: Call, footage: Path, tmp_path: Path) -> None:
     """One step is too little to learn anything. The same command again goes on from there, and says the same."""
     out = tmp_path / "mine"
     command = f"adapt {footage} --out {out} --encoder landmark-world --steps 1"
-    code, said, noted = call(*command.split())
+    code, said, noted = signspot(*command.split())
     assert code == 0, noted
     assert "no gain on held-out footage: keep 'landmark-world'" in said
     assert "held-out words" in said
     assert "subtitled stretches" in noted
     assert not list(out.glob("*.safetensors"))
-    code, said, _ = call(*command.split(), "--json")
+    code, said, _ = signspot(*command.split(), "--json")
     assert code == 0
     told = json.loads(said)
     assert told["encoder"] is None
@@ -46,9 +46,18 @@ def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(call: Call, foo
         ("--dictionary nowhere", "nowhere"),
     ],
 )
-def test_mistakes_are_one_line(call: Call, footage: Path, tmp_path: Path, options: str, reason: str) -> None:
-    code, said, noted = call("adapt", str(footage), "--out", str(tmp_path / "mine"), *options.split())
+def test_mistakes_are_one_line(signspot: Call, footage: Path, tmp_path: Path, options: str, reason: str) -> None:
+    code, said, noted = signspot("adapt", str(footage), "--out", str(tmp_path / "mine"), *options.split())
     assert code in (1, 2)
     assert not said
     assert reason in noted
     assert len(noted.strip().splitlines()) == 1
+
+
+def test_a_file_of_a_person_is_not_replaced(signspot: Call, footage: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "mine.safetensors").write_text("mine")
+    code, _, noted = signspot("adapt", str(footage), "--out", str(tmp_path / "mine"))
+    assert code == 2
+    assert "--force" in noted
+    assert (tmp_path / "mine" / "mine.safetensors").read_text() == "mine"
