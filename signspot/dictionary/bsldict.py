@@ -134,7 +134,7 @@ def _numbers(value: Any, count: int) -> list[float] | None:
     """`count` finite numbers, or None where the entry is missing or something else."""
     try:
         numbers = [float(x) for x in value]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return numbers if len(numbers) == count and all(map(math.isfinite, numbers)) else None
 
@@ -173,7 +173,7 @@ def _unit(value: Any) -> Embeddings | None:
     """(D,) the vector at unit norm; None where it has none."""
     try:
         vector = np.asarray(value, dtype=np.float32).reshape(-1)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     norm = float(np.linalg.norm(vector))
     return vector / norm if len(vector) > 1 and math.isfinite(norm) and norm > 0 else None

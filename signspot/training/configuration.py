@@ -15,6 +15,7 @@ from signspot.text_files import read_text
 
 _T = TypeVar("_T")
 
+_LARGEST = 2**63  # of whole numbers: what torch and numpy count with
 KIND = "kind"  # the key that says what is trained
 _PLAIN: dict[type, tuple[tuple[type, ...], str]] = {
     int: ((int,), "a whole number"),
@@ -93,6 +94,8 @@ def _refuse_infinite(value: Any, key: str, where: str) -> None:
             _refuse_infinite(part, key, where)
     elif isinstance(value, float) and not math.isfinite(value):
         raise OptionsError(f"{key} in {where} must be a finite number; got {value}")
+    elif isinstance(value, int) and abs(value) >= _LARGEST:
+        raise OptionsError(f"{key} in {where} must be less than {_LARGEST:.0e}; got {shown(value)}")
 
 
 def check_numbers(

@@ -194,3 +194,11 @@ def test_what_is_no_text_is_no_word(tmp_path: Path) -> None:
     found = open_dictionary(save(tmp_path, data))
     assert "apple" not in list(found) or all(word.encode() for word in found)
     assert all(text.encode() for text in (*found, *found.contents.normalised.values()))
+
+
+def test_numbers_beyond_all_measure_are_none(tmp_path: Path) -> None:
+    data = layout()
+    data["videos"]["bbox"] = [[0, 0, 1, 10**400], *data["videos"]["bbox"][1:]]
+    data["videos"]["temp_interval"] = [[0, 10**400], *data["videos"]["temp_interval"][1:]]
+    first = read_bsldict(save(tmp_path, data)).exemplars[0]
+    assert (first.bbox, first.segment) == (None, None)
