@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_OPERATIONS = 200_000_000
-MOST_CONTAINERS = 2_000_000  # lists, dictionaries, sets, arrays; a set takes 216 bytes of memory, and one of the file
+MOST_CONTAINERS = 500_000  # lists, dictionaries, sets, arrays; a set takes 216 bytes of memory, and one of the file
 DEEPEST = 100  # tuples within tuples
 _MOST_MARKS = 10_000  # that are open at once
 _SPARE = 1000  # memo places beyond the operations so far

@@ -40,6 +40,7 @@ class Exemplar:
     signer: str = ""
     source: str = ""  # who published it
     licence: str = ""
+    consent: str = ""  # what the signer agreed to
     variant: str = ""  # exemplars of a word with the same variant show the same sign
     bbox: tuple[float, float, float, float] | None = None  # signer's place: y0, x0, y1, x1 in [0, 1]
     segment: Segment | None = None  # where the sign is in the video; None: find it by wrist motion
@@ -122,6 +123,8 @@ class Spotting:
     source: LabelSource = LabelSource.DICTIONARY
     decision: Decision = ""  # "no" with source V: a person says that this sign is not the word
     false_alarms_per_hour: float | None = None  # of its word at this score, in this video; None: not known
+    licence: str = ""  # of the exemplar
+    consent: str = ""  # of the signer of the exemplar: what they agreed to
 
     @property
     def similarity(self) -> float:

@@ -2,10 +2,11 @@
 
 import os
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from tools.attack import AttackOptions
+from tools.attack import AttackOptions, media, pickles, servers
 from tools.attack.kills import COMMANDS, attack_command
 from tools.attack.readers import attack_reader
 from tools.attack.targets import targets
@@ -30,3 +31,20 @@ def test_killed_again_and_again_a_command_ends_where_an_undisturbed_one_does(
     outcome = attack_command(command, AttackOptions(tmp_path, count))
     assert outcome.failures == []
     assert outcome.tried == count
+
+
+@pytest.mark.parametrize(
+    ("part", "kinds", "count"),
+    [
+        (media, ("damaged.mp4", "damaged.mkv", "damaged.webm"), 25),
+        (pickles, ("cards", "code", "mutated"), 40),
+        (servers, ("changing files", "killed downloads"), 4),
+    ],
+    ids=["media", "pickles", "servers"],
+)
+def test_hostile_files_and_servers_end_nothing(
+    part: ModuleType, kinds: tuple[str, ...], count: int, tmp_path: Path
+) -> None:
+    outcomes = list(part.attack(AttackOptions(tmp_path, count, seed=1, only=kinds)))
+    assert [outcome.name for outcome in outcomes] == list(kinds)
+    assert [failure for outcome in outcomes for failure in outcome.failures] == []

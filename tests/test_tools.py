@@ -7,6 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from tools import sbom
+
 TOOLS = Path(__file__).parent.parent / "tools"
 
 
@@ -53,3 +55,13 @@ def test_allowances_hold_and_must_be_needed(
     (tmp_path / "allowed.txt").write_text("forward\ngone\n")
     assert unreferenced.main() == 1
     assert "names 'gone', which is used or gone" in capsys.readouterr().out
+
+
+def test_the_dependency_list_names_what_is_installed() -> None:
+    """The distributions that the core needs, and theirs, each with its licence."""
+    found = sbom.dependencies("pytest")
+    version, licence, needed_by = found["pluggy"]
+    assert version
+    assert "MIT" in licence
+    assert needed_by == "pytest"
+    assert sbom.normal("Foo_Bar.baz") == "foo-bar-baz"

@@ -24,6 +24,7 @@ from signspot.annotation.store import Store, open_store
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.errors import OptionsError
 from signspot.files import write_beside
+from signspot.formats.tables import csv_cell
 
 CUTS = (0.5, 0.8, 0.9, 0.95)  # confidences that the report tells of
 _KEEP = "keep"  # the setting of a run: least score that it stores
@@ -133,7 +134,7 @@ def _write_words(store: Store, judged: Judgement, path: Path) -> None:
         table.writerow(("word", "mentions", "signed share"))
         for word, share in sorted(judged.word_shares.items(), key=lambda item: (item[1], item[0])):
             if asked[word]:
-                table.writerow((word, asked[word], f"{share:.3f}"))
+                table.writerow((csv_cell(word), asked[word], f"{share:.3f}"))
 
 
 def videos_of(run: str | Path) -> list[str]:

@@ -86,7 +86,7 @@ def info(
         say(json.dumps({word: [_facts(e) for e in found] for word, found in chosen.items()}, ensure_ascii=False))
         return
     if words:
-        columns = ("word", "exemplar", "variant", "signer", "source", "licence", "file")
+        columns = ("word", "exemplar", "variant", "signer", "source", "licence", "consent", "file")
         print_table(columns, ((e.word, *_facts(e).values()) for e in chosen.exemplars))
     else:
         rows = ((word, str(len(found)), _variants(found)) for word, found in chosen.items())
@@ -101,6 +101,7 @@ def _facts(exemplar: "Exemplar") -> dict[str, str]:
         "signer": exemplar.signer,
         "source": exemplar.source,
         "licence": exemplar.licence,
+        "consent": exemplar.consent,
         "file": str(exemplar.path or ""),
     }
 

@@ -214,8 +214,8 @@ def _video_from_json(layout: Layout, entry: Any) -> CorpusVideo:
         inside(layout.folder, entry[key], f"{where}: {key}") if key in entry else None
         for key in ("landmarks", "video", "subtitles")
     )
-    signer, split = (checked_text(entry.get(key), f"{where}: {key}") for key in ("signer", "split"))
-    return CorpusVideo(entry["id"], landmarks, video, subtitles, signer, split)
+    texts = {key: checked_text(entry.get(key), f"{where}: {key}") for key in ("signer", "split", "licence", "consent")}
+    return CorpusVideo(entry["id"], landmarks, video, subtitles, **texts)
 
 
 def _split_of(layout: Layout) -> dict[str, str]:

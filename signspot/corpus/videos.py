@@ -22,6 +22,8 @@ class CorpusVideo:
     subtitles: Path | None
     signer: str = ""
     split: str = ""  # train, test, or unknown
+    licence: str = ""
+    consent: str = ""  # what the signer agreed to
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
     {"format": "signspot-dictionary", "version": 1, "embeddings": "embeddings-….safetensors",
      "words": {"apple": {"normalised": "apple", "synonyms": ["fruit"], "exemplars": [
-         {"id": "apple/1", "file": "media/apple/1.mp4", "signer": "", "source": "", "licence": "",
+         {"id": "apple/1", "file": "media/apple/1.mp4", "signer": "", "source": "", "licence": "", "consent": "",
           "variant": "", "bbox": [0, 0.1, 1, 0.9], "segment": [0.4, 1.6], "url": "",
           "embedding": ["<encoder>", 0]}]}}}
 
@@ -32,7 +32,7 @@ from signspot.timeline import Embeddings, Segment
 DICTIONARY_FILE = "dictionary.json"
 FORMAT = "signspot-dictionary"
 VERSION = 1
-_TEXTS = ("signer", "source", "licence", "variant")
+_TEXTS = ("signer", "source", "licence", "consent", "variant")
 Box = tuple[float, float, float, float]
 Place = tuple[str, int]  # encoder, row
 

@@ -1,6 +1,6 @@
 """Tables as dictionaries: a CSV with one line per exemplar, as a spreadsheet or `signspot convert` saves it.
 
-Columns, in any order and case: `file` and `word` are needed; `signer`, `source`, `licence`, `variant`, and
+Columns, in any order and case: `file` and `word` are needed; `signer`, `source`, `licence`, `consent`, `variant`, and
 `start` and `end` (seconds of the sign in the file) may be there. Separated by commas, semicolons or tabs. A
 file is named relative to the table's folder, or absolutely. A table of spottings is such a table: each spotting is an
 exemplar of its word, cut out of its video; those that a person has denied (`decision` no) are left out.
@@ -26,6 +26,7 @@ _NAMES = {
     "signer": ("signer", "signer_id"),
     "source": ("source",),
     "licence": ("licence", "license"),
+    "consent": ("consent",),
     "variant": ("variant",),
     "start": ("start",),
     "end": ("end",),
@@ -171,6 +172,7 @@ def _exemplar(folder: Path, row: TableRow, name: str) -> Exemplar:
         signer=row.get("signer", ""),
         source="" if "score" in row else row.get("source", ""),  # a spotting's is its origin, no publisher
         licence=row.get("licence", ""),
+        consent=row.get("consent", ""),
         variant=row.get("variant", ""),
         segment=_segment(row),
     )

@@ -33,6 +33,8 @@ _LISTS = {  # name of the list in the file: our column; the first three are the 
     "sources": "source",
     "decisions": "decision",
     "false_alarms": "false_alarms_per_hour",
+    "licences": "licence",
+    "consents": "consent",
 }
 _COLUMNS = {
     "episode_name": "video",

@@ -23,11 +23,11 @@ from signspot.records import Decision, LabelSource, Spotting
 
 Row = dict[str, str | float | bool]
 
-TEXTS = ("word", "video", "exemplar", "variant")
+TEXTS = ("word", "video", "exemplar", "variant", "licence", "consent")
 NUMBERS = ("time", "start", "end", "score")
 COLUMNS = (
     *("word", "video", "time", "start", "end", "score", "exemplar", "variant", "mirrored", "source"),
-    *("decision", "false_alarms_per_hour"),
+    *("decision", "false_alarms_per_hour", "licence", "consent"),
 )
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 HALF_WINDOW = 0.32  # seconds: half of 16 frames at 25 fps, where a file gives a time but no span
@@ -111,6 +111,8 @@ def from_row(row: Mapping[str, Any], where: str) -> Spotting:
         source=_source(row, where),
         decision=_decision(row, where),
         false_alarms_per_hour=_rate(row, where),
+        licence=_text(row, "licence", where),
+        consent=_text(row, "consent", where),
     )
 
 

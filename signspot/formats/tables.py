@@ -24,7 +24,7 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
     table = io.StringIO(newline="")
     writer = csv.writer(table, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    writer.writerows([_cell(row[column]) for column in COLUMNS] for row in rows)
+    writer.writerows([csv_cell(row[column]) for column in COLUMNS] for row in rows)
     with write_beside(path) as beside:
         beside.write_text(table.getvalue(), encoding="utf-8", newline="")
 
@@ -45,7 +45,8 @@ def read_csv(path: Path) -> list[Spotting]:
         raise FormatError(f"{path}, line {table.line_num}: not CSV ({error}).") from error
 
 
-def _cell(value: str | float | bool) -> str:
+def csv_cell(value: str | float | bool) -> str:
+    """A value as the text of a cell that no spreadsheet runs."""
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str):

@@ -215,6 +215,8 @@ class Search:
             variant=exemplar.variant,
             mirrored=mirrored,
             false_alarms_per_hour=None if rate is None else float(f"{rate:.3g}"),
+            licence=exemplar.licence,
+            consent=exemplar.consent,
         )
 
 
