@@ -43,12 +43,14 @@ def write_beside(path: StrPath) -> Iterator[Path]:
         path: the file to write.
 
     Raises:
-        OutputError: the folder is not writable, the disk is full, or `path` is a folder, a device or a pipe.
+        OutputError: the folder is not writable, the disk is full, or `path` is a folder, a device, a pipe or a link.
     """
     target = Path(path)
     beside = target.with_name(temporary_name(target))
     try:
         before = _status(target)
+        if target.is_symlink():
+            raise OutputError(f"cannot write {target}: it is a link to {target.readlink()}. Name that file.")
         if before is not None and not stat.S_ISREG(before.st_mode):
             raise OutputError(f"cannot write {target}: it is {_kind(before.st_mode)}. Name a file.")
         target.parent.mkdir(parents=True, exist_ok=True)

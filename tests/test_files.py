@@ -368,3 +368,15 @@ def test_a_disk_that_fails_is_told(tmp_path: Path) -> None:
     assert isinstance(told.value, OSError)
     with pytest.raises(UnreadableFileError, match="No such file"):
         content_digest(tmp_path / "nowhere.mp4")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_never_replaced(tmp_path, there):
+    if there:
+        (tmp_path / "real").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with pytest.raises(OutputError, match="is a link to"), write_beside(tmp_path / "link") as beside:
+        beside.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").exists() == there
+    assert sorted(path.name for path in tmp_path.iterdir()) == (["link", "real"] if there else ["link"])
