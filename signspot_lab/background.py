@@ -1,19 +1,18 @@
 """Background for calibration: signing of one world searched for the words of another, so that every find is false."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from signspot.embedding.exemplars import Gallery, embed_sign
-from signspot.embedding.inputs import sign_features
-from signspot.embedding.windows import embed_chunks
-from signspot.landmarks.features import features
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
+from signspot.errors import OptionsError
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 from signspot.spotting.calibration import FalseAlarms, false_alarms
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Grid, Track
+from signspot.timeline import Track
 from signspot_world.body.motion import continuous, isolated
 from signspot_world.body.signers import Role, make_signer
 from signspot_world.camera.estimator import observe
@@ -29,7 +28,16 @@ _LOOKED_FOR, _SIGNED = 101, 202  # seeds of the two lexicons
 def measure_false_alarms(
     encoder: Encoder, words: int = 100, hours: float = 0.5, seed: int = 1, progress: Progress = silent
 ) -> FalseAlarms:
-    """Search world signing for `words` signs that never occur in it."""
+    """Search world signing for `words` signs that never occur in it.
+
+    Raises:
+        OptionsError: the encoder sees pictures, and this signing is landmarks.
+    """
+    if encoder.contract.kind != "landmarks":
+        raise OptionsError(
+            f"'{encoder.name}' sees pictures: give footage in which no word of a dictionary is signed, with --footage "
+            "and --dictionary"
+        )
     return false_alarms(Spotter(encoder), _background(encoder, hours, seed, progress), _gallery(encoder, words, seed))
 
 
@@ -41,25 +49,27 @@ def _signs(count: int, seed: int) -> list[Sign]:
 
 
 def _gallery(encoder: Encoder, words: int, seed: int) -> Gallery:
-    exemplars, rows = [], []
+    exemplars, views = [], []
+    embedder = ExemplarEmbedder(encoder)
     for number, sign in enumerate(_signs(words, _LOOKED_FOR)):
         rng = named_rng(seed, "exemplar", number)
         signer = make_signer(f"dictionary-{number % 12}", seed, Role.DICTIONARY, left_share=0)
         seen = observe(project(isolated(sign, signer, rng)[0], signer.camera), rng)
-        rows.append(embed_sign(encoder, sign_features(seen, encoder.contract.fps)))
+        views.append(embedder.embed_source(seen))
         exemplars.append(Exemplar(f"word {number}", f"word {number}"))
-    return Gallery.of(exemplars, np.stack(rows))
+    codes = [view.codes for view in views if view.codes is not None]
+    joined = np.stack(codes) if len(codes) == len(views) else None
+    return Gallery.of(exemplars, np.stack([view.embeddings for view in views]), joined)
 
 
 def _background(encoder: Encoder, hours: float, seed: int, progress: Progress) -> Iterator[Track]:
-    signs = _signs(1000, _SIGNED)
-    fps, wanted, made, number = encoder.contract.fps, round(hours * 3600), 0.0, 0
+    signs, spotter = _signs(1000, _SIGNED), Spotter(encoder)
+    wanted, made, number = round(hours * 3600), 0.0, 0
     while made < wanted:
         rng = named_rng(seed, "background", number)
         signer = make_signer(f"signer-{number}", seed, Role.TEST, left_share=0.1)
         motion, _ = continuous([signs[i] for i in rng.integers(len(signs), size=SENTENCE)], signer, rng)
-        seen = features(observe(project(motion, signer.camera), rng))
-        embeddings, frames = embed_chunks(encoder, [seen]), len(seen)
-        made, number = made + frames / fps, number + 1
+        track = spotter.embed(observe(project(motion, signer.camera), rng))
+        made, number = made + track.grid.frames / track.grid.fps, number + 1
         progress(min(wanted, round(made)), wanted)
-        yield Track(embeddings, Grid(fps, encoder.contract.frames, 1, frames), encoder.hash, f"background-{number}")
+        yield replace(track, video=f"background-{number}")

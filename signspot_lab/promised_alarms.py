@@ -33,7 +33,7 @@ def half_of(clips: Sequence[IsolatedClip], half: str) -> list[IsolatedClip]:
 
 def backgrounds(places: Sequence[Path], half: str, each: int, seed: int) -> list[Material]:
     """Streams of every corpus, and of the world, in which the words looked for are not signed."""
-    options = StreamOptions(signs=1400, each=each, signed=False, seed=seed)
+    options = StreamOptions(signs=700, each=each, signed=False, seed=seed)
     found = [material_of_clips(place.name, half_of(read_isolated(place), half), options) for place in places]
     world = world_clips(_WORLD_WORDS, _WORLD_SIGNERS, WORLD[half])
     return [*found, material_of_clips("world", world, options)]

@@ -22,25 +22,39 @@ def calibrate(
         Path | None, typer.Option(help="Folder of LSA64 landmarks: real signing of signer 8 is background, too.")
     ] = None,
     device: Device = "cpu",
+    footage: Annotated[
+        list[Path] | None, typer.Option(help="Video or .pose in which no word of --dictionary is signed; repeatable.")
+    ] = None,
+    dictionary: Annotated[Path | None, typer.Option(help="Words to look for in --footage.")] = None,
 ) -> None:
     """Measure false alarms on background signing; keep the thresholds in the encoder's card.
 
-    The background is signing of the world; with real signing besides, thresholds are the means of both.
+    The background is signing of the world; with real signing besides, thresholds are the means of both. With --footage
+    and --dictionary it is footage of yours and nothing else: so RGB encoders are calibrated.
 
     Example: signspot calibrate runs/landmark/landmark.safetensors
     """
     from dataclasses import replace
 
-    from signspot.files import note_written
+    from signspot.dictionary.opening import open_dictionary
+    from signspot.errors import OptionsError
+    from signspot.files import cache_folder, note_written
     from signspot.models.checkpoints import load_encoder, save_encoder
-    from signspot.spotting.calibration import mean_table
+    from signspot.spotting.calibration import false_alarms, mean_table
+    from signspot.spotting.spotter import Spotter
     from signspot_lab.background import measure_false_alarms
     from signspot_lab.isolated.lsa64 import TRAIN_SIGNERS, VALIDATION_SIGNERS, read_lsa64
     from signspot_lab.lsa64.streams import stream_alarms
 
     encoder = load_encoder(weights, device=device)
-    with bar("background", "s") as progress:
-        backgrounds = [measure_false_alarms(encoder, words, hours, seed, progress)]
+    if (footage is None) != (dictionary is None):
+        raise OptionsError("give --footage and --dictionary together: words to look for, and where they are not signed")
+    if footage is not None and dictionary is not None:
+        spotter = Spotter(encoder, cache_folder())
+        backgrounds = [false_alarms(spotter, footage, spotter.gallery(open_dictionary(dictionary)))]
+    else:
+        with bar("background", "s") as progress:
+            backgrounds = [measure_false_alarms(encoder, words, hours, seed, progress)]
     if lsa64 is not None:
         clips = read_lsa64(lsa64, (*TRAIN_SIGNERS, *VALIDATION_SIGNERS))
         backgrounds.append(stream_alarms(encoder, clips, VALIDATION_SIGNERS[0], seed))

@@ -72,6 +72,9 @@ def _write_landmarks(video: Path, target: Path) -> None:
 def info(
     path: Annotated[Path, typer.Argument(help="A dictionary.")],
     words: Annotated[list[str] | None, typer.Argument(help="Words to show the exemplars of.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Embed the exemplars, and name those that match rest, or everything.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show what a dictionary holds: its words, or the exemplars of some.
@@ -82,6 +85,11 @@ def info(
 
     dictionary = open_dictionary(path)
     chosen = dictionary.select(words) if words else dictionary
+    if check:
+        from signspot.spotting.spotter import load
+
+        with bar("exemplars") as progress:
+            load().gallery(chosen, progress=progress)  # which names them
     if as_json:
         say(json.dumps({word: [_facts(e) for e in found] for word, found in chosen.items()}, ensure_ascii=False))
         return

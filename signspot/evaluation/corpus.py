@@ -24,7 +24,7 @@ from signspot.metrics.ranking import Group
 from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
-from signspot.spotting.search import Found, SpotOptions
+from signspot.spotting.search import Found, SpotOptions, is_default
 from signspot.spotting.spotter import Spotter
 
 Tested = Literal["test", "all"]
@@ -120,11 +120,18 @@ def evaluate_corpus(
             yield name, spotter.search(path, gallery, low)
         progress(len(corpus.videos), len(corpus.videos))
 
-    return score(spotter.encoder, corpus, gallery, searched(), spotter.threshold(options))
+    threshold = spotter.threshold(options, len(gallery.words))
+    return score(spotter.encoder, corpus, gallery, searched(), threshold, by_rate=options.threshold is None)
 
 
 def score(
-    encoder: Encoder, corpus: Corpus, gallery: Gallery, searched: Iterable[tuple[str, Found]], threshold: float
+    encoder: Encoder,
+    corpus: Corpus,
+    gallery: Gallery,
+    searched: Iterable[tuple[str, Found]],
+    threshold: float,
+    *,
+    by_rate: bool = False,
 ) -> CorpusScores:
     """Measure what was found, video by video, against what a corpus knows.
 
@@ -134,6 +141,7 @@ def score(
         gallery: that it was searched for.
         searched: each video's name and what was found in it at a low threshold.
         threshold: from which on a spotting counts.
+        by_rate: it also has to mean as few false alarms per hour as a search with default options allows.
     """
     words = {exemplar.word for exemplar in gallery.exemplars}
     found = list(searched)
@@ -144,13 +152,16 @@ def score(
     for query in queries:
         asked[query.video].append(query)
     retrieval, localisation = ClipRetrieval([exemplar.word for exemplar in gallery.exemplars]), LocalisationAccuracy()
-    detection = Detection() if known else None
+    detection, decided = (Detection(), Detection()) if known else (None, None)
     for name, each in found:
         _look_up(each, asked[name], retrieval, localisation)
-        if detection is not None:
+        if detection is not None and decided is not None:
             truths = [sign for sign in corpus.signs(name) if sign.word in words]
             spottings = [replace(spotting, video=name) for spotting in each.spottings]
-            detection.add(name, each.track.grid.frames / each.track.grid.fps, spottings, truths)
+            rough = each.rough_rates or not by_rate
+            kept = [spotting for spotting in spottings if is_default(spotting, threshold, rough=rough)]
+            for several, into in ((spottings, detection), (kept, decided)):
+                into.add(name, each.track.grid.frames / each.track.grid.fps, several, truths)
     return CorpusScores(
         encoder.name,
         encoder.hash,
@@ -162,7 +173,7 @@ def score(
         bootstrap_mean(retrieval.queries.average_precisions),
         bootstrap_mean(retrieval.queries.hits(5)),
         bootstrap_mean(localisation.hits),
-        None if detection is None else _spotting_scores(detection, threshold, len(words)),
+        None if detection is None or decided is None else _spotting_scores(detection, decided, threshold, len(words)),
     )
 
 
@@ -181,8 +192,8 @@ def _look_up(
         localisation.add_curve(query.word, times[place], scores[place][:, own].max(axis=1), query.times)
 
 
-def _spotting_scores(detection: Detection, threshold: float, words: int) -> SpottingScores:
-    points = detection.by_video(threshold).values()
+def _spotting_scores(detection: Detection, decided: Detection, threshold: float, words: int) -> SpottingScores:
+    points = decided.by_video(threshold).values()
     found = np.array([point.found for point in points], float)
     false = np.array([point.false_alarms for point in points], float)
     signs = np.array([point.truths for point in points], float)

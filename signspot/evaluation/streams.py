@@ -21,7 +21,7 @@ from signspot.metrics.detection import Detection, TrueSign, by_score, match
 from signspot.metrics.localisation import Tolerance
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Spotting
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.search import Found, SpotOptions, is_default
 from signspot.spotting.spotter import Spotter
 
 RATES = (1.0, 10.0, 60.0)  # false alarms per hour and word whose promise is looked at
@@ -164,12 +164,13 @@ def measure_streams(
             continue
         low = replace(chosen, threshold=LOWEST, false_alarms_per_hour=None)
         spottings = []
-        places: list[bool] = []
+        kept, places = list[list[Spotting]](), list[bool]()
         for stream, track in zip(material.streams, tracks, strict=True):
             searched = spotter.search(track, gallery, low)
             spottings.append([replace(spotting, video=stream.name) for spotting in searched.spottings])
+            kept.append(_decided(spottings[-1], spotter.threshold(chosen, len(gallery.words)), chosen, searched))
             places += _best_places(stream, searched.best)
-        found.append(_scores(spotter, material.streams, gallery, (spottings, places), chosen))
+        found.append(_scores(spotter, material.streams, gallery, (spottings, kept, places)))
         found[-1] = replace(found[-1], exemplars=count)
     progress(len(counts), len(counts))
     return found
@@ -179,18 +180,17 @@ def _scores(
     spotter: Spotter,
     streams: Sequence[Stream],
     gallery: Gallery,
-    found: tuple[Sequence[Sequence[Spotting]], Sequence[bool]],
-    options: SpotOptions,
+    found: tuple[Sequence[Sequence[Spotting]], Sequence[Sequence[Spotting]], Sequence[bool]],
 ) -> StreamScores:
-    words, detection = set(gallery.words), Detection()
+    words, detection, decided = set(gallery.words), Detection(), Detection()
     false: list[float] = []
     told = False
     errors: list[float] = []
-    threshold = spotter.threshold(options, len(words))
     seconds = [len(stream.landmarks) / FPS for stream in streams]
-    for stream, own, lasts in zip(streams, found[0], seconds, strict=True):
+    for stream, own, kept, lasts in zip(streams, found[0], found[1], seconds, strict=True):
         truths = [true for true in stream.truth if true.word in words]
         detection.add(stream.name, lasts, own, truths)
+        decided.add(stream.name, lasts, kept, truths)
         for word in words:
             ranked = by_score([spotting for spotting in own if spotting.word == word])
             segments = match(ranked, [true.segment for true in truths if true.word == word])
@@ -198,9 +198,9 @@ def _scores(
                 told |= spotting.false_alarms_per_hour is not None
                 if segment is None and spotting.false_alarms_per_hour is not None:
                     false.append(spotting.false_alarms_per_hour)
-                elif segment is not None and spotting.score >= threshold:
+                elif segment is not None and spotting in kept:
                     errors += [abs(spotting.start - segment.start), abs(spotting.end - segment.end)]
-    point, hours = detection.curve().at(threshold), sum(seconds) / 3600
+    point, hours = decided.curve().at(0.0), sum(seconds) / 3600
     searched = hours * len(words)
     counted = [Alarms(rate, sum(each <= rate for each in false) / searched) for rate in RATES]
     return StreamScores(
@@ -211,13 +211,20 @@ def _scores(
         sum(true.word in words for stream in streams for true in stream.truth),
         hours,
         detection.value().mean_average_precision,
-        float(np.mean(found[1])) if found[1] else float("nan"),
+        float(np.mean(found[2])) if found[2] else float("nan"),
         float(np.median(errors)) * FPS if errors else float("nan"),
         point.precision,
         point.recall,
         tuple(counted) if told else (),
         searched,
     )
+
+
+def _decided(found: Sequence[Spotting], threshold: float, options: SpotOptions, searched: Found) -> list[Spotting]:
+    """What users see of all that was found."""
+    if options.threshold is not None:
+        return [spotting for spotting in found if spotting.score >= threshold]
+    return [spotting for spotting in found if is_default(spotting, threshold, rough=searched.rough_rates)]
 
 
 def _best_places(stream: Stream, best: Mapping[str, Spotting]) -> list[bool]:

@@ -20,12 +20,23 @@ from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.records import Exemplar
 from signspot.spotting.alignment import warping_costs
+from signspot.spotting.rest import rest_code
 
 FloatArray = NDArray[np.floating[Any]]
 
 _NEAREST = 15  # decoys whose mean cost tells how near an exemplar is to everything
 _OWN_WORDS = 100  # of a gallery, that are decoys for its others
 _CORRECTION = 0.5  # part of the nearness that is made up for
+_LIKE_REST = 0.3  # of the distance of a typical decoy from rest: an exemplar nearer than that shows hands at rest
+_LIKE_EVERYTHING = 0.7  # of the distance of a typical decoy from its nearest decoys, likewise
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """An exemplar that is of little use: it matches what is no sign."""
+
+    exemplar: Exemplar
+    matches: str  # "rest" or "everything"
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,7 @@ class Cohort:
     codes: FloatArray  # (K, 2, L, C) frame codes, as they are and mirrored
     embeddings: FloatArray  # (K, 2, D) unit norm
     words: NDArray[np.int64]  # (K,) which word each is an exemplar of
+    rest: FloatArray | None = None  # (C,) the frame code of somebody at rest, hands down
     _known: dict[bytes, FloatArray] = field(default_factory=dict, repr=False, compare=False)  # least costs, by content
     _last: list[tuple[Gallery, NDArray[np.float32]]] = field(default_factory=list, repr=False, compare=False)
 
@@ -51,16 +63,44 @@ class Cohort:
         return float(np.sort(costs, axis=1)[:, :_NEAREST].mean())
 
     def corrections_of(self, codes: FloatArray) -> NDArray[np.float32]:
-        """How much more it should cost to match exemplars that are near to everything; each is measured once.
+        """How much more it should cost to match exemplars that are near to everything, or to rest.
 
         Args:
             codes: (V, L, C) frame codes.
 
         Returns:
-            (V,) to be added to the cost of each: above 0 for an exemplar to which many decoys are near.
+            (V,) to be added to the cost of each: above 0 for an exemplar to which many decoys are near, and for one
+            that shows hands at rest.
         """
-        nearest = self._nearest(codes).mean(axis=1)
-        return np.asarray(_CORRECTION * (self.typical - nearest), np.float32)
+        near, apart = self._nearest(codes).mean(axis=1), self._from_rest(codes)
+        corrections = _CORRECTION * (self.typical - near)
+        resting = apart < _LIKE_REST * self.typical_rest
+        heavier = np.where(resting, np.maximum(corrections, self.typical_rest - apart), corrections)
+        return np.asarray(heavier, np.float32)
+
+    def suspects(self, gallery: Gallery) -> list[Suspect]:
+        """The exemplars of a gallery that match rest, or everything, in the order of the gallery."""
+        if gallery.codes is None:
+            return []
+        plain = np.flatnonzero(~gallery.mirrored)
+        near, apart = self._nearest(gallery.codes[plain]).mean(axis=1), self._from_rest(gallery.codes[plain])
+        resting, hub = apart < _LIKE_REST * self.typical_rest, near < _LIKE_EVERYTHING * self.typical
+        return [
+            Suspect(gallery.exemplars[gallery.rows[row]], "rest" if resting[place] else "everything")
+            for place, row in enumerate(plain)
+            if resting[place] or hub[place]
+        ]
+
+    @cached_property
+    def typical_rest(self) -> float:
+        """How far a typical decoy is from rest; 0 where rest is not known."""
+        return float(np.median(self._from_rest(self.codes[:, 0])))
+
+    def _from_rest(self, codes: FloatArray) -> NDArray[np.float64]:
+        """(V,) mean distance of the frames of (V, L, C) codes from rest; 0 where rest is not known."""
+        if self.rest is None:
+            return np.zeros(len(codes))
+        return np.asarray(np.linalg.norm(codes - self.rest, axis=-1).mean(axis=-1), np.float64)
 
     def _nearest(self, codes: FloatArray) -> FloatArray:
         """(V, L, C) frame codes to (V, _NEAREST) their costs to the nearest decoys, the least first."""
@@ -113,7 +153,8 @@ def cohort_of(encoder: Encoder) -> Cohort | None:
     if not isinstance(trunk, FrameCoder) or not trunk.options.decoys:
         return None
     embeddings = encoder.module.mlp(trunk.pooled(trunk.decoys), "dictionary")
-    return Cohort(trunk.decoys.cpu().numpy(), embeddings.cpu().numpy(), trunk.decoy_words.cpu().numpy())
+    codes, words = trunk.decoys.cpu().numpy(), trunk.decoy_words.cpu().numpy()
+    return Cohort(codes, embeddings.cpu().numpy(), words, rest_code(encoder))
 
 
 def threshold_for(encoder: Encoder, rate: float) -> float:

@@ -19,6 +19,7 @@ from signspot.spotting.peaks import OVERLAP, Peak
 from signspot.spotting.rates import WordAlarms
 from signspot.timeline import Segment, Track
 
+DEFAULT_RATE = 20.0  # false alarms per hour and word that a spotting means at most, unless options tell otherwise
 _REACH = 2.0  # seconds around a segment that still decide about its edges
 
 FloatArray = NDArray[np.floating[Any]]
@@ -29,7 +30,7 @@ MatchBy = Literal["auto", "alignment", "embedding"]
 class SpotOptions:
     """How to spot: one record for the library, the command line, annotation and evaluation."""
 
-    threshold: float | None = None  # least score of a spotting, in [0, 1]; None: the encoder's
+    threshold: float | None = None  # least score of a spotting, in [0, 1]; None: the encoder's, and `DEFAULT_RATE`
     false_alarms_per_hour: float | None = None  # allowed per word, instead of a threshold; read against decoys
     match: MatchBy = "auto"  # by alignment of frame codes where there are any, else by embeddings of windows
     stride: int = 1  # frames between two windows
@@ -108,6 +109,18 @@ class Found:
         return best
 
 
+def is_default(spotting: Spotting, threshold: float, *, rough: bool) -> bool:
+    """Whether a search with default options finds this, too.
+
+    Args:
+        spotting: of a search with a low threshold.
+        threshold: the encoder's.
+        rough: whether the video is too short for its rates to decide.
+    """
+    rate = spotting.false_alarms_per_hour
+    return spotting.score >= threshold and (rough or rate is None or rate <= DEFAULT_RATE)
+
+
 @dataclass(frozen=True)
 class Search:
     """A track that is searched: windows and frames, the cohort of decoys, and how to decide."""
@@ -129,13 +142,14 @@ class Search:
         """
         matcher = self.matcher(gallery, within)
         reader = self._alarms(gallery) if within is None else None
+        rough = reader is not None and reader.rough
         spottings: list[Spotting] = []
         best: dict[str, Spotting] = {}
         thresholds: dict[str, float] = {}
         inside = np.ones(len(matcher.times), bool) if within is None else _inside(matcher.times, within)
         for curve in best_scores(matcher, gallery) if inside.any() else ():
             alarms = reader.of(curve, gallery) if reader is not None else None
-            thresholds[curve.word] = self.threshold(alarms)
+            thresholds[curve.word] = self.threshold(alarms, rough=rough)
             peaks = find_word_peaks(matcher, curve, thresholds[curve.word], self.options.overlap)
             kept = [peak for peak in peaks if inside[peak.index]]
             kept.sort(key=lambda peak: (-peak.score, peak.time))
@@ -144,22 +158,28 @@ class Search:
             best[curve.word] = made[0]
             spottings += made[1:]
         spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
-        rough = reader is not None and reader.rough
         return Found(self.track, matcher, gallery, self.options, thresholds, tuple(spottings), best, rough)
 
     def aligns(self, gallery: Gallery) -> bool:
         """Whether frame codes are aligned; else embeddings of windows are compared.
 
         Raises:
-            TrackError: alignment was asked for and there are no frame codes.
+            TrackError: there are exemplars with frame codes and a track without, or alignment was asked for and the
+                exemplars have none.
         """
-        there = self.track.codes is not None and gallery.codes is not None
-        if self.options.match == "alignment" and not there:
+        if self.options.match == "embedding":
+            return False
+        if gallery.codes is not None and self.track.codes is None:
             raise TrackError(
-                f"'{self.track.video}' or the exemplars have no frame codes to align: this encoder gives none. "
-                "Choose another encoder, or match by embedding"
+                f"the track of '{self.track.video}' has no frame codes, and this encoder aligns them: it was made by "
+                "an earlier version. Make it again with: signspot embed. Or match by embedding"
             )
-        return there and self.options.match != "embedding"
+        if self.options.match == "alignment" and gallery.codes is None:
+            raise TrackError(
+                "the exemplars have no frame codes to align: this encoder gives none. Choose another encoder, or match "
+                "by embedding"
+            )
+        return gallery.codes is not None
 
     def matcher(self, gallery: Gallery, within: Segment | None = None) -> Matcher:
         """What scores the rows of a gallery at the moments of the track, or of a part of it."""
@@ -177,10 +197,14 @@ class Search:
         corrections = None if self.cohort is None else self.cohort.corrections_of(gallery.codes)
         return AlignmentMatcher(codes, times, gallery.codes, self.scale, corrections)
 
-    def threshold(self, alarms: WordAlarms | None) -> float:
-        """The least score of a word's spottings: as given, by what decoys score, or the encoder's own."""
+    def threshold(self, alarms: WordAlarms | None, *, rough: bool) -> float:
+        """The least score of a word's spottings: as given, by what decoys score, or as `is_default` has it."""
         rate = self.options.false_alarms_per_hour
-        return self.fallback if alarms is None or rate is None else alarms.threshold(rate)
+        if alarms is None or self.options.threshold is not None:
+            return self.fallback
+        if rate is None:
+            return self.fallback if rough else max(self.fallback, alarms.threshold(DEFAULT_RATE))
+        return alarms.threshold(rate)
 
     def _alarms(self, gallery: Gallery) -> VideoAlarms | None:
         """How scores are read as false alarms: by the encoder's decoys, else by the gallery's other words, else not."""

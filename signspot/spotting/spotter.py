@@ -24,9 +24,8 @@ from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.alarms import FEWEST_WORDS
-from signspot.spotting.decoys import Cohort, cohort_of, threshold_for
+from signspot.spotting.decoys import Cohort, Suspect, cohort_of, threshold_for
 from signspot.spotting.identification import Match, alignment_scale, rank_words, sign_scores
-from signspot.spotting.rest import warn_of_rest
 from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions
 from signspot.timeline import Segment, Track
 
@@ -105,7 +104,10 @@ class Spotter:
         windows = Windows.of(track)
         if chosen.refine and track.grid.stride > 1:
             windows = self._refined(source, track, gallery, chosen)
-        return self._searching(track, windows, gallery, chosen).run(gallery, within)
+        found = self._searching(track, windows, gallery, chosen).run(gallery, within)
+        if found.rough_rates and chosen.false_alarms_per_hour is not None:
+            logger.warning("'%s' lasts %.0f s: its false alarms per hour are rough", track.video, found.duration)
+        return found
 
     def _searching(self, track: Track, windows: Windows, gallery: Gallery, options: SpotOptions) -> Search:
         scale = alignment_scale(self.encoder)
@@ -145,9 +147,15 @@ class Spotter:
         chosen = options or SpotOptions()
         embedder = ExemplarEmbedder(self.encoder, self.cache, chosen.seed)
         gallery = embedder.gallery(exemplars_of(what), mirror=chosen.mirror, progress=progress)
-        if chosen.match != "embedding":
-            warn_of_rest(self.encoder, gallery, alignment_scale(self.encoder))
+        for suspect in self.suspects(gallery):
+            told = suspect.exemplar.id, suspect.exemplar.word, suspect.matches
+            remedy = "Leave it out, or give the segment of the sign"
+            logger.warning("exemplar '%s' of '%s' matches %s: it counts less. %s", *told, remedy)
         return gallery
+
+    def suspects(self, gallery: Gallery) -> list[Suspect]:
+        """Exemplars that match rest, or everything, and therefore count less."""
+        return [] if self._cohort is None else self._cohort.suspects(gallery)
 
     def track(
         self, source: Source | Track, options: SpotOptions | None = None, progress: Progress | None = None

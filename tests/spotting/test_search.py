@@ -15,7 +15,7 @@ from signspot.models.registry import build
 from signspot.records import Exemplar
 from signspot.spotting.alarms import FEWEST_WORDS
 from signspot.spotting.decoys import cohort_of
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.search import SpotOptions, is_default
 from signspot.spotting.spotter import Spotter
 from signspot_lab.frame_codes.assembling import assemble
 from signspot_lab.frame_codes.world_clips import world_clips
@@ -81,8 +81,16 @@ def test_a_short_video_says_that_its_rates_are_rough(spotter: Spotter, gallery: 
     short = spotter.search(stretch.footage, gallery)
     assert short.rough_rates
     often = round(90 / (len(stretch.footage) / stretch.footage.fps)) + 1
-    long = concatenate([_later(stretch.footage, turn) for turn in range(often)])
-    assert not spotter.search(long, gallery).rough_rates
+    long = spotter.embed(concatenate([_later(stretch.footage, turn) for turn in range(often)]))
+    found = spotter.search(long, gallery)
+    assert not found.rough_rates
+    # By default a spotting means few false alarms, too, where the video is long enough to tell.
+    every = spotter.search(long, gallery, SpotOptions(threshold=0.0)).spottings
+    threshold = spotter.threshold(SpotOptions())
+    assert set(found.spottings) == {hit for hit in every if is_default(hit, threshold, rough=False)}
+    by_score = {hit for hit in every if is_default(hit, threshold, rough=True)}
+    assert set(spotter.search(long, gallery, SpotOptions(threshold=threshold)).spottings) == by_score
+    assert set(found.spottings) < by_score
 
 
 def _later(footage: Landmarks, turn: int) -> Landmarks:
@@ -116,8 +124,12 @@ def test_the_match_can_be_chosen(spotter: Spotter, gallery: Gallery, stretch: St
     by_alignment = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.0, top=1, match="alignment"))
     assert len(by_embedding.times) < len(by_alignment.times) == by_alignment.track.grid.frames
     plain = Spotter(encoder)  # an encoder without frame codes
-    with pytest.raises(TrackError, match="no frame codes to align"):
+    with pytest.raises(TrackError, match="the exemplars have no frame codes to align"):
         plain.search(stretch.footage, plain_gallery(plain, stretch), SpotOptions(match="alignment"))
+    older = replace(spotter.embed(stretch.footage), codes=None)
+    with pytest.raises(TrackError, match=r"has no frame codes.*Make it again with: signspot embed"):
+        spotter.search(older, gallery)
+    assert spotter.spot(older, gallery, match="embedding", threshold=0.0, top=1)
     with pytest.raises(OptionsError, match="not both"):
         SpotOptions(threshold=0.5, false_alarms_per_hour=1)
 
