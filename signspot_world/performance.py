@@ -13,7 +13,7 @@ from signspot.timeline import Segment
 from signspot_world.body.motion import FPS, Motion, continuous, isolated
 from signspot_world.body.signers import Signer
 from signspot_world.camera.estimator import observe
-from signspot_world.camera.faults import NoiseOptions
+from signspot_world.camera.faults import for_lips
 from signspot_world.camera.projection import project
 from signspot_world.knobs import named_rng
 from signspot_world.language.mouthing import MouthingSpotter, mouthing_rate
@@ -99,7 +99,8 @@ def perform_video(world: World, plan: VideoPlan) -> PerformedVideo:
 
 def _film(world: World, motion: Motion, signer: Signer, rng: np.random.Generator) -> FilmedSigning:
     exact = project(motion, signer.camera, world.options.size)
-    return FilmedSigning(exact, observe(exact, rng, NoiseOptions(strength=world.options.knobs.noise)), signer)
+    knobs = world.options.knobs
+    return FilmedSigning(exact, observe(exact, rng, for_lips(knobs.noise, knobs.lips)), signer)
 
 
 def _sign(world: World, plan: VideoPlan) -> tuple[Motion, list[_Line]]:

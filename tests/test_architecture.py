@@ -24,7 +24,7 @@ FLOORS = (
         *("safe_xml", "text_files", "timeline", "version"),
     ),
     ("corpus", "dictionary", "formats", "landmarks", "losses", "metrics", "models", "subtitles", "video", "words"),
-    ("embedding",),
+    ("embedding", "mouthing"),
     ("pictures", "spotting", "training"),
     ("adaptation", "annotation", "evaluation"),
     ("privacy",),
@@ -59,7 +59,7 @@ WORLD_FLOORS = (
 LAB_FLOORS = (
     ("warping",),
     ("contrastive", "isolated"),
-    ("frame_codes",),
+    ("frame_codes", "mouthing"),
     ("annotated_worlds", "background", "difficulty", "lsa64", "paper", "render_quality", "world_calibration"),
     ("encoder_ablation", "promised_alarms"),
     ("adapted", "subtitled_streams"),

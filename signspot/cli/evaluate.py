@@ -101,6 +101,41 @@ def lsa64(
     )
 
 
+def mouthing(
+    model: Annotated[
+        str | None, typer.Option(help="Name or file of a mouthing spotter. [default: the shipped one]")
+    ] = None,
+    lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks: false alarms on real faces.")] = None,
+    wlasl: Annotated[Path | None, typer.Option(help="Folder of WLASL landmarks: the same.")] = None,
+    clips: Annotated[int, typer.Option(min=2, help="Clips of the world for each row.")] = 60,
+    questions: Annotated[int, typer.Option(min=2, help="Words that are looked for in each clip.")] = 12,
+    real: Annotated[int, typer.Option(min=2, help="Words that are looked for on the faces of each corpus.")] = 4000,
+    seed: Annotated[int, typer.Option(help="Random seed of clips and words.")] = 1000,
+    out: Annotated[Path | None, typer.Option(help="Write the tables (.md) and, beside them, the plot (.png).")] = None,
+    force: Force = False,
+) -> None:
+    """Ask for words on the lips of the signing world: precision, recall, false alarms, time error, reliability.
+
+    Example: signspot evaluate mouthing --lsa64 lsa64/ --out mouthing.md
+    """
+    from signspot.files import Outputs
+    from signspot.mouthing.weights import load_mouthing
+    from signspot_lab.mouthing.evaluation import MouthingSize, measure_mouthing
+    from signspot_lab.mouthing.tables import as_text, write_report
+
+    with Outputs([model, lsa64, wlasl], force=force) as outputs:
+        if out is not None:
+            outputs.claim(out, (".md",))
+            outputs.claim(out.with_suffix(".png"))
+        chosen, size = load_mouthing(model), MouthingSize(clips, questions, real)
+        with bar("mouthing", "rows") as progress:
+            report = measure_mouthing(chosen, size, seed=seed, lsa64=lsa64, wlasl=wlasl, progress=progress)
+        if out is not None:
+            write_report(report, out)
+            note(f"written: {out}, {out.with_suffix('.png')}")
+    say(as_text(report).rstrip())
+
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -126,6 +161,7 @@ def evaluate() -> None:
 
 app.command("annotation")(annotation)
 app.command("lsa64")(lsa64)
+app.command("mouthing")(mouthing)
 
 
 @app.command("one-shot")

@@ -24,6 +24,7 @@ from signspot.cli import (
     identify,
     landmarks,
     models,
+    mouth,
     reproduce,
     spot,
     train,
@@ -50,6 +51,7 @@ app = typer.Typer(
 )
 app.command("spot")(spot.spot)
 app.command("identify")(identify.identify)
+app.command("mouth")(mouth.mouth)
 app.command("embed")(embed.embed)
 app.command("landmarks")(landmarks.landmarks)
 app.add_typer(dictionary.app, name="dictionary")

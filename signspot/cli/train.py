@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from signspot.training.rgb.config import RgbConfig
     from signspot_lab.contrastive.config import ContrastiveConfig
     from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
+    from signspot_lab.mouthing.config import MouthingConfig
 
 
 def train(
     config: Annotated[Path, typer.Argument(help="A TOML file, such as configs/landmark.toml.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run that was stopped there goes on.")] = Path("runs"),
-    corpus: Annotated[Path | None, typer.Option(help="What to learn from: embedding and rgb need one.")] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="What to learn from: embedding and rgb need one, mouthing may.")
+    ] = None,
     encoder: Annotated[
         str | None, typer.Option(help="Name or file of an encoder: the trunk to freeze, or to start from.")
     ] = None,
@@ -40,8 +43,9 @@ def train(
 
     The key `kind` of the configuration says what: "frame_codes" is a coder of landmarks whose codes are aligned, as
     the shipped encoders are, "warping" the same without learning, "embedding" an MLP on a frozen trunk, "rgb" a trunk
-    that sees pixels, "landmark_contrastive" a landmark trunk. Several processes can share the work of an embedding,
-    and of nothing else: torchrun --standalone --nproc-per-node 4 --no-python signspot train …
+    that sees pixels, "landmark_contrastive" a landmark trunk, "mouthing" a spotter of mouthed words. Several processes
+    can share the work of an embedding, and of nothing else:
+    torchrun --standalone --nproc-per-node 4 --no-python signspot train …
 
     Example: signspot train configs/embedding.toml --corpus world/ --out runs/embedding
     """
@@ -51,6 +55,7 @@ def train(
     from signspot.training.rgb.config import RgbConfig
     from signspot_lab.contrastive.config import ContrastiveConfig
     from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
+    from signspot_lab.mouthing.config import MouthingConfig
 
     kinds = {
         "frame_codes": FrameCodesConfig,
@@ -58,6 +63,7 @@ def train(
         "embedding": EmbeddingConfig,
         "rgb": RgbConfig,
         "landmark_contrastive": ContrastiveConfig,
+        "mouthing": MouthingConfig,
     }
     chosen = read_training(config, kinds)
     if not isinstance(chosen, EmbeddingConfig):
@@ -74,6 +80,8 @@ def train(
             _train_frame_codes(chosen, out, wlasl, lsa64, workers, device)
         elif isinstance(chosen, WarpingConfig):
             _make_warping(chosen, out)
+        elif isinstance(chosen, MouthingConfig):
+            _train_mouthing(chosen, out, corpus)
         else:
             _train_contrastive(chosen, out, lsa64, encoder, workers, device)
 
@@ -121,6 +129,20 @@ def _make_warping(config: "WarpingConfig", out: Path) -> None:
     from signspot_lab.frame_codes.world_clips import make_warping
 
     _keep(make_warping(config), out / f"{config.name}.safetensors", half=True)
+
+
+def _train_mouthing(config: "MouthingConfig", out: Path, folder: Path | None) -> None:
+    from signspot.corpus.corpus import open_corpus
+    from signspot.mouthing.weights import save_mouthing
+    from signspot_lab.mouthing.training import train_mouthing
+
+    corpus = open_corpus(folder) if folder is not None else None
+    with bar("training", "steps") as progress:
+        model = train_mouthing(config, out, progress, corpus=corpus, command=command())
+    target = out / f"{config.name}.safetensors"
+    save_mouthing(model, target)
+    say(f"{target}: {model.name}")
+    note("measure it with: signspot evaluate mouthing --model " + shlex.quote(str(target)))
 
 
 def _train_contrastive(

@@ -144,10 +144,17 @@ def _mouth(count: int, fps: float, mouthed: Sequence[tuple[str, Segment]]) -> Ar
 
 
 def draw_expression(
-    count: int, fps: float, mouthed: Sequence[tuple[str, Segment]], signer: Signer, rng: np.random.Generator
+    count: int,
+    fps: float,
+    mouthed: Sequence[tuple[str, Segment]],
+    signer: Signer,
+    rng: np.random.Generator,
+    *,
+    mouth: Array | None = None,
 ) -> Expression:
-    """The face over `count` frames, saying the words of `mouthed` at their segments."""
-    mouth = REST + (_mouth(count, fps, mouthed) - REST) * min(signer.manner.lips, 1.3)
+    """The face over `count` frames, saying the words of `mouthed` at their segments, or with the lips (T, 4) given."""
+    if mouth is None:
+        mouth = REST + (_mouth(count, fps, mouthed) - REST) * min(signer.manner.lips, 1.3)
     drift = slow_noise(count, fps, rng, 3, 1.2)
     mouth[:, 0] = np.clip(mouth[:, 0] + 0.03 * drift[:, 0], 0, 1.2)
     mouth[:, 1] = mouth[:, 1] + 0.08 * drift[:, 1]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from signspot.errors import OptionsError
 from signspot.landmarks.landmarks import FACE_POINTS
 from signspot.timeline import Segment
-from signspot_world.body.body import assemble
+from signspot_world.body.body import Points, assemble
 from signspot_world.body.coarticulation import (
     Span,
     assimilate,
@@ -32,6 +32,7 @@ from signspot_world.body.gestures import (
     make_token,
     rest_state,
 )
+from signspot_world.body.mouthing import MouthedWord, habits_of, mouth_shapes, say
 from signspot_world.body.signers import Handedness, Signer
 from signspot_world.body.strokes import minimum_jerk, stroke_states
 from signspot_world.geometry.rotations import Array, frame, matrix, quaternion, slerp
@@ -143,19 +144,50 @@ def _finish(
     rng: np.random.Generator,
     mouthed: Sequence[tuple[str, Segment]],
     fps: float,
+    lips: float = 0.0,
 ) -> Motion:
     """Add face and sway and build the body."""
     count = len(strong)
-    expression = draw_expression(count, fps, mouthed, signer, rng)
+    mouth = _hard_lips(count, fps, mouthed, signer, rng, lips) if lips else None
+    expression = draw_expression(count, fps, mouthed, signer, rng, mouth=mouth)
     sway = draw_sway(count, fps, signer, rng)
     sway = followed(
         sway, strong[:, POSITION] if signer.handedness is Handedness.RIGHT else strong[:, POSITION] * MIRROR
     )
-    points = assemble(strong, weak, expression, sway, signer)
+    return _in_single(assemble(strong, weak, expression, sway, signer), fps)
+
+
+def _in_single(points: Points, fps: float) -> Motion:
+    """Points as a motion, in single precision."""
     body, left, right, face = (
         part.astype(np.float32) for part in (points.body, points.left_hand, points.right_hand, points.face)
     )
     return Motion(body, left, right, face, fps)
+
+
+def _hard_lips(
+    count: int,
+    fps: float,
+    mouthed: Sequence[tuple[str, Segment]],
+    signer: Signer,
+    rng: np.random.Generator,
+    strength: float,
+) -> Array:
+    """The lips (T, 4) as hard to read as `strength` says, by chance of their own: hands and body stay as they are."""
+    own, habits = rng.spawn(1)[0], habits_of(signer, min(strength, 1.5))
+    return mouth_shapes(count, fps, [say(word, segment, habits, own) for word, segment in mouthed], habits, own)
+
+
+def talking(
+    words: Sequence[MouthedWord], seconds: float, signer: Signer, rng: np.random.Generator, lips: float = 1.0
+) -> Motion:
+    """Somebody who mouths words while the hands rest: all that a reader of lips needs, at little cost."""
+    count = max(2, round(seconds * FPS))
+    strong, weak = (np.tile(rest_state(signer, rng), (count, 1)) for _ in range(2))
+    mouth = mouth_shapes(count, FPS, words, habits_of(signer, min(lips, 1.5)), rng)
+    expression = draw_expression(count, FPS, (), signer, rng, mouth=mouth)
+    points = assemble(strong, weak, expression, draw_sway(count, FPS, signer, rng), signer)
+    return _in_single(points, FPS)
 
 
 def isolated(
@@ -239,7 +271,8 @@ def continuous(
     seconds = max(_STILL, blur_seconds(knobs))
     segments = [Segment(span.start, span.end) for span in spans]
     words = [(m, s) for m, s in zip(mouthings or [], segments, strict=False) if m]
-    return _finish(blur(strong, seconds, fps), blur(weak, seconds, fps), signer, rng, words, fps), segments
+    hands = blur(strong, seconds, fps), blur(weak, seconds, fps)
+    return _finish(*hands, signer, rng, words, fps, knobs.lips), segments
 
 
 def schedule(

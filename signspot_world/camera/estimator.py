@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.landmarks import LIP_ARCS, Landmarks
 from signspot_world.camera.faults import (
     NoiseOptions,
     Single,
@@ -15,6 +15,8 @@ from signspot_world.camera.faults import (
 )
 
 _HIPS_DOWN = slice(23, 33)
+_LIPS = slice(0, sum(map(len, LIP_ARCS)))
+_COVERS = 0.13  # shoulder widths from the mouth's middle to a point of a hand: nearer ones hide the lips
 _LOOSE = np.ones(33, np.float32)  # how much more a body point wanders than the head
 _LOOSE[11:13], _LOOSE[13:15], _LOOSE[15:23], _LOOSE[_HIPS_DOWN] = 1.0, 1.6, 2.2, 2.0
 _ALONG_FINGER = np.array([0, 0.35, 0.6, 0.8, 1.0, *([0.62, 0.75, 0.9, 1.05] * 4)], np.float32)
@@ -116,7 +118,24 @@ def _observe_face(scene: _Scene, rng: np.random.Generator, noise: NoiseOptions) 
     whole = draw_shivers(count, (1, 3), rng, 0.3) * size[..., None]
     own = draw_shivers(count, (exact.shape[1], 3), rng, 0.3) * size[..., None] * 0.6
     slow = slow_drift(count, (1, 3), rng, scene.pace * 0.05) * 0.006
+    own[:, _LIPS] *= noise.lip_jitter
+    if noise.mouth_cover:
+        exact = _cover_mouth(scene, rng.spawn(1)[0], min(1.0, noise.mouth_cover * noise.strength))
     return np.asarray(exact + noise.strength * (whole + own + slow) * scene.unit, dtype=np.float32)
+
+
+def _cover_mouth(scene: _Scene, rng: np.random.Generator, share: float) -> Single:
+    """The face (T, P, 3) with lips that are guessed where a hand is before them: as they mostly are, and trembling."""
+    face, marks = scene.landmarks.face.copy(), scene.landmarks
+    mouth = face[:, _LIPS].mean(axis=1)
+    hands = np.concatenate([marks.left_hand, marks.right_hand], axis=1)
+    away = (hands - mouth[:, None])[..., :2] / scene.unit[:2]
+    near = np.hypot(away[..., 0], away[..., 1]).min(axis=1)
+    hidden = share * np.clip((_COVERS - near) / 0.03 + 0.5, 0, 1)[:, None, None]
+    lips = face[:, _LIPS] - mouth[:, None]
+    guess = np.median(lips, axis=0) + draw_shivers(len(face), lips.shape[1:], rng, 0.6) * 0.004 * scene.unit
+    face[:, _LIPS] = mouth[:, None] + lips + hidden * (guess - lips)
+    return face
 
 
 def observe(landmarks: Landmarks, rng: np.random.Generator, noise: NoiseOptions | None = None) -> Landmarks:

@@ -46,6 +46,8 @@ class NoiseOptions:
     duplicate_rate: float = 0.004  # a hand near the other is taken for it, a frame
     swap_rate: float = 0.0015  # near hands that are exchanged, a frame
     face_drop_rate: float = 0.0015  # faces that begin to be missed, a frame
+    lip_jitter: float = 1.0  # of each lip point on its own, against other points of the face
+    mouth_cover: float = 0.0  # how far the lips behind a hand are guessed: 0 seen as they are, 1 as they mostly are
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -56,6 +58,11 @@ class NoiseOptions:
 
 GLOVED = NoiseOptions(drop_rate=0.006, drop_rate_motion=0.026, drop_long=0.27, drop_overlap=0.05)
 """For coloured gloves, which hide a hand from the estimator more often."""
+
+
+def for_lips(strength: float, lips: float) -> NoiseOptions:
+    """The faults where lips are to be as hard to read as `lips` says; with 0 they are as they always were."""
+    return NoiseOptions(strength, lip_jitter=0.35 if lips else 1.0, mouth_cover=lips)
 
 
 def draw_shivers(count: int, shape: tuple[int, ...], rng: np.random.Generator, memory: float) -> Single:

@@ -1,0 +1,134 @@
+"""`signspot mouth`: find the words that a signer mouths."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from signspot.cli.console import Force, bar, claim_outputs, count, note, print_spottings
+
+if TYPE_CHECKING:
+    from signspot.mouthing.spotter import MouthingSpotter
+    from signspot.records import Label
+
+
+def mouth(
+    video: Annotated[Path, typer.Argument(help="A video or a .pose file, with the signer's face.")],
+    subtitles: Annotated[Path | None, typer.Option(help="Its subtitles. [default: the file of the same name]")] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Option("--word", help="A word to look for; repeatable. [default: those of the subtitles]"),
+    ] = None,
+    words_from: Annotated[Path | None, typer.Option(help="A file of words to look for, one per line.")] = None,
+    threshold: Annotated[float, typer.Option(help="Least probability of a peak, in [0, 1].")] = 0.5,
+    word_threshold: Annotated[
+        float, typer.Option(help="Keep a word only where one of its peaks reaches this; the paper's vocabulary: 0.8.")
+    ] = 0.0,
+    padding: Annotated[float, typer.Option(help="Seconds searched before and after each subtitle.")] = 4.0,
+    language: Annotated[str, typer.Option(help="Language of the words and the subtitles.")] = "en",
+    model: Annotated[
+        str | None, typer.Option(help="Name or file of a mouthing spotter. [default: the shipped one]")
+    ] = None,
+    out: Annotated[
+        list[Path] | None, typer.Option(help="Write spottings: .bobsl.json .eaf .vtt .csv .jsonl …; repeatable.")
+    ] = None,
+    labels: Annotated[Path | None, typer.Option(help="Write labels for training (.jsonl).")] = None,
+    force: Force = False,
+    json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
+    cache: Annotated[bool, typer.Option(help="Remember landmarks in the cache folder.")] = True,
+) -> None:
+    """Find the words of subtitles on the signer's lips: whether and where each is mouthed.
+
+    A spotting is the 0.6 s before a peak of probability; its time marks the end of the sign. The shipped spotter was
+    taught by the signing world alone and has seen no real lips: check what it finds.
+
+    Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
+    """
+    from signspot.corpus.truth import write_records
+    from signspot.files import Outputs
+    from signspot.formats.formats import write
+    from signspot.mouthing.spotter import MouthingSpotter, as_spotting, keep_vocabulary
+    from signspot.mouthing.weights import load_mouthing
+
+    text = find_subtitles(video, subtitles)
+    asked = read_words(words, words_from)
+    with Outputs([video, text, words_from, model], force=force) as outputs:
+        claim_outputs(outputs, out, (), [str(video)])
+        if labels:
+            outputs.claim(labels, (".jsonl",))
+        found = search(MouthingSpotter(load_mouthing(model)), video, text, asked, (threshold, padding, language, cache))
+        kept = keep_vocabulary(found, word_threshold)
+        if len(kept) < len(found):
+            note(f"left out {count(len(found) - len(kept), 'peak')} of words that never reach {word_threshold:g}")
+        spottings = [as_spotting(label) for label in kept]
+        for path in out or ():
+            for written in write(spottings, path, videos=[str(video)]):
+                note(f"wrote {written}")
+        if labels:
+            note(f"wrote {write_records(kept, labels)}")
+    print_spottings(spottings, as_json=json_lines)
+    if not spottings:
+        note(f"no mouthing found above the probability {threshold:g}. A lower --threshold finds more.")
+
+
+def find_subtitles(video: Path, named: Path | None) -> Path:
+    """The subtitles of a video: as named, or those beside it."""
+    from signspot.errors import OptionsError
+    from signspot.subtitles.reading import SUFFIXES
+
+    if named is not None:
+        return named
+    beside = [path for suffix in SUFFIXES if (path := video.with_suffix(suffix)).is_file()]
+    if not beside:
+        raise OptionsError(f"there are no subtitles beside {video}. Name them with --subtitles")
+    return beside[0]
+
+
+def read_words(words: Sequence[str] | None, path: Path | None) -> list[str] | None:
+    """The words to look for: those named and those of a file; None: those of the subtitles."""
+    from signspot.errors import OptionsError
+    from signspot.text_files import read_text
+
+    listed = [line.strip() for line in read_text(path).text.splitlines() if line.strip()] if path else []
+    if path and not listed:
+        raise OptionsError(f"{path} holds no word. Write one per line")
+    return [*(words or ()), *listed] or None
+
+
+def search(
+    spotter: "MouthingSpotter",
+    video: Path,
+    subtitles: Path,
+    words: list[str] | None,
+    how: tuple[float, float, str, bool],
+) -> "Sequence[Label]":
+    """Read lips and subtitles and look for the words, with progress for people and what could not be seen."""
+    from signspot.landmarks.cache import default_cache
+    from signspot.mouthing.candidates import doubt_language, find_candidates
+    from signspot.mouthing.reading import read_lips
+    from signspot.subtitles.reading import read_subtitles
+
+    threshold, padding, language, cache = how
+    shown = read_subtitles(subtitles)
+    candidates = find_candidates(shown, words, padding, language)
+    doubt = doubt_language(shown, language)
+    if doubt:
+        note(doubt)
+    if not candidates:
+        note(f"{subtitles} mentions none of the words" if words else f"{subtitles} has no word that shows on lips")
+    with bar(str(video), "frames") as progress:
+        lips = read_lips(video, default_cache() if cache else None, progress)
+    if lips.seen < 0.5:
+        note(f"the lips are seen in {lips.seen:.0%} of the frames only: expect to miss mouthings")
+    if lips.turned > 0.2:
+        note(f"the head is turned away in {lips.turned:.0%} of the frames: nothing is read there")
+    if lips.covered > 0.2:
+        note(f"a hand is before the mouth in {lips.covered:.0%} of the frames: expect to miss mouthings")
+    with bar("lips", "windows") as progress:
+        found = spotter.search(lips, candidates, str(video), least=threshold, language=language, progress=progress)
+    for reason in found.unasked:
+        note(f"not looked for: {reason}")
+    if found.hidden:
+        note(f"left out {count(found.hidden, 'peak')} where the lips are hardly seen")
+    return found.labels

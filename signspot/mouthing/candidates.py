@@ -1,0 +1,87 @@
+"""Candidates: which words to look for on the lips, and where, by the subtitles (Sec. 3.1, stage 1)."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from signspot.errors import OptionsError
+from signspot.mouthing.phonemes import is_known
+from signspot.mouthing.visemes import visemes_of
+from signspot.records import Subtitle
+from signspot.timeline import Segment
+from signspot.words.lemmas import primary_language
+from signspot.words.match import WordMatcher
+from signspot.words.tokens import tokens
+
+logger = logging.getLogger(__name__)
+
+_FEWEST_SHAPES = 3  # of a word that is looked for unasked: shorter ones are on the lips all the time
+_ENOUGH = 30  # words, from which on the language of subtitles can be guessed
+_FOREIGN = 0.6  # share of English words below which subtitles are hardly English
+_ENGLISH = 0.9  # and above which they hardly are of another language
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Words that one subtitle mentions, and the window around it."""
+
+    window: Segment
+    words: tuple[str, ...]
+
+
+def find_candidates(
+    subtitles: Sequence[Subtitle], words: Iterable[str] | None, padding: float, language: str = "en"
+) -> list[Candidate]:
+    """The padded subtitles with the words to look for in each.
+
+    Args:
+        subtitles: in order of time.
+        words: to look for where a subtitle mentions them in any form; None: every word of a subtitle that is long
+            enough on the lips.
+        padding: seconds before and after a subtitle.
+        language: of the words and the subtitles.
+
+    Raises:
+        OptionsError: the padding is below 0, the language unknown, or a word that was asked for has no phonemes.
+    """
+    if not (0 <= padding <= 60):
+        raise OptionsError(f"subtitles are padded by 0 to 60 seconds; got {padding:g}")
+    primary_language(language)  # raises where it is unknown
+    asked = None if words is None else tuple(dict.fromkeys(words))
+    for word in asked or ():
+        visemes_of(word, language)  # raises where it has none
+    matcher = None if asked is None else WordMatcher(asked, language)
+    found = []
+    for subtitle in subtitles:
+        if matcher is not None:
+            mentioned = [match.word for match in matcher.find_all(subtitle.text)]
+        else:
+            mentioned = [token.word for token in tokens(subtitle.text) if _is_long(token.word, language)]
+        if mentioned:
+            window = Segment(max(0.0, subtitle.start - padding), subtitle.end + padding)
+            found.append(Candidate(window, tuple(dict.fromkeys(mentioned))))
+    return found
+
+
+def doubt_language(subtitles: Sequence[Subtitle], language: str) -> str | None:
+    """Why subtitles may be of another language than asked; None where they look right, or are few."""
+    words = [token.word for subtitle in subtitles for token in tokens(subtitle.text) if token.word.isalpha()]
+    if len(words) < _ENOUGH:
+        return None
+    english = sum(map(is_known, words)) / len(words)
+    wrong = english < _FOREIGN if language.split("-")[0] == "en" else english > _ENGLISH
+    return (
+        f"{english:.0%} of the words in these subtitles are English, and '{language}' was asked for: what is found "
+        "may be wrong. Name their language with --language"
+        if wrong
+        else None
+    )
+
+
+def _is_long(word: str, language: str) -> bool:
+    """Whether a word shows enough on the lips; one that cannot be read does not."""
+    try:
+        return len(visemes_of(word, language)) >= _FEWEST_SHAPES
+    except OptionsError:
+        logger.info("the word %r of a subtitle has no phonemes", word)
+        return False

@@ -1,0 +1,135 @@
+"""The network of the mouthing spotter: lips and visemes in, a logit per step of time that the word ends there out.
+
+Lips are read by convolutions over time, a word by convolutions over its visemes. Each step is compared with each
+viseme; a word on the lips is a slanted line in that map, and convolutions over the map look for it.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from signspot.errors import OptionsError
+from signspot.mouthing.lips import CHANNELS
+from signspot.mouthing.visemes import VISEMES
+
+STEP = 2  # frames of one step
+PADDING = -1  # stands for no viseme, after the last one of a word
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkOptions:
+    """Sizes of the network."""
+
+    width: int = 48  # of the lips' and the visemes' codes
+    heads: int = 4  # ways in which a step is compared with a viseme
+    maps: int = 12  # channels of the map
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.heads, self.maps) < 1 or self.width % self.heads or not 0 <= self.dropout < 1:
+            raise OptionsError(f"the width must be a multiple of the heads, and no size below 1; got {self}")
+
+
+class _Residual(nn.Module):
+    """A convolution over time whose result is added to what goes in."""
+
+    def __init__(self, width: int, dilation: int, dropout: float):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.conv = nn.Conv1d(width, width, 3, padding=dilation, dilation=dilation)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, known: Tensor | None = None) -> Tensor:
+        """(B, width, T) to (B, width, T); `known`, (B, 1, T), is 0 at places that do not count."""
+        normed = self.norm(x.transpose(1, 2)).transpose(1, 2)  # each step on its own, whatever is around it
+        normed = normed if known is None else normed * known
+        added: Tensor = self.drop(functional.gelu(self.conv(normed)))
+        return x + added
+
+
+class MouthingNetwork(nn.Module):
+    """Compares lips with words."""
+
+    def __init__(self, options: NetworkOptions | None = None):
+        super().__init__()
+        self.options = chosen = options or NetworkOptions()
+        width, maps = chosen.width, chosen.maps
+        self.first = nn.Conv1d(CHANNELS, width, 5, stride=STEP, padding=2)
+        self.lips = nn.Sequential(*(_Residual(width, dilation, chosen.dropout) for dilation in (1, 2, 4, 1)))
+        self.visemes = nn.Embedding(len(VISEMES) + 1, width)
+        self.word = nn.ModuleList(_Residual(width, 1, chosen.dropout) for _ in range(2))
+        self.map = nn.ModuleList(
+            nn.Conv2d(
+                chosen.heads + 3 if not number else maps,
+                maps,
+                (5, 3),
+                padding=(2 * dilation, 1),
+                dilation=(dilation, 1),
+            )
+            for number, dilation in enumerate((1, 1, 2, 2))
+        )
+        self.last = nn.Conv1d(2 * maps, 1, 5, padding=2)
+        self.scale: Tensor  # (2,) calibration: gain and offset of a peak's logit
+        self.register_buffer("scale", torch.tensor([1.0, 0.0]))
+
+    def code_lips(self, lips: Tensor) -> Tensor:
+        """Code lips, once for all words that are looked for in them.
+
+        Args:
+            lips: (B, T, CHANNELS).
+
+        Returns:
+            (B, width, ceil(T / STEP)).
+        """
+        coded: Tensor = self.lips(self.first(lips.transpose(1, 2)))
+        return coded
+
+    def compare(self, coded: Tensor, words: Tensor) -> Tensor:
+        """Look for words in lips.
+
+        Args:
+            coded: (B, width, S) lips, as `code_lips` gives them.
+            words: (B, L) numbers of visemes, PADDING after the last.
+
+        Returns:
+            (B, S) logits, before calibration, that the word ends at a step.
+        """
+        known = (words != PADDING).float()  # (B, L)
+        asked = self.visemes(words + 1).transpose(1, 2)
+        for block in self.word:
+            asked = block(asked, known[:, None])
+        asked = asked * known[:, None]
+        steps, places, heads = coded.shape[2], words.shape[1], self.options.heads
+        ours = coded.reshape(len(coded), heads, -1, steps)
+        theirs = asked.reshape(len(asked), heads, -1, places)
+        alike = torch.einsum("bhds,bhdl->bhsl", ours, theirs) / ours.shape[2] ** 0.5
+        count = known.sum(dim=1, keepdim=True)
+        place = torch.arange(places, device=words.device).float()
+        share, end = place / count, (place == count - 1).float()
+        fixed = torch.stack([known, share * known, end], dim=1)[:, :, None].expand(-1, -1, steps, -1)
+        x = torch.cat([alike, fixed], dim=1)
+        inside = known[:, None, None]
+        for number, conv in enumerate(self.map):
+            made = functional.gelu(conv(x)) * inside
+            x = made if not number else x + made
+        best = x.masked_fill(inside == 0, -1e4).amax(dim=3)
+        at_end = (x * end[:, None, None]).sum(dim=3)
+        found: Tensor = self.last(torch.cat([best, at_end], dim=1))[:, 0]
+        return found
+
+    def forward(self, lips: Tensor, words: Tensor) -> Tensor:
+        """(B, T, CHANNELS) lips and (B, L) words to (B, ceil(T / STEP)) calibrated probabilities."""
+        logits = self.compare(self.code_lips(lips), words)
+        return torch.sigmoid(self.calibrated(logits))
+
+    def calibrated(self, logits: Tensor) -> Tensor:
+        """Logits whose sigmoid, at a peak, is how often such a peak is right."""
+        return logits * self.scale[0] + self.scale[1]
+
+
+def pad_words(queries: list[list[int]]) -> Tensor:
+    """(B, L) visemes of words, the shorter ones padded."""
+    longest = max(map(len, queries))
+    return torch.tensor([[*query, *[PADDING] * (longest - len(query))] for query in queries])

@@ -1,0 +1,156 @@
+"""The mouthing spotter: words of subtitles on the lips of the signer, as labels M (Sec. 3.1, stage 2)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from signspot.errors import OptionsError
+from signspot.mouthing.candidates import Candidate
+from signspot.mouthing.lips import FPS, LipTrack
+from signspot.mouthing.network import STEP, pad_words
+from signspot.mouthing.visemes import query
+from signspot.mouthing.weights import MouthingModel
+from signspot.progress import Progress, silent
+from signspot.records import SIGN_SECONDS, Label, Spotting
+
+LEAST = 0.5  # probability of a peak, from which it is a label
+WORD_LEAST = 0.8  # probability that some instance of a word must reach, for the word to stay in the vocabulary
+_SEEN = 0.5  # share of the 0.6 s before a peak in which the lips must be seen
+_SHORTEST = 12  # frames of a window: less is no word
+_AT_ONCE = 32  # words that are compared with a window at once
+
+
+@dataclass(frozen=True, slots=True)
+class Mouthed:
+    """What a search found, and what it could not see."""
+
+    labels: tuple[Label, ...]  # in order of time; the time of each is the end of its sign
+    queries: int  # words looked for, once per window
+    hidden: int  # peaks that were left out, since the lips are hardly seen there
+    unasked: tuple[str, ...] = ()  # words that cannot be looked for, each with the reason
+
+    def spottings(self) -> list[Spotting]:
+        """The labels as spottings: the sign is the 0.6 s before the peak."""
+        return [as_spotting(label) for label in self.labels]
+
+
+def as_spotting(label: Label) -> Spotting:
+    """A label as a spotting, for the files of other tools."""
+    start = max(0.0, label.time - SIGN_SECONDS)
+    return Spotting(label.word, label.video, label.time, start, label.time, label.confidence, source=label.source)
+
+
+class MouthingSpotter:
+    """Finds mouthed words."""
+
+    def __init__(self, model: MouthingModel):
+        self.model = model
+
+    @torch.inference_mode()
+    def curves(self, lips: LipTrack, words: Sequence[str], language: str = "en") -> NDArray[np.float32]:
+        """(K, S) probabilities that each word ends at a step of 0.08 s, counted from the start of the lips.
+
+        Raises:
+            OptionsError: a word has no phonemes, or is a single mouth shape.
+        """
+        queries = [query(word, language) for word in words]
+        if not queries or not len(lips):
+            return np.zeros((len(queries), -(-len(lips) // STEP)), np.float32)
+        network = self.model.network
+        coded = network.code_lips(torch.from_numpy(lips.values)[None])
+        parts = []
+        for first in range(0, len(queries), _AT_ONCE):
+            block = pad_words(queries[first : first + _AT_ONCE])
+            logits = network.compare(coded.expand(len(block), -1, -1), block)
+            parts.append(torch.sigmoid(network.calibrated(logits)).numpy())
+        return np.concatenate(parts)
+
+    def search(
+        self,
+        lips: LipTrack,
+        candidates: Sequence[Candidate],
+        video: str,
+        *,
+        least: float = LEAST,
+        language: str = "en",
+        progress: Progress = silent,
+    ) -> Mouthed:
+        """Look for the words of subtitles around them; the best place of each word in each window counts.
+
+        Args:
+            lips: of the whole video.
+            candidates: windows with their words.
+            video: its name, for the labels.
+            least: probability of a peak, from which it is a label.
+            language: of the words.
+            progress: told the windows done.
+
+        Returns:
+            Labels of source M, each at the end of its sign; a place that several windows show is one label.
+        """
+        if not 0 <= least <= 1:
+            raise OptionsError(f"the least probability of a mouthing is between 0 and 1; got {least:g}")
+        peaks: dict[str, list[tuple[float, float]]] = defaultdict(list)  # word → (probability, time)
+        unasked: dict[str, str] = {}
+        queries = hidden = 0
+        for done, candidate in enumerate(candidates, 1):
+            part = lips.between(candidate.window.start, candidate.window.end)
+            words = [word for word in candidate.words if _can_ask(word, language, unasked)]
+            if len(part) >= _SHORTEST and words:
+                queries += len(words)
+                for word, curve in zip(words, self.curves(part, words, language), strict=True):
+                    place = int(curve.argmax())
+                    if curve[place] >= least:
+                        if _is_seen(part, place):
+                            peaks[word].append((float(curve[place]), part.start + place * STEP / FPS))
+                        else:
+                            hidden += 1
+            progress(done, len(candidates))
+        labels = [
+            Label(word, video, round(time, 3), round(sure, 4))
+            for word, found in peaks.items()
+            for sure, time in _apart(found)
+        ]
+        ordered = sorted(labels, key=lambda label: (label.time, label.word))
+        return Mouthed(tuple(ordered), queries, hidden, tuple(unasked.values()))
+
+
+def keep_vocabulary(labels: Iterable[Label], least: float = WORD_LEAST) -> list[Label]:
+    """Labels of the words of which at least one reaches `least` (the paper's rule for its vocabulary).
+
+    Args:
+        labels: of the training videos of a corpus, all together.
+        least: probability.
+    """
+    found = list(labels)
+    sure = {label.word for label in found if label.confidence >= least}
+    return [label for label in found if label.word in sure]
+
+
+def _can_ask(word: str, language: str, unasked: dict[str, str]) -> bool:
+    """Whether a word can be looked for; the reason why not is kept, once."""
+    if word not in unasked:
+        try:
+            query(word, language)
+        except OptionsError as error:
+            unasked[word] = str(error)
+    return word not in unasked
+
+
+def _is_seen(lips: LipTrack, place: int) -> bool:
+    last = place * STEP + 1
+    before = lips.values[max(0, last - round(SIGN_SECONDS * FPS)) : last, -2]
+    return bool(before.mean() >= _SEEN)
+
+
+def _apart(peaks: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The best peaks, none nearer than a sign to a better one."""
+    kept: list[tuple[float, float]] = []
+    for sure, time in sorted(peaks, key=lambda peak: (-peak[0], peak[1])):
+        if all(abs(time - other) >= SIGN_SECONDS for _, other in kept):
+            kept.append((sure, time))
+    return kept

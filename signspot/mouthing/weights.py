@@ -1,0 +1,83 @@
+"""Weights of the mouthing spotter from and to files: safetensors and a JSON card. Never by pickle."""
+
+import json
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+
+from signspot.errors import CheckpointError, OptionsError
+from signspot.files import write_beside
+from signspot.models.weight_files import read_header, read_weights
+from signspot.mouthing.lips import VERSION
+from signspot.mouthing.network import MouthingNetwork, NetworkOptions
+from signspot.mouthing.visemes import VISEMES
+
+DEFAULT = "mouthing-world"
+_SHIPPED = Path(__file__).parent / "weights"
+_HEADER = "signspot_mouthing"  # under which the card stands in the safetensors header
+
+
+@dataclass(frozen=True, slots=True)
+class MouthingModel:
+    """A network with its card."""
+
+    name: str
+    network: MouthingNetwork
+    card: dict[str, Any]  # licence, data, command, config, metrics
+
+
+def shipped() -> list[str]:
+    """The names of the mouthing spotters that come with the package."""
+    return sorted(path.stem for path in _SHIPPED.glob("*.safetensors"))
+
+
+def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingModel:
+    """Load a mouthing spotter: a shipped one by its name, or a `.safetensors` file. None: the default.
+
+    Raises:
+        CheckpointError: there is none, it is damaged or of another kind, or it was trained on other lips or visemes.
+    """
+    name = str(name_or_path or DEFAULT)
+    path = _SHIPPED / f"{name}.safetensors" if name in shipped() else Path(name)
+    if not path.is_file():
+        raise CheckpointError(
+            f"no weights of a mouthing spotter at '{path}'. Shipped: {', '.join(shipped()) or 'none'}"
+        )
+    header = read_header(path).get(_HEADER)
+    if header is None:
+        raise CheckpointError(f"{path} holds no mouthing spotter. Train one with: signspot train configs/mouthing.toml")
+    try:
+        card = json.loads(header)
+        network = MouthingNetwork(NetworkOptions(**card["options"]))
+        made_for = card["lips_version"], tuple(card["visemes"])
+        if made_for != (VERSION, VISEMES):
+            raise CheckpointError(
+                f"{path.name} was trained on other lips or visemes than this signspot has. Train it again"
+            )
+        network.load_state_dict({key: value.float() for key, value in read_weights(path).items()})
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise CheckpointError(f"{path.name} does not fit the network of a mouthing spotter: {error!s:.200}") from error
+    return MouthingModel(str(card["name"]), network.eval(), card)
+
+
+def save_mouthing(model: MouthingModel, path: str | PathLike[str]) -> None:
+    """Write weights in 16 bits to a `.safetensors` file, and the card beside it, with the suffix `.json`."""
+    target = Path(path)
+    if target.suffix != ".safetensors":
+        raise OptionsError(f"weights are written as .safetensors; got '{target.name}'")
+    card = {
+        **model.card,
+        **{"name": model.name, "options": asdict(model.network.options)},
+        **{"lips_version": VERSION, "visemes": list(VISEMES)},
+    }
+    state = {key: value.detach().half().contiguous() for key, value in model.network.state_dict().items()}
+    if not all(bool(torch.isfinite(value).all()) for value in state.values()):
+        raise OptionsError(f"the weights of {model.name} do not fit into 16 bits, or are no numbers. Train it again")
+    with write_beside(target) as beside:
+        save_file(state, beside, metadata={_HEADER: json.dumps(card, sort_keys=True)})
+    with write_beside(target.with_suffix(".json")) as beside:
+        beside.write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,168 @@
+"""Teaches the mouthing spotter: a word that is on the lips has a peak at its end, one that is not has none.
+
+The loop can be stopped at any step and goes on to the very same weights: batch i follows from the seed and i.
+"""
+
+import logging
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from signspot.corpus.corpus import Corpus
+from signspot.errors import OptionsError
+from signspot.landmarks.pose_file import stream_pose_file
+from signspot.landmarks.resampling import resample_stream
+from signspot.mouthing.lips import FPS, VERSION, follow_lips
+from signspot.mouthing.network import MouthingNetwork
+from signspot.mouthing.visemes import visemes_of
+from signspot.mouthing.weights import MouthingModel
+from signspot.progress import Progress, silent
+from signspot.records import LabelSource
+from signspot.training.run_folder import RunFolder, StopSign
+from signspot.training.steps import follow_weights, warm_cosine
+from signspot_lab.mouthing.batches import LipBatch, LipBatches
+from signspot_lab.mouthing.calibration import calibrate
+from signspot_lab.mouthing.clips import ClipOptions, LipClip, Vocabulary, make_clips, read_vocabulary
+from signspot_lab.mouthing.config import MouthingConfig
+from signspot_world.body.mouthing import MouthedWord
+
+logger = logging.getLogger(__name__)
+
+SAVE_EVERY = 50  # steps
+_LOWEST_RATE = 0.02  # as a share of the highest
+
+
+def train_mouthing(
+    config: MouthingConfig,
+    folder: str | PathLike[str],
+    progress: Progress = silent,
+    *,
+    corpus: Corpus | None = None,
+    command: str = "",
+) -> MouthingModel:
+    """Train a mouthing spotter on the signing world, or on the mouthings of a corpus.
+
+    Args:
+        config: all that the training follows from.
+        folder: where its state and its curve are kept; a training that was stopped there goes on.
+        progress: told the steps done.
+        corpus: landmarks of videos, and labels of source M; None: clips of the signing world.
+        command: for the card.
+
+    Raises:
+        OptionsError: the corpus has no mouthings, or none in videos with landmarks.
+        SignspotError: the loss is no number; the batch is saved for inspection.
+        CheckpointError: the folder holds a state that does not fit.
+        KeyboardInterrupt: it was stopped; the state is saved.
+    """
+    vocabulary = read_vocabulary(unseen=False)
+    options = ClipOptions(seconds=config.lips.seconds, lips=config.lips.lips)
+    if corpus is None:
+        people = [str(number) for number in range(config.lips.signers)]
+        clips = list(make_clips(config.lips.clips, config.seed, vocabulary, people, options))
+    else:
+        clips = clips_of_corpus(corpus)
+    network = train_network(config, clips, vocabulary, folder, progress)
+    held_out = clips
+    if corpus is None:
+        others = [f"calibration {number}" for number in range(config.lips.calibration)]
+        held_out = list(make_clips(len(others), config.seed, vocabulary, others, options))
+    measured = calibrate(network, held_out, vocabulary, config.seed)
+    card = {
+        **{"licence": config.licence, "data": config.data, "command": command},
+        **{"config": _setup(config), "metrics": {"calibration": measured}},
+    }
+    return MouthingModel(config.name, network, card)
+
+
+def clips_of_corpus(corpus: Corpus) -> list[LipClip]:
+    """The lips of a corpus's videos with its labels of mouthings; a word that cannot be read is left out.
+
+    Raises:
+        OptionsError: there is none.
+    """
+    labels = [label for label in corpus.labels() if label.source is LabelSource.MOUTHING]
+    clips = []
+    for video in corpus.videos.values():
+        mine = [label for label in labels if label.video == video.id]
+        if video.landmarks is None or not mine:
+            continue
+        lips = follow_lips(resample_stream(stream_pose_file(video.landmarks), FPS), video.id)
+        words = tuple(MouthedWord(label.word, (), label.segment, 1.0) for label in mine if _is_readable(label.word))
+        clips.append(LipClip(lips, words, video.signer))
+    if not any(clip.words for clip in clips):
+        raise OptionsError(
+            f"{corpus.folder} has no labels of source M in videos with landmarks (.pose). Put mouthings into "
+            "labels/*.jsonl, and make landmarks with: signspot landmarks"
+        )
+    return clips
+
+
+def _is_readable(word: str) -> bool:
+    try:
+        return len(visemes_of(word)) > 1
+    except OptionsError:
+        logger.warning("left out the mouthings of %r, which has no phonemes", word)
+        return False
+
+
+def train_network(
+    config: MouthingConfig,
+    clips: Sequence[LipClip],
+    vocabulary: Vocabulary,
+    folder: str | PathLike[str],
+    progress: Progress = silent,
+) -> MouthingNetwork:
+    """The loop itself; as `train_mouthing`. Gives the network with the running mean of its weights."""
+    run, how = RunFolder(Path(folder)), config.optimiser
+    visemes = vocabulary.visemes | {w.word: visemes_of(w.word) for clip in clips for w in clip.words}
+    batches = LipBatches(clips, vocabulary, visemes, how, config.seed)
+    torch.manual_seed(config.seed)
+    network, average = MouthingNetwork(config.network), MouthingNetwork(config.network)
+    average.load_state_dict(network.state_dict())
+    optimiser = torch.optim.AdamW(network.parameters(), lr=how.rate, weight_decay=how.weight_decay)
+    setup, parts = _setup(config), {"network": network, "average": average, "optimiser": optimiser}
+    saved = run.load(setup, parts, ["curve"])
+    curve: list[list[float]] = saved["curve"].tolist() if saved else []
+    network.train()
+    with StopSign() as stop:
+        for step in range(len(curve), how.steps):
+            batch = batches[step]
+            torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
+            for group in optimiser.param_groups:
+                group["lr"] = how.rate * warm_cosine(step, how.steps, how.warm_up, _LOWEST_RATE)
+            loss = mouthing_loss(network, batch)
+            if not torch.isfinite(loss):
+                raise run.keep_bad_batch(loss, step, {"lips": batch.lips.numpy(), "words": batch.words.numpy()})
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(network.parameters(), how.clip)
+            optimiser.step()
+            follow_weights(average, network, how.average, step)
+            curve.append([loss.item()])
+            progress(len(curve), how.steps)
+            if stop.heard or len(curve) % SAVE_EVERY == 0 or len(curve) == how.steps:
+                run.save(setup, parts, {"curve": torch.tensor(curve)})
+                run.write_curve(["loss"], curve)
+            if stop.heard:
+                raise KeyboardInterrupt
+    return average.eval()
+
+
+def mouthing_loss(network: MouthingNetwork, batch: LipBatch) -> Tensor:
+    """Cross-entropy over all steps and "not at all", whose logit is 0: where, if anywhere, does each word end?"""
+    coded = network.code_lips(batch.lips).repeat_interleave(len(batch.words) // len(batch.lips), dim=0)
+    logits = network.compare(coded, batch.words)
+    chances = functional.log_softmax(functional.pad(logits, (1, 0)), dim=1)
+    return -(chances * functional.pad(batch.ends, (1, 0), value=0.0).add(batch.nowhere)).sum(dim=1).mean()
+
+
+def _setup(config: MouthingConfig) -> dict[str, Any]:
+    """What a state, and a card, says of its training."""
+    return {**config.as_dict(), "lips_version": VERSION, "numpy": np.__version__}

@@ -1,0 +1,119 @@
+"""`signspot mouth`: what it prints and writes, and one line for each thing that cannot be done."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.formats.formats import read_spottings
+from signspot.landmarks.pose_file import write_landmarks
+from signspot.mouthing.network import MouthingNetwork, NetworkOptions
+from signspot.mouthing.weights import MouthingModel, save_mouthing
+from signspot.records import LabelSource
+from signspot.timeline import Segment
+from signspot_world.body.motion import talking
+from signspot_world.body.mouthing import habits_of, say
+from signspot_world.body.signers import Role, make_signer
+from signspot_world.camera.projection import project
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A signer who mouths "elephant", subtitles that mention it, and a spotter of random weights."""
+    folder = tmp_path_factory.mktemp("mouth")
+    signer, random = make_signer("one", 1, Role.TEST), np.random.default_rng(0)
+    word = say("elephant", Segment(2.0, 2.8), habits_of(signer, 0.0), random)
+    motion = talking([word], 6.0, signer, random, 0.0)
+    marks = project(motion, signer.camera)
+    write_landmarks(marks, folder / "news.pose")
+    hidden = marks.face.copy()
+    hidden[:] = np.nan
+    write_landmarks(
+        type(marks)(marks.body, marks.left_hand, marks.right_hand, hidden, marks.times, marks.size),
+        folder / "faceless.pose",
+    )
+    text = "WEBVTT\n\n00:01.000 --> 00:02.000\nTwo elephants walked.\n"
+    for name in ("news", "faceless"):
+        (folder / f"{name}.vtt").write_text(text)
+    torch.manual_seed(1)
+    save_mouthing(
+        MouthingModel("random", MouthingNetwork(NetworkOptions(width=16, maps=4)).eval(), {}), folder / "m.safetensors"
+    )
+    return folder
+
+
+def run(signspot, place: Path, *arguments: object, video: str = "news.pose") -> tuple[int, str, str]:
+    return signspot("mouth", place / video, "--model", place / "m.safetensors", *arguments)
+
+
+def test_labels_and_spottings_are_written(signspot, place, tmp_path):
+    code, out, _ = run(
+        signspot,
+        place,
+        "--word",
+        "elephant",
+        "--threshold",
+        0,
+        "--out",
+        tmp_path / "x.bobsl.json",
+        "--labels",
+        tmp_path / "l.jsonl",
+        "--json",
+    )
+    assert code == 0
+    (row,) = map(json.loads, out.splitlines())
+    (spotting,) = read_spottings(tmp_path / "x.bobsl.json")
+    (label,) = map(json.loads, (tmp_path / "l.jsonl").read_text().splitlines())
+    assert row["word"] == spotting.word == label["word"] == "elephant"
+    assert spotting.source is LabelSource.MOUTHING
+    assert spotting.time == pytest.approx(label["time"]) == pytest.approx(spotting.end)
+    assert label["at"] == "end"
+    plain = json.loads((tmp_path / "x.bobsl.json").read_text())["all"]["elephant"]
+    assert plain["global_times"] == [pytest.approx(label["time"])]
+
+
+def test_words_come_from_the_subtitles_or_from_a_file(signspot, place, tmp_path):
+    _, out, _ = run(signspot, place, "--threshold", 0, "--json")
+    assert {json.loads(line)["word"] for line in out.splitlines()} == {"elephants", "walked"}
+    (tmp_path / "words.txt").write_text("walk\n\n")
+    _, out, _ = run(signspot, place, "--threshold", 0, "--json", "--words-from", tmp_path / "words.txt")
+    assert [json.loads(line)["word"] for line in out.splitlines()] == ["walk"]
+
+
+def test_nothing_found_is_said(signspot, place):
+    code, out, err = run(signspot, place, "--threshold", 1)
+    assert (code, out) == (0, "")
+    assert "no mouthing found above the probability 1" in err
+    _, _, err = run(signspot, place, "--threshold", 0, "--word-threshold", 1, "--word", "elephant")
+    assert "left out 1 peak of words that never reach 1" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason", "expected"),
+    [
+        (["--word", "東京"], "has no phonemes", 2),
+        (["--subtitles", "nowhere.vtt"], "nowhere.vtt", 1),
+        (["--padding", "-1"], "padded by 0 to 60 seconds", 2),
+        (["--threshold", "7"], "between 0 and 1; got 7", 2),
+        (["--language", "xx"], "xx", 2),
+    ],
+)
+def test_mistakes_are_one_line(signspot, place, arguments, reason, expected):
+    code, out, err = run(signspot, place, *arguments)
+    assert (code, out) == (expected, "")
+    assert reason in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_no_face_no_subtitles_and_odd_words_have_a_reason(signspot, place, tmp_path):
+    code, _, err = run(signspot, place, video="faceless.pose")
+    assert code == 1
+    assert "shows no face in 150 frames" in err
+    (tmp_path / "lonely.pose").write_bytes((place / "news.pose").read_bytes())
+    code, _, err = signspot("mouth", tmp_path / "lonely.pose")
+    assert code == 2
+    assert "no subtitles beside" in err
+    _, _, err = run(signspot, place, "--word", "moon", "--threshold", 0)
+    assert "mentions none of the words" in err

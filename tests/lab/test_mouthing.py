@@ -1,0 +1,156 @@
+"""Clips of lips, batches, the training and its calibration, and what is measured."""
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.errors import CheckpointError, OptionsError
+from signspot.mouthing.lips import FPS, LipTrack
+from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions, pad_words
+from signspot_lab.mouthing.batches import LipBatches, WrongWords, holds, numbers
+from signspot_lab.mouthing.calibration import fit_logistic
+from signspot_lab.mouthing.clips import ClipOptions, LipClip, make_clips, read_vocabulary
+from signspot_lab.mouthing.config import LipsOptions, MouthingConfig, MouthingOptimiser
+from signspot_lab.mouthing.evaluation import bin_reliability, score
+from signspot_lab.mouthing.training import mouthing_loss, train_network
+from signspot_lab.mouthing.trials import Answers, Trial, answer, draw_trials
+
+PEOPLE = ("a", "b")
+SMALL = MouthingConfig(
+    lips=LipsOptions(clips=2, seconds=12, signers=2, calibration=2),
+    optimiser=MouthingOptimiser(steps=4, windows=3, queries=2, frames=60),
+    network=NetworkOptions(width=16, heads=2, maps=4),
+)
+
+
+@pytest.fixture(scope="module")
+def vocabulary():
+    return read_vocabulary(unseen=False)
+
+
+@pytest.fixture(scope="module")
+def clips(vocabulary) -> list[LipClip]:
+    return list(make_clips(2, 1, vocabulary, PEOPLE, ClipOptions(seconds=12.0, mouthing=0.8)))
+
+
+def test_words_are_seen_or_unseen_and_never_both(vocabulary):
+    unseen = read_vocabulary(unseen=True)
+    assert not set(vocabulary.words) & set(unseen.words)
+    assert 0.15 < len(unseen.words) / len(vocabulary.words + unseen.words) < 0.25
+
+
+def test_clips_follow_from_the_seed(vocabulary, clips):
+    again = next(make_clips(1, 1, vocabulary, PEOPLE, ClipOptions(seconds=12.0, mouthing=0.8)))
+    assert np.array_equal(again.lips.values, clips[0].lips.values)
+    assert again.words == clips[0].words
+    assert len(clips[0].words) > 2
+    assert not next(make_clips(1, 1, vocabulary, PEOPLE, ClipOptions(seconds=12.0, mouthing=0.0))).words
+
+
+def test_wrong_words_are_no_part_of_what_is_mouthed(vocabulary):
+    wrong, random = WrongWords(vocabulary), np.random.default_rng(0)
+    mouthed = [vocabulary.visemes[vocabulary.words[0]]]
+    for _ in range(50):
+        drawn = wrong.draw(mouthed, 1.0, random)
+        assert not holds(mouthed[0], drawn)
+        assert drawn[:2] == mouthed[0][:2] or drawn[-2:] == mouthed[0][-2:]
+    assert holds(("a", "b", "c"), ("b", "c"))
+    assert not holds(("a", "b", "c"), ("a", "c"))
+
+
+def test_batches_mark_where_words_end(vocabulary, clips):
+    batches = LipBatches(clips, vocabulary, vocabulary.visemes, SMALL.optimiser, 0)
+    batch, again = batches[1], batches[1]
+    assert torch.equal(batch.lips, again.lips)
+    assert batch.ends.shape == (6, 30)
+    assert torch.equal(batch.ends.sum(dim=1) + batch.nowhere.sum(dim=1), torch.ones(6))
+    assert 0 < batch.ends.sum() < 6
+
+
+def test_the_loss_by_hand(vocabulary, clips):
+    """A network that says 0 everywhere takes all steps and "not at all" for equally likely."""
+    batch = LipBatches(clips, vocabulary, vocabulary.visemes, SMALL.optimiser, 0)[0]
+    network = MouthingNetwork(SMALL.network)
+    torch.nn.init.zeros_(network.last.weight)
+    torch.nn.init.zeros_(network.last.bias)
+    assert mouthing_loss(network, batch).item() == pytest.approx(np.log(31), abs=1e-4)
+
+
+def test_a_training_that_was_stopped_comes_to_the_same_weights(vocabulary, clips, tmp_path):
+    def stop(done: int, _: int | None) -> None:
+        if done == 2:
+            import os
+            import signal
+
+            os.kill(os.getpid(), signal.SIGINT)
+
+    whole = train_network(SMALL, clips, vocabulary, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        train_network(SMALL, clips, vocabulary, tmp_path / "parts", stop)
+    parts = train_network(SMALL, clips, vocabulary, tmp_path / "parts")
+    for one, two in zip(whole.state_dict().values(), parts.state_dict().values(), strict=True):
+        assert torch.equal(one, two)
+    other = MouthingConfig(seed=5, lips=SMALL.lips, optimiser=SMALL.optimiser, network=SMALL.network)
+    with pytest.raises(CheckpointError, match="was trained with seed 0, not 5"):
+        train_network(other, clips, vocabulary, tmp_path / "parts")
+
+
+def test_calibration_finds_gain_and_offset():
+    random = np.random.default_rng(0)
+    logits = random.normal(0, 3, 20_000)
+    right = (random.random(20_000) < 1 / (1 + np.exp(-(0.5 * logits - 1)))).astype(float)
+    gain, offset = fit_logistic(logits, right)
+    assert gain == pytest.approx(0.5, abs=0.03)
+    assert offset == pytest.approx(-1.0, abs=0.06)
+    sure, _ = fit_logistic(np.array([-1.0, 1.0]), np.array([0.0, 1.0]))
+    assert 1 < sure < 100  # all right: steep, and finite
+
+
+def test_scores_by_hand():
+    trials = [
+        Trial(0, 0.0, ("x",), (1.0,), 1.0),
+        Trial(0, 0.0, ("x",), (1.0,), 1.0),
+        Trial(0, 0.0, ("x",)),
+        Trial(0, 0.0, ("x",)),
+    ]
+    answers = Answers(np.zeros(4), np.array([0.1, 2.0, np.inf, np.inf]))
+    row = {s.threshold: s for s in score("t", trials, answers, np.array([0.9, 0.85, 0.6, 0.1]))}
+    assert row[0.5].precision == pytest.approx(1 / 3)  # a right peak, one at a wrong time, one of no mouthing
+    assert row[0.5].recall == 0.5
+    assert row[0.5].false_alarms_per_hour == pytest.approx(1 / (2 * 10 / 3600))
+    assert row[0.8].false_alarms_per_hour == 0
+    assert row[0.9].late == pytest.approx(0.1)
+
+
+def test_reliability_by_hand():
+    bins = bin_reliability(np.array([0.05, 0.85, 0.89, 1.0]), np.array([False, True, False, True]))
+    assert [(b.low.__round__(1), b.peaks, b.right) for b in bins] == [(0.0, 1, 0.0), (0.8, 2, 0.5), (0.9, 1, 1.0)]
+
+
+def test_answers_are_in_the_times_of_the_clip():
+    """A network that fires where the mouth opens is late by the distance to that place."""
+    values = np.zeros((300, 16), np.float32)
+    values[:, -2] = 1
+    values[150, 0] = 50
+    network = MouthingNetwork(SMALL.network).eval()
+    clip = LipClip(LipTrack(values, start=2.0), (), "")
+    trials = [Trial(0, 3.0, ("closed", "open", "closed"), (7.0,), 1.0)]
+    with torch.inference_mode():
+        logits = network.compare(
+            network.code_lips(torch.from_numpy(values[25:275])[None]), pad_words([numbers(trials[0].shapes)])
+        )
+    found = answer(network, [clip], trials)
+    place = 3.0 + int(logits[0].argmax()) * STEP / FPS
+    assert abs(found.late[0]) == pytest.approx(abs(place - 7.0), abs=1e-6)
+
+
+def test_half_of_the_trials_are_of_mouthed_words(vocabulary, clips):
+    trials = draw_trials(clips, vocabulary, 0, each=6)
+    assert [bool(trial.ends) for trial in trials] == [True, False] * 6
+
+
+def test_configurations_refuse_nonsense():
+    with pytest.raises(OptionsError, match="seconds"):
+        LipsOptions(seconds=1)
+    with pytest.raises(OptionsError, match="multiple of the heads"):
+        NetworkOptions(width=10, heads=4)

@@ -1,0 +1,117 @@
+"""Lips out of landmarks: the same whatever the head's pose, the picture's scale and the mouth at rest."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from signspot.errors import LandmarksError
+from signspot.landmarks.landmarks import Landmarks
+from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, follow_lips, lip_shapes
+from signspot.timeline import Segment
+from signspot_world.body.motion import talking
+from signspot_world.body.mouthing import MouthedWord
+from signspot_world.body.signers import Role, make_signer
+from signspot_world.camera.projection import project
+from signspot_world.geometry.framing import Camera
+
+SIGNER = make_signer("one", 1, Role.TEST)
+WORD = MouthedWord("papa", ("P", "AA1", "P", "AA0"), Segment(1.0, 1.8), 1.0)
+STRAIGHT = Camera(distance=3.0, height=1.1)
+
+
+def film(
+    camera: Camera = STRAIGHT, words: tuple[MouthedWord, ...] = (WORD,), size: tuple[int, int] = (640, 480)
+) -> Landmarks:
+    motion = talking(words, 3.0, SIGNER, np.random.default_rng(0), lips=0.3)
+    return project(motion, camera, size)
+
+
+def test_an_open_mouth_is_seen_as_one():
+    lips = follow_lips([film()])
+    assert lips.values.shape == (75, CHANNELS)
+    assert lips.seen == 1
+    opening = lips.values[:, SHAPES.index("opening")]
+    assert opening[: int(0.8 * FPS)].max() < 0.3 < 0.8 < opening[int(1.0 * FPS) : int(1.9 * FPS)].max()
+
+
+@pytest.mark.parametrize(
+    "camera",
+    [
+        Camera(distance=3.0, height=1.6, aim=(0.1, 0.1)),  # smaller, elsewhere
+        Camera(distance=3.0, height=1.1, roll=0.3),
+        Camera(distance=3.0, height=1.1, azimuth=0.35),
+        Camera(distance=3.0, height=1.1, elevation=-0.2),
+    ],
+)
+def test_pose_and_scale_make_little_difference(camera):
+    straight, other = follow_lips([film()]).values, follow_lips([film(camera)]).values
+    for shape in ("opening", "width", "height"):
+        one, two = straight[:, SHAPES.index(shape)], other[:, SHAPES.index(shape)]
+        assert np.corrcoef(one, two)[0, 1] > 0.95, shape
+        assert np.abs(one - two).max() < 0.25 * np.ptp(one) + 0.05, shape
+
+
+def test_the_shape_of_the_picture_makes_no_difference():
+    wide = follow_lips([film(size=(1280, 480))]).values
+    assert np.allclose(wide, follow_lips([film()]).values, atol=1e-3)
+
+
+def test_chunks_make_no_difference():
+    marks = film()
+    assert np.array_equal(follow_lips([marks[:10], marks[10:70], marks[70:]]).values, follow_lips([marks]).values)
+
+
+def test_between_gives_the_frames_of_those_times():
+    part = follow_lips([film()]).between(1.0, 1.4)
+    assert part.start == pytest.approx(1.0)
+    assert len(part) == 11
+
+
+def test_no_face_is_a_reason():
+    marks = film()
+    with pytest.raises(LandmarksError, match="shows no face in 75 frames"):
+        follow_lips([replace(marks, face=np.full_like(marks.face, np.nan))])
+    with pytest.raises(LandmarksError, match="shows no face in 0 frames"):
+        follow_lips([])
+
+
+def test_a_face_from_the_side_is_a_reason_and_a_turned_head_is_counted():
+    side = film(Camera(distance=3.0, height=1.1, azimuth=1.15))
+    with pytest.raises(LandmarksError, match="from the side only"):
+        follow_lips([side])
+    both = Landmarks(
+        *(
+            np.concatenate([getattr(side[:25], n), getattr(film()[25:], n)])
+            for n in ("body", "left_hand", "right_hand", "face")
+        ),
+        times=side.times,
+        size=side.size,
+    )
+    lips = follow_lips([both])
+    assert lips.turned == pytest.approx(1 / 3, abs=0.02)
+    assert (lips.values[:25, :-1] == 0).all()
+
+
+def test_missing_frames_are_zero_and_marked():
+    marks = film()
+    face = marks.face.copy()
+    face[30:40] = np.nan
+    values = follow_lips([replace(marks, face=face)]).values
+    assert (values[30:40] == 0).all()
+    assert values[:30, -2].all()
+
+
+def test_a_hand_before_the_mouth_is_marked():
+    marks = film()
+    hand = marks.right_hand.copy()
+    hand[20:30, :, :2] = marks.face[20:30, :40, :2].mean(axis=1, keepdims=True)
+    covered = lip_shapes(replace(marks, right_hand=hand))[:, -2]
+    assert covered[20:30].all()
+    assert not covered[:20].any()
+
+
+def test_landmarks_without_lips_say_what_to_do():
+    marks = film()
+    with pytest.raises(LandmarksError, match=r"lack 17 face points.*signspot landmarks"):
+        lip_shapes(replace(marks, face=marks.face[:, 17:18] * 0, face_points=(5,)))
