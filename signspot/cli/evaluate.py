@@ -107,6 +107,9 @@ def mouthing(
     ] = None,
     lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks: false alarms on real faces.")] = None,
     wlasl: Annotated[Path | None, typer.Option(help="Folder of WLASL landmarks: the same.")] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="A corpus of the world, to be labelled by the paper's procedure, too.")
+    ] = None,
     clips: Annotated[int, typer.Option(min=2, help="Clips of the world for each row.")] = 60,
     questions: Annotated[int, typer.Option(min=2, help="Words that are looked for in each clip.")] = 12,
     real: Annotated[int, typer.Option(min=2, help="Words that are looked for on the faces of each corpus.")] = 4000,
@@ -119,11 +122,11 @@ def mouthing(
     Example: signspot evaluate mouthing --lsa64 lsa64/ --out mouthing.md
     """
     from signspot.files import Outputs
-    from signspot.mouthing.weights import load_mouthing
+    from signspot.mouthing.checkpoints import load_mouthing
     from signspot_lab.mouthing.evaluation import MouthingSize, measure_mouthing
     from signspot_lab.mouthing.tables import as_text, write_report
 
-    with Outputs([model, lsa64, wlasl], force=force) as outputs:
+    with Outputs([model, lsa64, wlasl, corpus], force=force) as outputs:
         if out is not None:
             outputs.claim(out, (".md",))
             outputs.claim(out.with_suffix(".png"))
@@ -134,6 +137,20 @@ def mouthing(
             write_report(report, out)
             note(f"written: {out}, {out.with_suffix('.png')}")
     say(as_text(report).rstrip())
+    if corpus is not None:
+        say(_labels_of_corpus(chosen, corpus))
+
+
+def _labels_of_corpus(model: "MouthingModel", folder: Path) -> str:
+    from signspot.corpus.corpus import open_corpus
+    from signspot.mouthing.labelling import LabelOptions
+    from signspot.mouthing.spotter import MouthingSpotter
+    from signspot_lab.mouthing.corpora import as_text, measure_labels
+
+    opened = open_corpus(folder)
+    options = LabelOptions(words=tuple(opened.dictionary()), word_least=0.0)
+    with bar("corpus", "videos") as progress:
+        return as_text(measure_labels(MouthingSpotter(model), opened, options, progress)).rstrip()
 
 
 if TYPE_CHECKING:
@@ -142,6 +159,7 @@ if TYPE_CHECKING:
     from signspot.evaluation.corpus import CorpusScores
     from signspot.evaluation.streams import Material, StreamOptions
     from signspot.metrics.bootstrap import Interval
+    from signspot.mouthing.checkpoints import MouthingModel
 
 
 class Tested(StrEnum):

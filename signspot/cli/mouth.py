@@ -48,8 +48,8 @@ def mouth(
     from signspot.corpus.truth import write_records
     from signspot.files import Outputs
     from signspot.formats.formats import write
+    from signspot.mouthing.checkpoints import load_mouthing
     from signspot.mouthing.spotter import MouthingSpotter, as_spotting, keep_vocabulary
-    from signspot.mouthing.weights import load_mouthing
 
     text = find_subtitles(video, subtitles)
     asked = read_words(words, words_from)

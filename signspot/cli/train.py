@@ -133,7 +133,7 @@ def _make_warping(config: "WarpingConfig", out: Path) -> None:
 
 def _train_mouthing(config: "MouthingConfig", out: Path, folder: Path | None) -> None:
     from signspot.corpus.corpus import open_corpus
-    from signspot.mouthing.weights import save_mouthing
+    from signspot.mouthing.checkpoints import save_mouthing
     from signspot_lab.mouthing.training import train_mouthing
 
     corpus = open_corpus(folder) if folder is not None else None

@@ -46,7 +46,8 @@ def find_candidates(
     """
     if not (0 <= padding <= 60):
         raise OptionsError(f"subtitles are padded by 0 to 60 seconds; got {padding:g}")
-    primary_language(language)  # raises where it is unknown
+    if language != "en":
+        primary_language(language)  # raises where it is unknown
     asked = None if words is None else tuple(dict.fromkeys(words))
     for word in asked or ():
         visemes_of(word, language)  # raises where it has none

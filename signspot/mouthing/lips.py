@@ -106,7 +106,7 @@ def lip_shapes(landmarks: Landmarks) -> Floats:
     away = good & (side > _TURNED)
     seen = good & ~away
     shapes = np.where(seen[:, None], shapes, np.nan)
-    covered = seen & _is_covered(landmarks, face[13] + (face[14] - face[13]) * np.float32(0.5), size, scale)
+    covered = seen & _is_covered(landmarks, np.mean([face[13], face[14]], axis=0, dtype=np.float32), size, scale)
     return np.concatenate([shapes, np.stack([seen, covered, away], axis=1)], axis=1).astype(np.float32)
 
 

@@ -41,7 +41,7 @@ def pronounce(word: str, language: str = "en") -> tuple[str, ...]:
         OptionsError: it has no letter that the rules can read, or one of its words is too long to be one.
         MissingExtraError: it holds a number, and num2words is not installed.
     """
-    tongue = primary_language(language)
+    tongue = language if language == "en" else primary_language(language)  # which needs simplemma
     found: list[str] = []
     for piece in _pieces(word, tongue):
         if len(piece) > _LONGEST:

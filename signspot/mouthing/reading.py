@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
-from signspot.landmarks.estimate import MAX_SIDE, stream_landmarks
+from signspot.landmarks.estimate import stream_landmarks
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import stream_pose_file
 from signspot.landmarks.resampling import resample_stream
+from signspot.landmarks.stretches import MAX_SIDE
 from signspot.mouthing.lips import FPS, LipTrack, follow_lips
 from signspot.progress import Progress, silent
 from signspot.video.reader import open_video

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
 from signspot.mouthing.candidates import Candidate
+from signspot.mouthing.checkpoints import MouthingModel
 from signspot.mouthing.lips import FPS, LipTrack
 from signspot.mouthing.network import STEP, pad_words
 from signspot.mouthing.visemes import query
-from signspot.mouthing.weights import MouthingModel
 from signspot.progress import Progress, silent
 from signspot.records import SIGN_SECONDS, Label, Spotting
 

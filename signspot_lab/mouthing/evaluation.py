@@ -8,15 +8,14 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.errors import LandmarksError, OptionsError
-from signspot.mouthing.lips import FPS, LipTrack, follow_lips
+from signspot.errors import OptionsError
+from signspot.mouthing.checkpoints import MouthingModel
+from signspot.mouthing.lips import FPS
 from signspot.mouthing.network import MouthingNetwork
-from signspot.mouthing.weights import MouthingModel
 from signspot.progress import Progress, silent
 from signspot_lab.isolated.clips import IsolatedClip
-from signspot_lab.isolated.lsa64 import read_lsa64
-from signspot_lab.isolated.wlasl import read_wlasl
 from signspot_lab.mouthing.clips import ClipOptions, LipClip, make_clips, read_vocabulary
+from signspot_lab.mouthing.real_faces import lips_of, read_faces
 from signspot_lab.mouthing.trials import WINDOW, Answers, Floats, Trial, answer, draw_trials
 from signspot_world.body.signers import Role
 
@@ -107,8 +106,8 @@ def measure_mouthing(
             kept = [trial for trial, wanted in zip(trials, begun, strict=True) if wanted]
             scores += score("unseen words, only begun", kept, part, sure[begun])
         progress(done, total)
-    for done, (name, real) in enumerate(_real_faces(lsa64, wlasl), len(rows) + 1):
-        scores += _real_rows(name, model.network, real, chosen.real, seed)
+    for done, (name, real) in enumerate(read_faces(lsa64, wlasl), len(rows) + 1):
+        scores += _real_rows(f"real faces, {name}", model.network, real, chosen.real, seed)
         progress(done, total)
     return MouthingReport(model.name, tuple(scores), reliability, _homophenes())
 
@@ -205,38 +204,12 @@ def bin_reliability(sure: Floats, right: NDArray[np.bool_]) -> list[ReliabilityB
     return bins
 
 
-def _real_faces(
-    lsa64: str | PathLike[str] | None, wlasl: str | PathLike[str] | None
-) -> list[tuple[str, list[IsolatedClip]]]:
-    found = []
-    if lsa64 is not None:
-        found.append(("real faces, LSA64", read_lsa64(lsa64)))
-    if wlasl is not None:
-        found.append(("real faces, WLASL", read_wlasl(wlasl)))
-    return found
-
-
-def real_lips(clips: Sequence[IsolatedClip]) -> list[LipTrack]:
-    """The lips of clips of isolated signs; frames in which the face only repeats the last one seen are cut off."""
-    tracks = []
-    for clip in clips:
-        marks = clip.landmarks
-        moves = np.flatnonzero(np.abs(np.diff(np.nan_to_num(marks.face), axis=0)).max(axis=(1, 2)) > 0)
-        if len(moves) < 10:
-            continue
-        try:
-            tracks.append(follow_lips([marks[: int(moves[-1]) + 2].resampled(FPS)]))
-        except LandmarksError:
-            continue
-    return tracks
-
-
 def _real_rows(
     name: str, network: MouthingNetwork, clips: Sequence[IsolatedClip], questions: int, seed: int
 ) -> list[MouthingScore]:
     """Ask for random words in clips of people who hardly mouth them: every peak is a false alarm."""
     random, vocabulary = np.random.default_rng((seed, 5)), read_vocabulary(unseen=True)
-    tracks = real_lips([clips[i] for i in random.permutation(len(clips))[: max(2, questions // 2)]])
+    tracks = lips_of([clips[i] for i in random.permutation(len(clips))[: max(2, questions // 2)]])
     lips = [LipClip(track, (), "") for track in tracks]
     trials = []
     for number in range(questions):

@@ -18,10 +18,10 @@ from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.landmarks.pose_file import stream_pose_file
 from signspot.landmarks.resampling import resample_stream
+from signspot.mouthing.checkpoints import MouthingModel
 from signspot.mouthing.lips import FPS, VERSION, follow_lips
 from signspot.mouthing.network import MouthingNetwork
 from signspot.mouthing.visemes import visemes_of
-from signspot.mouthing.weights import MouthingModel
 from signspot.progress import Progress, silent
 from signspot.records import LabelSource
 from signspot.training.run_folder import RunFolder, StopSign

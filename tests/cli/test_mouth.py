@@ -9,8 +9,8 @@ import torch
 
 from signspot.formats.formats import read_spottings
 from signspot.landmarks.pose_file import write_landmarks
+from signspot.mouthing.checkpoints import MouthingModel, save_mouthing
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions
-from signspot.mouthing.weights import MouthingModel, save_mouthing
 from signspot.records import LabelSource
 from signspot.timeline import Segment
 from signspot_world.body.motion import talking

@@ -55,6 +55,9 @@ def contents(folder: Path) -> dict[str, bytes]:
         ("reproduce table2 --quick --out report", "--force"),
         ("evaluate annotation --quick --out report", "--force"),
         ("demo --out report", "--force"),
+        ("mouth footage.pose --subtitles notes.vtt --labels labels.jsonl", "--force"),
+        ("mouth footage.pose --subtitles notes.vtt --out notes.vtt", "it is the input notes.vtt itself"),
+        ("evaluate mouthing --out report/annotation.md", "--force"),
         ("train train.toml --out report", "--force"),
     ],
 )

@@ -1,18 +1,25 @@
 """Clips of lips, batches, the training and its calibration, and what is measured."""
 
+import shutil
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from signspot.errors import CheckpointError, OptionsError
+from signspot.mouthing.checkpoints import MouthingModel
+from signspot.mouthing.labelling import LabelOptions, label_corpus
 from signspot.mouthing.lips import FPS, LipTrack
 from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions, pad_words
+from signspot.mouthing.spotter import MouthingSpotter
 from signspot_lab.mouthing.batches import LipBatches, WrongWords, holds, numbers
 from signspot_lab.mouthing.calibration import fit_logistic
 from signspot_lab.mouthing.clips import ClipOptions, LipClip, make_clips, read_vocabulary
 from signspot_lab.mouthing.config import LipsOptions, MouthingConfig, MouthingOptimiser
+from signspot_lab.mouthing.corpora import measure_labels
 from signspot_lab.mouthing.evaluation import bin_reliability, score
-from signspot_lab.mouthing.training import mouthing_loss, train_network
+from signspot_lab.mouthing.training import clips_of_corpus, mouthing_loss, train_network
 from signspot_lab.mouthing.trials import Answers, Trial, answer, draw_trials
 
 PEOPLE = ("a", "b")
@@ -154,3 +161,28 @@ def test_configurations_refuse_nonsense():
         LipsOptions(seconds=1)
     with pytest.raises(OptionsError, match="multiple of the heads"):
         NetworkOptions(width=10, heads=4)
+
+
+def test_labels_of_a_corpus_are_held_against_its_truth(tiny_corpus, tmp_path):
+    torch.manual_seed(0)
+    spotter = MouthingSpotter(MouthingModel("random", MouthingNetwork(SMALL.network).eval(), {}))
+    options = LabelOptions(words=tuple(tiny_corpus.dictionary()), least=0.0, word_least=0.0)
+    rows = measure_labels(spotter, tiny_corpus, options)
+    given = [label for label in tiny_corpus.labels() if label.confidence >= 0.5]
+    assert {row.source for row in rows} == {"this spotter", "the world's dice"}
+    dice = next(row for row in rows if row.source == "the world's dice" and row.threshold == 0.5)
+    assert dice.labels == len(given) > 0
+    assert dice.precision > 0.4
+    found = label_corpus(spotter, tiny_corpus, options)
+    assert found.queries >= len(found.labels) > 0
+    assert not found.failed
+    assert not label_corpus(spotter, tiny_corpus, LabelOptions(least=0.0, word_least=1.0)).labels
+
+
+def test_a_spotter_can_be_taught_by_the_labels_of_a_corpus(tiny_corpus, tmp_path):
+    clips = clips_of_corpus(tiny_corpus)
+    assert sum(len(clip.words) for clip in clips) == len(tiny_corpus.labels())
+    silent = tmp_path / "silent"
+    shutil.copytree(tiny_corpus.folder, silent, ignore=shutil.ignore_patterns("labels", "dictionary"))
+    with pytest.raises(OptionsError, match="has no labels of source M"):
+        clips_of_corpus(replace(tiny_corpus, folder=silent))

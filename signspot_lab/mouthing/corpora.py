@@ -1,0 +1,89 @@
+"""The mouthing spotter on a corpus whose truth is known, beside the labels that the corpus came with."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from signspot.corpus.corpus import Corpus
+from signspot.corpus.truth import SignTruth
+from signspot.errors import OptionsError
+from signspot.mouthing.labelling import LabelOptions, label_corpus
+from signspot.mouthing.spotter import MouthingSpotter
+from signspot.progress import Progress, silent
+from signspot.records import Label, LabelSource
+
+TOLERANCE = 0.4  # seconds between a label and the end of a sign, at most
+THRESHOLDS = (0.5, 0.8, 0.9)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScore:
+    """What labels of one confidence on are worth."""
+
+    source: str
+    threshold: float
+    labels: int
+    words: int
+    precision: float  # share at the end of a sign of the word
+    recall: float  # share of the mouthed signs that a subtitle mentions
+    late: float  # seconds, the median of the distances of right labels
+
+
+def measure_labels(
+    spotter: MouthingSpotter, corpus: Corpus, options: LabelOptions, progress: Progress = silent
+) -> list[LabelScore]:
+    """Compare the spotter's labels, and those that the corpus came with, with the truth.
+
+    Raises:
+        OptionsError: the corpus does not know its signs.
+    """
+    truth = {video: corpus.signs(video) for video in corpus.videos}
+    if not any(truth.values()):
+        raise OptionsError(f"{corpus.folder} does not know its signs (truth/signs). Make one with: signspot world make")
+    found = label_corpus(spotter, corpus, options, progress=progress).labels
+    given = [label for label in corpus.labels() if label.source is LabelSource.MOUTHING]
+    rows = []
+    for name, labels in (("this spotter", found), ("the world's dice", given)):
+        for threshold in THRESHOLDS:
+            rows.append(_score(name, threshold, [each for each in labels if each.confidence >= threshold], truth))
+    return rows
+
+
+def _score(name: str, threshold: float, labels: Sequence[Label], truth: dict[str, list[SignTruth]]) -> LabelScore:
+    distances = [_distance(label, truth[label.video]) for label in labels]
+    right = [distance for distance in distances if distance <= TOLERANCE]
+    wanted = [sign for signs in truth.values() for sign in signs if sign.mouthed and sign.subtitle is not None]
+    hit = sum(_is_found(sign, labels) for sign in wanted)
+    return LabelScore(
+        source=name,
+        threshold=threshold,
+        labels=len(labels),
+        words=len({label.word for label in labels}),
+        precision=len(right) / len(labels) if labels else float("nan"),
+        recall=hit / len(wanted) if wanted else float("nan"),
+        late=float(np.median(right)) if right else float("nan"),
+    )
+
+
+def _distance(label: Label, signs: Iterable[SignTruth]) -> float:
+    return min((abs(sign.end - label.time) for sign in signs if sign.word == label.word), default=float("inf"))
+
+
+def _is_found(sign: SignTruth, labels: Iterable[Label]) -> bool:
+    return any(
+        label.word == sign.word and label.video == sign.video and abs(label.time - sign.end) <= TOLERANCE
+        for label in labels
+    )
+
+
+def as_text(rows: Sequence[LabelScore]) -> str:
+    """The scores as a Markdown table."""
+    lines = [
+        "| labels of | threshold | labels | words | precision | recall | median time error s |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        numbers = f"{row.precision:.2f} | {row.recall:.2f} | {row.late:.2f}"
+        lines.append(f"| {row.source} | {row.threshold:g} | {row.labels} | {row.words} | {numbers} |")
+    return "\n".join(lines) + "\n"

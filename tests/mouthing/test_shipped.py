@@ -1,0 +1,50 @@
+"""The spotter that ships: small, honest about its data, and better than chance on lips that it has not seen."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import signspot.mouthing.checkpoints as checkpoints
+from signspot_lab.mouthing.clips import ClipOptions, make_clips, read_vocabulary
+from signspot_lab.mouthing.evaluation import probabilities
+from signspot_lab.mouthing.trials import answer, draw_trials
+from signspot_world.body.signers import Role
+
+FOLDER = Path(checkpoints.__file__).parent / "weights"
+
+
+def test_weights_are_small_and_their_card_says_where_they_come_from():
+    assert checkpoints.shipped() == ["mouthing-world"]
+    path = FOLDER / "mouthing-world.safetensors"
+    assert path.stat().st_size < 3e6
+    card = json.loads(path.with_suffix(".json").read_text())
+    assert card["licence"] == "CC0-1.0"
+    assert "no real face" in card["data"]
+    assert card["command"].startswith("signspot train configs/mouthing.toml")
+    assert "mouthing-world" in (FOLDER / "LICENSES.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """Probabilities and answers for unseen words of four unseen signers."""
+    unseen = read_vocabulary(unseen=True)
+    people = [f"shipped {number}" for number in range(4)]
+    clips = list(make_clips(4, 4321, unseen, people, ClipOptions(seconds=20.0, role=Role.TEST)))
+    trials = draw_trials(clips, unseen, 0, each=30)
+    network = checkpoints.load_mouthing().network
+    answers = answer(network, clips, trials)
+    return np.array([bool(trial.ends) for trial in trials]), probabilities(network, answers.logit), answers
+
+
+def test_mouthed_words_are_more_probable(asked):
+    mouthed, sure, answers = asked
+    better = (sure[mouthed][:, None] > sure[~mouthed]).mean()  # the area under the curve of detection
+    assert better > 0.7
+    assert answers.right[mouthed].mean() > 0.4
+
+
+def test_probabilities_mean_what_they_say(asked):
+    _, sure, answers = asked
+    assert abs(sure.mean() - answers.right.mean()) < 0.15
