@@ -84,6 +84,7 @@ def as_text(rows: Sequence[LabelScore]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        numbers = f"{row.precision:.2f} | {row.recall:.2f} | {row.late:.2f}"
+        values = (row.precision, row.recall, row.late)
+        numbers = " | ".join("–" if value != value else f"{value:.2f}" for value in values)
         lines.append(f"| {row.source} | {row.threshold:g} | {row.labels} | {row.words} | {numbers} |")
     return "\n".join(lines) + "\n"
