@@ -172,10 +172,12 @@ def _embeddings(columns: _Columns, path: Path, names: list[str]) -> tuple[list[E
 def _unit(value: Any) -> Embeddings | None:
     """(D,) the vector at unit norm; None where it has none."""
     try:
-        vector = np.asarray(value, dtype=np.float32).reshape(-1)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond all numbers has no norm
+            vector = np.asarray(value, dtype=np.float32).reshape(-1)
     except (TypeError, ValueError, OverflowError):
         return None
-    norm = float(np.linalg.norm(vector))
+    with np.errstate(over="ignore", invalid="ignore"):
+        norm = float(np.linalg.norm(vector))
     return vector / norm if len(vector) > 1 and math.isfinite(norm) and norm > 0 else None
 
 

@@ -160,7 +160,7 @@ def test_another_layout_is_refused(tmp_path: Path, key: str, value: Any, message
 
 def test_embeddings_that_cannot_be_used_are_problems(tmp_path: Path) -> None:
     data = layout()
-    data["videos"]["features"]["mlp"] = [np.zeros(256), np.full(256, np.nan), np.ones(256), "text"]
+    data["videos"]["features"]["mlp"] = [np.full(256, 1e308), np.zeros(256), np.ones(256), "text"]
     found = read_bsldict(save(tmp_path, data))
     assert [e.embedding is None for e in found.exemplars] == [True, True, False, True]
     assert [NAMES[i] in p.message for i, p in zip((0, 1, 3), found.problems, strict=True)] == [True] * 3
