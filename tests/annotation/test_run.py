@@ -74,12 +74,12 @@ def test_a_corpus_is_annotated_and_a_second_run_does_nothing(apart: AnnotationJo
     first = lines(apart)
     assert report.queries == sum('{"SubtitleQuery"' in line for line in first) > 20
     assert report.candidates == sum('{"Candidate"' in line for line in first) > report.queries / 2
-    tracks = {path: path.stat().st_mtime_ns for path in apart.out.rglob("tracks/*/*")}
+    tracks = {path: path.stat().st_ino for path in apart.out.rglob("tracks/*/*")}
     assert len(tracks) == 4
     report, worked = go(apart)
     assert (report.annotated, report.unchanged, worked) == (0, 4, [])
     assert lines(apart) == first
-    assert {path: path.stat().st_mtime_ns for path in tracks} == tracks
+    assert {path: path.stat().st_ino for path in tracks} == tracks
 
 
 def test_a_new_word_is_only_searched_and_leaves_the_rest_alone(apart: AnnotationJob, go, tmp_path: Path) -> None:
@@ -89,10 +89,10 @@ def test_a_new_word_is_only_searched_and_leaves_the_rest_alone(apart: Annotation
         words = sorted({query.word for query in store.queries()})
     part = replace(apart, out=tmp_path / "part", cache=tmp_path / "part", words=tuple(words[2:]))
     go(part)
-    tracks = {path: path.stat().st_mtime_ns for path in part.out.rglob("tracks/*/*")}
+    tracks = {path: path.stat().st_ino for path in part.out.rglob("tracks/*/*")}
     report, worked = go(replace(part, words=()))
     assert {word for unit in worked for word in unit.keys} == set(words[:2])
-    assert {path: path.stat().st_mtime_ns for path in part.out.rglob("tracks/*/*")} == tracks
+    assert {path: path.stat().st_ino for path in part.out.rglob("tracks/*/*")} == tracks
     assert lines(part) == whole
     assert not report.failed
 
@@ -204,9 +204,9 @@ def test_what_spot_embedded_is_not_embedded_again_and_the_other_way_round(
     assert job.encoder is not None
     track = load(job.encoder).embed(video)
     (entry,) = (tmp_path / "cache" / "tracks").rglob("*.safetensors")
-    made = entry.stat().st_mtime_ns
+    made = entry.stat().st_ino
     go(replace(job, cache=None))
-    assert entry.stat().st_mtime_ns == made
+    assert entry.stat().st_ino == made
     assert len(list((tmp_path / "cache" / "tracks").rglob("*.safetensors"))) == 4
     assert not (job.out / "tracks").exists()
     assert np.array_equal(load(job.encoder).embed(video).embeddings, track.embeddings)
@@ -217,9 +217,9 @@ def test_what_spot_embedded_is_not_embedded_again_and_the_other_way_round(
 def test_tracks_can_be_shared_by_runs(job: AnnotationJob, go, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     go(replace(job, cache=shared))
-    tracks = {path: path.stat().st_mtime_ns for path in shared.rglob("tracks/*/*")}
+    tracks = {path: path.stat().st_ino for path in shared.rglob("tracks/*/*")}
     go(replace(job, cache=shared, out=tmp_path / "unpadded"), replace(OPTIONS, padding=0.0))
-    assert {path: path.stat().st_mtime_ns for path in shared.rglob("tracks/*/*")} == tracks
+    assert {path: path.stat().st_ino for path in shared.rglob("tracks/*/*")} == tracks
     assert len(tracks) == 4
     assert not (job.out / "tracks").exists()
 
