@@ -9,12 +9,15 @@ import typer
 from signspot.cli.console import Force, bar, claim_outputs, count, note, print_spottings
 
 if TYPE_CHECKING:
+    from signspot.mouthing.labelling import LabelOptions
     from signspot.mouthing.spotter import MouthingSpotter
-    from signspot.records import Label
+    from signspot.records import Label, Spotting
 
 
 def mouth(
-    video: Annotated[Path, typer.Argument(help="A video or a .pose file, with the signer's face.")],
+    video: Annotated[
+        Path, typer.Argument(help="A video or a .pose file with the signer's face, or a folder of them with subtitles.")
+    ],
     subtitles: Annotated[Path | None, typer.Option(help="Its subtitles. [default: the file of the same name]")] = None,
     words: Annotated[
         list[str] | None,
@@ -45,31 +48,50 @@ def mouth(
 
     Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
     """
-    from signspot.corpus.truth import write_records
     from signspot.files import Outputs
-    from signspot.formats.formats import write
     from signspot.mouthing.checkpoints import load_mouthing
-    from signspot.mouthing.spotter import MouthingSpotter, as_spotting, keep_vocabulary
+    from signspot.mouthing.labelling import LabelOptions
+    from signspot.mouthing.spotter import MouthingSpotter, keep_vocabulary
 
-    text = find_subtitles(video, subtitles)
     asked = read_words(words, words_from)
+    footage = [] if video.is_dir() else [str(video)]
+    text = find_subtitles(video, subtitles) if footage else None
     with Outputs([video, text, words_from, model], force=force) as outputs:
-        claim_outputs(outputs, out, (), [str(video)])
+        claim_outputs(outputs, out, (), footage)
         if labels:
             outputs.claim(labels, (".jsonl",))
-        found = search(MouthingSpotter(load_mouthing(model)), video, text, asked, (threshold, padding, language, cache))
-        kept = keep_vocabulary(found, word_threshold)
-        if len(kept) < len(found):
-            note(f"left out {count(len(found) - len(kept), 'peak')} of words that never reach {word_threshold:g}")
-        spottings = [as_spotting(label) for label in kept]
-        for path in out or ():
-            for written in write(spottings, path, videos=[str(video)]):
-                note(f"wrote {written}")
-        if labels:
-            note(f"wrote {write_records(kept, labels)}")
-    print_spottings(spottings, as_json=json_lines)
+        spotter = MouthingSpotter(load_mouthing(model))
+        if text is None:
+            options = LabelOptions(
+                None if asked is None else tuple(asked), padding, threshold, word_threshold, language
+            )
+            kept = label_folder(spotter, video, options, cache=cache)
+        else:
+            found = search(spotter, video, text, asked, (threshold, padding, language, cache))
+            kept = keep_vocabulary(found, word_threshold)
+            if len(kept) < len(found):
+                note(f"left out {count(len(found) - len(kept), 'peak')} of words that never reach {word_threshold:g}")
+        spottings = write_results(kept, out or (), labels, footage)
+    print_spottings(spottings, as_json=json_lines, videos=text is None)
     if not spottings:
         note(f"no mouthing found above the probability {threshold:g}. A lower --threshold finds more.")
+
+
+def write_results(
+    found: "Sequence[Label]", out: Sequence[Path], labels: Path | None, videos: Sequence[str]
+) -> "list[Spotting]":
+    """Write spottings for other tools, and labels for training; give the spottings."""
+    from signspot.corpus.truth import write_records
+    from signspot.formats.formats import write
+    from signspot.mouthing.spotter import as_spotting
+
+    spottings = [as_spotting(label) for label in found]
+    for path in out:
+        for written in write(spottings, path, videos=videos):
+            note(f"wrote {written}")
+    if labels:
+        note(f"wrote {write_records(found, labels)}")
+    return spottings
 
 
 def find_subtitles(video: Path, named: Path | None) -> Path:
@@ -83,6 +105,22 @@ def find_subtitles(video: Path, named: Path | None) -> Path:
     if not beside:
         raise OptionsError(f"there are no subtitles beside {video}. Name them with --subtitles")
     return beside[0]
+
+
+def label_folder(
+    spotter: "MouthingSpotter", folder: Path, options: "LabelOptions", *, cache: bool
+) -> "Sequence[Label]":
+    """Label all videos of a corpus; those that cannot be read are named, and the others go on."""
+    from signspot.corpus.corpus import open_corpus
+    from signspot.landmarks.cache import default_cache
+    from signspot.mouthing.labelling import label_corpus
+
+    corpus = open_corpus(folder, options.language)
+    with bar(str(folder), "videos") as progress:
+        found = label_corpus(spotter, corpus, options, default_cache() if cache else None, progress)
+    for reason in (*map(str, corpus.problems), *found.failed):
+        note(f"left out {reason}")
+    return found.labels
 
 
 def read_words(words: Sequence[str] | None, path: Path | None) -> list[str] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.videos import CorpusVideo
-from signspot.errors import SignspotError
+from signspot.errors import OptionsError, SignspotError
 from signspot.mouthing.candidates import find_candidates
 from signspot.mouthing.reading import read_lips
 from signspot.mouthing.spotter import LEAST, WORD_LEAST, MouthingSpotter
@@ -75,7 +75,7 @@ def _label_video(
 ) -> tuple[Iterable[Label], int]:
     source = video.landmarks or video.video
     if video.subtitles is None or source is None:
-        return (), 0
+        raise OptionsError("there are no subtitles beside it. Put them there, with the same name")
     subtitles = read_subtitles(video.subtitles)
     candidates = find_candidates(subtitles, options.words, options.padding, options.language)
     lips = read_lips(source, cache)

@@ -1,6 +1,7 @@
 """`signspot mouth`: what it prints and writes, and one line for each thing that cannot be done."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,33 @@ def test_words_come_from_the_subtitles_or_from_a_file(signspot, place, tmp_path)
     (tmp_path / "words.txt").write_text("walk\n\n")
     _, out, _ = run(signspot, place, "--threshold", 0, "--json", "--words-from", tmp_path / "words.txt")
     assert [json.loads(line)["word"] for line in out.splitlines()] == ["walk"]
+
+
+def test_a_folder_is_labelled_and_what_cannot_be_read_is_named(signspot, place, tmp_path):
+    for name in ("news.pose", "news.vtt", "faceless.pose", "faceless.vtt"):
+        shutil.copy(place / name, tmp_path / name)
+    shutil.copy(place / "news.pose", tmp_path / "lonely.pose")
+    labels = tmp_path.parent / f"{tmp_path.name}.jsonl"
+    code, out, err = signspot(
+        *(
+            "mouth",
+            tmp_path,
+            "--model",
+            place / "m.safetensors",
+            "--word",
+            "elephant",
+            "--threshold",
+            0,
+            "--labels",
+            labels,
+        )
+    )
+    assert code == 0
+    assert "news" in out
+    assert "left out faceless: faceless.pose shows no face in 150 frames" in err
+    assert "left out lonely: there are no subtitles beside it" in err
+    (label,) = map(json.loads, labels.read_text().splitlines())
+    assert (label["video"], label["word"], label["at"]) == ("news", "elephant", "end")
 
 
 def test_nothing_found_is_said(signspot, place):
