@@ -93,7 +93,12 @@ def _mode_of_new_files(path: Path) -> int:
 
 
 def _sync(path: Path) -> None:
-    """Force a file, or the names in a folder, to the disk; where folders cannot be opened, names are left to it."""
+    """Force a file, or the names in a folder, to the disk; where folders cannot be opened, names are left to it.
+
+    $SIGNSPOT_SYNC=0 leaves all of it to the disk, for scratch space.
+    """
+    if os.environ.get("SIGNSPOT_SYNC") == "0":
+        return
     try:
         handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     except PermissionError:

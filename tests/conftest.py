@@ -9,6 +9,7 @@ from hypothesis import settings
 settings.register_profile("signspot", deadline=None)  # a busy machine is no reason to fail
 settings.load_profile("signspot")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+os.environ.setdefault("SIGNSPOT_SYNC", "0")  # test_files.py tests what is forced to the disk
 
 pytest_plugins = [f"tests.fixtures.{name}" for name in ("annotation", "clips", "spotting", "worlds")]
 

@@ -118,6 +118,7 @@ def test_a_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
 
 
 def test_the_content_is_on_the_disk_before_the_name_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SIGNSPOT_SYNC", raising=False)
     target, order, real = tmp_path / "a.csv", list[tuple[str, bool]](), os.fsync
 
     def sync(handle: int) -> None:

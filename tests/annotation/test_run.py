@@ -2,7 +2,7 @@
 
 import json
 import logging
-import platform
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from signspot.annotation.store import open_store
 from signspot.dictionary.dictionary import save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
-from signspot.files import text_digest
+from signspot.leftovers import temporary_name
 from signspot.spotting.spotter import load
 from signspot.subtitles.reading import read_subtitles
 
@@ -329,7 +329,8 @@ def test_two_runs_in_one_folder_are_refused(job: AnnotationJob, go, here) -> Non
 
 
 def test_leftovers_of_killed_runs_are_removed(apart: AnnotationJob, go) -> None:
-    left = apart.out / "tracks" / "hash" / f".abc.{text_digest(platform.node())}-99999999-2.signspot-part.safetensors"
+    name = temporary_name(Path("abc.safetensors")).replace(f"-{os.getpid()}-", "-99999999-")
+    left = apart.out / "tracks" / "hash" / name
     left.parent.mkdir(parents=True)
     left.write_bytes(b"half")
     go(apart)

@@ -2,7 +2,6 @@ import hashlib
 import html
 import json
 import os
-import platform
 import shutil
 import signal
 import subprocess
@@ -18,8 +17,8 @@ import pytest
 from signspot.corpus.corpus import open_corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import FormatError, OptionsError, OutputError
-from signspot.files import text_digest
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.leftovers import temporary_name
 from signspot.subtitles.srt_vtt import read_vtt
 from signspot.video.reader import open_video
 from signspot_world.corpus_writer import make_corpus
@@ -172,7 +171,7 @@ def test_a_killed_run_ends_with_the_same_bytes(folder, tmp_path):
 def test_finished_files_are_kept_and_damaged_ones_made_again(folder, copy):
     damaged = next(copy.glob("videos/train*.vtt"))
     kept = next(copy.glob("videos/test*.pose"))
-    left = copy / "videos" / f".x.{text_digest(platform.node())}-99999999-2.signspot-part.pose"
+    left = copy / "videos" / temporary_name(Path("x.pose")).replace(f"-{os.getpid()}-", "-99999999-")
     left.write_bytes(b"half")
     damaged.write_text("WEBVTT\n")
     before = kept.stat().st_mtime_ns
