@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import Force, bar, count, duration, note, print_table, say
+from signspot.cli.console import Device, EncoderName, Force, bar, count, duration, note, print_table, say
 from signspot.cli.train import command, told_how_to_go_on
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ def adapt(
     dictionary: Annotated[
         Path | None, typer.Option(help="Exemplars of words that the subtitles name. [default: the corpus's own]")
     ] = None,
-    encoder: Annotated[str | None, typer.Option(help="Name or file of an encoder. [default: the shipped one]")] = None,
+    encoder: EncoderName = None,
+    device: Device = "cpu",
     steps: Annotated[int, typer.Option(help="Steps of learning.")] = 150,
     bags: Annotated[
         Literal["appendix", "section", "figure", "released"],
@@ -55,7 +56,7 @@ def adapt(
     footage = open_corpus(corpus)
     words = footage.dictionary() if dictionary is None else open_dictionary(dictionary)
     with told_how_to_go_on(out), outputs:
-        made = adapt_encoder(load(encoder), footage, words, out, options, stage=bar, command=command())
+        made = adapt_encoder(load(encoder, device=device), footage, words, out, options, stage=bar, command=command())
         if made.encoder is not None:
             made = replace(made, encoder=save_encoder(made.encoder, target, half=True))
     if as_json:

@@ -49,7 +49,9 @@ def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingMo
         )
     header = read_header(path).get(_HEADER)
     if header is None:
-        raise CheckpointError(f"{path} holds no mouthing spotter. Train one with: signspot train configs/mouthing.toml")
+        raise CheckpointError(
+            f"{path} holds no mouthing spotter. Train one with: signspot train configs/mouthing-world.toml"
+        )
     try:
         card = json.loads(header)
         network = MouthingNetwork(NetworkOptions(**card["options"]))

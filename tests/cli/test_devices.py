@@ -13,6 +13,7 @@ from signspot.cli.main import app
 Call = Callable[..., tuple[int, str, str]]
 
 VERBS = {
+    "adapt FOLDER --out OUT",
     "annotate FOLDER --dictionary SIGNS --out OUT",
     "calibrate ENCODER",
     "demo --out OUT",

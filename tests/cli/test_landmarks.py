@@ -83,7 +83,7 @@ def test_frames_and_time_left_are_told_when_piped(
     monkeypatch.setattr("signspot.cli.console._FIRST_LINE", 0.0)
     monkeypatch.setattr("signspot.cli.console._NEXT_LINE", 0.0)
     _, _, err = signspot("landmarks", grey(tmp_path / "a.mp4", 20), "--out", tmp_path, "--no-cache")
-    assert "landmarks: 8 of 20 frames, " in err
+    assert "landmarks: 16 of 20 frames, " in err
     assert " left" in err
 
 
@@ -93,7 +93,7 @@ def test_the_cache_is_told_and_emptied(signspot: Call, tmp_path: Path, monkeypat
     signspot("landmarks", grey(tmp_path / "a.mp4"), "--out", tmp_path / "poses")
     code, out, _ = signspot("cache", "info")
     assert code == 0
-    assert f"{tmp_path / 'cache'} (at most 3.0 GiB of landmarks)" in out
+    assert f"{tmp_path / 'cache'} (at most 3.0 GiB of landmarks, and as much of tracks)" in out
     assert any(line.split()[:2] == ["landmarks", "1"] for line in out.splitlines())
     code, out, _ = signspot("cache", "clear", "landmarks")
     assert code == 0

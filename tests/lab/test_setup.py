@@ -80,7 +80,7 @@ def _list_a_word_without_exemplar(corpus: Corpus) -> None:
     [
         (_forget_truth, r"no test word is known to be signed in the \d+ test videos"),
         (_forget_labels, "has no labels of its training videos. Spot mouthings or signs"),
-        (_forget_splits, "holds no splits"),
+        (_forget_splits, r"splits\.json: no such file"),
         (_keep_one_word, "has 1 words, 1 of them to test. Learning needs two"),
         (_list_a_word_without_exemplar, "the word 'zzyzx' has no exemplar. Add one, or leave"),
     ],

@@ -231,5 +231,5 @@ def test_a_configuration_is_read_and_its_mistakes_named(tmp_path: Path) -> None:
     path.write_text("= 3")
     with pytest.raises(OptionsError, match="is no TOML file"):
         read_config(path)
-    with pytest.raises(OptionsError, match="cannot read the configuration"):
+    with pytest.raises(OptionsError, match=r"cannot read .*none\.toml: no such file"):
         read_config(tmp_path / "none.toml")

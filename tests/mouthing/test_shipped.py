@@ -22,7 +22,7 @@ def test_weights_are_small_and_their_card_says_where_they_come_from():
     card = json.loads(path.with_suffix(".json").read_text())
     assert card["licence"] == "CC0-1.0"
     assert "no real face" in card["data"]
-    assert card["command"].startswith("signspot train configs/mouthing.toml")
+    assert card["command"].startswith("signspot train configs/mouthing-world.toml")
     assert "mouthing-world" in (FOLDER / "LICENSES.md").read_text()
 
 

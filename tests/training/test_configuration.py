@@ -10,6 +10,7 @@ from signspot.training.embedding.config import EmbeddingConfig
 from signspot.training.rgb.config import RgbConfig
 from signspot_lab.contrastive.config import ContrastiveConfig
 from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
+from signspot_lab.mouthing.config import MouthingConfig
 
 KINDS = {
     "frame_codes": FrameCodesConfig,
@@ -17,6 +18,7 @@ KINDS = {
     "embedding": EmbeddingConfig,
     "rgb": RgbConfig,
     "landmark_contrastive": ContrastiveConfig,
+    "mouthing": MouthingConfig,
 }
 
 
