@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -53,19 +53,10 @@ def train(
     from signspot.training.configuration import read_training
     from signspot.training.embedding.config import EmbeddingConfig
     from signspot.training.rgb.config import RgbConfig
-    from signspot_lab.contrastive.config import ContrastiveConfig
     from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
     from signspot_lab.mouthing.config import MouthingConfig
 
-    kinds = {
-        "frame_codes": FrameCodesConfig,
-        "warping": WarpingConfig,
-        "embedding": EmbeddingConfig,
-        "rgb": RgbConfig,
-        "landmark_contrastive": ContrastiveConfig,
-        "mouthing": MouthingConfig,
-    }
-    chosen = read_training(config, kinds)
+    chosen = read_training(config, training_kinds())
     if not isinstance(chosen, EmbeddingConfig):
         _refuse_many_processes()
     outputs = Outputs([config, corpus, encoder, wlasl, lsa64], force=force)
@@ -109,6 +100,24 @@ def _refuse_many_processes() -> None:
     with join_group() as group:
         if group.size > 1:
             raise OptionsError("trunks are trained by one process; only an embedding is by several. Leave out torchrun")
+
+
+def training_kinds() -> dict[str, type[Any]]:
+    """Every kind of training that a TOML file may name, with the record that it is read into."""
+    from signspot.training.embedding.config import EmbeddingConfig
+    from signspot.training.rgb.config import RgbConfig
+    from signspot_lab.contrastive.config import ContrastiveConfig
+    from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
+    from signspot_lab.mouthing.config import MouthingConfig
+
+    return {
+        "frame_codes": FrameCodesConfig,
+        "warping": WarpingConfig,
+        "embedding": EmbeddingConfig,
+        "rgb": RgbConfig,
+        "landmark_contrastive": ContrastiveConfig,
+        "mouthing": MouthingConfig,
+    }
 
 
 def _train_frame_codes(

@@ -4,22 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from signspot.cli.train import training_kinds
 from signspot.errors import OptionsError
 from signspot.training.configuration import read_training
-from signspot.training.embedding.config import EmbeddingConfig
-from signspot.training.rgb.config import RgbConfig
-from signspot_lab.contrastive.config import ContrastiveConfig
-from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
-from signspot_lab.mouthing.config import MouthingConfig
 
-KINDS = {
-    "frame_codes": FrameCodesConfig,
-    "warping": WarpingConfig,
-    "embedding": EmbeddingConfig,
-    "rgb": RgbConfig,
-    "landmark_contrastive": ContrastiveConfig,
-    "mouthing": MouthingConfig,
-}
+KINDS = training_kinds()
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from signspot.annotation.records import Candidate, Findings, SubtitleQuery, Vide
 from signspot.annotation.statistics import spottings as stored_spottings
 from signspot.annotation.store import open_store
 from signspot.annotation.work import read_gallery, write_gallery
+from signspot.cli.train import training_kinds
 from signspot.corpus.corpus import FORMAT, Corpus, open_corpus
 from signspot.corpus.labels import read_labels
 from signspot.corpus.truth import read_splits
@@ -32,8 +33,6 @@ from signspot.records import Exemplar, Label, LabelSource, Spotting
 from signspot.subtitles.reading import read_subtitles
 from signspot.timeline import Grid, Track
 from signspot.training.configuration import read_training
-from signspot.training.embedding.config import EmbeddingConfig
-from signspot.training.rgb.config import RgbConfig
 from signspot.words.normalise import Form
 from signspot.words.synonyms import PARTS_OF_SPEECH, WordNet
 
@@ -358,17 +357,7 @@ def _configs(folder: Path) -> list[bytes]:
 
 
 def _read_config(path: Path) -> None:
-    from signspot_lab.contrastive.config import ContrastiveConfig
-    from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
-
-    kinds = {
-        "frame_codes": FrameCodesConfig,
-        "warping": WarpingConfig,
-        "embedding": EmbeddingConfig,
-        "rgb": RgbConfig,
-        "landmark_contrastive": ContrastiveConfig,
-    }
-    read_training(path, kinds)
+    read_training(path, training_kinds())
 
 
 WEIGHTS = REPOSITORY / "signspot" / "models" / "weights"
