@@ -32,7 +32,6 @@ from signspot.cli import (
 )
 from signspot.cli.console import note, unprinted
 from signspot.errors import OptionsError, SignspotError
-from signspot.legible import legible
 from signspot.version import VERSION
 
 _MISUSE = 2
@@ -71,11 +70,11 @@ app.command("forget")(forget.forget)
 app.command("demo")(demo.demo)
 
 
-class _LegibleFormatter(logging.Formatter):
-    """Log lines may quote strangers' files."""
+class _NoteHandler(logging.Handler):
+    """Log lines as remarks on the stderr of the moment: it may be another one than when the verb began."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        return "\n".join(map(legible, super().format(record).split("\n")))
+    def emit(self, record: logging.LogRecord) -> None:
+        note(self.format(record))
 
 
 def _show_version(value: bool) -> None:  # typer calls it with the flag's value
@@ -94,8 +93,8 @@ def options(
     ] = False,
 ) -> None:
     """Find signs in signing video. Try: signspot demo."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_LegibleFormatter("signspot: %(message)s"))
+    handler = _NoteHandler()
+    handler.setFormatter(logging.Formatter("signspot: %(message)s"))
     logging.basicConfig(handlers=[handler], force=True)
     logging.getLogger("signspot").setLevel(logging.INFO if verbose else logging.WARNING)
     logging.getLogger("signspot.licence").setLevel(logging.INFO)  # of weights, once per run
