@@ -1,6 +1,7 @@
 """`signspot models`: which encoders there are, and what one is."""
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,8 +21,9 @@ def models(
 
     Example: signspot models landmark
     """
-    from signspot.models.checkpoints import load_encoder, shipped
+    from signspot.models.checkpoints import licence_logger, load_encoder, shipped
 
+    licence_logger.setLevel(logging.WARNING)  # the table and the card have it
     encoders = [load_encoder(each) for each in ([name] if name else shipped())]
     if as_json:
         say(json.dumps([{"name": e.name, "hash": e.hash, **e.card} for e in encoders], indent=1, ensure_ascii=False))

@@ -172,16 +172,19 @@ def test_a_model_shows_its_card(signspot: Call, corner: Path) -> None:
     assert "no-such-model" in err
 
 
-def test_the_licence_of_weights_is_shown_once(signspot: Call) -> None:
+def test_the_licence_of_weights_is_shown_once(signspot: Call, corner: Path) -> None:
     from signspot.models.checkpoints import _log_licence
 
-    _log_licence.cache_clear()  # other tests of this process may have loaded it
     line = "landmark: CC BY-NC-SA 4.0, see signspot models landmark"
-    code, out, err = signspot("models", "landmark")
+    _log_licence.cache_clear()  # other tests of this process may have loaded it
+    assert line not in signspot("models", "landmark")[2]  # the card says it
+    _log_licence.cache_clear()
+    spot = ("spot", corner / "footage.pose", corner / "signs", "apple", "--encoder", "landmark")
+    code, out, err = signspot(*spot)
     assert code == 0
     assert err.count(line) == 1
     assert line not in out
-    assert line not in signspot("models", "landmark")[2]
+    assert line not in signspot(*spot)[2]
 
 
 def test_a_malicious_pickle_is_not_run(signspot: Call, tmp_path: Path) -> None:
