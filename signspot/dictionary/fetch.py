@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from signspot.checked_values import inside
+from signspot.checked_values import inside, record_checker
 from signspot.dictionary.build import file_name, media_names, refuse_other_content
 from signspot.dictionary.contents import LeftOut
 from signspot.dictionary.dictionary import Dictionary, save_dictionary
@@ -39,6 +39,9 @@ class Fetched:
     when: str  # ISO 8601, UTC
 
 
+_fetched = record_checker(Fetched)
+
+
 def read_manifest(folder: Path) -> dict[str, Fetched]:
     """Files fetched into a folder, by name; lines that a crash has left unfinished are passed over."""
     path = folder / FILE_NAME
@@ -47,10 +50,11 @@ def read_manifest(folder: Path) -> dict[str, Fetched]:
         return found
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
-            entry = Fetched(**json.loads(line))
-            found[entry.name] = entry
-        except (ValueError, TypeError, RecursionError):
+            entry = _fetched(json.loads(line)) if line.strip() else None
+        except (ValueError, TypeError, RecursionError, FormatError):
             continue
+        if entry is not None:
+            found[entry.name] = entry
     return found
 
 

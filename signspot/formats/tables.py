@@ -16,6 +16,7 @@ from signspot.text_files import read_bytes, read_text
 
 _REQUIRED = ("word", "time")
 _DELIMITERS = ",;\t"
+_MOST_COLUMNS = 1000  # a line of them is looked through many times
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # spreadsheets run what begins so; an apostrophe before it makes it text
 
 
@@ -56,15 +57,17 @@ def csv_cell(value: str | float | bool) -> str:
 
 def _csv_header(cells: list[str], path: Path) -> list[str]:
     header = [cell.strip().lower() for cell in cells]
+    if len(header) > _MOST_COLUMNS:
+        raise FormatError(f"{path}, line 1: {len(header):,} columns; at most {_MOST_COLUMNS:,} are read.")
     missing = [column for column in _REQUIRED if column not in header]
     if missing:
         raise FormatError(
             f"{path}, line 1: no column '{missing[0]}' among {', '.join(header) or 'none'}. "
             "The first line must name the columns; word and time are required."
         )
-    twice = {column for column in header if column in COLUMNS and header.count(column) > 1}
+    twice = [column for column in COLUMNS if header.count(column) > 1]
     if twice:
-        raise FormatError(f"{path}, line 1: column '{min(twice)}' is there twice. Keep one.")
+        raise FormatError(f"{path}, line 1: column '{twice[0]}' is there twice. Keep one.")
     return header
 
 

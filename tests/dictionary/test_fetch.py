@@ -125,7 +125,8 @@ class TestManifest:
         assert read_manifest(tmp_path) == {"a": one, "b": two}
 
     def test_other_lines_do_not_matter(self, tmp_path: Path) -> None:
-        (tmp_path / "fetched.jsonl").write_bytes(b'[]\n3\n{"name": 1}\n\xff\n\n')
+        odd = b'{"name": "c", "url": [], "bytes": "many", "sha256": null, "when": 3}'
+        (tmp_path / "fetched.jsonl").write_bytes(b'[]\n3\n{"name": 1}\n\xff\n\n' + odd)
         assert read_manifest(tmp_path) == {}
 
 

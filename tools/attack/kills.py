@@ -1,90 +1,66 @@
-"""Kills at random moments of annotate, train, dictionary build and export: nothing lost, nothing doubled, no litter.
+"""Kills at random moments of build, fetch, export, train and annotate: nothing lost, nothing doubled, no litter.
 
 A command runs in a forked process, which is killed (SIGKILL) at a random moment and started again in the same folder,
-up to eight times; then it may finish. What it leaves is compared with what an undisturbed run left.
+up to eight times; then it may finish. What it leaves is compared with what an undisturbed run left. Two runs of it in
+one folder at once come to the same, or one of them is refused.
 """
 
 import os
 import random
 import signal
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import redirect_stderr, redirect_stdout, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, Self
 
-import numpy as np
 import torch
 
-from signspot.annotation.records import AnnotateOptions
-from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.sql_store import SqlStore, dump
-from signspot.annotation.statistics import spottings
-from signspot.annotation.store import FILE, open_store
-from signspot.dictionary.build import build_dictionary
-from signspot.dictionary.opening import open_dictionary
-from signspot.errors import DictionaryError, StoreError
-from signspot.files import Outputs, write_beside
-from signspot.formats.formats import FORMATS, write
-from signspot.models.checkpoints import save_encoder
-from signspot.models.encoder import make_encoder
-from signspot.models.registry import build
-from signspot.processes import Failure, attempt
-from signspot.records import Exemplar, Label, Spotting
-from signspot.timeline import Grid, Segment
-from signspot.training.embedding.batches import ItemBatchOptions
-from signspot.training.embedding.config import EmbeddingConfig
-from signspot.training.embedding.data import EmbeddingData
-from signspot.training.embedding.training import train_embedding
-from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures
-from signspot.training.items import Item
-from signspot_world.corpus_writer import make_corpus
-from signspot_world.options import CorpusOptions
+from signspot.errors import SignspotError
 from tools.attack import AttackOptions, Outcome
+from tools.attack.commands import COMMANDS, Command
 
 MOST_KILLS = 8  # of one run, before it may finish
 PATIENCE = 300.0  # seconds within which a run must end
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command under attack."""
-
-    name: str
-    prepare: Callable[[Path], None]  # makes the inputs
-    run: Callable[[Path, Path], None]  # given the inputs and the folder of results
-    state: Callable[[Path], object]  # what the folder holds, to be compared
-    check: Callable[[Path, Path], None]  # raises where a killed run left what it may not
+_REFUSED = 3  # exit code of a run that was told what is wrong
 
 
 def attack(options: AttackOptions) -> Iterator[Outcome]:
-    """Kill every command `options.count` times."""
+    """Kill every command `options.count` times, and run it twice at once a twentieth as often."""
     torch.set_num_threads(1)  # threads do not survive a fork
     for command in COMMANDS:
         if not options.only or command.name in options.only:
-            yield attack_command(command, options)
+            yield from attack_command(command, options)
 
 
-def attack_command(command: Command, options: AttackOptions) -> Outcome:
-    """Kill one command again and again."""
+def attack_command(command: Command, options: AttackOptions) -> Iterator[Outcome]:
+    """Kill one command again and again; then run it twice at once."""
     folder = options.folder / command.name.replace(" ", "-")
     inputs, whole = folder / "inputs", folder / "whole"
     inputs.mkdir(parents=True)
     os.environ["SIGNSPOT_CACHE"] = str(folder / "cache")
-    command.prepare(inputs)
+    with ExitStack() as stack:
+        command.prepare(inputs, stack)
+        command.run(inputs, folder / "warm")  # here, so that no child loads modules
+        start = monotonic()
+        ended = _run(command, inputs, whole, PATIENCE)
+        usual = monotonic() - start
+        if ended != "finished":
+            yield Outcome(command.name, 0, [f"an undisturbed run {ended}"])
+            return
+        wanted = command.state(whole)
+        yield _kill_often(command, options, folder, wanted, usual)
+        yield _run_together(command, options, folder, wanted)
+
+
+def _kill_often(command: Command, options: AttackOptions, folder: Path, wanted: object, usual: float) -> Outcome:
+    """Kill a command `options.count` times; an undisturbed run takes `usual` seconds."""
     outcome, chance, runs = Outcome(command.name), random.Random(f"{options.seed} {command.name}"), 0
-    start = monotonic()
-    ended = _run(command, inputs, whole, PATIENCE)
-    usual = monotonic() - start
-    if ended != "finished":
-        outcome.failures.append(f"an undisturbed run {ended}")
-        return outcome
-    wanted, out, kills = command.state(whole), folder / "run-0", 0
-    while outcome.tried < options.count:
-        moment = chance.uniform(0, usual) * chance.choice((0.1, 0.5, 1.0)) if kills < MOST_KILLS else PATIENCE
+    inputs, out, kills = folder / "inputs", folder / "run-0", 0
+    while outcome.tried < options.count or kills:  # the last run finishes, too
+        may_kill = kills < MOST_KILLS and outcome.tried < options.count
+        moment = chance.uniform(0, usual) * chance.choice((0.1, 0.5, 1.0)) if may_kill else PATIENCE
         start = monotonic()
         ended = _run(command, inputs, out, moment)
         outcome.worst_seconds = max(outcome.worst_seconds, monotonic() - start)
@@ -101,9 +77,33 @@ def attack_command(command: Command, options: AttackOptions) -> Outcome:
     return outcome
 
 
+def _run_together(command: Command, options: AttackOptions, folder: Path, wanted: object) -> Outcome:
+    """Two runs into one folder at once: both finish, or one is refused; the folder is as one run leaves it."""
+    outcome = Outcome(f"{command.name}, two at once", max(1, options.count // 20))
+    inputs, refused = folder / "inputs", 0
+    for number in range(outcome.tried):
+        out = folder / f"together-{number}"
+        both = [_start(command, inputs, out, folder / f"trace-{place}.txt") for place in range(2)]
+        ends = [_end(process, folder / f"trace-{place}.txt", PATIENCE) for place, process in enumerate(both)]
+        refused += sum(end.startswith("was refused") for end in ends)
+        outcome.failures += [
+            f"round {number}: a run {end}" for end in ends if not end.startswith(("fin", "was refused"))
+        ]
+        if "finished" not in ends:
+            outcome.failures.append(f"round {number}: neither finished: {ends}")
+        _judge(outcome, partial(_compare, command.state, wanted, out), f"round {number}")
+    outcome.remarks = f"{refused} of {2 * outcome.tried} were refused"
+    return outcome
+
+
 def _run(command: Command, inputs: Path, out: Path, moment: float) -> str:
     """Run a command in a forked process; kill it after `moment` seconds."""
     told = out.parent / "trace.txt"
+    return _end(_start(command, inputs, out, told), told, moment)
+
+
+def _start(command: Command, inputs: Path, out: Path, told: Path) -> int:
+    """Start a command in a forked process, which writes down what it dies of."""
     process = os.fork()
     if process == 0:
         code = 1
@@ -111,10 +111,18 @@ def _run(command: Command, inputs: Path, out: Path, moment: float) -> str:
             with Path(os.devnull).open("w") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
                 command.run(inputs, out)
             code = 0
+        except SignspotError as error:
+            told.write_text(f"{type(error).__name__}: {error}")
+            code = _REFUSED
         except BaseException:
             told.write_text(traceback.format_exc())
         finally:
             os._exit(code)
+    return process
+
+
+def _end(process: int, told: Path, moment: float) -> str:
+    """Wait for a process for `moment` seconds, then kill it; tell how it ended."""
     deadline = monotonic() + moment
     while True:
         ended, status = os.waitpid(process, os.WNOHANG)
@@ -127,7 +135,9 @@ def _run(command: Command, inputs: Path, out: Path, moment: float) -> str:
         sleep(min(0.002, max(0.0, deadline - monotonic())))
     if os.WIFSIGNALED(status):
         return "was killed" if moment < PATIENCE else f"did not end in {PATIENCE:g} s"
-    return "finished" if os.WEXITSTATUS(status) == 0 else f"failed: {told.read_text().strip().splitlines()[-1]}"
+    code = os.WEXITSTATUS(status)
+    words = {0: "finished", _REFUSED: "was refused"}.get(code, "failed")
+    return words if code == 0 else f"{words}: {told.read_text().strip().splitlines()[-1]}"
 
 
 def _judge(outcome: Outcome, check: Callable[[], None], when: str) -> None:
@@ -145,165 +155,3 @@ def _compare(state: Callable[[Path], object], wanted: object, out: Path) -> None
         names = {name for name in {*found, *wanted} if found.get(name) != wanted.get(name)}
         assert not names, f"other than undisturbed: {sorted(map(str, names))[:5]}"
     assert found == wanted, "other than undisturbed"
-
-
-def _tree(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, hidden ones too."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-class _HereEngine:
-    """Works in this process, one item after the other."""
-
-    def run(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[tuple[Any, Any | Failure]]:
-        for item in items:
-            yield item, attempt(work, item)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is to be ended."""
-
-
-def _prepare_annotation(inputs: Path) -> None:
-    torch.manual_seed(0)
-    encoder = make_encoder("small", build("landmark", width=32, hand_width=16, part_width=8, last_width=32))
-    save_encoder(encoder, inputs / "encoder.safetensors")
-    options = CorpusOptions(words=16, hours=0.012, seed=3, video_seconds=10, dictionary_signers=3, exemplars=2.0)
-    make_corpus(options, inputs / "corpus")
-
-
-def _annotate(inputs: Path, out: Path) -> None:
-    """As the verb does: annotate, then export what is stored."""
-    corpus, encoder = inputs / "corpus", str(inputs / "encoder.safetensors")
-    outputs = Outputs([corpus])
-    outputs.claim(out / "spottings.csv")
-    job = AnnotationJob(corpus, corpus / "dictionary", out, encoder=encoder, cache=out / "cache")
-    report = annotate(job, AnnotateOptions(keep=0.0, impostors=4), _HereEngine())
-    assert not report.failed, str(report.failed[0])
-    with open_store(out) as store, outputs:
-        write([candidate.as_spotting() for candidate in spottings(store, 0.6)], out / "spottings.csv")
-
-
-def _annotation_state(out: Path) -> dict[str, object]:
-    with open_store(out) as store:
-        assert isinstance(store, SqlStore)
-        lines = tuple(dump(store))
-    skipped = ("annotations.sqlite", "digests.json")  # their bytes tell the history; the lines tell the content
-    files = {name: content for name, content in _tree(out).items() if not name.startswith(skipped)}
-    return {"store": lines, **files}
-
-
-def _check_annotation(inputs: Path, out: Path) -> None:
-    """A killed run's store opens and holds whole videos."""
-    if (out / FILE).is_file():
-        with suppress(StoreError), open_store(out, patience=0) as store:
-            marks = store.keys()
-            done = {video for video, _ in marks}
-            assert {query.video for query in store.queries()} <= done, "queries of a video that is not done"
-
-
-def _prepare_build(inputs: Path) -> None:
-    from tools.attack.targets import landmarks_file
-
-    for word in range(12):
-        for take in range(2):
-            landmarks_file(inputs / f"word {word}" / f"{take}.pose", frames=3 + word)
-
-
-def _build(inputs: Path, out: Path) -> None:
-    build_dictionary(inputs, out)
-
-
-def _check_build(inputs: Path, out: Path) -> None:
-    """An unfinished folder says so; it never passes for a dictionary of other words."""
-    if not out.is_dir() or not any(out.iterdir()):
-        return
-    try:
-        words = list(open_dictionary(out))
-    except DictionaryError as error:
-        said = str(error)
-    else:
-        said = "" if words == list(open_dictionary(inputs)) else f"opens as {words}"
-    assert not said or "unfinished" in said or not any(out.rglob("*.pose")), said
-
-
-def _versions() -> tuple[list[Spotting], list[Spotting]]:
-    old = [Spotting(f"word {n}", "news.mp4", n + 0.5, n, n + 0.9, 0.5, f"e{n}") for n in range(300)]
-    return old, [Spotting("apple", "news.mp4", n + 0.5, n, n + 0.9, 0.9) for n in range(500)]
-
-
-def _prepare_export(inputs: Path) -> None:
-    for number, version in enumerate(_versions()):
-        for kind in FORMATS:
-            write(version, inputs / f"{number}{kind.suffix}")
-
-
-def _export(inputs: Path, out: Path) -> None:
-    """Twice into the same files: the first time the old list, then the new one."""
-    for version in _versions():
-        outputs = Outputs()
-        for kind in FORMATS:
-            outputs.claim(out / f"x{kind.suffix}")
-        with outputs:
-            for kind in FORMATS:
-                write(version, out / f"x{kind.suffix}")
-
-
-def _check_export(inputs: Path, out: Path) -> None:
-    """Every file is the old one or the new one, whole."""
-    for kind in FORMATS:
-        path = out / f"x{kind.suffix}"
-        if path.is_file():
-            known = [_unnamed(inputs / f"{number}{kind.suffix}") for number in range(2)]
-            assert _unnamed(path) in known, f"{path.name} is neither the old nor the new one"
-
-
-def _unnamed(path: Path) -> bytes:
-    """The content of an export without what follows from its own name."""
-    content = path.read_bytes()
-    return b"" if path.name.endswith(".via.json") and content.endswith(b"}") else content
-
-
-def _export_state(out: Path) -> dict[str, bytes]:
-    return {name: content for name, content in _tree(out).items() if "signspot-part" not in name}
-
-
-def _training() -> tuple[EmbeddingConfig, EmbeddingData]:
-    words = ("apple", "dog", "house", "tree")
-    config = EmbeddingConfig(epochs=3, seed=4, dimension=8, batch=ItemBatchOptions(items=4, background=2, clips=2))
-    chance = np.random.default_rng(0)
-    windows = WindowFeatures(chance.normal(size=(240, 24)).astype(np.float16), Grid(25.0, 16, 1, 255))
-    exemplars = tuple(Exemplar(word, f"{word}-{take}") for word in words for take in (1, 2))
-    clips = chance.normal(size=(8, 4, 24)).astype(np.float16)
-    features = TrunkFeatures("test", {"v": windows}, exemplars, clips)
-    items = [
-        Item(Label(word, "v", 2.4 * n + 2.5), Segment(2.4 * n + 2.5, 2.4 * n + 4.5), (words[n - 1],))
-        for n, word in enumerate(words[:3])
-    ]
-    return config, EmbeddingData(features, items, config)
-
-
-def _train(inputs: Path, out: Path) -> None:
-    config, data = _training()
-    mlp = train_embedding(config, data, out)
-    weights = b"".join(value.numpy().tobytes() for _, value in sorted(mlp.state_dict().items()))
-    with write_beside(out / "weights") as beside:
-        beside.write_bytes(weights)
-
-
-def _train_state(out: Path) -> dict[str, bytes]:
-    return {name: content for name, content in _tree(out).items() if name != "state.pt"}
-
-
-def _nothing(inputs: Path, out: Path | None = None) -> None:
-    """Nothing is needed, or nothing can be said."""
-
-
-COMMANDS = (
-    Command("dictionary build", _prepare_build, _build, _tree, _check_build),
-    Command("export", _prepare_export, _export, _export_state, _check_export),
-    Command("train", _nothing, _train, _train_state, _nothing),
-    Command("annotate", _prepare_annotation, _annotate, _annotation_state, _check_annotation),
-)

@@ -1,12 +1,8 @@
 """Hostile videos: jumping clocks, lying headers, giant pictures, damage; each is opened in a process with limits."""
 
-import json
 import struct
-import subprocess
-import sys
-import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,6 +12,7 @@ import av
 import numpy as np
 
 from tools.attack import AttackOptions, Outcome
+from tools.attack.trials import read_in_child
 
 _DAY = 24 * 3600
 _YEAR = 365 * _DAY
@@ -240,21 +237,19 @@ def makers() -> Iterator[tuple[str, Maker]]:
     yield from (("wide header", wide_header), ("wide gif", wide_gif), ("playlist", playlist))
 
 
-_LONGEST = 60.0  # seconds for one file, on a busy machine
-_MOST_MEMORY = 1 << 30  # bytes
 _SEEDS = ((".mp4", "libx264"), (".mkv", "libx264"), (".ts", "libx264"), (".avi", "mpeg4"), (".webm", "libvpx"))
-_PROGRAM = "import sys; from tools.attack.media import read_media; read_media(sys.argv[1:])"
+_READER = "tools.attack.media:read_media"
 
 
 def attack(options: AttackOptions) -> Iterator[Outcome]:
     """Open every kind of hostile video once, and `count` damaged ones of each container."""
     lies = [make(options.folder) for name, make in makers() if not options.only or name in options.only]
     if lies:
-        yield _outcome("lies", lies)
+        yield read_in_child("lies", _READER, lies)
     for suffix, codec in _SEEDS:
         name = f"damaged{suffix}"
         if not options.only or name in options.only:
-            yield _outcome(name, _damaged(options, suffix, codec))
+            yield read_in_child(name, _READER, _damaged(options, suffix, codec))
 
 
 def _damaged(options: AttackOptions, suffix: str, codec: str) -> list[Path]:
@@ -276,49 +271,12 @@ def _damaged(options: AttackOptions, suffix: str, codec: str) -> list[Path]:
     return made
 
 
-def _outcome(name: str, paths: Sequence[Path]) -> Outcome:
-    """Read files one after the other in one process; where it dies or hangs, go on behind the file that did it."""
-    outcome, left, read = Outcome(name, len(paths)), list(paths), 0
-    while left:
-        program = [sys.executable, "-c", _PROGRAM, *map(str, left)]
-        with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
-                found = json.loads(line)
-                path = left.pop(0)
-                read += found["frames"] > 0
-                outcome.worst_seconds = max(outcome.worst_seconds, found["seconds"])
-                if found["failure"]:
-                    outcome.failures.append(f"{path.name}: {found['failure']}")
-        if left:
-            outcome.failures.append(f"{left.pop(0).name}: the process ended with {process.returncode}")
-    outcome.remarks = f"{read} gave frames"
-    return outcome
-
-
-def read_media(names: Sequence[str]) -> None:
-    """In the other process: open each file in every way, and print a line of JSON about it."""
-    import resource
-    import signal
-
-    from signspot.errors import SignspotError
+def read_media(path: Path) -> int:
+    """In the other process: open a file in every way; give the number of frames."""
     from signspot.video.inspection import header_problem, video_problem
     from signspot.video.reader import open_video
 
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + _MOST_MEMORY, used + _MOST_MEMORY))
-    for name in names:
-        start, frames, failure = time.perf_counter(), 0, ""
-        signal.alarm(int(_LONGEST))
-        try:
-            header_problem(Path(name))
-            video_problem(Path(name))
-            with open_video(name, max_side=64) as video:
-                for _ in video.resampled(25):
-                    frames += 1
-        except SignspotError:
-            pass
-        except BaseException as error:
-            failure = f"{type(error).__name__}: {error}"
-        signal.alarm(0)
-        print(json.dumps({"seconds": time.perf_counter() - start, "frames": frames, "failure": failure}), flush=True)
+    header_problem(path)
+    video_problem(path)
+    with open_video(path, max_side=64) as video:
+        return sum(1 for _ in video.resampled(25))

@@ -45,6 +45,7 @@ VALUES: tuple[Any, ...] = (
     *([], {}, [[]], [None], [1, 2], ["a", 1], {"a": None}, {"": ""}, [1e308, -1e308], ["..", "x"]),
 )
 _TOKEN = re.compile(rb"-?\d[\d.,:eE+-]*|[A-Za-z_][\w-]*|\"[^\"\n]*\"|'[^'\n]*'")
+_SWOLLEN = 1 << 19  # bytes
 Mutation = Callable[[bytes, random.Random], bytes]
 
 
@@ -65,6 +66,8 @@ def mutate(seeds: list[bytes], kind: str, chance: random.Random) -> bytes:
         mutation = chance.choice(own) if own and chance.random() < 0.6 else chance.choice(_BYTES)
         with contextlib.suppress(ValueError, RecursionError, UnicodeError, struct.error, sqlite3.Error):
             content = mutation(content, chance)  # one that no longer fits an earlier one's result is passed over
+    if chance.random() < 0.005:
+        content = _swell(content, chance)
     if len(seeds) > 1 and chance.random() < 0.1:
         other = chance.choice(seeds)
         content = content[: chance.randrange(len(content) + 1)] + other[chance.randrange(len(other) + 1) :]
@@ -92,6 +95,13 @@ def _repeat(content: bytes, chance: random.Random) -> bytes:
     start = chance.randrange(len(content) + 1)
     piece = content[start : start + chance.choice((1, 4, 16, 64))]
     return content[:start] + piece * chance.choice((2, 3, 100)) + content[start:]
+
+
+def _swell(content: bytes, chance: random.Random) -> bytes:
+    """Repeat a piece until it takes half a megabyte: readers that take the square of it are found out."""
+    start = chance.randrange(len(content) + 1)
+    piece = chance.choice((chance.choice(RAW), content[start : start + chance.choice((1, 8, 64, 512, 4096))])) or b" "
+    return content[:start] + piece * (_SWOLLEN // len(piece)) + content[start:]
 
 
 def _insert(content: bytes, chance: random.Random) -> bytes:

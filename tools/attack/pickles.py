@@ -4,11 +4,9 @@ import json
 import os
 import pickle
 import random
-import subprocess
-import sys
-import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from tools.attack import AttackOptions, Outcome
+from tools.attack.trials import read_in_child
 
-_LONGEST = 60.0  # seconds for one file, on a busy machine
-_MOST_MEMORY = 1 << 30  # bytes
 _TELLING = b"(.0123)]}\x85\x86\x94hqrR\x8f\xff\x00K"  # bytes that mean something in a pickle
-_PROGRAM = "import sys; from tools.attack.pickles import read_pickles; read_pickles(sys.argv[1:])"
 _DATA = {
     "videos": {"name": ["a", "b"], "word": ["apple", "apple"], "bbox": [np.zeros(4), np.ones(4)]},
     "words": ["apple"],
@@ -68,7 +64,7 @@ def attack(options: AttackOptions) -> Iterator[Outcome]:
         if not options.only or name in options.only:
             folder = options.folder / name
             folder.mkdir()
-            outcome = _outcome(name, make(folder, options))
+            outcome = read_in_child(name, "tools.attack.pickles:read_pickled", make(folder, options))
             if (folder / "canary").exists():
                 outcome.failures.append("code of a pickle was run")
             yield outcome
@@ -154,56 +150,23 @@ def _mutated(folder: Path, options: AttackOptions) -> list[Path]:
             elif kind == 1:
                 data[place:place] = data[place : place + draw.randint(1, 64)]
             else:
-                data[place] = (
-                    draw.choice(b"(.0123)]}\x85\x86\x94hqrR\x8f\xff\x00K") if kind == 2 else draw.randrange(256)
-                )
+                data[place] = draw.choice(_TELLING) if kind == 2 else draw.randrange(256)
         made.append(folder / f"mutated-{number}{suffix}")
         made[-1].write_bytes(data or b".")
     return made
 
 
-def _outcome(name: str, paths: Sequence[Path]) -> Outcome:
-    """Read files one after the other in one process; where it dies or hangs, go on behind the file that did it."""
-    outcome, left, read = Outcome(name, len(paths)), list(paths), 0
-    while left:
-        program = [sys.executable, "-c", _PROGRAM, *map(str, left)]
-        with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
-                found = json.loads(line)
-                path = left.pop(0)
-                read += found["read"]
-                outcome.worst_seconds = max(outcome.worst_seconds, found["seconds"])
-                if found["failure"]:
-                    outcome.failures.append(f"{path.name}: {found['failure']}")
-        if left:
-            outcome.failures.append(f"{left.pop(0).name}: the process ended with {process.returncode}")
-    outcome.remarks = f"{read} were read"
-    return outcome
-
-
-def read_pickles(names: Sequence[str]) -> None:
-    """In the other process: read each file by the reader of its suffix, and print a line of JSON about it."""
-    import resource
-    import signal
-
+def read_pickled(path: Path) -> int:
+    """In the other process: read a file by every reader of its suffix; give how many could."""
     from signspot.dictionary.opening import open_dictionary
     from signspot.errors import SignspotError
     from signspot.formats.formats import read_spottings
     from signspot.models.checkpoints import load_encoder
 
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + _MOST_MEMORY, used + _MOST_MEMORY))
-    for name in names:
-        start, read, failure = time.perf_counter(), False, ""
-        signal.alarm(int(_LONGEST))
-        for reader in (open_dictionary, read_spottings) if name.endswith(".pkl") else (load_encoder,):
-            try:
-                reader(Path(name))
-                read = True
-            except SignspotError:
-                pass
-            except BaseException as error:
-                failure = f"{type(error).__name__}: {str(error)[:200]}"
-        signal.alarm(0)
-        print(json.dumps({"seconds": time.perf_counter() - start, "read": read, "failure": failure}), flush=True)
+    readers: tuple[Callable[[Path], object], ...] = (load_encoder,)
+    found = 0
+    for reader in (open_dictionary, read_spottings) if path.suffix == ".pkl" else readers:
+        with suppress(SignspotError):
+            reader(path)
+            found += 1
+    return found

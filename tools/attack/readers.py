@@ -7,7 +7,6 @@ Example: python -m tools.attack.readers vtt 17 > input.vtt   (the 17th input of 
 
 import multiprocessing
 import random
-import resource
 import signal
 import sys
 import traceback
@@ -20,7 +19,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import process_time
 from types import FrameType
 from typing import NoReturn
 
@@ -29,10 +27,7 @@ from signspot.legible import LONGEST, legible
 from tools.attack import AttackOptions, Outcome
 from tools.attack.mutations import mutate
 from tools.attack.targets import Target, targets
-
-SECONDS = 5.0
-LONGEST_WAIT = 60.0  # seconds of a clock on the wall
-BYTES = 1 << 30
+from tools.attack.trials import LONGEST_WAIT, SECONDS, Meter, limit_memory, over
 
 
 class _TooSlowError(BaseException):
@@ -69,24 +64,27 @@ def attack_reader(name: str, options: AttackOptions, *, limited: bool = False) -
     path = options.folder / target.file
     path.parent.mkdir(parents=True, exist_ok=True)
     seeds = target.prepare(options.folder)
-    outcome, accepted, found, first = Outcome(name), 0, Counter[str](), dict[str, int]()
+    outcome, accepted, most, found, first = Outcome(name), 0, 0, Counter[str](), dict[str, int]()
     for seed in seeds if target.kind != "pickle" else ():
         path.write_bytes(seed)
         _warm_up(target, path)
     if limited:
-        _limit_memory()
+        limit_memory()
+    meter = Meter(below=False)
     for number in range(options.count):
         path.write_bytes(_input(target, seeds, options.seed, number))
-        start = process_time()
+        meter.start()
         problem = _try(target, path)
-        outcome.worst_seconds = max(outcome.worst_seconds, process_time() - start)
+        seconds, taken = meter.read()
+        outcome.worst_seconds, most = max(outcome.worst_seconds, seconds), max(most, taken)
         accepted += problem is None
+        problem = over(seconds, taken) or problem
         if problem:
             found[problem] += 1
             first.setdefault(problem, number)
         outcome.tried += 1
     outcome.failures = [f"{problem} ({count} times, first {first[problem]})" for problem, count in found.items()]
-    outcome.remarks = f"{accepted:,} accepted"
+    outcome.remarks = f"{accepted:,} accepted; at most {most / 1e6:,.0f} MB"
     return outcome
 
 
@@ -135,12 +133,6 @@ def _deadline() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for kind, handler in zip((signal.SIGPROF, signal.SIGALRM), before, strict=True):
             signal.signal(kind, handler)
-
-
-def _limit_memory() -> None:
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + BYTES, most))
 
 
 def _place(error: BaseException) -> str:

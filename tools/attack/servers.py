@@ -1,12 +1,8 @@
-"""Servers that lie, drip and never end, on loopback alone; and downloads that are killed in the middle."""
+"""Servers that lie, drip and never end, on loopback alone; and files that change while they are fetched."""
 
 import hashlib
-import json
 import random
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +16,6 @@ from tools.attack import AttackOptions, Outcome
 
 _LONGEST = 20.0  # seconds for one download, on a busy machine
 _OK = b"HTTP/1.1 200 OK\r\n"
-_PROGRAM = "import sys; from tools.attack.servers import fetch_into; fetch_into(sys.argv[1], sys.argv[2:])"
 Talk = Callable[[socket.socket], None]
 
 
@@ -108,10 +103,8 @@ def _talk(line: socket.socket, talk: Talk) -> None:
 
 
 def attack(options: AttackOptions) -> Iterator[Outcome]:
-    """Every lying server; files that change between two parts; downloads that are killed."""
-    if not options.only or "lies" in options.only:
-        yield _lies(options)
-    for name, act in (("changing files", _change), ("killed downloads", _kill), ("two at once", _together)):
+    """Every lying server; files that change between two parts."""
+    for name, act in (("lies", _lies), ("changing files", _change)):
         if not options.only or name in options.only:
             yield act(options)
 
@@ -173,7 +166,8 @@ class _Versions(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def _versions(films: list[bytes], seed: int, **settings: object) -> Iterator[str]:
+def versions(films: list[bytes], seed: int, **settings: object) -> Iterator[str]:
+    """A server that sends any of some files, breaks off and goes on, as `settings` of `_Versions` say."""
     handler = type("Handler", (_Versions,), {"films": films, "draw": random.Random(seed), **settings})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
@@ -187,7 +181,7 @@ def _versions(films: list[bytes], seed: int, **settings: object) -> Iterator[str
             thread.join()
 
 
-def _films(folder: Path, count: int) -> list[bytes]:
+def make_films(folder: Path, count: int) -> list[bytes]:
     """Films of one length in bytes and of different noise, so that a mixture of two passes for a film."""
     from signspot.video.writer import write_video
 
@@ -207,13 +201,13 @@ def _change(options: AttackOptions) -> Outcome:
     from signspot.dictionary.download import Download, Downloader, DownloadOptions
     from signspot.errors import DownloadError
 
-    films = _films(options.folder, 2)
+    films = make_films(options.folder, 2)
     known = {hashlib.sha256(film).hexdigest() for film in films}
     manners = DownloadOptions(retries=20, timeout=5.0, delay=0.0, backoff=0.0)
     outcome, whole = Outcome("changing files", options.count), 0
     for number in range(options.count):
         before = time.perf_counter()
-        with _versions(films, options.seed + number) as address:
+        with versions(films, options.seed + number) as address:
             try:
                 digest = Downloader(manners).fetch(Download(address + "/a.mp4", "a"), options.folder / f"c{number}.mp4")
                 whole += 1
@@ -225,76 +219,4 @@ def _change(options: AttackOptions) -> Outcome:
                 outcome.failures.append(f"seed {options.seed + number}: {type(error).__name__}: {error}")
         outcome.worst_seconds = max(outcome.worst_seconds, time.perf_counter() - before)
     outcome.remarks = f"{whole} came whole"
-    return outcome
-
-
-def fetch_into(folder: str, addresses: list[str]) -> None:
-    """In another process: fetch files into a folder; print what came."""
-    from signspot.dictionary.download import Download, DownloadOptions
-    from signspot.dictionary.fetch import fetch
-    from signspot.errors import OutputError
-
-    manners = DownloadOptions(timeout=10.0, delay=0.0, backoff=0.01)
-    wanted = [Download(address, f"{number}.mp4") for number, address in enumerate(addresses)]
-    print("ready", flush=True)
-    try:
-        report = fetch(wanted, Path(folder), manners)
-    except OutputError as error:
-        print(json.dumps(str(error)))
-        return
-    print(json.dumps([len(report.fetched), len(report.kept), len(report.problems)]))
-
-
-def _kill(options: AttackOptions) -> Outcome:
-    """Kill a run of fetching at random moments; at last let one end: all files are whole, and nothing else is there."""
-    films = _films(options.folder, 1)
-    digest = hashlib.sha256(films[0]).hexdigest()
-    outcome, draw = Outcome("killed downloads", options.count), random.Random(options.seed)
-    kills = 0
-    while kills < options.count:
-        with (
-            _versions(films, options.seed, slow=0.01, breaks=False) as address,
-            tempfile.TemporaryDirectory(dir=options.folder) as folder,
-        ):
-            program = [sys.executable, "-c", _PROGRAM, folder, *(f"{address}/{n}.mp4" for n in range(4))]
-            for _ in range(min(5, options.count - kills)):
-                with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
-                    assert process.stdout is not None
-                    process.stdout.readline()
-                    time.sleep(draw.uniform(0.0, 1.0))
-                    process.kill()
-                kills += 1
-            subprocess.run(program, stdout=subprocess.DEVNULL, check=True)
-            outcome.failures += _wrong_files(Path(folder), digest, 4)
-    return outcome
-
-
-def _wrong_files(folder: Path, digest: str, count: int) -> list[str]:
-    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.mp4")}
-    wrong = [f"{name} is not what was sent" for name, each in found.items() if each != digest]
-    extra = {path.name for path in folder.iterdir()} - set(found) - {"fetched.jsonl", ".fetch.lock"}
-    wrong += [f"{name} was left behind" for name in sorted(extra)]
-    lines = (folder / "fetched.jsonl").read_text().splitlines()
-    if not len(found) == len({json.loads(line)["name"] for line in lines}) == count:
-        wrong.append(f"{len(found)} files and {len(lines)} notes of {count} downloads")
-    return wrong
-
-
-def _together(options: AttackOptions) -> Outcome:
-    """Two runs into one folder at once: one is refused or waits its turn, and no file is mixed."""
-    films = _films(options.folder, 1)
-    digest = hashlib.sha256(films[0]).hexdigest()
-    rounds = max(1, options.count // 20)
-    outcome = Outcome("two at once", rounds)
-    for _ in range(rounds):
-        with (
-            _versions(films, options.seed, slow=0.01, breaks=False) as address,
-            tempfile.TemporaryDirectory(dir=options.folder) as folder,
-        ):
-            program = [sys.executable, "-c", _PROGRAM, folder, *(f"{address}/{n}.mp4" for n in range(2))]
-            both = [subprocess.Popen(program, stdout=subprocess.DEVNULL) for _ in range(2)]
-            codes = [process.wait() for process in both]
-            if any(codes):
-                outcome.failures.append(f"exit codes {codes}")
-            outcome.failures += _wrong_files(Path(folder), digest, 2)
     return outcome
