@@ -11,6 +11,7 @@ from signspot.annotation.plan import SubtitleMention, VideoUnit
 from signspot.annotation.records import AnnotateOptions, Candidate, SubtitleQuery
 from signspot.embedding.exemplars import Gallery
 from signspot.records import Spotting
+from signspot.spotting.search import WordScores
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment, Track
 
@@ -30,6 +31,7 @@ class Searcher:
         self._panel = tuple(panel)
         self._spotting = options.spotting()
         grid = track.grid
+        self._reach = (_NEAR + 0.5) / grid.fps
         self.video = Segment(grid.origin, grid.origin + grid.frames / grid.fps)
 
     def search(self, unit: VideoUnit) -> Iterator[tuple[SubtitleQuery, list[Candidate]]]:
@@ -58,17 +60,15 @@ class Searcher:
         return Segment(end, end)
 
     @cached_property
-    def _impostors(self) -> Gallery | None:
-        return rows_of(self._gallery, *self._panel) if self._panel else None
+    def _panel_scores(self) -> WordScores | None:
+        """Those of the panel over the whole video: every subtitle, and every candidate, looks at a part of them."""
+        if not self._panel:
+            return None
+        return self._spotter.word_scores(self._track, rows_of(self._gallery, *self._panel), self._spotting)
 
     def _chance(self, within: Segment) -> Best:
         """The highest score of each word of the panel in a stretch."""
-        return self._best(self._impostors, within) if self._impostors is not None else {}
-
-    def _best(self, gallery: Gallery, within: Segment) -> Best:
-        nothing = replace(self._spotting, threshold=1.0)
-        found = self._spotter.search(self._track, gallery, nothing, within=within)
-        return {word: place.score for word, place in found.best.items()}
+        return self._panel_scores.highest(within) if self._panel_scores is not None else {}
 
     def _allowed(self, barred: Collection[str]) -> tuple[str, ...]:
         """Which words of the panel are impostors: the first ones that cannot be expected here."""
@@ -80,19 +80,21 @@ class Searcher:
         if query.word not in found.best:
             return query.unanswered(), []
         ranked = sorted(found.spottings, key=lambda spotting: (-spotting.score, spotting.time))
+        each = self._spotter.word_scores(
+            self._track, each_exemplar_a_word(gallery), self._spotting, query.window.padded(self._reach)
+        )
         candidates = [
-            self._candidate(query, rank, spotting, gallery, impostors) for rank, spotting in enumerate(ranked, 1)
+            self._candidate(query, rank, spotting, each, impostors) for rank, spotting in enumerate(ranked, 1)
         ]
-        highest = self._best(gallery, query.window)[query.word]
+        highest = max(each.highest(query.window).values())
         return query.answered(highest, [chance[word] for word in impostors if word in chance]), candidates
 
     def _candidate(
-        self, query: "_Query", rank: int, spotting: Spotting, gallery: Gallery, impostors: Sequence[str]
+        self, query: "_Query", rank: int, spotting: Spotting, exemplars: WordScores, impostors: Sequence[str]
     ) -> Candidate:
-        """A spotting and the evidence for it."""
-        reach = (_NEAR + 0.5) / self._track.grid.fps
-        near = Segment(spotting.time - reach, spotting.time + reach)
-        each = sorted(self._best(each_exemplar_a_word(gallery), near).values(), reverse=True)
+        """A spotting and the evidence for it; `exemplars` has the scores of each exemplar."""
+        near = Segment(spotting.time - self._reach, spotting.time + self._reach)
+        each = sorted(exemplars.highest(near).values(), reverse=True)
         chance = self._chance(near)
         return Candidate(
             video=query.video,
@@ -106,7 +108,7 @@ class Searcher:
             exemplar=spotting.exemplar,
             variant=spotting.variant,
             mirrored=spotting.mirrored,
-            exemplars=len(gallery.exemplars),
+            exemplars=query.exemplars,
             agreeing=sum(score >= spotting.score - self._options.agreement for score in each),
             exemplar_second=_rounded(each[1]) if len(each) > 1 else None,
             exemplar_mean=_rounded(np.mean(each)),

@@ -121,6 +121,20 @@ def is_default(spotting: Spotting, threshold: float, *, rough: bool) -> bool:
     return spotting.score >= threshold and (rough or rate is None or rate <= DEFAULT_RATE)
 
 
+@dataclass(frozen=True, slots=True)
+class WordScores:
+    """The best score of each word over its exemplars, at the moments of a track or of a part of it."""
+
+    times: NDArray[np.float64]  # (T,) seconds
+    scores: Mapping[str, Scores]  # word → (T,)
+
+    def highest(self, within: Segment) -> dict[str, float]:
+        """The highest score of each word in a segment: that of its best place in `Found`; empty without a moment."""
+        first, last = np.searchsorted(self.times, within.start), np.searchsorted(self.times, within.end, "right")
+        inside = slice(int(first), int(last))
+        return {} if first >= last else {w: round(float(s[inside].max()), 6) for w, s in self.scores.items()}
+
+
 @dataclass(frozen=True)
 class Search:
     """A track that is searched: windows and frames, the cohort of decoys, and how to decide."""
@@ -159,6 +173,12 @@ class Search:
             spottings += made[1:]
         spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
         return Found(self.track, matcher, gallery, self.options, thresholds, tuple(spottings), best, rough)
+
+    def word_scores(self, gallery: Gallery, within: Segment | None = None) -> WordScores:
+        """The best score of each word at every moment, or at those that decide about a segment; no peaks, no spans."""
+        matcher = self.matcher(gallery, within)
+        curves = best_scores(matcher, gallery) if len(matcher.times) else ()
+        return WordScores(matcher.times, {curve.word: curve.scores for curve in curves})
 
     def aligns(self, gallery: Gallery) -> bool:
         """Whether frame codes are aligned; else embeddings of windows are compared.

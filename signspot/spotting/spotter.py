@@ -26,7 +26,7 @@ from signspot.records import Exemplar, Spotting
 from signspot.spotting.alarms import FEWEST_WORDS
 from signspot.spotting.decoys import Cohort, Suspect, cohort_of, threshold_for
 from signspot.spotting.identification import Match, alignment_scale, rank_words, sign_scores
-from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions
+from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions, WordScores
 from signspot.timeline import Segment, Track
 
 logger = logging.getLogger(__name__)
@@ -108,6 +108,12 @@ class Spotter:
         if found.rough_rates and chosen.false_alarms_per_hour is not None:
             logger.warning("'%s' lasts %.0f s: its false alarms per hour are rough", track.video, found.duration)
         return found
+
+    def word_scores(
+        self, track: Track, gallery: Gallery, options: SpotOptions, within: Segment | None = None
+    ) -> WordScores:
+        """The best score of each word at every moment of a track, as `search` compares them, for many looks at it."""
+        return self._searching(track, Windows.of(track), gallery, options).word_scores(gallery, within)
 
     def _searching(self, track: Track, windows: Windows, gallery: Gallery, options: SpotOptions) -> Search:
         scale = alignment_scale(self.encoder)

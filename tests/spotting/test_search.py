@@ -1,6 +1,7 @@
 """The search by frame codes: signs found with their spans, scores read against decoys, signs identified."""
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from signspot.spotting.alarms import FEWEST_WORDS
 from signspot.spotting.decoys import cohort_of
 from signspot.spotting.search import SpotOptions, is_default
 from signspot.spotting.spotter import Spotter
+from signspot.timeline import Segment
 from signspot_lab.frame_codes.assembling import assemble
 from signspot_lab.frame_codes.world_clips import world_clips
 from tests.fixtures.spotting import Stretch
@@ -53,6 +55,22 @@ def test_signs_are_found_where_they_are_with_their_spans(spotter: Spotter, galle
         assert found.best[hit.word] == hit
     order = [hit.word for hit in found.spottings if hit.word != "river"]  # which is signed twice
     assert order == [word for word in stretch.words if word != "river"]
+
+
+@pytest.mark.parametrize("match", ["alignment", "embedding"])
+def test_scores_of_words_are_those_of_the_best_places(
+    spotter: Spotter, gallery: Gallery, stretch: Stretch, match: Literal["alignment", "embedding"]
+) -> None:
+    options = SpotOptions(threshold=1.0, match=match)
+    track = spotter.embed(stretch.footage)
+    whole = spotter.word_scores(track, gallery, options)
+    end = track.grid.frames / track.grid.fps
+    for within in (Segment(0.0, end), Segment(1.0, 2.5), Segment(3.03, 3.05), Segment(end - 0.7, end)):
+        best = spotter.search(track, gallery, options, within=within).best
+        expected = {word: place.score for word, place in best.items()}
+        assert whole.highest(within) == pytest.approx(expected, abs=2e-6)
+        assert spotter.word_scores(track, gallery, options, within).highest(within) == pytest.approx(expected, abs=2e-6)
+    assert whole.highest(Segment(end + 5, end + 6)) == {}
 
 
 def test_every_spotting_says_how_many_false_alarms_its_score_means(
