@@ -27,7 +27,7 @@ FLOORS = (
     ("embedding", "mouthing"),
     ("pictures", "spotting", "training"),
     ("adaptation", "annotation", "evaluation"),
-    ("privacy",),
+    ("applications", "privacy"),
     ("cli",),
 )  # fmt: skip
 
@@ -62,7 +62,7 @@ LAB_FLOORS = (
     ("frame_codes", "mouthing"),
     ("annotated_worlds", "background", "difficulty", "lsa64", "paper", "render_quality", "world_calibration"),
     ("encoder_ablation", "promised_alarms"),
-    ("adapted", "subtitled_streams"),
+    ("adapted", "applications", "subtitled_streams"),
 )  # fmt: skip
 LAB_SIDEWAYS = {
     ("contrastive", "isolated"),  # what is trained on

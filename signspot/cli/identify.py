@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, bar, print_table, say
+from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, note, print_table, say
 from signspot.cli.spot import exemplars_of
 
 
@@ -22,21 +22,34 @@ def identify(
     ] = "auto",
     encoder: EncoderName = None,
     device: Device = "cpu",
+    plot: Annotated[Path | None, typer.Option(help="Draw it beside the best exemplars (.png, .svg, .pdf).")] = None,
+    force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     cache: Annotated[bool, typer.Option(help="Remember exemplars in the cache folder.")] = True,
 ) -> None:
     """Look an isolated sign up in a dictionary: the words it may be, the best first.
 
-    Example: signspot identify what-is-this.mp4 my-signs/ --top 5
+    Example: signspot identify what-is-this.mp4 my-signs/ --top 5 --plot answer.png
     """
+    from signspot.files import Outputs
     from signspot.spotting.search import SpotOptions
     from signspot.spotting.spotter import load
 
     options = SpotOptions(mirror=mirror, match=match)
-    spotter = load(encoder, cache=cache, device=device)
-    with bar("exemplars") as progress:
-        gallery = spotter.gallery(exemplars_of(signs, []), options, progress)
-    found = spotter.identify(clip, gallery, top, options)
+    with Outputs([clip, signs, encoder], force=force) as outputs:
+        claim_outputs(outputs, pictures=[("plot", plot)])
+        spotter = load(encoder, cache=cache, device=device)
+        with bar("exemplars") as progress:
+            gallery = spotter.gallery(exemplars_of(signs, []), options, progress)
+        if plot is None:
+            found = spotter.identify(clip, gallery, top, options)
+        else:
+            from signspot.applications.lookup import look_up
+            from signspot.applications.sign_pictures import draw_lookup, save_picture
+
+            looked_up = look_up(spotter, clip, gallery, top, options)
+            found = list(looked_up.matches)
+            note(f"wrote {save_picture(draw_lookup(looked_up), plot)}")
     if json_lines:
         for each in found:
             say(json.dumps(asdict(each), ensure_ascii=False))

@@ -20,6 +20,7 @@ from signspot.cli import (
     dictionary,
     embed,
     evaluate,
+    feedback,
     forget,
     identify,
     landmarks,
@@ -28,6 +29,7 @@ from signspot.cli import (
     reproduce,
     spot,
     train,
+    variants,
     world,
 )
 from signspot.cli.console import note, unprinted
@@ -50,6 +52,8 @@ app = typer.Typer(
 )
 app.command("spot")(spot.spot)
 app.command("identify")(identify.identify)
+app.command("feedback")(feedback.feedback)
+app.command("variants")(variants.variants)
 app.command("mouth")(mouth.mouth)
 app.command("embed")(embed.embed)
 app.command("landmarks")(landmarks.landmarks)

@@ -1,12 +1,10 @@
 """A result as one web page: the video, its curves and a table, playable from disk without any other file."""
 
-import hashlib
 import logging
 import os
 import tempfile
 from base64 import b64encode
 from collections.abc import Sequence
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -19,6 +17,7 @@ from signspot.files import write_beside
 from signspot.formats.rows import dump_json
 from signspot.legible import one_line
 from signspot.pictures.curves import COLOURS, Curve, Panel, View, clock, lowest_score, panels, summary, telling, thinned
+from signspot.pictures.pages import file_address, page_policy, text
 from signspot.pictures.plot import check_picture
 from signspot.progress import Progress, silent
 from signspot.records import Spotting
@@ -47,14 +46,14 @@ def data_address(path: Path, progress: Progress | None = None, most_bytes: int =
     with open_video(path) as video:
         info = video.info
     if _is_played(info) and path.stat().st_size <= most_bytes:
-        return _address(path, _KINDS[path.suffix.lower()])
+        return file_address(path, _KINDS[path.suffix.lower()])
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.mp4"
         _write_copy(info, copy, progress or silent)
         if copy.stat().st_size > most_bytes:
             logger.warning("%s is too long for a page: its small copy has %d bytes", path, copy.stat().st_size)
             return None
-        return _address(copy, "video/mp4")
+        return file_address(copy, "video/mp4")
 
 
 def _is_played(info: VideoInfo) -> bool:
@@ -72,10 +71,6 @@ def _write_copy(info: VideoInfo, target: Path, progress: Progress) -> None:
         for done, frame in enumerate(video.resampled(fps), start=1):
             writer.add(frame.image)
             progress(done, max(done, total))
-
-
-def _address(path: Path, kind: str) -> str:
-    return f"data:{kind};base64,{b64encode(path.read_bytes()).decode('ascii')}"
 
 
 def report(view: View, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
@@ -99,10 +94,10 @@ def _page(view: View, address: str | None) -> str:
     shown, _ = panels(view)
     spottings = sorted(view.spottings, key=lambda spotting: spotting.time)
     return Template(_part("page.html")).substitute(
-        policy=_policy(style, script),
+        policy=page_policy(style, script),
         style=style,
         script=script,
-        title=_text(view.title or "signspot"),
+        title=text(view.title or "signspot"),
         summary=summary(view),
         threshold=f"{view.threshold:.2f}",
         duration=clock(view.duration),
@@ -118,20 +113,6 @@ def _part(name: str) -> str:
     return (files("signspot.pictures") / "page" / name).read_text(encoding="utf-8")
 
 
-def _policy(style: str, script: str) -> str:
-    """Allow this page's own style and script by their hashes, pictures and video inside it, and nothing else."""
-
-    def digest(text: str) -> str:
-        return f"'sha256-{b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
-
-    own = f"style-src {digest(style)}; script-src {digest(script)}"
-    return f"default-src 'none'; img-src data:; media-src data:; {own}; base-uri 'none'; form-action 'none'"
-
-
-def _text(text: str) -> str:
-    return escape(one_line(text))
-
-
 def _video(view: View, address: str | None) -> str:
     if address is not None:
         return f'<video controls playsinline preload="auto" src="{address}"></video>'
@@ -142,7 +123,7 @@ def _video(view: View, address: str | None) -> str:
 def _row(index: int, spotting: Spotting) -> str:
     time = f'<button aria-label="Play at {clock(spotting.time, 2)}">{clock(spotting.time, 2)}</button>'
     mirrored = " (mirrored)" if spotting.mirrored else ""
-    cells = (time, _text(spotting.word), f"{spotting.score:.2f}", _text(spotting.exemplar) + mirrored)
+    cells = (time, text(spotting.word), f"{spotting.score:.2f}", text(spotting.exemplar) + mirrored)
     return f'<tr data-index="{index}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
@@ -153,7 +134,7 @@ def _panel(number: int, panel: Panel) -> str:
         for place, (curve, name) in enumerate(zip(panel.curves, names, strict=True))
     )
     return (
-        f'<div class="panel"><div><h3>{_text(panel.word)}</h3><ul class="exemplars">{exemplars}</ul></div>'
+        f'<div class="panel"><div><h3>{text(panel.word)}</h3><ul class="exemplars">{exemplars}</ul></div>'
         f'<div class="scroll" id="panel-{number}"></div></div>'
     )
 
@@ -162,7 +143,7 @@ def _exemplar(place: tuple[int, int], curve: Curve, name: str) -> str:
     """A button that shows and hides a curve, given by its panel and its place there."""
     mark = "<i></i>" if curve.thumbnail is None else f'<img alt="" src="{_thumbnail(curve.thumbnail)}">'
     colour, where = f"c{place[1] % len(COLOURS)}", f"{place[0]} {place[1]}"
-    shown = f'<span title="{_text(curve.exemplar)}">{_text(name)}</span>'
+    shown = f'<span title="{text(curve.exemplar)}">{text(name)}</span>'
     return f'<button class="{colour}" data-curve="{where}" aria-pressed="true">{mark}{shown}</button>'
 
 

@@ -1,0 +1,175 @@
+"""Variants: the exemplars of a word grouped by the sign that they show, and where each variant is used."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.applications.signs import Costs, costs_between
+from signspot.dictionary.dictionary import Dictionary
+from signspot.embedding.exemplars import Gallery
+from signspot.embedding.inputs import Source
+from signspot.errors import OptionsError
+from signspot.progress import Progress, silent
+from signspot.records import Exemplar, Spotting
+from signspot.spotting.search import Found, SpotOptions
+from signspot.spotting.spotter import Spotter
+from signspot.timeline import Track
+
+# Two groups are one variant where the mean cost between them is below this part of what other words cost: the middle
+# of the plateau on the world of seed 51, by `python -m signspot_lab.applications variants --choose`.
+SAME_SIGN = 0.75
+_OTHER_WORDS = 60  # of the dictionary, that tell what different signs cost
+_FEWEST_OTHERS = 10  # with fewer, the encoder's own unit stands
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Exemplars of a word that show one and the same sign."""
+
+    name: str  # "1", "2", …, the largest first
+    exemplars: tuple[Exemplar, ...]
+    typical: Exemplar  # nearest to the others
+    spread: float  # mean cost between its exemplars, in units of `Variants.unit`
+
+    @property
+    def signers(self) -> tuple[str, ...]:
+        """Who shows it, as far as the dictionary says."""
+        return tuple(sorted({exemplar.signer for exemplar in self.exemplars if exemplar.signer}))
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """The variants of a word."""
+
+    word: str
+    groups: tuple[Variant, ...]
+    exemplars: tuple[Exemplar, ...]  # E of them, as the costs have them
+    costs: Costs  # (E, E) of aligning each with each, in units of what different words cost
+    labels: NDArray[np.int64]  # (E,) which group each is in, from 0
+    unit: float  # what different words cost in this dictionary, in the encoder's unit
+
+    def of(self, exemplar: str) -> str:
+        """The variant of an exemplar, by its id."""
+        ids = [each.id for each in self.exemplars]
+        return self.groups[int(self.labels[ids.index(exemplar)])].name
+
+
+@dataclass(frozen=True, slots=True)
+class VariantUse:
+    """How often a variant was found in one video."""
+
+    video: str
+    variant: str
+    times: int
+    best: Spotting
+
+
+def find_variants(
+    spotter: Spotter,
+    dictionary: Dictionary,
+    word: str,
+    *,
+    same: float = SAME_SIGN,
+    options: SpotOptions | None = None,
+    progress: Progress = silent,
+) -> Variants:
+    """Group the exemplars of a word into variants; how many there are follows from the costs of aligning them.
+
+    Args:
+        spotter: whose encoder compares.
+        dictionary: with the word, and other words, which tell how much different signs cost here.
+        word: one of it.
+        same: the largest mean cost between two groups of one variant, as a part of what other words cost.
+        options: whether mirrored exemplars are compared, too.
+        progress: told the exemplars that are embedded.
+
+    Raises:
+        UnknownWordError: the word is not in the dictionary.
+        DictionaryError: none of its exemplars can be used.
+    """
+    if not 0 < same < 2:
+        raise OptionsError(f"same is a part of what other words cost, above 0 and below 2; got {same}")
+    own = spotter.gallery(dictionary[word], options, progress)
+    meant = set(dictionary.resolve(word))
+    others = [dictionary[other][0] for other in dictionary if other not in meant]
+    chosen = [others[int(i)] for i in np.linspace(0, len(others) - 1, min(len(others), _OTHER_WORDS))] if others else []
+    unit = 1.0
+    if len(chosen) >= _FEWEST_OTHERS:
+        unit = float(np.median(costs_between(spotter, spotter.gallery(chosen, options), own)))
+    return group_exemplars(spotter, own, unit, same)
+
+
+def group_exemplars(spotter: Spotter, own: Gallery, unit: float = 1.0, same: float = SAME_SIGN) -> Variants:
+    """As `find_variants`, of exemplars of one word that were embedded before; `unit` is what different words cost."""
+    costs = costs_between(spotter, own, own) / unit
+    costs = np.minimum(costs, costs.T).astype(np.float32)
+    np.fill_diagonal(costs, 0)
+    groups = sorted(cluster(costs, same), key=lambda group: (-len(group), group[0]))
+    labels = np.zeros(len(costs), np.int64)
+    for number, group in enumerate(groups):
+        labels[group] = number
+    made = tuple(_variant(str(number), own.exemplars, costs, group) for number, group in enumerate(groups, 1))
+    return Variants(own.exemplars[0].word, made, own.exemplars, costs, labels, unit)
+
+
+def cluster(costs: Costs, most: float) -> list[list[int]]:
+    """Average linkage: join the two nearest groups until their mean cost is above `most`.
+
+    Args:
+        costs: (E, E) symmetric.
+        most: the largest mean cost between two groups that are joined.
+
+    Returns:
+        Groups of places, each in order.
+    """
+    groups = [[place] for place in range(len(costs))]
+    between = costs.astype(np.float64)
+    np.fill_diagonal(between, np.inf)
+    while len(groups) > 1:
+        one, two = sorted(map(int, np.unravel_index(between.argmin(), between.shape)))
+        if between[one, two] > most:
+            break
+        sizes = len(groups[one]), len(groups[two])
+        joined = (sizes[0] * between[one] + sizes[1] * between[two]) / sum(sizes)
+        between[one], between[:, one] = joined, joined
+        between[one, one] = np.inf
+        between = np.delete(np.delete(between, two, axis=0), two, axis=1)
+        groups[one] = sorted(groups[one] + groups.pop(two))
+    return groups
+
+
+def _variant(name: str, exemplars: Sequence[Exemplar], costs: Costs, group: list[int]) -> Variant:
+    within = costs[np.ix_(group, group)]
+    pairs = len(group) * (len(group) - 1)
+    spread = float(within.sum() / pairs) if pairs else 0.0
+    return Variant(name, tuple(exemplars[i] for i in group), exemplars[group[int(within.sum(axis=1).argmin())]], spread)
+
+
+def find_use(
+    spotter: Spotter,
+    variants: Variants,
+    footage: Sequence[Source | Track],
+    options: SpotOptions | None = None,
+    progress: Progress = silent,
+) -> tuple[list[VariantUse], list[Found]]:
+    """Find out which variant of a word is used where: spottings of all exemplars, by the variant of the best.
+
+    Returns:
+        One record for each video and variant that was found in it, and the searches, whose curves show each exemplar.
+    """
+    gallery = spotter.gallery(list(variants.exemplars), options)
+    uses: list[VariantUse] = []
+    searched: list[Found] = []
+    for done, source in enumerate(footage):
+        progress(done, len(footage))
+        found = spotter.search(source, gallery, options)
+        searched.append(found)
+        counts = Counter(variants.of(spotting.exemplar) for spotting in found.spottings)
+        for name, times in sorted(counts.items()):
+            own = [each for each in found.spottings if variants.of(each.exemplar) == name]
+            uses.append(VariantUse(found.track.video, name, times, max(own, key=lambda each: each.score)))
+    progress(len(footage), len(footage))
+    return uses, searched

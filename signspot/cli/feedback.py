@@ -1,0 +1,82 @@
+"""`signspot feedback`: say whether a sign is the one that was meant, and what differs."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, count, note, say
+
+if TYPE_CHECKING:
+    from signspot.applications.feedback import Feedback
+
+
+def feedback(
+    clip: Annotated[Path, typer.Argument(help="A video or .pose file of one sign, by a learner.")],
+    word: Annotated[str, typer.Argument(help="The word that was meant.")],
+    dictionary: Annotated[Path, typer.Argument(help="A dictionary with the word, and words it may be confused with.")],
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw both signers where they differ most (.png, .svg, .pdf).")
+    ] = None,
+    encoder: EncoderName = None,
+    device: Device = "cpu",
+    force: Force = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Tell a learner whether a sign was right, which words are nearer, and what differs.
+
+    Handshape, place, orientation, movement, hand and timing are compared with those of two who sign the word right.
+
+    Example: signspot feedback me.mp4 friend my-signs/ --plot me.png
+    """
+    from signspot.applications.feedback import give_feedback
+    from signspot.applications.sign_pictures import draw_feedback, save_picture
+    from signspot.dictionary.opening import open_dictionary
+    from signspot.files import Outputs
+    from signspot.spotting.spotter import load
+
+    with Outputs([clip, dictionary, encoder], force=force) as outputs:
+        claim_outputs(outputs, pictures=[("plot", plot)])
+        signs = open_dictionary(dictionary)
+        spotter = load(encoder, device=device)
+        with bar("exemplars") as progress:
+            found = give_feedback(spotter, clip, word, signs, progress=progress)
+        if plot is not None:
+            note(f"wrote {save_picture(draw_feedback(found), plot)}")
+    if as_json:
+        say(json.dumps(_plain(found), ensure_ascii=False))
+        return
+    for line in tell(found):
+        say(line)
+
+
+def tell(found: "Feedback") -> list[str]:
+    """What a learner reads."""
+    place = f"rank {found.rank} of {count(found.of, 'word')}, score {found.score:.2f}"
+    lines = [f"'{found.word}': {'right' if found.right else 'not quite'} ({place})"]
+    if found.instead:
+        lines.append("did you mean " + ", ".join(f"'{match.word}'" for match in found.instead) + "?")
+    if found.mirrored:
+        lines.append("signed with the other hand than the example: right for a left-handed signer")
+    lines += [f"{each.parameter}: {each.words}" for each in found.notable]
+    if not found.notable:
+        lines.append("no difference that is larger than between two signers")
+    return lines
+
+
+def _plain(found: "Feedback") -> dict[str, object]:
+    return {
+        "word": found.word,
+        "right": found.right,
+        "score": found.score,
+        "rank": found.rank,
+        "of": found.of,
+        "instead": [match.word for match in found.instead],
+        "mirrored": found.mirrored,
+        "exemplar": found.exemplar.id,
+        "differences": [
+            {"parameter": each.parameter, "strength": round(each.strength, 2), "words": each.words}
+            for each in found.differences
+        ],
+    }

@@ -1,0 +1,77 @@
+"""Signers as skeletons: stills and moving pictures of landmark features, which show how somebody signs and not who."""
+
+import tempfile
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from numpy.typing import NDArray
+
+from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
+from signspot.pictures.pages import file_address
+from signspot.video.writer import VideoWriter
+
+Frames = NDArray[np.float32]  # (T, J, C)
+
+MOMENTS = 6  # stills of a strip
+_FINGERS = ((0, 1, 2, 3, 4), (0, 5, 6, 7, 8), (5, 9, 10, 11, 12), (9, 13, 14, 15, 16), (13, 17, 18, 19, 20), (0, 17))
+_LIMBS = ((1, 2), (1, 3), (3, 5), (2, 4), (4, 6))
+_FACE = ((49, 51), (51, 50), (50, 52), (52, 49), (65, 67), (67, 66), (66, 68), (68, 65))  # mouth, head
+BONES: tuple[tuple[int, int], ...] = (
+    *_LIMBS,
+    *_FACE,
+    *(
+        (hand.start + one, hand.start + two)
+        for hand in (LEFT_HAND, RIGHT_HAND)
+        for finger in _FINGERS
+        for one, two in pairwise(finger)
+    ),
+)
+_LEFT, _RIGHT, _TOP, _BOTTOM = -1.3, 1.3, -1.1, 1.5  # shoulder widths around the middle of the shoulders
+_SIDE = 240  # pixels of a moving picture
+_PAPER, _INK, _STRONG = (255, 255, 255), (110, 110, 110), (0, 114, 178)  # RGB; hands are drawn strong
+
+
+def draw_skeleton(axes: Axes, frame: Frames, colour: str, *, width: float = 1.4) -> None:
+    """Draw one (J, C) frame of landmark features on axes of their own or of others; unseen points are left out."""
+    shown = [(one, two) for one, two in BONES if frame[one, 3] > 0 and frame[two, 3] > 0]
+    lines = [frame[[one, two], :2] for one, two in shown]
+    thick = [width if max(bone) >= LEFT_HAND.start else 0.7 * width for bone in shown]
+    axes.add_collection(LineCollection(lines, colors=colour, linewidths=thick, capstyle="round"))
+    axes.set(xlim=(_LEFT, _RIGHT), ylim=(_BOTTOM, _TOP), xticks=[], yticks=[], aspect="equal")
+    for spine in axes.spines.values():
+        spine.set(color="#dddddd")
+
+
+def draw_strip(axes: Sequence[Any], sign: Frames, colour: str) -> None:
+    """Draw a (T, J, C) sign at equal steps of time, one still on each of the axes."""
+    places = np.linspace(0, len(sign) - 1, len(axes)).round().astype(int)
+    for each, place in zip(axes, places, strict=True):
+        draw_skeleton(each, sign[place], colour)
+
+
+def skeleton_address(sign: Frames, fps: float = 25.0) -> str:
+    """A (T, J, C) sign as a moving skeleton, in a `data:` address that a page plays."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sign.mp4"
+        with VideoWriter(path, fps) as writer:
+            for frame in sign:
+                writer.add(_still(frame))
+        return file_address(path, "video/mp4")
+
+
+def _still(frame: Frames) -> NDArray[np.uint8]:
+    picture = np.full((_SIDE, _SIDE, 3), _PAPER, np.uint8)
+    scale = _SIDE / (_RIGHT - _LEFT)
+    points = ((frame[:, :2] - (_LEFT, _TOP)) * scale).round().astype(int)
+    for one, two in BONES:
+        if frame[one, 3] > 0 and frame[two, 3] > 0:
+            ink = _STRONG if max(one, two) >= LEFT_HAND.start and min(one, two) < RIGHT_HAND.stop else _INK
+            ends = tuple(map(int, points[one])), tuple(map(int, points[two]))
+            cv2.line(picture, *ends, ink, 2, cv2.LINE_AA)
+    return picture

@@ -1,0 +1,115 @@
+"""Looking a sign up, grouping exemplars into variants, and telling a learner what differs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from signspot.applications.differences import compare
+from signspot.applications.feedback import feedback_on, find_differences, give_feedback
+from signspot.applications.lookup import look_up
+from signspot.applications.sign_pictures import draw_feedback, draw_lookup, save_picture
+from signspot.applications.signs import read_sign
+from signspot.applications.variants import cluster, find_use, find_variants
+from signspot.applications.variants_page import draw_costs, write_variants_page
+from signspot.dictionary.dictionary import Dictionary
+from signspot.embedding.exemplars import Gallery
+from signspot.errors import NoHandsError, OptionsError, UnknownWordError
+from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.spotting.spotter import Spotter
+from signspot_lab.applications.signs import TOLD, alter, film
+from signspot_world.language.lexicon import Lexicon
+from tests.applications.conftest import SEED
+
+
+@pytest.fixture(scope="module")
+def gallery(spotter: Spotter, dictionary: Dictionary) -> Gallery:
+    return spotter.gallery(dictionary)
+
+
+def test_a_sign_is_found_and_drawn(spotter: Spotter, gallery: Gallery, clip: tuple[str, Path], tmp_path: Path) -> None:
+    word, path = clip
+    found = look_up(spotter, path, gallery, 4)
+    assert found.matches[0].word == word
+    assert [match.word for match in found.matches] == [m.word for m in spotter.identify(path, gallery, 4)]
+    assert set(found.signs) == {match.exemplar for match in found.matches}
+    assert save_picture(draw_lookup(found), tmp_path / "look.png").stat().st_size > 10_000
+
+
+def test_groups_are_joined_by_mean_cost() -> None:
+    """0 and 1 are near; 2 is near to 1 alone: at a mean of (0.9 + 0.3) / 2 it joins only from 0.6 on."""
+    costs = np.array([[0, 0.1, 0.9], [0.1, 0, 0.3], [0.9, 0.3, 0]], np.float32)
+    assert cluster(costs, 0.05) == [[0], [1], [2]]
+    assert cluster(costs, 0.59) == [[0, 1], [2]]
+    assert cluster(costs, 0.61) == [[0, 1, 2]]
+
+
+def test_variants_are_those_of_the_world(
+    spotter: Spotter, dictionary: Dictionary, twofold: str, tmp_path: Path
+) -> None:
+    found = find_variants(spotter, dictionary, twofold)
+    shown = [{exemplar.id.split("/")[-1][0] for exemplar in group.exemplars} for group in found.groups]
+    assert sorted(map(sorted, shown)) == [["a"], ["b"]]
+    source = dictionary[twofold][0].path
+    assert source is not None
+    uses, searched = find_use(spotter, found, [source])
+    assert {use.variant for use in uses} <= {group.name for group in found.groups}
+    page = write_variants_page(spotter, found, tmp_path / "v.html", (uses, searched)).read_text()
+    assert page.count("<video") == 6
+    assert "default-src 'none'" in page
+    assert draw_costs(found).axes
+    with pytest.raises(UnknownWordError):
+        find_variants(spotter, dictionary, "nothing")
+    with pytest.raises(OptionsError):
+        find_variants(spotter, dictionary, twofold, same=0)
+
+
+def test_the_sign_itself_is_right_and_another_is_not(
+    spotter: Spotter, gallery: Gallery, words: Lexicon, clip: tuple[str, Path], tmp_path: Path
+) -> None:
+    word, path = clip
+    own = read_sign(spotter, path)
+    found = feedback_on(spotter, (path, own), word, gallery)
+    assert found.right
+    assert found.rank == 1
+    assert not found.instead
+    other = next(each for each in words if each != word)
+    wrong = feedback_on(spotter, (path, own), other, gallery)
+    assert not wrong.right
+    assert wrong.instead[0].word == word
+    assert save_picture(draw_feedback(wrong), tmp_path / "f.png").stat().st_size > 5_000
+    assert {each.parameter for each in found.differences} >= {"handshape", "place", "orientation", "movement", "timing"}
+    assert max(wrong.differences[0].moment) < max(len(wrong.clip_sign), len(wrong.exemplar_sign))
+
+
+def test_a_changed_parameter_is_named(words: Lexicon, spotter: Spotter) -> None:
+    """Of one sign with other orientation and with a second hand, by the same signer as the example."""
+    named = {}
+    for altered in alter({word: words[word] for word in list(words)[:4]}, SEED):  # type: ignore[arg-type]
+        if altered.changed in ("orientation", "hands"):
+            clips = [film(sign, SEED, "same") for sign in (altered.sign, words[altered.word].variants[0])]
+            found = find_differences(*(read_sign(spotter, clips[0]), [read_sign(spotter, clips[1])]))
+            named[altered.word, altered.changed] = found[0].parameter == TOLD[altered.changed]
+    assert named
+    assert np.mean(list(named.values())) > 0.7
+
+
+def test_equal_signs_do_not_differ(spotter: Spotter, clip: tuple[str, Path]) -> None:
+    sign = read_sign(spotter, clip[1])
+    assert all(measure.value < 1e-3 for measure in compare(sign, sign).values())
+    one_handed = sign.copy()
+    one_handed[:, LEFT_HAND if sign[:, LEFT_HAND, 3].any() else RIGHT_HAND, 3] = 0
+    assert compare(one_handed, sign)["hand"].value >= 0
+
+
+def test_a_clip_without_hands_is_refused(spotter: Spotter, dictionary: Dictionary, clip: tuple[str, Path]) -> None:
+    seen = open_landmarks(clip[1])
+    blind = replace(
+        seen, left_hand=np.full_like(seen.left_hand, np.nan), right_hand=np.full_like(seen.right_hand, np.nan)
+    )
+    with pytest.raises(NoHandsError, match="no hand is ever seen"):
+        give_feedback(spotter, blind, clip[0], dictionary)
+    with pytest.raises(UnknownWordError):
+        give_feedback(spotter, seen, "nothing", dictionary)
