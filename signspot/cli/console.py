@@ -12,19 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
-from rich.progress import Progress as Bars
-from rich.table import Table
-from rich.text import Text
 
 from signspot.files import Outputs, note_written
 from signspot.legible import legible
 from signspot.progress import Progress
-from signspot.records import Spotting
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what takes long to load is loaded when it is used: signspot --help needs none of it
+    from rich.progress import Task
+
     from signspot.pictures.plot import Picture
+    from signspot.records import Spotting
 
 unprinted: list[str] = []  # why results could not be printed; told at the end, with exit code 1
 _FIRST_LINE, _NEXT_LINE = 5.0, 30.0  # seconds until a line of progress, where stderr is no terminal
@@ -103,12 +100,25 @@ def claim_outputs(
 @contextmanager
 def bar(title: str, unit: str = "") -> Iterator[Progress]:
     """Draw progress on stderr: a bar on a terminal, elsewhere a line now and then; give what to report to."""
+    from rich.console import Console
+    from rich.progress import BarColumn, ProgressColumn, TextColumn
+    from rich.progress import Progress as Bars
+    from rich.text import Text
+
     console = Console(stderr=True)
     if not console.is_terminal:
         with _lines(title, unit) as report:
             yield report
         return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), _Amount(unit))
+
+    class Amount(ProgressColumn):
+        """The pace of the task, as a column of the bar."""
+
+        def render(self, task: "Task") -> Text:
+            return Text(pace.amount(int(task.completed), None if task.total is None else int(task.total)))
+
+    pace = _Pace(unit)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), Amount())
     with Bars(*columns, console=console, transient=True) as bars:
         task = bars.add_task(title, total=None)
 
@@ -141,17 +151,6 @@ class _Pace:
             return f"{done:,} of {total:,}{self._unit}"
         left = (now - since) / (done - first) * max(total - done, 0)
         return f"{done:,} of {total:,}{self._unit}, {duration(left)} left"
-
-
-class _Amount(ProgressColumn):
-    """The pace of a task, as a column of a bar."""
-
-    def __init__(self, unit: str):
-        self._pace = _Pace(unit)
-        super().__init__()
-
-    def render(self, task: Task) -> Text:
-        return Text(self._pace.amount(int(task.completed), None if task.total is None else int(task.total)))
 
 
 @contextmanager
@@ -211,6 +210,10 @@ def _emit(text: str) -> None:
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table on stdout, as wide as its content needs."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, no_wrap=True)
@@ -222,7 +225,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     _emit(text.getvalue().rstrip("\n"))
 
 
-def print_spottings(spottings: Sequence[Spotting], *, as_json: bool, videos: bool = False) -> None:
+def print_spottings(spottings: "Sequence[Spotting]", *, as_json: bool, videos: bool = False) -> None:
     """Spottings on stdout: a table for people, of several videos with their names; JSON Lines for machines."""
     if as_json:
         for spotting in spottings:
