@@ -1,7 +1,8 @@
 """Isolated signs as applications see them: features to draw and to compare, and what it costs to align two signs."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from signspot.embedding.inputs import SignPlace, Source, landmarks_of, sign_in_c
 from signspot.errors import SignspotError
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.signing import check_signing
+from signspot.pictures.pages import clips, write_page
 from signspot.pictures.report import data_address
 from signspot.pictures.skeletons import Frames, skeleton_address
 from signspot.records import Exemplar
@@ -67,6 +69,13 @@ def moving_picture(spotter: Spotter, exemplar: Exemplar, *, pixels: bool = True)
     except SignspotError as error:
         logger.info("'%s' is not shown: %s", exemplar.id, error)
         return None
+
+
+def write_exemplar_page(spotter: Spotter, exemplars: Sequence[Exemplar], path: str | Path, title: str) -> Path:
+    """Write a page with the clips of exemplars, in their order."""
+    made = ((moving_picture(spotter, each), each.id) for each in exemplars)
+    shown = [(address, caption) for address, caption in made if address is not None]
+    return write_page(path, title, [clips(shown)])
 
 
 def costs_between(spotter: Spotter, some: Gallery, others: Gallery) -> Costs:

@@ -17,13 +17,16 @@ from signspot.cli import (
     convert,
     corpus,
     demo,
+    densify,
     dictionary,
     embed,
     evaluate,
+    faux_amis,
     feedback,
     forget,
     identify,
     landmarks,
+    mine,
     models,
     mouth,
     reproduce,
@@ -53,6 +56,9 @@ app = typer.Typer(
 app.command("spot")(spot.spot)
 app.command("identify")(identify.identify)
 app.command("feedback")(feedback.feedback)
+app.command("densify")(densify.densify)
+app.command("faux-amis")(faux_amis.faux_amis)
+app.command("mine")(mine.mine)
 app.command("variants")(variants.variants)
 app.command("mouth")(mouth.mouth)
 app.command("embed")(embed.embed)

@@ -1,5 +1,6 @@
 """Signs of a small world as files: two words with one variant each, one word with two, by three signers each."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,9 @@ def words() -> Lexicon:
 
 
 @pytest.fixture(scope="session")
-def spotter() -> Spotter:
-    return load("landmark-world", cache=False)
+def spotter(tmp_path_factory: pytest.TempPathFactory) -> Spotter:
+    """The shipped encoder of free licence; tracks and exemplars are embedded once for all tests."""
+    return replace(load("landmark-world", cache=False), cache=tmp_path_factory.mktemp("applications-cache"))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,173 @@
+"""Nearest signs of two languages: the same form with another meaning (faux amis), and with the same (as in Fig. 8)."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.applications.signs import Costs, costs_between, moving_picture
+from signspot.dictionary.contents import normalise_word
+from signspot.dictionary.dictionary import Dictionary
+from signspot.embedding.exemplars import Gallery
+from signspot.errors import DictionaryError, FormatError, UnknownWordError
+from signspot.pictures.pages import clips, heading, paragraph, write_page
+from signspot.progress import Progress, silent
+from signspot.records import Exemplar
+from signspot.spotting.search import SpotOptions
+from signspot.spotting.spotter import Spotter
+from signspot.text_files import read_text
+
+# The largest cost of one form in two languages, as a part of what different signs cost: chosen on the worlds of seeds
+# 51 and 151, by `python -m signspot_lab.applications faux-amis --choose`.
+SAME_FORM = 0.7
+_MOST_PAIRS = 60  # of each kind, on a page
+
+Meaning = Literal["same", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Friends:
+    """A sign of one language and a sign of another that look the same."""
+
+    first: Exemplar
+    second: Exemplar
+    cost: float  # of aligning them, as a part of what different signs cost
+    meaning: Meaning
+
+
+@dataclass(frozen=True)
+class FauxAmis:
+    """What two dictionaries share."""
+
+    pairs: tuple[Friends, ...]  # the nearest first
+    words: tuple[int, int]  # of both dictionaries
+    shared: int  # words with a counterpart in the other one
+    costs: Costs = field(repr=False)  # (A, B) between the words of both
+
+    def of(self, meaning: Meaning) -> tuple[Friends, ...]:
+        """The pairs whose meaning is the same, or another."""
+        return tuple(pair for pair in self.pairs if pair.meaning == meaning)
+
+
+@dataclass(frozen=True, slots=True)
+class FauxAmisOptions:
+    """How two dictionaries are compared."""
+
+    same: float = SAME_FORM  # largest cost of one form, as a part of what different signs cost
+    words: tuple[str, ...] = ()  # of the first dictionary, that are looked at; none: all
+    translations: Mapping[str, str] = field(default_factory=dict)  # word of the first → word of the second
+
+
+def find_faux_amis(
+    spotter: Spotter,
+    first: Dictionary,
+    second: Dictionary,
+    options: FauxAmisOptions | None = None,
+    spotting: SpotOptions | None = None,
+    progress: Progress = silent,
+) -> FauxAmis:
+    """Find signs of two languages that look the same: each is the other's nearest, and near enough.
+
+    Args:
+        spotter: whose encoder compares.
+        first: a dictionary.
+        second: a dictionary of another language.
+        options: how near, which words, and which words translate which; without, words that are written alike do.
+        spotting: whether mirrored exemplars count.
+        progress: told the exemplars that are embedded.
+
+    Raises:
+        UnknownWordError: a word that was asked for is not in the first dictionary.
+        DictionaryError: a word is in the second dictionary only, or one of the two is empty.
+    """
+    chosen = options or FauxAmisOptions()
+    for word in chosen.words:
+        if word not in first and word in second:
+            raise DictionaryError(
+                f"'{word}' is in the second dictionary only. Name the dictionaries the other way round"
+            )
+    wanted = first.select(chosen.words) if chosen.words else first
+    total = len(wanted.exemplars) + len(second.exemplars)
+    galleries = (
+        spotter.gallery(wanted, spotting, lambda done, _: progress(done, total)),
+        spotter.gallery(second, spotting, lambda done, _: progress(len(wanted.exemplars) + done, total)),
+    )
+    return compare_galleries(spotter, *galleries, chosen)
+
+
+def compare_galleries(spotter: Spotter, first: Gallery, second: Gallery, options: FauxAmisOptions) -> FauxAmis:
+    """As `find_faux_amis`, of galleries that were made before."""
+    between = costs_between(spotter, first, second)
+    words = [list(gallery.words) for gallery in (first, second)]
+    rows, columns = (
+        [_places(gallery, word) for word in own] for gallery, own in zip((first, second), words, strict=True)
+    )
+    costs = np.array([[between[np.ix_(row, column)].min() for column in columns] for row in rows], np.float32)
+    costs /= float(np.median(costs)) if costs.size > 3 else 1.0
+    pairs = []
+    for one, two in zip(range(len(rows)), costs.argmin(axis=1).tolist(), strict=True):
+        if costs[one, two] <= options.same and costs[:, two].argmin() == one:
+            block = between[np.ix_(rows[one], columns[two])]
+            place = np.unravel_index(int(block.argmin()), block.shape)
+            mine, theirs = first.exemplars[rows[one][place[0]]], second.exemplars[columns[two][place[1]]]
+            meaning: Meaning = "same" if _translates(mine.word, theirs.word, options.translations) else "other"
+            pairs.append(Friends(mine, theirs, float(costs[one, two]), meaning))
+    pairs.sort(key=lambda pair: pair.cost)
+    known = {normalise_word(word) for word in words[1]}
+    shared = sum(normalise_word(options.translations.get(word, word)) in known for word in words[0])
+    return FauxAmis(tuple(pairs), (len(words[0]), len(words[1])), shared, costs)
+
+
+def _places(gallery: Gallery, word: str) -> NDArray[np.int64]:
+    return np.unique(gallery.rows[gallery.words[word]])
+
+
+def _translates(one: str, other: str, translations: Mapping[str, str]) -> bool:
+    return normalise_word(translations.get(one, one)) == normalise_word(other)
+
+
+def read_translations(path: str | Path, first: Dictionary, second: Dictionary) -> dict[str, str]:
+    """Read a table of two columns: a word of the first dictionary, and its translation in the second.
+
+    Raises:
+        FormatError: a line has not two cells.
+        UnknownWordError: a word is not in its dictionary.
+    """
+    found: dict[str, str] = {}
+    for number, row in enumerate(csv.reader(read_text(Path(path)).text.splitlines()), 1):
+        if not row:
+            continue
+        if len(row) != 2:
+            raise FormatError(f"{path}, line {number}: a translation has two cells; got {len(row)}")
+        word, other = (cell.strip() for cell in row)
+        for name, dictionary in ((word, first), (other, second)):
+            if name not in dictionary:
+                raise UnknownWordError(name, dictionary)
+        found[first.resolve(word)[0]] = second.resolve(other)[0]
+    return found
+
+
+def write_faux_amis_page(
+    spotter: Spotter, found: FauxAmis, path: str | Path, names: tuple[str, str], *, pixels: bool = True
+) -> Path:
+    """Write a page with the clips of each pair side by side; without `pixels` skeletons stand for people."""
+
+    def blocks() -> Iterator[str]:
+        counts = f"{found.words[0]:,} words in {names[0]}, {found.words[1]:,} in {names[1]}, {found.shared:,} in both"
+        yield paragraph(counts, faint=True)
+        for meaning, title in (("other", "Same form, other meaning"), ("same", "Same form, same meaning")):
+            own = found.of(meaning)  # type: ignore[arg-type]
+            yield heading(f"{title}: {len(own)}")
+            for pair in own[:_MOST_PAIRS]:
+                yield paragraph(f"{pair.first.word} / {pair.second.word}, cost {pair.cost:.2f}")
+                shown = zip(names, (pair.first, pair.second), strict=True)
+                addresses = (
+                    (moving_picture(spotter, each, pixels=pixels), f"{name}: {each.word}") for name, each in shown
+                )
+                yield clips((address, caption) for address, caption in addresses if address is not None)
+
+    return write_page(path, f"Faux amis of {names[0]} and {names[1]}", blocks())

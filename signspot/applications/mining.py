@@ -1,0 +1,192 @@
+"""New exemplars from unlabelled footage: the best places of a word first, and unlike each other."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from signspot.dictionary.build import file_name
+from signspot.dictionary.contents import Contents
+from signspot.dictionary.dictionary import Dictionary, save_dictionary
+from signspot.embedding.exemplars import Gallery
+from signspot.embedding.inputs import is_pose_file
+from signspot.errors import OptionsError, OutputError
+from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.models.frame_coder import stretched
+from signspot.pictures.curves import playable
+from signspot.progress import Progress, silent
+from signspot.records import Exemplar, Spotting
+from signspot.spotting.alignment import warping_costs
+from signspot.spotting.search import Found, SpotOptions
+from signspot.spotting.spotter import Spotter
+from signspot.timeline import Segment, Track
+from signspot.video.reader import open_video
+from signspot.video.writer import VideoWriter
+
+_AROUND = 0.4  # seconds before and after a sign, in its clip
+_VIDEO_COUNTS = 0.5  # what another video is worth, against a performance that differs by a whole sign
+
+
+@dataclass(frozen=True, slots=True)
+class MineOptions:
+    """How many new exemplars, and how diverse."""
+
+    most: int = 20
+    diversity: float = 0.3  # 0: the best scores alone; 1: the most unlike alone
+
+    def __post_init__(self) -> None:
+        if self.most < 1:
+            raise OptionsError(f"at least 1 exemplar must be wanted; got {self.most}")
+        if not 0 <= self.diversity <= 1:
+            raise OptionsError(f"diversity is a share in [0, 1]; got {self.diversity}")
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """A place in footage that may serve as an exemplar."""
+
+    spotting: Spotting
+    novelty: float  # from 0, like one that was chosen before, to 1
+    rank: int  # in the order of choice, from 1
+
+
+def mine(
+    spotter: Spotter,
+    gallery: Gallery,
+    footage: Sequence[str | Path | Track],
+    options: MineOptions | None = None,
+    spotting: SpotOptions | None = None,
+    progress: Progress = silent,
+) -> list[Mined]:
+    """Find new exemplars of one word, in order of choice.
+
+    Each next one weighs its score against how like it is to those that were chosen before: the same video, and the
+    same way of signing, cost.
+
+    Args:
+        spotter: with an encoder.
+        gallery: of one word, as `Spotter.gallery` makes it.
+        footage: videos, `.pose` files or tracks.
+        options: how many and how diverse.
+        spotting: how to decide what is a spotting at all.
+        progress: told the videos that are searched.
+
+    Raises:
+        OptionsError: the gallery is of several words, or there is no footage.
+    """
+    chosen = options or MineOptions()
+    if len(gallery.words) != 1:
+        raise OptionsError(f"one word is mined at a time; got {len(gallery.words)}")
+    if not footage:
+        raise OptionsError("there is no footage to mine. Name videos, .pose files or tracks")
+    candidates: list[Spotting] = []
+    codes: list[NDArray[np.float32] | None] = []
+    for done, source in enumerate(footage):
+        progress(done, len(footage))
+        found = spotter.search(source, gallery, spotting)
+        candidates += found.spottings
+        codes += [_codes(found, each) for each in found.spottings]
+    progress(len(footage), len(footage))
+    return _choose(candidates, _unlikeness(candidates, codes), chosen)
+
+
+def _codes(found: Found, spotting: Spotting) -> NDArray[np.float32] | None:
+    """(16, C) frame codes of a place in a track."""
+    if found.track.codes is None:
+        return None
+    grid = found.track.grid
+    first, last = ((time - grid.origin) * grid.fps for time in (spotting.start, spotting.end))
+    whole = torch.from_numpy(np.asarray(found.track.codes, np.float32))
+    return np.asarray(stretched(whole, first, last).numpy())
+
+
+def _unlikeness(candidates: Sequence[Spotting], codes: Sequence[NDArray[np.float32] | None]) -> NDArray[np.float64]:
+    """(N, N) how unlike two places are, from 0 to 1: by their videos and by how they are signed."""
+    videos = np.array([each.video for each in candidates])
+    unlike: NDArray[np.float64] = _VIDEO_COUNTS * (videos[:, None] != videos[None]).astype(np.float64)
+    known = [each for each in codes if each is not None]
+    if known and len(known) == len(candidates):
+        stacked = np.stack(known)
+        costs = warping_costs(stacked, stacked)
+        unlike += (1 - _VIDEO_COUNTS) * np.clip(costs / max(float(costs.max()), 1e-6), 0, 1)
+    return unlike
+
+
+def _choose(candidates: Sequence[Spotting], unlike: NDArray[np.float64], options: MineOptions) -> list[Mined]:
+    scores = np.array([each.score for each in candidates])
+    novelty = np.ones(len(candidates))
+    left = list(range(len(candidates)))
+    chosen: list[Mined] = []
+    while left and len(chosen) < options.most:
+        value = (1 - options.diversity) * scores[left] + options.diversity * novelty[left]
+        best = left.pop(int(value.argmax()))
+        chosen.append(Mined(candidates[best], float(novelty[best]), len(chosen) + 1))
+        novelty = np.minimum(novelty, unlike[best])
+    return chosen
+
+
+def write_mined(mined: Sequence[Mined], folder: str | Path, progress: Progress = silent) -> Dictionary:
+    """Cut the clips out of the footage, into a dictionary folder with where each sign is.
+
+    Raises:
+        OutputError: the folder is not empty, or a track has no video behind it any more.
+    """
+    target = Path(folder)
+    if target.exists() and any(target.iterdir()):
+        raise OutputError(f"{target} is not empty. Name a new folder for the new exemplars")
+    exemplars = []
+    for done, each in enumerate(mined):
+        progress(done, len(mined))
+        spotting = each.spotting
+        stem = f"{each.rank:03d}-{file_name(Path(spotting.video).stem)}"
+        exemplars.append(_cut(spotting, target / "media" / file_name(spotting.word), stem))
+    made = Dictionary(Contents(tuple(exemplars)), target)
+    save_dictionary(made, target)
+    progress(len(mined), len(mined))
+    return made
+
+
+def _cut(spotting: Spotting, folder: Path, stem: str) -> Exemplar:
+    segment = Segment(spotting.start, spotting.end)
+    around = segment.padded(_AROUND)
+    sign = Segment(segment.start - around.start, segment.end - around.start)
+    exemplar = Exemplar(
+        spotting.word, f"{spotting.word}/{stem}", source=spotting.video, variant=spotting.variant, segment=sign
+    )
+    if is_pose_file(spotting.video):
+        landmarks = open_landmarks(spotting.video).between(around)
+        path = folder / f"{stem}.pose"
+        write_landmarks(replace(landmarks, times=landmarks.times - landmarks.times[0]), path)
+        return replace(exemplar, path=path)
+    video = playable(spotting.video)
+    if video is None:
+        raise OutputError(f"cannot cut a clip out of {spotting.video}: there is no video. Write spottings with --out")
+    path = folder / f"{stem}.mp4"
+    with open_video(video) as opened, VideoWriter(path, 25.0) as writer:
+        for frame in opened.resampled(25.0, around):
+            writer.add(frame.image)
+    return replace(exemplar, path=path)
+
+
+def videos_in(places: Sequence[Path]) -> Iterator[str]:
+    """Videos, `.pose` files and tracks that paths name: files themselves, and all media in folders.
+
+    Raises:
+        OptionsError: a folder holds none, or a path leads nowhere.
+    """
+    from signspot.embedding.tracks import SUFFIX
+    from signspot.video.suffixes import MEDIA_SUFFIXES
+
+    suffixes = {*MEDIA_SUFFIXES, SUFFIX}
+    for place in places:
+        if not place.exists():
+            raise OptionsError(f"there is no file or folder {place}")
+        found = (
+            sorted(each for each in place.rglob("*") if each.suffix.lower() in suffixes) if place.is_dir() else [place]
+        )
+        if not found:
+            raise OptionsError(f"there is no video, .pose file or track in {place}")
+        yield from map(str, found)

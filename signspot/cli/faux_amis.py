@@ -1,0 +1,64 @@
+"""`signspot faux-amis`: find signs of two languages that look the same."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signspot.cli.console import Device, EncoderName, Force, Pixels, bar, claim_outputs, note, print_table, say
+
+
+def faux_amis(
+    first: Annotated[Path, typer.Argument(help="A dictionary.")],
+    second: Annotated[Path, typer.Argument(help="A dictionary of another sign language.")],
+    word: Annotated[list[str] | None, typer.Option(help="A word of the first; all, if not given. Repeatable.")] = None,
+    translations: Annotated[
+        Path | None, typer.Option(help="A CSV table: a word of the first, its translation in the second.")
+    ] = None,
+    same: Annotated[float | None, typer.Option(help="Largest cost of one form; 1: as two different signs.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page with the clips of each pair side by side.")] = None,
+    pixels: Pixels = True,
+    encoder: EncoderName = None,
+    device: Device = "cpu",
+    force: Force = False,
+    json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
+) -> None:
+    """Find signs of two languages with the same form, and say whether they mean the same.
+
+    Words that are written alike count as the same meaning, unless --translations says what translates what.
+
+    Example: signspot faux-amis bsl/ dgs/ --translations bsl-dgs.csv --html faux-amis.html
+    """
+    from signspot.applications.faux_amis import (
+        SAME_FORM,
+        FauxAmisOptions,
+        find_faux_amis,
+        read_translations,
+        write_faux_amis_page,
+    )
+    from signspot.dictionary.opening import open_dictionary
+    from signspot.files import Outputs
+    from signspot.spotting.spotter import load
+
+    with Outputs([first, second, translations, encoder], force=force) as outputs:
+        claim_outputs(outputs, pictures=[("report", html)])
+        one, two = open_dictionary(first), open_dictionary(second)
+        known = read_translations(translations, one, two) if translations is not None else {}
+        options = FauxAmisOptions(SAME_FORM if same is None else same, tuple(word or ()), known)
+        spotter = load(encoder, device=device)
+        with bar("exemplars") as progress:
+            found = find_faux_amis(spotter, one, two, options, progress=progress)
+        if html is not None:
+            names = (first.resolve().name, second.resolve().name)
+            note(f"wrote {write_faux_amis_page(spotter, found, html, names, pixels=pixels)}")
+    if not found.shared:
+        note("no word stands in both dictionaries: every pair counts as another meaning. Name a table: --translations")
+    if json_lines:
+        for pair in found.pairs:
+            words = {"first": pair.first.word, "second": pair.second.word, "exemplars": [pair.first.id, pair.second.id]}
+            say(json.dumps({**words, "cost": round(pair.cost, 4), "meaning": pair.meaning}, ensure_ascii=False))
+        return
+    rows = ((pair.first.word, pair.second.word, pair.meaning, f"{pair.cost:.2f}") for pair in found.pairs)
+    print_table(("first", "second", "meaning", "cost"), rows)
+    note(f"{len(found.of('other'))} faux amis, {len(found.of('same'))} with the same meaning")

@@ -1,0 +1,158 @@
+"""Footage: all subtitle words on one timeline, new exemplars mined from it, and signs that two languages share."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from signspot.applications.densify import DensifyOptions, densify
+from signspot.applications.faux_amis import FauxAmisOptions, find_faux_amis, read_translations, write_faux_amis_page
+from signspot.applications.mining import MineOptions, mine, videos_in, write_mined
+from signspot.applications.timeline_picture import write_timeline_page
+from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.opening import open_dictionary
+from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
+from signspot.landmarks.pose_file import write_landmarks
+from signspot.records import Subtitle
+from signspot.spotting.search import SpotOptions
+from signspot.spotting.spotter import Spotter
+from signspot.timeline import Segment
+from signspot_lab.applications.signs import film
+from signspot_world.body.motion import continuous
+from signspot_world.body.signers import Role, make_signer
+from signspot_world.camera.projection import project
+from signspot_world.knobs import named_rng
+from signspot_world.language.lexicon import Lexicon
+from tests.applications.conftest import SEED
+
+
+@pytest.fixture(scope="module")
+def passage(
+    words: Lexicon, twofold: str, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, list[tuple[str, Segment]]]:
+    """Twelve signs in a row, each word of six twice, and where they are."""
+    signed = [word for word in words if word != twofold][:6] * 2
+    signer = make_signer("passage", SEED, Role.TEST, left_share=0)
+    motion, segments = continuous([words[word].variants[0] for word in signed], signer, named_rng(SEED, "passage"))
+    path = tmp_path_factory.mktemp("passage") / "news.pose"
+    write_landmarks(project(motion, signer.camera), path)
+    return path, list(zip(signed, segments, strict=True))
+
+
+def subtitles_of(signs: list[tuple[str, Segment]]) -> list[Subtitle]:
+    """A subtitle for every three signs, half a second late."""
+    groups = [signs[first : first + 3] for first in range(0, len(signs), 3)]
+    return [
+        Subtitle(group[0][1].start + 0.5, group[-1][1].end + 0.5, f"The {' and '.join(word for word, _ in group)}.")
+        for group in groups
+    ]
+
+
+def test_subtitle_words_are_placed_where_they_are_signed(
+    spotter: Spotter, dictionary: Dictionary, passage: tuple[Path, list[tuple[str, Segment]]], tmp_path: Path
+) -> None:
+    path, signs = passage
+    options = DensifyOptions(padding=2.0, rate=2000.0)
+    found = densify(spotter, path, subtitles_of(signs), dictionary, options)
+    assert len(found.mentioned) == 12
+    placed = [each for each in found.mentioned if each.spotting is not None]
+    right = [
+        any(word == each.word and segment.padded(0.2).overlap(each.spotting.segment) > 0 for word, segment in signs)
+        for each in placed
+        if each.spotting is not None
+    ]
+    assert len(placed) >= 6
+    assert sum(right) >= 0.7 * len(placed)
+    assert len({each.spotting for each in placed}) == len(placed), "a place counts once"
+    assert all(each.spotting.time in each.where for each in placed if each.spotting is not None)
+    page = write_timeline_page(found, tmp_path / "t.html").read_text()
+    assert "<img" in page
+    assert f"{len(placed)} of 12" in page
+
+
+def test_subtitles_of_another_language_are_told(
+    spotter: Spotter, dictionary: Dictionary, passage: tuple[Path, object]
+) -> None:
+    with pytest.raises(DictionaryError, match="no word of the dictionary"):
+        densify(spotter, passage[0], [Subtitle(0, 1, "Guten Abend")], dictionary)
+    with pytest.raises(OptionsError, match="padding"):
+        DensifyOptions(padding=-1)
+
+
+def test_mined_exemplars_are_a_dictionary(
+    spotter: Spotter, dictionary: Dictionary, passage: tuple[Path, list[tuple[str, Segment]]], tmp_path: Path
+) -> None:
+    path, signs = passage
+    word = signs[0][0]
+    gallery = spotter.gallery(dictionary.select([word]))
+    how = SpotOptions(threshold=0.3)
+    found = mine(spotter, gallery, [path], MineOptions(most=2, diversity=0), how)
+    assert [each.rank for each in found] == [1, 2]
+    assert found[0].spotting.score >= found[1].spotting.score
+    assert any(segment.overlap(found[0].spotting.segment) > 0 for other, segment in signs if other == word)
+    made = write_mined(found, tmp_path / "new")
+    again = open_dictionary(tmp_path / "new")
+    assert [each.id for each in again.exemplars] == [each.id for each in made.exemplars]
+    assert spotter.identify(again.exemplars[0].path or "", gallery)[0].word == word
+    with pytest.raises(OutputError, match="not empty"):
+        write_mined(found, tmp_path / "new")
+    with pytest.raises(OptionsError, match="one word"):
+        mine(spotter, spotter.gallery(dictionary.select([word, signs[1][0]])), [path])
+    with pytest.raises(OptionsError, match="no footage"):
+        mine(spotter, gallery, [])
+
+
+def test_diversity_prefers_other_videos(
+    spotter: Spotter, dictionary: Dictionary, passage: tuple[Path, list[tuple[str, Segment]]], tmp_path: Path
+) -> None:
+    path, signs = passage
+    other = tmp_path / "other.pose"
+    other.write_bytes(path.read_bytes())
+    gallery = spotter.gallery(dictionary.select([signs[0][0]]))
+    found = mine(spotter, gallery, [path, other], MineOptions(2, 1.0), SpotOptions(threshold=0.3))
+    assert {each.spotting.video for each in found} == {str(path), str(other)}
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(OptionsError, match="no video"):
+        list(videos_in([tmp_path / "empty"]))
+
+
+@pytest.fixture(scope="module")
+def second(words: Lexicon, twofold: str, tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
+    """A language with three words of the first: the first means the same, the second is called as the third."""
+    names = [word for word in words if word != twofold][:4]
+    folder = tmp_path_factory.mktemp("second")
+    for word, sign in ((names[0], names[0]), (names[2], names[1]), ("elsewhere", names[3])):
+        write_landmarks(film(words[sign].variants[0], SEED, "second", sign), folder / f"{word}.pose")
+    return open_dictionary(folder)
+
+
+def test_shared_signs_are_found_and_their_meaning_is_told(
+    spotter: Spotter, dictionary: Dictionary, second: Dictionary, words: Lexicon, twofold: str, tmp_path: Path
+) -> None:
+    names = [word for word in words if word != twofold][:4]
+    found = find_faux_amis(spotter, dictionary, second)
+    told = {(pair.first.word, pair.second.word): pair.meaning for pair in found.pairs}
+    assert told == {(names[0], names[0]): "same", (names[1], names[2]): "other", (names[3], "elsewhere"): "other"}
+    table = tmp_path / "t.csv"
+    table.write_text(f"{names[3]},elsewhere\n")
+    options = FauxAmisOptions(translations=read_translations(table, dictionary, second))
+    again = find_faux_amis(spotter, dictionary, second, options)
+    assert {pair.second.word for pair in again.of("same")} == {names[0], "elsewhere"}
+    page = write_faux_amis_page(spotter, replace(found, pairs=found.pairs[:1]), tmp_path / "p.html", ("A", "<B>"))
+    assert page.read_text().count("<video") == 2
+    assert "<B>" not in page.read_text()
+
+
+def test_words_of_one_dictionary_only_are_told(
+    spotter: Spotter, dictionary: Dictionary, second: Dictionary, tmp_path: Path
+) -> None:
+    with pytest.raises(DictionaryError, match="second dictionary only"):
+        find_faux_amis(spotter, dictionary, second, FauxAmisOptions(words=("elsewhere",)))
+    with pytest.raises(UnknownWordError):
+        find_faux_amis(spotter, dictionary, second, FauxAmisOptions(words=("nowhere",)))
+    (tmp_path / "t.csv").write_text("a,b,c\n")
+    with pytest.raises(FormatError, match="line 1"):
+        read_translations(tmp_path / "t.csv", dictionary, second)
+    (tmp_path / "t.csv").write_text("nowhere,elsewhere\n")
+    with pytest.raises(UnknownWordError):
+        read_translations(tmp_path / "t.csv", dictionary, second)
