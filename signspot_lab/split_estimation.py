@@ -22,6 +22,7 @@ from signspot.timeline import Segment
 from signspot.video.reader import open_video
 
 PARTS = ("body", "left_hand", "right_hand", "face")
+_ABOVE_HIPS = 17  # points of the body, from the nose to the wrists; legs are guessed where they are out of view
 _CHUNK = 64  # frames
 
 
@@ -37,7 +38,8 @@ def compare(first: Landmarks, second: Landmarks) -> list[str]:
     """For each part of the body: frames in which one sees it alone, same frames, median and 99th percentile."""
     cells = []
     for part in PARTS:
-        one, two = getattr(first, part)[..., :2], getattr(second, part)[..., :2]
+        shown = slice(_ABOVE_HIPS) if part == "body" else slice(None)
+        one, two = getattr(first, part)[:, shown, :2], getattr(second, part)[:, shown, :2]
         seen = np.stack([np.isfinite(each).all(axis=(1, 2)) for each in (one, two)])
         both = seen.all(axis=0)
         apart = np.abs(one[both] - two[both]).max(axis=(1, 2), initial=0.0)
