@@ -6,6 +6,7 @@
 #   make coverage    all tests, and which lines they do not run; the pages are in build/coverage/
 #   make wheel-test  build the wheel, install it into an empty environment, run `signspot demo` from there
 #   make docs        write docs/reference/cli.md again and build the site into build/site/
+#   make screenshots  pictures of the workbench at 1200 and 400 pixels, into docs/pictures/
 #   make attack      mutated files, kills, hostile media and lying servers against signspot, for about an hour
 #   make sbom        every distribution that is installed with signspot, and its licence, into build/dependencies.md
 #   make bench       speed and memory, as ratios, into docs/reference/benchmarks.md
@@ -20,7 +21,7 @@ export NO_MKDOCS_2_WARNING = 1
 # Whole rooms, and single files of others, that need neither MediaPipe, a training, a browser nor other processes.
 FAST := tests/test_*.py tests/formats tests/losses tests/metrics tests/subtitles tests/words tests/cli/test_main.py
 
-.PHONY: demo check test-fast test coverage wheel-test docs bench attack sbom clean
+.PHONY: demo check test-fast test coverage wheel-test docs screenshots bench attack sbom clean
 
 demo: $(VENV)/.core
 	$(BIN)/signspot demo --out demo-out
@@ -46,6 +47,9 @@ wheel-test: $(VENV)/.core
 docs: $(VENV)/.docs
 	$(BIN)/python tools/cli_reference.py
 	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+
+screenshots: $(VENV)/.test
+	$(BIN)/python -m tools.screenshots
 
 sbom: $(VENV)/.core
 	mkdir -p build

@@ -28,6 +28,7 @@ FLOORS = (
     ("pictures", "spotting", "training"),
     ("adaptation", "annotation", "evaluation"),
     ("applications", "privacy"),
+    ("workbench",),
     ("cli",),
 )  # fmt: skip
 

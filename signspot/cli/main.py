@@ -30,6 +30,7 @@ from signspot.cli import (
     models,
     mouth,
     reproduce,
+    serve,
     spot,
     train,
     variants,
@@ -77,6 +78,7 @@ app.command("calibrate")(calibrate.calibrate)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(cache.app, name="cache")
 app.command("forget")(forget.forget)
+app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 
 

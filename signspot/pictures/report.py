@@ -45,18 +45,18 @@ def data_address(path: Path, progress: Progress | None = None, most_bytes: int =
     """
     with open_video(path) as video:
         info = video.info
-    if _is_played(info) and path.stat().st_size <= most_bytes:
+    if is_played(info) and path.stat().st_size <= most_bytes:
         return file_address(path, _KINDS[path.suffix.lower()])
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.mp4"
-        _write_copy(info, copy, progress or silent)
+        write_copy(info, copy, progress or silent)
         if copy.stat().st_size > most_bytes:
             logger.warning("%s is too long for a page: its small copy has %d bytes", path, copy.stat().st_size)
             return None
         return file_address(copy, "video/mp4")
 
 
-def _is_played(info: VideoInfo) -> bool:
+def is_played(info: VideoInfo) -> bool:
     """Whether every browser plays it: by container and codec, and 8 bits per colour for H.264."""
     if info.codec not in _PLAYED.get(info.path.suffix.lower(), set()):
         return False
@@ -64,7 +64,8 @@ def _is_played(info: VideoInfo) -> bool:
         return stream.pix_fmt in ("yuv420p", "yuvj420p")
 
 
-def _write_copy(info: VideoInfo, target: Path, progress: Progress) -> None:
+def write_copy(info: VideoInfo, target: Path, progress: Progress) -> None:
+    """Write a small copy of a video that every browser plays."""
     side, fps = next((side, fps) for seconds, side, fps in _COPIES if info.duration <= seconds)
     total = max(1, round(info.duration * fps))
     with open_video(info.path, max_side=side) as video, VideoWriter(target, fps) as writer:
@@ -90,7 +91,7 @@ def report(view: View, path: str | os.PathLike[str], progress: Progress | None =
 
 
 def _page(view: View, address: str | None) -> str:
-    style, script = _part("page.css"), _part("page.js")
+    style, script = _part("page.css"), _part("drawing.js") + _part("page.js")
     shown, _ = panels(view)
     spottings = sorted(view.spottings, key=lambda spotting: spotting.time)
     return Template(_part("page.html")).substitute(

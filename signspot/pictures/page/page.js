@@ -1,4 +1,3 @@
-"use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 const video = document.querySelector("video");
 const rows = document.getElementById("rows");
@@ -6,20 +5,6 @@ const now = document.getElementById("now");
 const HEIGHT = 150, TOP = 14, BOTTOM = 22, LEFT = 34, RIGHT = 18, FRAME = 1 / 25;
 const duration = Math.max(data.duration, FRAME);
 let zoom = 1, time = 0, cursors = [];
-
-function svg(parent, name, attributes, text) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const key in attributes) element.setAttribute(key, attributes[key]);
-  if (text !== undefined) element.textContent = text;
-  parent.append(element);
-  return element;
-}
-
-function clock(seconds, digits) {
-  const minutes = Math.floor(seconds / 60);
-  const rest = (seconds - 60 * minutes).toFixed(digits).padStart(digits ? 3 + digits : 2, "0");
-  return minutes + ":" + rest;
-}
 
 function go(seconds, play) {
   time = Math.min(Math.max(seconds, 0), duration);
@@ -56,13 +41,8 @@ function follow() {
   }
 }
 
-function step(width) {
-  const wanted = duration / (width / 90);
-  return [0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600].find((size) => size >= wanted) || 1800;
-}
-
 function drawAxes(picture, width, place, up) {
-  const size = step(width);
+  const size = timeStep(duration, width);
   for (let at = 0; at <= duration + 1e-9; at += size) {
     svg(picture, "line", { class: "grid", x1: place(at), x2: place(at), y1: TOP, y2: HEIGHT - BOTTOM });
     svg(picture, "text", { x: place(at), y: HEIGHT - 6, "text-anchor": "middle" }, clock(at, size < 1 ? 1 : 0));

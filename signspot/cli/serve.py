@@ -1,0 +1,58 @@
+"""`signspot serve`: the workbench in the browser, for one folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signspot.cli.console import EncoderName, note, say
+
+
+def serve(
+    folder: Annotated[Path, typer.Argument(help="A folder of videos, dictionaries and annotation runs.")],
+    dictionary: Annotated[
+        list[Path] | None, typer.Option(help="A dictionary that lies elsewhere; repeatable. It is not changed.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to bind; any but loopback needs a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")] = 8321,
+    name: Annotated[
+        list[str] | None, typer.Option(help="A host name by which people reach this machine; repeatable.")
+    ] = None,
+    token: Annotated[bool, typer.Option("--token", help="Ask for a token on this machine, too.")] = False,
+    database: Annotated[
+        str | None, typer.Option(help="postgresql://… [default: a SQLite file in the folder's .signspot]")
+    ] = None,
+    upload_limit: Annotated[int, typer.Option(min=1, help="Megabytes of one upload, at most.")] = 4000,
+    encoder: EncoderName = None,
+    browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+) -> None:
+    """Open the workbench: see, search, sign and verify in the browser.
+
+    It answers this machine only, unless another --host is given. Then each role (own, verify, look) has an address with
+    a token of its own, printed once. Uploads, decisions and jobs stay in the folder; Ctrl-C ends the server, and a job
+    that was running goes on with the next start.
+
+    Example: signspot serve my-videos/ --open
+    """
+    from signspot.workbench.serving import serve as run
+
+    try:
+        from signspot.workbench.guard import Door
+        from signspot.workbench.workbench import WorkbenchOptions
+    except ModuleNotFoundError as error:
+        from signspot.errors import MissingExtraError
+
+        raise MissingExtraError((error.name or "a package").split(".")[0], "serve", "the workbench") from None
+
+    door = Door.open_at(host, frozenset(name or ()), token=token)
+    options = WorkbenchOptions(folder, tuple(dictionary or ()), database, encoder, upload_limit * 1_000_000, door)
+
+    def told(address: str) -> None:
+        say(address)
+        if browser and not address.startswith(("verify:", "look:")):
+            import webbrowser
+
+            webbrowser.open(address.removeprefix("own: "))
+
+    note(f"serving {folder}; Ctrl-C ends it")
+    run(options, port, told)

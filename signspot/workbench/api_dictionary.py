@@ -1,0 +1,123 @@
+"""Requests about dictionaries: words and exemplars, their changes, and ELAN's vocabulary of them."""
+
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, Field
+
+from signspot.dictionary.build import file_name
+from signspot.dictionary.contents import normalise_word
+from signspot.errors import OptionsError
+from signspot.records import Exemplar
+from signspot.timeline import Segment
+from signspot.workbench import editing, exports, uploads
+from signspot.workbench.api_search import download
+from signspot.workbench.requests import OWNER, Bench
+
+router = APIRouter(tags=["dictionary"])
+
+
+class ExemplarChange(BaseModel):
+    """What is changed of an exemplar; what is left out stays."""
+
+    word: str | None = Field(default=None, max_length=200)
+    variant: str | None = Field(default=None, max_length=200)
+    signer: str | None = Field(default=None, max_length=200)
+    source: str | None = Field(default=None, max_length=500)
+    licence: str | None = Field(default=None, max_length=500)
+    consent: str | None = Field(default=None, max_length=500)
+    segment: tuple[float, float] | None = None
+
+
+class CutRequest(BaseModel):
+    """A sign of a video that becomes an exemplar."""
+
+    video: str
+    start: float
+    end: float
+    word: str = Field(min_length=1, max_length=200)
+    signer: str = ""
+    licence: str = ""
+
+
+@router.get("/dictionaries/{name:path}/words")
+def words(name: str, bench: Bench, q: str = "", page: int = 0, size: int = 60) -> dict[str, Any]:
+    """A page of the words of a dictionary, each with its exemplars."""
+    opened = bench.searcher.dictionary(name)
+    wanted = normalise_word(q)
+    found = [word for word in opened if wanted in normalise_word(word)] if wanted else list(opened)
+    shown = found[page * size : (page + 1) * size]
+    return {
+        "count": len(found),
+        "words": [{"word": word, "exemplars": [as_json(each) for each in opened[word]]} for word in shown],
+    }
+
+
+@router.get("/dictionaries/{name:path}/exemplars")
+def exemplars(name: str, word: str, bench: Bench) -> list[dict[str, Any]]:
+    """All exemplars of a word."""
+    return [as_json(each) for each in bench.searcher.dictionary(name)[word]]
+
+
+@router.get("/dictionaries/{name:path}/vocabulary.ecv")
+def vocabulary(name: str, bench: Bench) -> Response:
+    """The words as an external controlled vocabulary, for ELAN."""
+    with TemporaryDirectory() as folder:
+        path = editing.vocabulary(bench, name, Path(folder) / f"{file_name(Path(name).name)}.ecv")
+        return download(exports.Export(path.name, "application/xml", path.read_bytes()))
+
+
+@router.patch("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
+def change(name: str, id: str, wanted: ExemplarChange, bench: Bench) -> dict[str, Any]:
+    """Change word, variant, signer, licence or segment of an exemplar."""
+    return as_json(editing.change(bench, name, id, wanted.model_dump(exclude_unset=True)))
+
+
+@router.delete("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
+def remove(name: str, id: str, bench: Bench) -> dict[str, bool]:
+    """Take an exemplar out of a dictionary; its file stays."""
+    editing.remove(bench, name, id)
+    return {"ok": True}
+
+
+@router.put("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
+async def add(
+    name: str, word: str, file: str, request: Request, bench: Bench, signer: str = "", licence: str = ""
+) -> dict[str, Any]:
+    """Add an exemplar: the film or landmarks are the raw body, decoded in a process of its own first."""
+    home = bench.folder.dictionary(name)
+    if not home.is_dir() or not home.is_relative_to(bench.folder.root):
+        raise OptionsError(f"'{name}' lies outside of the folder, or is one file: it is not changed here")
+    path = await uploads.receive(bench.folder, file, request.stream(), bench.options.most_bytes)
+    await run_in_threadpool(uploads.check, path, file)
+    below = f"{home.relative_to(bench.folder.root).as_posix()}/media/{file_name(word)}"
+    kept = await run_in_threadpool(uploads.keep, bench.folder, path, file, below)
+    texts = {"signer": signer, "licence": licence}
+    made = await run_in_threadpool(editing.add, bench, name, bench.folder.root / kept, word, texts)
+    return {"id": made}
+
+
+@router.post("/dictionaries/{name:path}/cut", dependencies=[OWNER])
+def cut(name: str, wanted: CutRequest, bench: Bench) -> dict[str, str]:
+    """Cut a sign out of a video and add it as an exemplar."""
+    path = editing.cut(bench, wanted.video, Segment(wanted.start, wanted.end), name, wanted.word)
+    texts = {"signer": wanted.signer, "licence": wanted.licence, "source": wanted.video}
+    return {"id": editing.add(bench, name, path, wanted.word, texts)}
+
+
+@router.get("/dictionaries/{name:path}/span")
+def span(name: str, id: str, bench: Bench) -> dict[str, Any]:
+    """Where the sign is in an exemplar's film: as the dictionary says, or where the wrists move."""
+    return {"segment": bench.searcher.sign_span(name, bench.searcher.exemplar(name, id))}
+
+
+def as_json(exemplar: Exemplar) -> dict[str, Any]:
+    """An exemplar as the pages get it; no path of this machine."""
+    texts = {key: value for key, value in asdict(exemplar).items() if isinstance(value, str) and key != "encoder"}
+    film = exemplar.path is not None and exemplar.path.suffix.lower() != ".pose"
+    span = [exemplar.segment.start, exemplar.segment.end] if exemplar.segment else None
+    return {**texts, "film": film, "segment": span}

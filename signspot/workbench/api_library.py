@@ -1,0 +1,176 @@
+"""Requests about the folder: its videos with their state, uploads, media, thumbnails, skeletons, jobs."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import FileResponse
+from pydantic import BaseModel, Field
+
+from signspot.dictionary.build import file_name
+from signspot.errors import OptionsError
+from signspot.subtitles.reading import read_subtitles
+from signspot.timeline import Segment
+from signspot.workbench import media, uploads
+from signspot.workbench.library import library
+from signspot.workbench.requests import OWNER, Bench
+
+router = APIRouter(tags=["library"])
+_KEEP = {"cache-control": "private, max-age=3600"}
+_KINDS = {".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm"}
+
+
+@router.get("/library")
+def show_library(bench: Bench) -> dict[str, Any]:
+    """Videos, dictionaries and runs of the folder, with their state."""
+    return library(bench)
+
+
+@router.put("/uploads/{name}", dependencies=[OWNER])
+async def upload(name: str, request: Request, bench: Bench, below: str = "") -> dict[str, Any]:
+    """Take a video, a .pose file or subtitles as the raw body; it is decoded in a process of its own first."""
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > bench.options.most_bytes:
+        raise OptionsError(f"'{name}' is too large: at most {bench.options.most_bytes:,} bytes are taken")
+    path = await uploads.receive(bench.folder, name, request.stream(), bench.options.most_bytes)
+    about = await run_in_threadpool(uploads.check, path, name)
+    kept = await run_in_threadpool(uploads.keep, bench.folder, path, name, below)
+    bench.folder.listing(fresh=True)
+    return {"name": kept, **about}
+
+
+@router.get("/media/{name:path}")
+def play(name: str, bench: Bench) -> FileResponse:
+    """The film of a video, in parts if they are asked for; a copy where browsers do not play it."""
+    video = bench.folder.video(name)
+    if not video.is_film:
+        raise OptionsError(f"'{name}' holds landmarks, not pictures")
+    return _film(media.playable(video.path, bench.pictures))
+
+
+@router.get("/exemplar/{dictionary:path}")
+def play_exemplar(dictionary: str, id: str, bench: Bench) -> FileResponse:
+    """The film of an exemplar."""
+    exemplar = bench.searcher.exemplar(dictionary, id)
+    if exemplar.path is None or exemplar.path.suffix.lower() == ".pose":
+        raise OptionsError(f"there is no film of the exemplar '{id}'")
+    return _film(media.playable(exemplar.path, bench.pictures))
+
+
+def _film(path: Path) -> FileResponse:
+    kind = _KINDS.get(path.suffix.lower(), "application/octet-stream")
+    return FileResponse(path, media_type=kind, headers={"cache-control": "private, max-age=60"})
+
+
+@router.get("/thumbnail/video/{name:path}")
+def show_thumbnail(name: str, bench: Bench, time: float | None = None) -> Response:
+    """A small picture of a video, at a time or in the middle."""
+    video = bench.folder.video(name)
+    return FileResponse(media.thumbnail_of(video.path, time, bench.pictures), media_type="image/jpeg", headers=_KEEP)
+
+
+@router.get("/thumbnail/exemplar/{dictionary:path}")
+def show_exemplar(dictionary: str, id: str, bench: Bench) -> Response:
+    """A small picture of an exemplar."""
+    exemplar = bench.searcher.exemplar(dictionary, id)
+    if exemplar.path is None:
+        return Response(status_code=404)
+    time = exemplar.segment.middle if exemplar.segment else None
+    return FileResponse(media.thumbnail_of(exemplar.path, time, bench.pictures), media_type="image/jpeg", headers=_KEEP)
+
+
+@router.get("/thumbnail/word/{dictionary:path}")
+def show_word(dictionary: str, word: str, bench: Bench) -> Response:
+    """A small picture of a word's first exemplar."""
+    exemplars = bench.searcher.dictionary(dictionary)[word]
+    return show_exemplar(dictionary, exemplars[0].id, bench)
+
+
+@router.get("/skeleton/video/{name:path}")
+def show_skeleton(name: str, start: float, end: float, bench: Bench) -> dict[str, Any]:
+    """Body and hand points of some seconds of a video whose landmarks are known."""
+    video = bench.folder.video(name)
+    if video.landmarks is None and video.is_film and not bench.searcher.is_ready(video):
+        raise OptionsError(f"the landmarks of '{name}' are not there yet: prepare it first")
+    return media.skeleton(video.landmarks or video.path, bench.landmarks, Segment(max(0.0, start), max(start, end)))
+
+
+@router.get("/skeleton/exemplar/{dictionary:path}")
+def show_exemplar_skeleton(dictionary: str, id: str, bench: Bench) -> dict[str, Any]:
+    """Body and hand points of an exemplar."""
+    exemplar = bench.searcher.exemplar(dictionary, id)
+    if exemplar.path is None:
+        raise OptionsError(f"there are no landmarks of the exemplar '{id}'")
+    return media.skeleton(exemplar.path, bench.landmarks, Segment(0.0, 3600.0))
+
+
+@router.get("/subtitles/{name:path}")
+def show_subtitles(name: str, bench: Bench) -> list[dict[str, Any]]:
+    """The subtitles of a video."""
+    video = bench.folder.video(name)
+    if video.subtitles is None:
+        return []
+    return [{"start": line.start, "end": line.end, "text": line.text} for line in read_subtitles(video.subtitles)]
+
+
+class JobRequest(BaseModel):
+    """A job that is asked for."""
+
+    kind: str
+    video: str = ""
+    dictionary: str = ""
+    name: str = Field(default="", max_length=80)
+    words: list[str] = []
+    language: str = "en"
+    steps: int = Field(default=150, ge=1, le=5000)
+
+
+@router.get("/jobs")
+def show_jobs(bench: Bench) -> list[dict[str, Any]]:
+    """Jobs, those that are not over first."""
+    return bench.jobs.all()
+
+
+@router.post("/jobs", dependencies=[OWNER])
+def add_job(wanted: JobRequest, bench: Bench) -> dict[str, str]:
+    """Prepare a video (landmarks and track), annotate the folder, or adapt an encoder to it."""
+    if wanted.kind == "prepare":
+        video = bench.folder.video(wanted.video)
+        return {"id": bench.jobs.add("prepare", video.name, {"video": video.name})}
+    bench.folder.dictionary(wanted.dictionary)
+    name = file_name(wanted.name or wanted.kind)
+    spec: dict[str, Any] = {"dictionary": wanted.dictionary, "name": name}
+    if wanted.kind == "annotate":
+        spec |= {"words": sorted(wanted.words), "language": wanted.language}
+    else:
+        spec |= {"steps": wanted.steps}
+    return {"id": bench.jobs.add(wanted.kind, name, spec)}
+
+
+@router.post("/jobs/prepare-all", dependencies=[OWNER])
+def prepare_all(bench: Bench) -> dict[str, int]:
+    """Prepare every video that has no track yet."""
+    waiting = [v for v in bench.folder.listing(fresh=True).videos.values() if not bench.searcher.is_ready(v)]
+    for video in waiting:
+        bench.jobs.add("prepare", video.name, {"video": video.name})
+    return {"added": len(waiting)}
+
+
+@router.post("/jobs/clear", dependencies=[OWNER])
+def clear_jobs(bench: Bench) -> dict[str, bool]:
+    """Forget the jobs that are over."""
+    bench.jobs.clear()
+    return {"ok": True}
+
+
+@router.post("/jobs/{job}/{what}", dependencies=[OWNER])
+def change_job(job: str, what: Annotated[str, Field(pattern="^(cancel|resume)$")], bench: Bench) -> dict[str, Any]:
+    """Cancel a job, or resume one that was cancelled or failed."""
+    if what == "cancel":
+        bench.jobs.cancel(job)
+    elif what == "resume":
+        bench.jobs.resume(job)
+    else:
+        raise OptionsError(f"a job is cancelled or resumed; got '{what}'")
+    return bench.jobs.get(job)

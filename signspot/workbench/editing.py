@@ -1,0 +1,131 @@
+"""Changes to a dictionary: exemplars added, trimmed, named, grouped into variants, removed; written at once, whole."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from signspot.dictionary.build import file_name
+from signspot.dictionary.contents import unique_ids
+from signspot.dictionary.dictionary import Dictionary, save_dictionary
+from signspot.errors import DictionaryError, OptionsError
+from signspot.formats.elan import write_vocabulary
+from signspot.legible import one_line
+from signspot.records import Exemplar
+from signspot.timeline import Segment
+from signspot.video.reader import open_video
+from signspot.video.writer import VideoWriter
+from signspot.workbench.workbench import Workbench
+
+TEXTS = ("word", "variant", "signer", "source", "licence", "consent")
+_CONTEXT = 0.4  # seconds before and after a sign that are cut with it
+_writing = threading.Lock()  # one change at a time: each reads the dictionary and writes it
+
+
+def change(bench: Workbench, name: str, exemplar: str, values: dict[str, Any]) -> Exemplar:
+    """Change texts and the segment of an exemplar.
+
+    Args:
+        bench: the workbench.
+        name: of the dictionary.
+        exemplar: its id.
+        values: texts by name; `segment` as [start, end] seconds, or None for "find it by wrist motion".
+
+    Raises:
+        OptionsError: a value is not what it should be.
+        DictionaryError: the dictionary cannot be changed.
+    """
+    texts = {key: one_line(str(values[key])).strip() for key in TEXTS if values.get(key) is not None}
+    if "word" in texts and not texts["word"]:
+        raise OptionsError("a word needs at least one letter")
+
+    def edit(exemplars: list[Exemplar]) -> list[Exemplar]:
+        made = [_changed(each, texts, values) if each.id == exemplar else each for each in exemplars]
+        if made == exemplars and exemplar not in {each.id for each in exemplars}:
+            raise OptionsError(f"there is no exemplar '{exemplar}' in '{name}'")
+        return made
+
+    found = _edit(bench, name, edit)
+    return next(each for each in found.exemplars if each.id == exemplar)
+
+
+def _changed(exemplar: Exemplar, texts: dict[str, str], values: dict[str, Any]) -> Exemplar:
+    made = replace(exemplar, **texts)  # type: ignore[arg-type]
+    if "segment" in values:
+        span = values["segment"]
+        made = replace(made, segment=None if span is None else Segment(max(0.0, float(span[0])), float(span[1])))
+    return made
+
+
+def remove(bench: Workbench, name: str, exemplar: str) -> None:
+    """Take an exemplar out of a dictionary; its file stays where it is.
+
+    Raises:
+        DictionaryError: it is the last one.
+    """
+
+    def edit(exemplars: list[Exemplar]) -> list[Exemplar]:
+        kept = [each for each in exemplars if each.id != exemplar]
+        if not kept:
+            raise DictionaryError("the last exemplar of a dictionary stays: an empty one cannot be opened")
+        return kept
+
+    _edit(bench, name, edit)
+
+
+def add(bench: Workbench, name: str, path: Path, word: str, texts: dict[str, str]) -> str:
+    """Add a film or landmarks that lie in the dictionary's folder as an exemplar of a word.
+
+    Returns:
+        Its id.
+    """
+    plain = one_line(word).strip()
+    if not plain:
+        raise OptionsError("a word needs at least one letter")
+    made: list[str] = []
+
+    def edit(exemplars: list[Exemplar]) -> list[Exemplar]:
+        home = bench.folder.dictionary(name)
+        relative = path.relative_to(home).as_posix()
+        chosen = unique_ids([*(each.id + ".x" for each in exemplars), relative])[-1]
+        made.append(chosen)
+        known = {key: one_line(value) for key, value in texts.items() if key in TEXTS and key != "word"}
+        return [*exemplars, replace(Exemplar(plain, chosen, path), **known)]  # type: ignore[arg-type]
+
+    _edit(bench, name, edit)
+    return made[0]
+
+
+def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str) -> Path:
+    """Cut a sign out of a video of the folder, with a little before and after, into a dictionary's folder."""
+    source = bench.folder.video(video)
+    home = bench.folder.dictionary(dictionary)
+    stem = file_name(f"{Path(video).stem}-{span.start:.2f}")
+    target = home / "media" / file_name(word) / f"{stem}.mp4"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    wide = span.padded(_CONTEXT)
+    with open_video(source.path) as opened, VideoWriter(target, 25.0) as writer:
+        for frame in opened.resampled(25.0):
+            if frame.time >= wide.end:
+                break
+            if frame.time >= wide.start:
+                writer.add(frame.image)
+    return target
+
+
+def vocabulary(bench: Workbench, name: str, target: Path) -> Path:
+    """The words of a dictionary as an ELAN external controlled vocabulary."""
+    return write_vocabulary(bench.searcher.dictionary(name), target, Path(name).name.lstrip("+") or "signspot")
+
+
+def _edit(bench: Workbench, name: str, edit: Callable[[list[Exemplar]], list[Exemplar]]) -> Dictionary:
+    home = bench.folder.dictionary(name)
+    if not home.is_dir():
+        raise DictionaryError(f"'{name}' is one file, which is not changed here. Build a folder of it first")
+    with _writing:
+        known = bench.searcher.dictionary(name)
+        made = known.with_exemplars(edit(list(known.exemplars)))
+        save_dictionary(made, home)
+    bench.folder.listing(fresh=True)
+    return bench.searcher.dictionary(name)

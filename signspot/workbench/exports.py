@@ -1,0 +1,147 @@
+"""Spottings on their way out of the workbench: any format, one file or an archive of several; and decisions back in."""
+
+import csv
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from signspot.corpus.truth import write_records
+from signspot.dictionary.build import file_name
+from signspot.errors import OptionsError
+from signspot.files import Outputs
+from signspot.formats.formats import format_names, output_paths, read_spottings, write
+from signspot.records import Label, LabelSource, Spotting
+from signspot.workbench.folder import ServedFolder
+from signspot.workbench.verification import Answer, Item, Verdict
+
+LABELS, DECISIONS = ".labels.jsonl", ".decisions.csv"  # labels for training; every decision with who, when, how long
+_KINDS = {
+    ".jsonl": "application/jsonl", ".csv": "text/csv", ".parquet": "application/vnd.apache.parquet",
+    ".vtt": "text/vtt", ".eaf": "application/xml", ".json": "application/json", ".zip": "application/zip",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A file to be downloaded."""
+
+    name: str
+    kind: str  # media type
+    content: bytes
+
+
+def kinds() -> dict[str, str]:
+    """Every format of spottings by suffix, with its name."""
+    return format_names()
+
+
+def export(spottings: Sequence[Spotting], name: str, suffix: str) -> Export:
+    """Write spottings in a format; several files, as of ELAN documents for several videos, come as one archive.
+
+    Raises:
+        OptionsError: the suffix is unknown.
+    """
+    if suffix == LABELS:
+        return _labels(spottings, name)
+    if suffix not in format_names():
+        raise OptionsError(f"no format '{suffix}'. There are: {', '.join(format_names())}")
+    with TemporaryDirectory() as folder:
+        base = file_name(name) or "spottings"
+        files = write(spottings, Path(folder) / f"{base}{suffix}")
+        if len(files) == 1:
+            return Export(files[0].name, _KINDS[files[0].suffix], files[0].read_bytes())
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in files:
+                archive.write(file, file.name)
+        return Export(f"{base}{suffix}.zip", _KINDS[".zip"], packed.getvalue())
+
+
+def save(spottings: Sequence[Spotting], folder: ServedFolder, name: str, suffix: str) -> list[str]:
+    """Write spottings into the folder `exports` of the served one, where links to its videos hold.
+
+    Files that a person has changed since are not replaced.
+    """
+    if suffix not in format_names():
+        raise OptionsError(f"no format '{suffix}'. There are: {', '.join(format_names())}")
+    target = folder.new_file(f"exports/{file_name(name) or 'spottings'}{suffix}", "the export")
+    target.parent.mkdir(exist_ok=True)
+    placed = [_placed(spotting, folder) for spotting in spottings]
+    outputs = Outputs()
+    for path in output_paths(target, (spotting.video for spotting in placed)):
+        outputs.claim(path)
+    with outputs:
+        return [path.relative_to(folder.root).as_posix() for path in write(placed, target)]
+
+
+def _placed(spotting: Spotting, folder: ServedFolder) -> Spotting:
+    known = folder.listing().videos.get(spotting.video)
+    return spotting if known is None else replace(spotting, video=str(known.path))
+
+
+def _labels(spottings: Iterable[Spotting], name: str) -> Export:
+    """Labels for training: a person's yes has the confidence 1, their no 0; what is unsure is none."""
+    labels = [
+        Label(
+            one.word,
+            one.video.rpartition(".")[0] or one.video,
+            one.time,
+            {"yes": 1.0, "no": 0.0}.get(one.decision, one.score),
+            one.source,
+            one.start,
+            one.end,
+        )
+        for one in spottings
+        if one.decision != "unsure"
+    ]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "labels.jsonl"
+        write_records(labels, path)
+        return Export(f"{file_name(name)}{LABELS}", _KINDS[".jsonl"], path.read_bytes())
+
+
+def decisions(verdicts: Iterable[Verdict], items: Iterable[Item], name: str) -> Export:
+    """Every decision that was ever made, undone ones included, as a table: who, when, how long, what."""
+    known = {item.item: item.spotting for item in items}
+    text = io.StringIO()
+    columns = ("spotted_word", "video", "time", *(field.name for field in fields(Verdict)))
+    table = csv.writer(text)
+    table.writerow(columns)
+    for verdict in verdicts:
+        spotting = known.get(verdict.item)
+        about = (spotting.word, spotting.video, spotting.time) if spotting else ("", "", "")
+        table.writerow([_unformula(value) for value in (*about, *asdict(verdict).values())])
+    return Export(f"{file_name(name)}{DECISIONS}", _KINDS[".csv"], text.getvalue().encode())
+
+
+def _unformula(value: object) -> object:
+    """Text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
+
+
+def read_back(path: Path, name: str, items: Sequence[Item], annotator: str) -> list[Verdict]:
+    """Decisions that a person made in VIA, ELAN or a table, for the items of a queue.
+
+    A spotting belongs to an item by its video's name, its exemplar and its score, or by word and time. What is not
+    answered is left out; an ELAN annotation that is gone is no answer.
+    """
+    by_place: dict[tuple[str, str, float], Item] = {}
+    for each in items:
+        by_place[Path(each.spotting.video).name, each.spotting.exemplar, round(each.spotting.score, 4)] = each
+    found = []
+    for spotting in read_spottings(path):
+        item = by_place.get((Path(spotting.video).name, spotting.exemplar, round(spotting.score, 4)))
+        if item is None or (not spotting.decision and spotting.source is not LabelSource.VERIFIED):
+            continue
+        renamed = spotting.word != item.spotting.word
+        answer: Answer = "word" if renamed else (spotting.decision or "yes")
+        word = spotting.word if renamed else ""
+        told = f"{name}\0{item.queue}\0{item.item}\0{annotator}\0{answer}\0{word}\0{spotting.start}\0{spotting.end}"
+        key = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]  # reading a file twice decides once
+        span = spotting.start, spotting.end
+        found.append(Verdict(key, item.queue, item.item, annotator, answer, word, *span, 0.0))
+    return found

@@ -1,0 +1,182 @@
+"""The folder that is served: which videos, dictionaries and runs lie in it, and nothing that lies elsewhere."""
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from signspot.annotation.store import FILE as STORE_FILE
+from signspot.checked_values import inside
+from signspot.dictionary.bsldict import BSLDICT_FILE
+from signspot.dictionary.json_file import DICTIONARY_FILE
+from signspot.errors import FormatError, OptionsError, UnreadableFileError
+from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
+from signspot.video.suffixes import MEDIA_SUFFIXES
+
+OWN_FOLDER = ".signspot"  # in the served folder: database, thumbnails, recordings
+RUNS, ENCODERS = "runs", "encoders"  # where jobs write
+_DICTIONARY_NAMES = ("dictionary", "dictionary-video", "signs")
+_NO_FOOTAGE = ("truth", "labels", RUNS, ENCODERS, "exports")
+_FRESH = 2.0  # seconds for which a listing is not made again
+
+
+@dataclass(frozen=True, slots=True)
+class VideoFile:
+    """A video, or landmarks alone, of the served folder."""
+
+    name: str  # path in the folder, with `/`
+    path: Path
+    size: int  # bytes
+    changed: int  # nanoseconds
+    subtitles: Path | None = None
+    landmarks: Path | None = None  # a .pose file of the same name beside it
+
+    @property
+    def is_film(self) -> bool:
+        """Whether there are pictures to play."""
+        return self.path.suffix.lower() != ".pose"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a folder holds, by name."""
+
+    videos: dict[str, VideoFile]
+    dictionaries: dict[str, Path]
+    runs: dict[str, Path]
+
+
+@dataclass
+class ServedFolder:
+    """A folder, and dictionaries beside it; every path that the pages name is looked up here."""
+
+    root: Path
+    others: Sequence[Path] = ()  # dictionaries that lie elsewhere
+    _listing: Listing | None = field(default=None, init=False, repr=False)
+    _listed: float = field(default=-1e9, init=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.root.is_dir():
+            raise OptionsError(f"there is no folder {self.root} to serve. Name a folder of videos.")
+        self.root = self.root.resolve()
+
+    @property
+    def own(self) -> Path:
+        """The folder of the workbench itself; it is made if need be."""
+        place = self.root / OWN_FOLDER
+        try:
+            place.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UnreadableFileError(f"cannot write in {self.root}: {error.strerror or error}.") from error
+        return place
+
+    def listing(self, *, fresh: bool = False) -> Listing:
+        """What the folder holds; at most two seconds old, or made anew."""
+        with self._lock:
+            if fresh or self._listing is None or time.monotonic() - self._listed > _FRESH:
+                self._listing = _scan(self.root, self.others)
+                self._listed = time.monotonic()
+            return self._listing
+
+    def video(self, name: str) -> VideoFile:
+        """A video by its name.
+
+        Raises:
+            FormatError: it leads out of the folder, or there is none.
+        """
+        inside(self.root, name, "the video")  # refuses traversal and links that lead out, before anything is looked up
+        found = self.listing().videos.get(name) or self.listing(fresh=True).videos.get(name)
+        if found is None:
+            raise FormatError(f"there is no video '{name}' in the folder")
+        return found
+
+    def dictionary(self, name: str) -> Path:
+        """A dictionary's folder or file by its name."""
+        found = self.listing().dictionaries.get(name) or self.listing(fresh=True).dictionaries.get(name)
+        if found is None:
+            raise FormatError(f"there is no dictionary '{name}' in the folder")
+        return found
+
+    def run(self, name: str) -> Path:
+        """The folder of an annotation run by its name."""
+        found = self.listing(fresh=True).runs.get(name)
+        if found is None:
+            raise FormatError(f"there is no annotation run '{name}' in the folder")
+        return found
+
+    def new_file(self, name: str, what: str) -> Path:
+        """The path of a file that may be written, inside the folder and not among the workbench's own.
+
+        Raises:
+            FormatError: it leads out of the folder, or is hidden.
+        """
+        path = inside(self.root, name, what)
+        if any(part.startswith(".") for part in Path(name).parts):
+            raise FormatError(f"{what} '{name}' is refused: names that begin with a dot are not shown.")
+        return path
+
+    def contains(self, path: Path) -> bool:
+        """Whether a file really lies in the folder, or in one of the dictionaries that were given."""
+        real = path.resolve()
+        return any(real.is_relative_to(place.resolve()) for place in (self.root, *self.others))
+
+
+def _scan(root: Path, others: Sequence[Path]) -> Listing:
+    media: dict[str, list[os.DirEntry[str]]] = {}
+    subtitles: dict[str, Path] = {}
+    dictionaries = {f"+{other.name}": other for other in others}
+    runs: dict[str, Path] = {}
+    waiting = [root]
+    while waiting:
+        place = waiting.pop()
+        relative = place.relative_to(root).as_posix()
+        with os.scandir(place) as found:
+            entries = [entry for entry in found if not entry.name.startswith(".")]
+        names = {entry.name for entry in entries}
+        if place != root and _is_dictionary(place, names):
+            dictionaries[relative] = place
+            continue
+        if place != root and STORE_FILE in names:
+            runs[relative] = place
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _NO_FOOTAGE or entry.name == RUNS:
+                    waiting.append(Path(entry.path))
+            elif entry.is_file(follow_symlinks=False):
+                _note(entry, root, media, subtitles)
+    return Listing(_videos(root, media, subtitles), dict(sorted(dictionaries.items())), dict(sorted(runs.items())))
+
+
+def _is_dictionary(place: Path, names: set[str]) -> bool:
+    return bool(names & {DICTIONARY_FILE, BSLDICT_FILE}) or (place.name in _DICTIONARY_NAMES and bool(names))
+
+
+def _note(
+    entry: "os.DirEntry[str]", root: Path, media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, Path]
+) -> None:
+    path = Path(entry.path)
+    suffix, stem = path.suffix.lower(), path.relative_to(root).with_suffix("").as_posix()
+    if suffix in MEDIA_SUFFIXES:
+        media.setdefault(stem, []).append(entry)
+    elif suffix in SUBTITLE_SUFFIXES and suffix != ".xml":
+        base, _, language = stem.rpartition(".")
+        subtitles.setdefault(base if base and len(language) in (2, 5) else stem, path)
+
+
+def _videos(root: Path, media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, Path]) -> dict[str, VideoFile]:
+    found: dict[str, VideoFile] = {}
+    for stem, entries in media.items():
+        poses = [Path(entry.path) for entry in entries if entry.name.lower().endswith(".pose")]
+        films = [entry for entry in entries if not entry.name.lower().endswith(".pose")]
+        for entry in films or entries:
+            state = entry.stat()
+            path = Path(entry.path)
+            name = path.relative_to(root).as_posix()
+            if name.isprintable() or name.encode("utf-8", "replace").decode() == name:
+                landmarks = poses[0] if poses else None
+                found[name] = VideoFile(name, path, state.st_size, state.st_mtime_ns, subtitles.get(stem), landmarks)
+    return dict(sorted(found.items()))

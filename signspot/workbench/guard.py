@@ -1,0 +1,173 @@
+"""The guard at the door: whose requests are answered, in which role, and what pages may load."""
+
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+Scope = MutableMapping[str, Any]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+COOKIE = "signspot-token"
+REQUEST_HEADER = "x-signspot"  # a header that no form and no foreign page can send without being asked first
+_SAFE = frozenset({"GET", "HEAD"})
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+_HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(self), microphone=(), geolocation=()"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+)
+
+
+class Role(IntEnum):
+    """What a visitor may do; each may do what those below it may."""
+
+    LOOK = 1  # see everything, search, export
+    VERIFY = 2  # decide about spottings
+    OWN = 3  # upload, run jobs, change dictionaries
+
+
+@dataclass(frozen=True)
+class Door:
+    """Who is let in."""
+
+    host: str = "127.0.0.1"  # the address that is bound
+    names: frozenset[str] = frozenset()  # further host names by which people reach it
+    tokens: Mapping[str, Role] = field(default_factory=dict)  # empty: everybody on this machine owns the folder
+
+    @classmethod
+    def open_at(cls, host: str, names: frozenset[str] = frozenset(), *, token: bool = False) -> "Door":
+        """A door at an address; other than loopback, or where it is wanted, with a fresh token for each role."""
+        if not token and is_loopback(host):
+            return cls(host, names)
+        return cls(host, names, {secrets.token_urlsafe(24): role for role in (Role.OWN, Role.VERIFY, Role.LOOK)})
+
+    def knows_host(self, header: str) -> bool:
+        """Whether a Host header names this server: by a loopback name, by its address, or as it was told.
+
+        A page of a stranger whose name is made to lead here (DNS rebinding) sends that name.
+        """
+        name = (urlsplit(f"//{header}").hostname or "").rstrip(".")
+        if name in self.names or name == "localhost" or is_loopback(name):
+            return True
+        if not self.tokens:
+            return False
+        return name == self.host or _is_address(name)
+
+    def role_of(self, token: str) -> Role | None:
+        """The role of a token; compared in constant time with every one."""
+        if not self.tokens:
+            return Role.OWN
+        found = None
+        for known, role in self.tokens.items():
+            if hmac.compare_digest(known.encode(), token.encode("utf-8", "replace")):
+                found = role
+        return found
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine only."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class Guard:
+    """Refuses strangers before any page sees a request, and puts the security headers on every answer."""
+
+    def __init__(self, app: App, door: Door):
+        self._app, self._door = app, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self._refusal(scope, headers)
+        token, given = self._token(scope, headers)
+        role = self._door.role_of(token)
+        if refusal is not None:
+            await _answer(send, *refusal)
+        elif role is None:
+            await _answer(send, 401, "A token is needed: open the address that signspot serve printed.")
+        elif given and scope["method"] in _SAFE:
+            await _enter(send, scope, token)
+        else:
+            scope["role"] = role
+            await self._app(scope, receive, _with_headers(send))
+
+    def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
+        host = headers.get("host", "")
+        if not self._door.knows_host(host):
+            return 421, "This server is not known by that name."
+        site, origin = headers.get("sec-fetch-site", ""), headers.get("origin")
+        if origin not in (None, "null") and urlsplit(origin or "").netloc != host:
+            return 403, "Requests from other sites are refused."
+        is_visit = scope["method"] in _SAFE and headers.get("sec-fetch-mode") == "navigate"
+        if site in ("cross-site", "same-site") and not is_visit:
+            return 403, "Requests from other sites are refused."
+        if scope["method"] not in _SAFE and REQUEST_HEADER not in headers:
+            return 403, f"Requests that change something need the header {REQUEST_HEADER}: 1"
+        return None
+
+    def _token(self, scope: Scope, headers: Mapping[str, str]) -> tuple[str, bool]:
+        """The token of a request, and whether it stands in its address."""
+        named = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token")
+        if named and self._door.tokens:
+            return named[0], True
+        kind, _, bearer = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            return bearer.strip(), False
+        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        return (cookie.value if cookie else ""), False
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            own = {name for name, _ in message.get("headers", ())}
+            added = [pair for pair in _HEADERS if pair[0] not in own]
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return sending
+
+
+async def _answer(send: Send, status: int, text: str, *more: tuple[bytes, bytes]) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store"), *more]
+    sending = _with_headers(send)
+    await sending({"type": "http.response.start", "status": status, "headers": headers})
+    await sending({"type": "http.response.body", "body": text.encode()})
+
+
+async def _enter(send: Send, scope: Scope, token: str) -> None:
+    """Keep a token that came in an address as a cookie that no script reads, and take it out of the address."""
+    cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000"
+    place = scope.get("raw_path", b"/").split(b"?")[0]
+    place = b"/" + place.lstrip(b"/\\")  # never `//host`
+    await _answer(send, 303, "", (b"location", place), (b"set-cookie", cookie.encode("latin-1")))

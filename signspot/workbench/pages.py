@@ -1,0 +1,161 @@
+"""The pages: server-rendered, each with its data beside it; everything that moves is in small scripts."""
+
+from importlib.resources import files
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from signspot.pictures.curves import clock
+from signspot.version import VERSION
+from signspot.workbench import exports, language
+from signspot.workbench.guard import Role
+from signspot.workbench.library import library
+from signspot.workbench.measures import measure
+from signspot.workbench.requests import Bench, language_of
+
+router = APIRouter(include_in_schema=False)
+_PAGES = ("library", "spot", "sign", "verify", "dictionary", "compare")
+_SHOWN_VIDEOS = 60  # on one page of the library
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(str(files("signspot.workbench") / "templates")),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["clock"] = clock
+    return made
+
+
+_templates = _environment()
+
+
+def _page(request: Request, name: str, **values: Any) -> HTMLResponse:
+    spoken = language_of(request)
+    role = request.scope.get("role", Role.LOOK)
+    known = language.strings(spoken)
+    scripts = {key: text for key, text in {**language.strings("en"), **known}.items() if key.startswith("js.")}
+    data = {"strings": scripts, "language": spoken, "role": int(role), **values.pop("data", {})}
+    text = _templates.get_template(f"{name}.html").render(
+        t=language.speaker(spoken), page=name, pages=_PAGES, language=spoken, languages=language.languages(),
+        role=int(role), version=VERSION, data=data, **values,
+    )  # fmt: skip
+    return HTMLResponse(text, headers={"cache-control": "no-store"})
+
+
+@router.get("/")
+def show_library(request: Request, bench: Bench, q: str = "", start: int = 0) -> HTMLResponse:
+    """The library."""
+    found = library(bench)
+    videos = [video for video in found["videos"] if q.casefold() in video["name"].casefold()]
+    first = max(0, min(start, len(videos) - 1)) // _SHOWN_VIDEOS * _SHOWN_VIDEOS if videos else 0
+    return _page(
+        request, "library", found=found, videos=videos[first : first + _SHOWN_VIDEOS], count=len(videos), q=q,
+        first=first, size=_SHOWN_VIDEOS, folder=bench.folder.root.name,
+        data={"dictionaries": [each["name"] for each in found["dictionaries"]], "most": bench.options.most_bytes},
+    )  # fmt: skip
+
+
+@router.get("/spot")
+def show_spot(request: Request, bench: Bench, video: str = "", dictionary: str = "", word: str = "") -> HTMLResponse:
+    """The spot page."""
+    listing = bench.folder.listing()
+    chosen = listing.videos.get(video)
+    signs = dictionary if dictionary in listing.dictionaries else next(iter(listing.dictionaries), "")
+    return _page(
+        request, "spot", videos=list(listing.videos), dictionaries=list(listing.dictionaries), chosen=chosen,
+        video=chosen.name if chosen else "", dictionary=signs, word=word, formats=exports.kinds(),
+        data={
+            "video": chosen.name if chosen else "", "dictionary": signs, "word": word,
+            "film": bool(chosen and chosen.is_film), "ready": bench.states.is_ready(chosen) if chosen else None,
+            "subtitles": bool(chosen and chosen.subtitles),
+        },
+    )  # fmt: skip
+
+
+@router.get("/sign")
+def show_sign(request: Request, bench: Bench, dictionary: str = "") -> HTMLResponse:
+    """Sign to search."""
+    names = list(bench.folder.listing().dictionaries)
+    chosen = dictionary if dictionary in names else (names[0] if names else "")
+    return _page(request, "sign", dictionaries=names, dictionary=chosen, data={"dictionary": chosen})
+
+
+@router.get("/verify")
+def show_queues(request: Request, bench: Bench) -> HTMLResponse:
+    """All queues."""
+    listing = bench.folder.listing()
+    return _page(
+        request, "verify", queues=bench.queues.all(), runs=list(listing.runs),
+        dictionaries=list(listing.dictionaries), formats=exports.kinds(),
+    )  # fmt: skip
+
+
+@router.get("/verify/{queue}")
+def show_queue(request: Request, queue: str, bench: Bench) -> HTMLResponse:
+    """The work on a queue."""
+    known = bench.queues.get(queue)
+    words = list(bench.searcher.dictionary(known["dictionary"])) if known["dictionary"] else []
+    return _page(
+        request, "queue", queue=known, words=words[:2000],
+        data={"queue": queue, "dictionary": known["dictionary"], "name": known["name"]},
+    )  # fmt: skip
+
+
+@router.get("/verify/{queue}/results")
+def show_results(request: Request, queue: str, bench: Bench) -> HTMLResponse:
+    """What the decisions say."""
+    known = bench.queues.get(queue)
+    found = measure(list(bench.queues.items(queue)), bench.queues.verdicts(queue))
+    return _page(
+        request, "results", queue=known, found=found, formats=exports.kinds(),
+        others={exports.LABELS: "labels", exports.DECISIONS: "decisions_file"}, data={"queue": queue},
+    )  # fmt: skip
+
+
+@router.get("/dictionary")
+def show_dictionary(request: Request, bench: Bench, name: str = "", q: str = "", start: int = 0) -> HTMLResponse:
+    """A dictionary, to look at and to edit."""
+    names = list(bench.folder.listing().dictionaries)
+    chosen = name if name in names else (names[0] if names else "")
+    data = {"dictionary": chosen, "q": q, "start": start}
+    return _page(request, "dictionary", dictionaries=names, dictionary=chosen, q=q, data=data)
+
+
+@router.get("/compare")
+def show_compare(request: Request, bench: Bench, dictionary: str = "", other: str = "", word: str = "") -> HTMLResponse:
+    """Signs side by side."""
+    names = list(bench.folder.listing().dictionaries)
+    chosen = dictionary if dictionary in names else (names[0] if names else "")
+    data = {"dictionary": chosen, "other": other, "word": word}
+    return _page(
+        request, "compare", dictionaries=names, dictionary=chosen, other=other, word=word, videos=[], data=data
+    )  # fmt: skip
+
+
+@router.get("/language/{name}")
+def choose_language(name: str, request: Request) -> RedirectResponse:
+    """Keep the language that a visitor chose, and go back."""
+    back = request.query_params.get("back", "/")
+    safe = back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
+    answer = RedirectResponse(safe, 303)
+    if name in language.languages():
+        answer.set_cookie(language.COOKIE, name, max_age=31_536_000, samesite="strict", httponly=True)
+    return answer
+
+
+@router.get("/requests")
+def show_requests(request: Request) -> HTMLResponse:
+    """The HTTP API, as a page; /openapi.json is the same for machines."""
+    described = request.app.openapi()
+    routes = [
+        {"path": path, "method": method.upper(), "parameters": [], "description": "", **about}
+        for path, methods in described["paths"].items()
+        for method, about in methods.items()
+    ]
+    return _page(request, "requests", routes=routes, about=described["info"]["description"])

@@ -1,0 +1,132 @@
+"""Sign to search: a recording in, the nearest words of a dictionary and the places in the folder out, best first."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
+from signspot.embedding.inputs import landmarks_of
+from signspot.errors import SignspotError
+from signspot.formats.rows import to_row
+from signspot.landmarks.signing import check_signing
+from signspot.records import Exemplar, Spotting
+from signspot.spotting.search import SpotOptions
+from signspot.spotting.spotter import Spotter
+from signspot.timeline import Segment, Track
+from signspot.workbench.folder import VideoFile
+from signspot.workbench.media import landmarks_seen
+from signspot.workbench.workbench import Workbench
+
+_WORDS, _PLACES = 12, 24  # that are shown
+_PROPOSED = 60  # places that embeddings propose in all videos, to be decided by alignment
+_AROUND = 1.0  # seconds around a proposed place that are searched
+_APART = 1.0  # seconds between two proposed places of one video
+
+
+def identify_sign(bench: Workbench, recording: Path, dictionary: str, span: Segment | None) -> dict[str, Any]:
+    """Look a recorded sign up in a dictionary and in all videos whose track is there.
+
+    Args:
+        bench: the workbench.
+        recording: a video of one sign, not mirrored.
+        dictionary: its name.
+        span: of the recording that is looked at; None: all.
+
+    Raises:
+        LandmarksError: no signer or no hand is in view.
+    """
+    began = time.perf_counter()
+    landmarks = landmarks_of(recording, None)
+    if span is not None:
+        cut = landmarks.between(span)
+        landmarks = replace(cut, times=cut.times - cut.times[0]) if len(cut) > 4 else landmarks
+    check_signing(landmarks, "the recording")
+    seen = time.perf_counter()
+    spotter = bench.searcher.spotter
+    options = SpotOptions()
+    views = ExemplarEmbedder(spotter.encoder, None).embed_source(landmarks, mirror=True)
+    words = spotter.identify_views(views, bench.searcher.gallery(dictionary, ()), options)[:_WORDS]
+    identified = time.perf_counter()
+    places = find_places(spotter, sign_gallery(views), ready_tracks(bench))
+    done = time.perf_counter()
+    return {
+        "dictionary": dictionary,
+        "hands": round(landmarks_seen(landmarks), 3),
+        "words": [
+            {"word": each.word, "score": each.score, "exemplar": each.exemplar, "mirrored": each.mirrored}
+            for each in words
+        ],
+        "places": [to_row(place) for place in places],
+        "seconds": {
+            "landmarks": round(seen - began, 3),
+            "words": round(identified - seen, 3),
+            "places": round(done - identified, 3),
+        },
+    }
+
+
+def sign_gallery(views: SignViews) -> Gallery:
+    """A gallery of one exemplar: the sign that was recorded, and its mirror image."""
+    codes = None if views.codes is None else views.codes[None]
+    return Gallery.of([Exemplar(word="", id="recording")], views.embeddings[None], codes)
+
+
+def ready_tracks(bench: Workbench) -> Iterator[tuple[VideoFile, Track]]:
+    """The tracks that are in the cache, each with its video."""
+    for video in bench.folder.listing().videos.values():
+        try:
+            if bench.searcher.is_ready(video):
+                yield video, replace(bench.searcher.track(video), video=video.name)
+        except SignspotError:
+            continue
+
+
+def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[VideoFile, Track]]) -> list[Spotting]:
+    """Where a sign occurs: embeddings of windows propose, alignment decides; best first.
+
+    Args:
+        spotter: whose encoder made the tracks.
+        gallery: of the one sign.
+        tracks: to look in.
+    """
+    known = {video.name: track for video, track in tracks}
+    proposed = sorted(
+        (place for name, track in known.items() for place in propose(track, gallery, name)), key=lambda each: -each[0]
+    )
+    found: dict[tuple[str, float], Spotting] = {}
+    for _, name, at in proposed[:_PROPOSED]:
+        within = Segment(max(0.0, at - _AROUND), at + _AROUND)
+        best = spotter.search(known[name], gallery, SpotOptions(threshold=0.0, top=1), within=within).best
+        for spotting in best.values():
+            found[name, spotting.time] = spotting
+    return _apart(sorted(found.values(), key=lambda spotting: -spotting.score))[:_PLACES]
+
+
+def propose(track: Track, gallery: Gallery, name: str) -> list[tuple[float, str, float]]:
+    """The places of one track that are nearest to a sign by embedding: similarity, video, seconds; some apart."""
+    scores = (np.asarray(track.embeddings, np.float32) @ gallery.embeddings.T.astype(np.float32)).max(axis=1)
+    times = track.grid.times
+    count = min(len(scores), 8 * _PROPOSED)
+    best = np.argpartition(-scores, count - 1)[:count]
+    kept: list[tuple[float, str, float]] = []
+    taken = np.empty(0)
+    for place in best[np.argsort(-scores[best])]:
+        if not len(taken) or np.abs(taken - times[place]).min() >= _APART:
+            kept.append((float(scores[place]), name, float(times[place])))
+            taken = np.append(taken, times[place])
+        if len(kept) == _PROPOSED:
+            break
+    return kept
+
+
+def _apart(spottings: list[Spotting]) -> list[Spotting]:
+    """Of spottings that overlap in one video, the best."""
+    kept: list[Spotting] = []
+    for spotting in spottings:
+        if not any(one.video == spotting.video and one.segment.overlap(spotting.segment) > 0 for one in kept):
+            kept.append(spotting)
+    return kept

@@ -1,0 +1,65 @@
+"""What is known of the folder's videos without making anybody wait: tracks, annotations."""
+
+import threading
+import time
+
+from signspot.annotation.store import open_store
+from signspot.errors import SignspotError
+from signspot.files import content_digest
+from signspot.workbench.folder import ServedFolder, VideoFile
+from signspot.workbench.searching import Searcher
+
+_FRESH = 5.0  # seconds for which what the runs hold is not read again
+
+
+class States:
+    """Which videos have a track; found out in the background, since a digest reads the whole file."""
+
+    def __init__(self, searcher: Searcher):
+        self._searcher = searcher
+        self._known: dict[tuple[str, int, int], str] = {}  # name, size, time of change → digest
+        self._waiting: dict[tuple[str, int, int], VideoFile] = {}
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._annotated: tuple[float, dict[str, int]] = (-1e9, {})
+
+    def is_ready(self, video: VideoFile) -> bool | None:
+        """Whether a video has a track; None: nobody has looked yet, and somebody does now."""
+        key = video.name, video.size, video.changed
+        if key in self._known:
+            return self._searcher.is_ready(video)
+        with self._lock:
+            self._waiting[key] = video
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._look, daemon=True)
+                self._thread.start()
+        return None
+
+    def _look(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return
+                key, video = self._waiting.popitem()
+            try:
+                self._searcher.spotter.encoder.hash  # noqa: B018 (loads it here, not in a request)
+                self._known[key] = content_digest(video.landmarks or video.path)
+            except SignspotError:
+                self._known[key] = ""
+
+    def annotated(self, folder: ServedFolder) -> dict[str, int]:
+        """How many candidates the runs of the folder hold for each video, by its name without suffix."""
+        told, known = self._annotated
+        if time.monotonic() - told < _FRESH:
+            return known
+        found: dict[str, int] = {}
+        for place in folder.listing().runs.values():
+            try:
+                with open_store(place) as store:
+                    for video in store.videos():
+                        found[video.video] = found.get(video.video, 0) + (0 if video.problem else 1)
+            except SignspotError:
+                continue
+        self._annotated = time.monotonic(), found
+        return found

@@ -1,0 +1,63 @@
+// Body and hands drawn over a film; in time with it.
+import { ask } from "./bench.js";
+
+const LIMBS = [[1, 2], [1, 3], [3, 5], [2, 4], [4, 6]];
+
+export class Skeleton {
+  constructor(canvas, video, address) {
+    this.canvas = canvas;
+    this.video = video;
+    this.address = address; // (start, end) => URL
+    this.on = false;
+    this.parts = new Map();
+  }
+
+  async toggle() {
+    this.on = !this.on;
+    await this.draw(this.video ? this.video.currentTime : 0);
+    return this.on;
+  }
+
+  async load(time) {
+    const start = Math.floor(time / 10) * 10;
+    if (!this.parts.has(start)) {
+      this.parts.set(start, ask("GET", this.address(start, start + 10.5)).catch((error) => { this.error = error; return null; }));
+    }
+    return this.parts.get(start);
+  }
+
+  async draw(time) {
+    const context = this.canvas.getContext("2d");
+    if (!this.on) { context.clearRect(0, 0, this.canvas.width, this.canvas.height); return; }
+    const part = await this.load(time);
+    const box = this.canvas.getBoundingClientRect();
+    if (this.canvas.width !== Math.round(box.width)) { this.canvas.width = Math.round(box.width); this.canvas.height = Math.round(box.height); }
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    if (!part || !part.times.length) return;
+    let frame = part.times.findIndex((at) => at > time) - 1;
+    if (frame < 0) frame = time > part.times[0] ? part.times.length - 1 : 0;
+    this.paint(context, part, frame);
+  }
+
+  paint(context, part, frame) {
+    const wide = this.video && this.video.videoWidth ? this.video.videoWidth / this.video.videoHeight : part.aspect;
+    const height = Math.min(this.canvas.height, this.canvas.width / wide), width = height * wide;
+    const left = (this.canvas.width - width) / 2, top = (this.canvas.height - height) / 2;
+    const style = getComputedStyle(document.documentElement);
+    const stroke = (points, lines, colour) => {
+      context.strokeStyle = colour;
+      context.lineWidth = Math.max(2, height / 130);
+      context.lineCap = "round";
+      context.beginPath();
+      for (const [a, b] of lines) {
+        if (!points[a] || !points[b]) continue;
+        context.moveTo(left + points[a][0] * width, top + points[a][1] * height);
+        context.lineTo(left + points[b][0] * width, top + points[b][1] * height);
+      }
+      context.stroke();
+    };
+    stroke(part.body[frame], LIMBS, "#ffffffcc");
+    stroke(part.left[frame], part.lines, style.getPropertyValue("--c5"));
+    stroke(part.right[frame], part.lines, style.getPropertyValue("--c4"));
+  }
+}

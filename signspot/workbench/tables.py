@@ -1,0 +1,151 @@
+"""Tables of the workbench: jobs, queues of spottings, who was handed what, and every decision ever made."""
+
+from pathlib import Path
+
+from sqlalchemy import URL, Boolean, Column, Double, Index, Integer, MetaData, Table, Text, select
+from sqlalchemy.types import TypeEngine
+
+from signspot.annotation.store import Database
+from signspot.errors import StoreError
+
+VERSION = 1
+FILE = "workbench.sqlite"
+metadata = MetaData()
+_NAME: TypeEngine[str] = Text().with_variant(Text(collation="C"), "postgresql")
+
+
+def _text(name: str, *, key: bool = False) -> "Column[str]":
+    return Column(name, _NAME, primary_key=key, nullable=False)
+
+
+def _number(name: str, *, empty: bool = False) -> "Column[float]":
+    return Column(name, Double, nullable=empty)
+
+
+def _whole(name: str) -> "Column[int]":
+    return Column(name, Integer, nullable=False)
+
+
+settings = Table("workbench_settings", metadata, _text("name", key=True), _text("value"))
+
+jobs = Table(
+    "workbench_jobs",
+    metadata,
+    _text("id", key=True),
+    _text("kind"),
+    _text("title"),
+    _text("spec"),  # JSON: what the job is about
+    _text("state"),  # waiting, running, done, failed, cancelled
+    _text("stage"),
+    _whole("done"),
+    _whole("total"),  # 0: nobody knows
+    _text("message"),
+    _number("created"),
+    _number("started", empty=True),
+    _number("ended", empty=True),
+    _whole("process"),  # number of the process that works on it; 0: none
+    _number("heartbeat", empty=True),
+    _whole("attempts"),
+)
+
+queues = Table(
+    "workbench_queues",
+    metadata,
+    _text("id", key=True),
+    _text("name"),
+    _text("dictionary"),
+    _whole("copies"),  # how many people see an item that is shown for agreement
+    _number("share"),  # of items that are shown for agreement
+    _number("created"),
+)
+
+items = Table(
+    "workbench_items",
+    metadata,
+    _text("queue", key=True),
+    Column("item", Integer, primary_key=True, autoincrement=False),  # place in the queue
+    _text("word"),
+    _text("video"),
+    _number("time"),
+    _number("start"),
+    _number("end"),
+    _number("score"),
+    _text("exemplar"),
+    _text("variant"),
+    Column("mirrored", Boolean, nullable=False),
+    _text("source"),
+    _number("false_alarms_per_hour", empty=True),
+    _text("licence"),
+    _text("consent"),
+    _whole("remaining"),  # how often it is still to be handed out
+    Index("workbench_items_open", "queue", "remaining", "item"),
+    Index("workbench_items_word", "queue", "word"),
+    Index("workbench_items_video", "video"),
+)
+
+assignments = Table(
+    "workbench_assignments",
+    metadata,
+    _text("queue", key=True),
+    Column("item", Integer, primary_key=True, autoincrement=False),
+    _text("annotator", key=True),
+    _number("at"),
+    Column("decided", Boolean, nullable=False),
+    Index("workbench_assignments_open", "queue", "decided", "at"),
+)
+
+decisions = Table(
+    "workbench_decisions",
+    metadata,
+    _text("id", key=True),  # made by the page, so that sending twice is deciding once
+    _text("queue"),
+    _whole("item"),
+    _text("annotator"),
+    _text("answer"),  # yes, no, unsure, variant, word
+    _text("word"),  # with the answer `word`: which it is; with `variant`: its name, if given
+    _number("start"),
+    _number("end"),
+    _number("seconds"),  # how long the person looked
+    _number("at"),
+    _number("withdrawn", empty=True),  # when it was undone; None: it stands
+    Index("workbench_decisions_item", "queue", "item"),
+    Index("workbench_decisions_annotator", "queue", "annotator", "at"),
+)
+# One standing decision of a person about an item, whatever two of their windows send at the same moment.
+Index(
+    "workbench_decisions_standing",
+    decisions.c.queue,
+    decisions.c.item,
+    decisions.c.annotator,
+    unique=True,
+    sqlite_where=decisions.c.withdrawn.is_(None),
+    postgresql_where=decisions.c.withdrawn.is_(None),
+)
+
+
+def open_database(url: str | None, folder: Path) -> Database:
+    """Open the database of a workbench and make its tables if they are not there.
+
+    Args:
+        url: of a database; None: a SQLite file in the folder.
+        folder: of the workbench.
+
+    Raises:
+        StoreError: it cannot be reached, or a later version made it.
+    """
+    database = Database(url or URL.create("sqlite", database=str(folder / FILE)), patience=30)
+
+    def prepare(connection: "object") -> str | None:
+        from sqlalchemy import Connection, insert
+
+        assert isinstance(connection, Connection)
+        metadata.create_all(connection)
+        known = connection.execute(select(settings.c.value).where(settings.c.name == "version")).scalar()
+        if known is None:
+            connection.execute(insert(settings).values(name="version", value=str(VERSION)))
+        return known
+
+    known = database.run(prepare)
+    if known is not None and int(known) > VERSION:
+        raise StoreError(f"{database.name} was made by a later version of signspot ({known}). Update signspot")
+    return database

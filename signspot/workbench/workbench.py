@@ -1,0 +1,73 @@
+"""One open workbench: the folder, its database, its searches, queues and jobs; what every request works with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from signspot.annotation.store import Database
+from signspot.workbench.folder import ServedFolder
+from signspot.workbench.guard import Door
+from signspot.workbench.jobs import Jobs, JobSettings
+from signspot.workbench.searching import Searcher
+from signspot.workbench.states import States
+from signspot.workbench.tables import open_database
+from signspot.workbench.uploads import MOST_BYTES
+from signspot.workbench.verification import Queues
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbenchOptions:
+    """How a folder is served."""
+
+    folder: Path
+    dictionaries: Sequence[Path] = ()  # that lie elsewhere
+    database: str | None = None  # URL; None: SQLite in the folder
+    encoder: str | None = None  # name or file; None: the shipped one
+    most_bytes: int = MOST_BYTES  # of one upload
+    door: Door = field(default_factory=Door)
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """All parts of an open workbench."""
+
+    options: WorkbenchOptions
+    folder: ServedFolder
+    database: Database
+    searcher: Searcher
+    queues: Queues
+    jobs: Jobs
+    states: States
+
+    @classmethod
+    def open(cls, options: WorkbenchOptions) -> "Workbench":
+        """Open a folder; its database is made if it is not there.
+
+        Raises:
+            OptionsError: there is no such folder.
+            StoreError: the database cannot be used.
+        """
+        folder = ServedFolder(options.folder, tuple(path.resolve() for path in options.dictionaries))
+        database = open_database(options.database, folder.own)
+        settings = JobSettings(str(folder.root), options.database, options.encoder)
+        searcher = Searcher(folder, options.encoder)
+        parts = Queues(database), Jobs(database, settings), States(searcher)
+        return cls(options, folder, database, searcher, *parts)
+
+    @property
+    def pictures(self) -> Path:
+        """Where thumbnails and playable copies are kept."""
+        place = self.folder.own / "pictures"
+        place.mkdir(exist_ok=True)
+        return place
+
+    @property
+    def landmarks(self) -> Path | None:
+        """The cache of landmarks."""
+        cache = self.searcher.spotter.cache
+        return cache / "landmarks" if cache else None
+
+    def close(self) -> None:
+        """Stop jobs and let the database go."""
+        self.jobs.stop()
+        self.database.close()

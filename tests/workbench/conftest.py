@@ -1,0 +1,169 @@
+"""One small prepared folder, one server and one browser for all tests of the workbench."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signspot.workbench.guard import Door
+
+ROOT = Path(__file__).parent.parent.parent
+PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    run()"
+SUBTITLES = (
+    "WEBVTT\n\n00:00.000 --> 00:02.000\nA river, and apples.\n\n00:02.000 --> 00:04.000\nMy friend has a name.\n"
+)
+
+
+@dataclass
+class Answer:
+    """What a server answered."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+@dataclass
+class Client:
+    """Whoever asks a server."""
+
+    address: str = ""
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """A request; a body is sent as it is if it is bytes, else as JSON. Headers: `_` stands for `-`, "" for none."""
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        kind = {} if body is None or isinstance(body, bytes) else {"Content-Type": "application/json"}
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {name: value for name, value in {"X-Signspot": "1", **kind, **given}.items() if value}
+        request = urllib.request.Request(self.address + path, content, sent, method=method)
+        try:
+            with OPENER.open(request, timeout=120) as answer:
+                return Answer(answer.status, {k.lower(): v for k, v in answer.headers.items()}, answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, {k.lower(): v for k, v in error.headers.items()}, error.read())
+
+
+@dataclass
+class Server(Client):
+    """A workbench in a thread of the tests' own process, which has loaded everything already."""
+
+    folder: Path = Path()
+    door: Door = field(default_factory=Door)
+    most_bytes: int = 50_000_000
+    database: str | None = None
+    _server: Any = None
+    _thread: threading.Thread | None = None
+
+    def start(self) -> "Server":
+        import uvicorn
+
+        from signspot.workbench.app import create_app
+        from signspot.workbench.serving import bind
+        from signspot.workbench.workbench import WorkbenchOptions
+
+        bound = bind("127.0.0.1", 0)
+        options = WorkbenchOptions(self.folder, (), self.database, None, self.most_bytes, self.door)
+        settings = uvicorn.Config(create_app(options), log_level="warning", access_log=False)
+        self._server = uvicorn.Server(settings)
+        self._thread = threading.Thread(target=self._server.run, args=([bound],), daemon=True)
+        self._thread.start()
+        self.address = f"http://127.0.0.1:{bound.getsockname()[1]}"
+        return self
+
+    def stop(self) -> None:
+        assert self._thread is not None
+        self._server.should_exit = True
+        self._thread.join(20)
+
+
+@dataclass
+class ServerProcess(Client):
+    """A workbench as users run it, which can be killed."""
+
+    folder: Path = Path()
+    cache: Path = Path()
+    port: int = 0
+    process: "subprocess.Popen[str] | None" = None
+
+    def start(self) -> "ServerProcess":
+        environment = {**os.environ, "SIGNSPOT_CACHE": str(self.cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-c", PROGRAM, "serve", str(self.folder), "--port", str(self.port)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        assert self.process.stdout is not None
+        self.address = self.process.stdout.readline().strip().rstrip("/")
+        self.port = int(self.address.rpartition(":")[2])
+        return self
+
+    def end(self, number: int) -> None:
+        assert self.process is not None
+        assert self.process.stdout is not None
+        self.process.send_signal(number)
+        self.process.wait(30)
+        self.process.stdout.close()
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+OPENER = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
+
+
+def film(path: Path, landmarks: Any) -> None:
+    from signspot_world.render.appearance import make_appearance
+    from signspot_world.render.render import render_video
+
+    render_video(landmarks, make_appearance(7), path, (320, 240))
+
+
+@pytest.fixture(scope="session")
+def bench_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cache of all tests."""
+    return tmp_path_factory.getbasetemp() / "cache"
+
+
+@pytest.fixture(scope="session")
+def material(tmp_path_factory: pytest.TempPathFactory, stretch: Any) -> Path:
+    """A film of five signs with its landmarks beside it, subtitles, and a dictionary of four words."""
+    from signspot.landmarks.pose_file import write_landmarks
+
+    folder = tmp_path_factory.mktemp("workbench") / "material"
+    (folder / "dictionary").mkdir(parents=True)
+    film(folder / "news.mp4", stretch.footage)
+    write_landmarks(stretch.footage, folder / "news.pose")
+    (folder / "news.vtt").write_text(SUBTITLES)
+    for word, landmarks in stretch.exemplars.items():
+        (folder / "dictionary" / word).mkdir()
+        write_landmarks(landmarks, folder / "dictionary" / word / f"{word}.pose")
+    film(folder / "dictionary" / "river" / "film.mp4", stretch.exemplars["river"])
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for tests that leave its folder usable."""
+    folder = tmp_path_factory.mktemp("served") / "folder"
+    shutil.copytree(material, folder)
+    made = Server(folder=folder).start()
+    yield made
+    made.stop()

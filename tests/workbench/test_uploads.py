@@ -1,0 +1,99 @@
+"""Uploads: bounded, decoded elsewhere, never in place of another file."""
+
+import http.client
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from signspot.bounded_process import BoundedProcess
+from signspot.errors import VideoLimitError
+from signspot.workbench import uploads
+
+from .conftest import Server
+
+
+def left_over(server: Server) -> list[str]:
+    place = server.folder / ".signspot" / "uploads"
+    return [path.name for path in place.iterdir()] if place.is_dir() else []
+
+
+def test_a_film_comes_in_and_replaces_nothing(server: Server, material: Path) -> None:
+    content = (material / "news.mp4").read_bytes()
+    before = (server.folder / "news.mp4").read_bytes()
+    answer = server.ask("PUT", "/api/uploads/news.mp4", content)
+    assert (answer.status, answer.json["name"], answer.json["kind"]) == (200, "news-2.mp4", "video")
+    assert (server.folder / "news-2.mp4").read_bytes() == content
+    assert (server.folder / "news.mp4").read_bytes() == before
+    assert "news-2.mp4" in [video["name"] for video in server.ask("GET", "/api/library").json["videos"]]
+    (server.folder / "news-2.mp4").unlink()
+    assert left_over(server) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("fake.mp4", b"this is no film at all" * 100),
+        ("page.html", b"<script>alert(1)</script>"),
+        ("empty.mp4", b""),
+        ("playlist.mp4", b"#EXTM3U\nfile:///etc/passwd\n"),
+        ("bad.pose", b"\0" * 300),
+        ("x.sqlite", b"SQLite format 3\0"),
+    ],
+)
+def test_what_is_no_film_is_refused(server: Server, name: str, content: bytes) -> None:
+    before = sorted(path.name for path in server.folder.iterdir())
+    answer = server.ask("PUT", f"/api/uploads/{name}", content)
+    assert answer.status == 422
+    assert "\n" not in answer.json["error"]
+    assert str(server.folder) not in answer.json["error"], "no path of this machine"
+    assert sorted(path.name for path in server.folder.iterdir()) == before
+    assert left_over(server) == []
+
+
+@pytest.mark.parametrize("name", ["..%2f..%2fevil.mp4", "%2ftmp%2fevil.mp4", "..%5cevil.mp4", ".hidden.mp4"])
+def test_names_lead_nowhere_else(server: Server, material: Path, name: str) -> None:
+    answer = server.ask("PUT", f"/api/uploads/{name}", (material / "news.mp4").read_bytes())
+    if answer.status == 200:
+        kept = server.folder / answer.json["name"]
+        assert kept.parent == server.folder
+        assert not kept.name.startswith(".")
+        kept.unlink()
+    else:
+        assert answer.status in (404, 405, 422)
+    assert not (server.folder.parent / "evil.mp4").exists()
+    assert not Path("/tmp/evil.mp4").exists()
+
+
+def test_size_is_limited_told_or_not(tmp_path: Path) -> None:
+    small = Server(folder=tmp_path, most_bytes=1_000_000).start()
+    try:
+        answer = small.ask("PUT", "/api/uploads/big.mp4", b"x" * 1_100_000)
+        assert (answer.status, "too large" in answer.json["error"]) == (422, True)
+        connection = http.client.HTTPConnection("127.0.0.1", urlsplit(small.address).port)
+        pieces = (b"x" * 100_000 for _ in range(12))  # in chunks, so that no length is told
+        try:
+            connection.request("PUT", "/api/uploads/big.mp4", pieces, {"X-Signspot": "1"}, encode_chunked=True)
+            assert connection.getresponse().status == 422
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it was cut off
+        connection.close()
+        assert left_over(small) == []
+    finally:
+        small.stop()
+
+
+def test_decoding_happens_in_a_process_with_limits(
+    material: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "film.mp4"
+    assert uploads._process._memory <= 3 << 30
+    assert not uploads._process._may_write
+    roomy = BoundedProcess("signspot.workbench.uploads:decode", memory=3 << 30)
+    monkeypatch.setattr(uploads, "_process", roomy)
+    monkeypatch.setattr(uploads, "_SECONDS", 0.001)
+    path.write_bytes((material / "news.mp4").read_bytes())
+    with pytest.raises(VideoLimitError, match="more than"):
+        uploads.check(path, "film.mp4")
+    assert not path.exists()
+    roomy.close()

@@ -1,0 +1,172 @@
+"""Pictures of every page of the workbench at 1200 and 400 pixels, into docs/pictures: `make screenshots`.
+
+The folder that is shown is made by the demo, with subtitles, a queue and decisions of two people. Chromium is driven by
+Playwright; its camera is a film of one sign.
+
+Example: python tools/screenshots.py --work build/screenshots
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from signspot.progress import quiet
+from signspot.video.reader import open_video
+from signspot_world.demo import run_demo
+
+ROOT = Path(__file__).parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+CHROMIUM = "/usr/bin/chromium"
+SUBTITLES = """WEBVTT
+
+00:00.500 --> 00:03.500
+An apple in the house of a friend by the river.
+
+00:03.500 --> 00:07.000
+Yesterday their language got a name, and there was music.
+
+00:07.000 --> 00:10.000
+The teacher of science and her friend in the winter garden.
+"""
+WIDTHS = {"": (1200, 900), "-phone": (400, 800)}
+
+
+def make_folder(work: Path) -> Path:
+    """The demo's film and dictionary in a folder of their own."""
+    run_demo(work / "demo", quiet, workers=1)
+    folder = work / "my-videos"
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
+        shutil.copy2(work / "demo" / "sentence.mp4", folder / "sentence.mp4")
+        shutil.copytree(work / "demo" / "dictionary", folder / "dictionary")
+        (folder / "sentence.vtt").write_text(SUBTITLES, encoding="utf-8")
+    return folder
+
+
+def film_for_camera(source: Path, target: Path) -> Path:
+    """A film as Chromium's fake camera takes it (.y4m); it is played again and again."""
+    with open_video(source, max_side=480) as video, target.open("wb") as file:
+        for number, frame in enumerate(video.resampled(25.0)):
+            image = frame.image[: frame.image.shape[0] // 2 * 2, : frame.image.shape[1] // 2 * 2]
+            if not number:
+                file.write(f"YUV4MPEG2 W{image.shape[1]} H{image.shape[0]} F25:1 Ip A1:1 C420jpeg\n".encode())
+            file.write(b"FRAME\n" + _planes(image))
+    return target
+
+
+def _planes(image: Any) -> bytes:
+    import cv2
+
+    planes = cv2.cvtColor(image, cv2.COLOR_RGB2YUV_I420)
+    return bytes(planes.tobytes())
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """A server for the folder; give its address."""
+    command = [sys.executable, "-c", "from signspot.cli.main import run; run()", "serve", str(folder), "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        yield server.stdout.readline().strip().rstrip("/")
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def ask(method: str, address: str, body: Any = None) -> Any:
+    """A request as a script sends it."""
+    content = None if body is None else json.dumps(body).encode()
+    headers = {"X-Signspot": "1", "Content-Type": "application/json"}
+    request = urllib.request.Request(address, content, headers, method=method)
+    with urllib.request.urlopen(request, timeout=300) as answer:
+        return json.load(answer)
+
+
+def make_queue(address: str) -> str:
+    """A queue of everything found in the film, most of it decided by two people; an earlier one is shown again."""
+    known = ask("GET", f"{address}/api/queues")
+    if known:
+        return str(known[0]["id"])
+    words = "&".join(f"word={word}" for word in ("apple", "friend", "language", "name", "science"))
+    found = ask("GET", f"{address}/api/spot/sentence.mp4?dictionary=dictionary&{words}")
+    rows = [hit for word in found["words"] for hit in sorted(word["hits"], key=lambda hit: -hit["score"])[:5]]
+    body = {"name": "sentence", "dictionary": "dictionary", "rows": rows, "share": 1.0}
+    queue = str(ask("POST", f"{address}/api/queues", body)["id"])
+    for who in ("Ada", "Ben"):
+        for item in ask("POST", f"{address}/api/queues/{queue}/next?annotator={who}&count=16"):
+            spotting = item["spotting"]
+            answer = "yes" if spotting["score"] > 0.8 else "unsure" if item["item"] % 5 == 4 and who == "Ben" else "no"
+            body = {"id": f"{who}-{item['item']:08d}", "item": item["item"], "annotator": who, "answer": answer}
+            span = {"start": spotting["start"], "end": spotting["end"], "seconds": 1.4 + item["item"] % 3}
+            ask("POST", f"{address}/api/queues/{queue}/decisions", {**body, **span})
+    return queue
+
+
+def shoot(browser: Browser, address: str, queue: str, target: Path) -> None:
+    """All pages at both widths."""
+    for suffix, (width, height) in WIDTHS.items():
+        context = browser.new_context(viewport={"width": width, "height": height}, permissions=["camera"])
+        page = context.new_page()
+        page.add_init_script("localStorage.setItem('signspot-who', 'Cem')")
+        for name in ("library", "spot", "sign", "verify", "queue", "results", "dictionary", "compare", "requests"):
+            _visit(page, name, address, queue)
+            page.screenshot(path=target / f"workbench-{name}{suffix}.png", full_page=name not in ("requests",))
+        context.close()
+
+
+def _visit(page: Page, name: str, address: str, queue: str) -> None:
+    places = {
+        "library": "/",
+        "spot": "/spot?video=sentence.mp4&dictionary=dictionary&word=apple",
+        "queue": f"/verify/{queue}",
+        "results": f"/verify/{queue}/results",
+        "compare": "/compare?dictionary=dictionary&word=apple",
+    }
+    page.goto(address + places.get(name, f"/{name}"))
+    if name == "spot":
+        page.locator("#rows tr button").first.click(timeout=60_000)
+        page.locator("#show-skeleton").click()
+    elif name == "sign":
+        page.locator("#record").click()
+        page.locator("#words .card").first.wait_for(timeout=120_000)
+    elif name in ("dictionary", "compare", "queue"):
+        page.locator(
+            {"dictionary": "#words .card", "compare": "#side figure", "queue": "#slot video"}[name]
+        ).first.wait_for()
+    time.sleep(1.2)
+
+
+def main() -> None:
+    """Make the folder, serve it, take the pictures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "screenshots")
+    parser.add_argument("--out", type=Path, default=PICTURES)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    folder = make_folder(options.work)
+    camera = film_for_camera(folder / "dictionary" / "friend" / "friend_2.mp4", options.work / "camera.y4m")
+    flags = [
+        "--use-fake-device-for-media-stream",
+        "--use-fake-ui-for-media-stream",
+        f"--use-file-for-fake-video-capture={camera}",
+    ]
+    with serving(folder) as address, sync_playwright() as player, nullcontext():
+        browser = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *flags])
+        shoot(browser, address, make_queue(address), options.out)
+        browser.close()
+    print(f"pictures of the workbench in {options.out}")
+
+
+if __name__ == "__main__":
+    main()
