@@ -1,5 +1,6 @@
 """The defences of the workbench, each asked over HTTP as an attacker would."""
 
+import hmac
 import http.client
 import os
 import re
@@ -189,11 +190,11 @@ def test_other_addresses_need_tokens() -> None:
 
 
 def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    from signspot.workbench import guard
-
     calls: list[tuple[bytes, bytes]] = []
-    real = guard.hmac.compare_digest
-    monkeypatch.setattr(guard.hmac, "compare_digest", lambda a, b: (calls.append((a, b)), real(a, b))[1])
+    real = hmac.compare_digest
+    monkeypatch.setattr(
+        "signspot.workbench.guard.hmac.compare_digest", lambda a, b: (calls.append((a, b)), real(a, b))[1]
+    )
     door = Door.open_at("0.0.0.0")
     first = next(iter(door.tokens))
     assert door.role_of(first) is Role.OWN
