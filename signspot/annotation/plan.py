@@ -11,14 +11,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from signspot.corpus.footage import Footage
 from signspot.files import content_digest, write_beside
 from signspot.progress import Progress, silent
 from signspot.records import Subtitle
-from signspot.words.match import WordMatcher
+from signspot.words.match import Match
 from signspot.words.normalise import Form
+
+
+class WordFinder(Protocol):
+    """Finds words in subtitles; `words.match.WordMatcher` is one."""
+
+    def find_all(self, text: str) -> list[Match]:
+        """Every word of a text with its place, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class SubtitleMention:
 
 def find_mentions(
     subtitles: Sequence[Subtitle],
-    matcher: WordMatcher,
+    finder: WordFinder,
     padding: float,
     panel: Collection[str] = (),
     *,
@@ -48,7 +55,7 @@ def find_mentions(
 
     Args:
         subtitles: in order of time.
-        matcher: of all words of the dictionary, so that a word is never found inside of a longer phrase.
+        finder: of all words that may be asked for, so that a word is never found inside of a longer phrase.
         padding: seconds around a subtitle in which its words are looked for.
         panel: words from which impostors are taken.
         decoys: ask for the words of each subtitle around another one.
@@ -56,7 +63,7 @@ def find_mentions(
     Returns:
         Words in order, each with its mentions in order of time.
     """
-    matches = [matcher.find_all(subtitle.text) for subtitle in subtitles]
+    matches = [finder.find_all(subtitle.text) for subtitle in subtitles]
     drawn = frozenset(panel)
     present = [frozenset(match.word for match in found) & drawn for found in matches]
     around = _nearby(subtitles, present, padding)
@@ -76,9 +83,9 @@ def find_mentions(
     return {word: tuple(mentions[word]) for word in sorted(mentions)}
 
 
-def mentioned_words(subtitles: Iterable[Subtitle], matcher: WordMatcher) -> set[str]:
+def mentioned_words(subtitles: Iterable[Subtitle], finder: WordFinder) -> set[str]:
     """Which words the subtitles of a video mention."""
-    return {match.word for subtitle in subtitles for match in matcher.find_all(subtitle.text)}
+    return {match.word for subtitle in subtitles for match in finder.find_all(subtitle.text)}
 
 
 def _nearby(

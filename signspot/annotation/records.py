@@ -7,62 +7,54 @@ drawn at random once for a run: a subtitle has no reason to expect it, so what i
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from typing import Self
 
 from signspot.errors import OptionsError
-from signspot.models.encoder import Encoder
-from signspot.records import LabelSource, Spotting
+from signspot.records import Label, LabelSource, Spotting, TimeMeaning
 from signspot.spotting.peaks import OVERLAP
 from signspot.spotting.search import SpotOptions
 from signspot.words.normalise import Form
 
 BELOW = 0.1  # how far below the encoder's threshold candidates are kept, unless the user says else
+SOURCE = "source"  # the setting of a store that says what was searched
 
 
 @dataclass(frozen=True, slots=True)
-class AnnotateOptions:
-    """What decides the results. The defaults are the paper's (Sec. 4.6) where it gives them."""
+class RunOptions:
+    """What decides the results of any run. The defaults are the paper's (Sec. 4.6) where it gives them."""
 
     padding: float = 4.0  # seconds before and after a subtitle in which its words are looked for
-    keep: float | None = None  # least score of a candidate; None: the encoder's threshold less 0.1
+    keep: float | None = None  # least score of a candidate; None: somewhat below the threshold
     peaks: int = 3  # candidates of a query, at most, the best
-    overlap: float = OVERLAP  # largest part of the shorter of two spans of one word that they may share
-    stride: int = 1  # frames between two windows
-    mirror: bool = True  # also compare with exemplars mirrored left to right
-    agreement: float = 0.05  # exemplars within so much of the best score agree with it
     impostors: int = 32  # other words that are compared with each word, at most
-    language: str = "en"  # of the subtitles and the dictionary
+    language: str = "en"  # of the subtitles and the words
     decoys: bool = False  # ask for the words of each subtitle around another one, to see what chance scores
-    seed: int = 0  # of the clips drawn from exemplars, and of the impostors
+    seed: int = 0  # of the impostors, and of the clips drawn from exemplars
 
     def __post_init__(self) -> None:
-        for name in ("padding", "agreement"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise OptionsError(f"{name} must be 0 or more; got {getattr(self, name)}")
+        if not (math.isfinite(self.padding) and self.padding >= 0):
+            raise OptionsError(f"padding must be 0 or more; got {self.padding}")
         if self.keep is not None and not 0 <= self.keep <= 1:
             raise OptionsError(f"keep is a score in [0, 1]; got {self.keep}")
-        for name in ("peaks", "stride"):
-            if getattr(self, name) < 1:
-                raise OptionsError(f"{name} must be at least 1; got {getattr(self, name)}")
-        if not 0 <= self.overlap <= 1:
-            raise OptionsError(f"overlap is a part of a span in [0, 1]; got {self.overlap}")
+        if self.peaks < 1:
+            raise OptionsError(f"peaks must be at least 1; got {self.peaks}")
         if self.impostors < 0:
             raise OptionsError(f"impostors must be 0 or more; got {self.impostors}")
         if self.seed < 0:
             raise OptionsError(f"the seed must be 0 or more; got {self.seed}")
 
-    def with_keep(self, encoder: Encoder, threshold: float, stored: str | None = None) -> "AnnotateOptions":
-        """The options with the least score of a candidate settled: as given, as in the store, or below the threshold.
+    def with_keep(self, usual: float, threshold: float, stored: str | None = None) -> Self:
+        """The options with the least score of a candidate settled: as given, as in the store, or as usual.
 
         Args:
-            encoder: whose threshold it follows.
+            usual: least score where nobody says else; never above the threshold.
             threshold: of this run.
             stored: what a store that exists was made with.
 
         Raises:
             OptionsError: it is above the threshold, so that spottings would be missing.
         """
-        usual = min(threshold, round(encoder.contract.threshold - BELOW, 6))
-        keep = self.keep if self.keep is not None else usual if stored is None else float(stored)
+        keep = self.keep if self.keep is not None else min(threshold, usual) if stored is None else float(stored)
         if keep > threshold and self.keep is not None:
             raise OptionsError(f"keep ({keep:g}) must not be above the threshold ({threshold:g})")
         if keep > threshold:
@@ -71,6 +63,29 @@ class AnnotateOptions:
                 "another folder or database; runs may share their tracks with --cache"
             )
         return replace(self, keep=keep)
+
+    def settings(self) -> dict[str, str]:
+        """The options as a store remembers them."""
+        return {name: str(value) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotateOptions(RunOptions):
+    """What decides the results of a run with a dictionary."""
+
+    overlap: float = OVERLAP  # largest part of the shorter of two spans of one word that they may share
+    stride: int = 1  # frames between two windows
+    mirror: bool = True  # also compare with exemplars mirrored left to right
+    agreement: float = 0.05  # exemplars within so much of the best score agree with it
+
+    def __post_init__(self) -> None:
+        RunOptions.__post_init__(self)
+        if not (math.isfinite(self.agreement) and self.agreement >= 0):
+            raise OptionsError(f"agreement must be 0 or more; got {self.agreement}")
+        if self.stride < 1:
+            raise OptionsError(f"stride must be at least 1; got {self.stride}")
+        if not 0 <= self.overlap <= 1:
+            raise OptionsError(f"overlap is a part of a span in [0, 1]; got {self.overlap}")
 
     def spotting(self) -> SpotOptions:
         """How the words of a subtitle are spotted: as `signspot spot` does with these options."""
@@ -82,10 +97,6 @@ class AnnotateOptions:
             mirror=self.mirror,
             seed=self.seed,
         )
-
-    def settings(self) -> dict[str, str]:
-        """The options as a store remembers them."""
-        return {name: str(value) for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +134,7 @@ class Candidate:
     subtitle: int
     word: str
     rank: int  # among the peaks of the query, from 1, the best
-    time: float  # of the peak: the middle of the best window
+    time: float  # of the peak: the middle of the best window, or of a mouthing its end
     start: float  # of the sign, as a spotting's
     end: float
     score: float  # best over all exemplars and variants
@@ -138,6 +149,8 @@ class Candidate:
     impostor_best: float | None  # the highest score of any of them at the peak; None: there are none
     impostor_mean: float | None  # the mean of their scores at the peak
     impostors_above: int  # how many of them reach the word's score or more
+    source: LabelSource = LabelSource.DICTIONARY  # what was searched: signs by a dictionary, or lips
+    at: TimeMeaning = TimeMeaning.SPAN  # which part of the sign is known: its span, or with mouthings its end
 
     @property
     def margin(self) -> float | None:
@@ -156,8 +169,13 @@ class Candidate:
             exemplar=self.exemplar,
             variant=self.variant,
             mirrored=self.mirrored,
-            source=LabelSource.DICTIONARY,
+            source=self.source,
         )
+
+    def as_label(self) -> Label:
+        """The candidate as training data."""
+        start, end = (self.start, self.end) if self.at is TimeMeaning.SPAN else (None, None)
+        return Label(self.word, self.video, self.time, self.score, self.source, start, end, self.at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The search around subtitles: `Spotter.search` within the padded time of each, for its words and for impostors."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import SupportsFloat, TypedDict
@@ -36,28 +36,13 @@ class Searcher:
 
     def search(self, unit: VideoUnit) -> Iterator[tuple[SubtitleQuery, list[Candidate]]]:
         """All queries of a unit, in order of subtitle and word, each with its candidates, the best first."""
-        by_subtitle: dict[int, list[tuple[str, SubtitleMention]]] = {}
-        for word, mentions in unit.mentions.items():
-            for mention in mentions:
-                by_subtitle.setdefault(mention.subtitle, []).append((word, mention))
-        for _, asked in sorted(by_subtitle.items()):
-            window = self._window(asked[0][1])
-            chance = self._chance(window) if window else {}
-            for word, mention in sorted(asked, key=lambda pair: pair[0]):
-                barred = {word, *mention.nearby, *unit.synonyms.get(word, ())}
-                place = window or self._beyond(mention)
-                query = _Query(unit.video, word, mention, place, len(rows_of(self._gallery, word).exemplars))
-                yield self._answer(query, chance, self._allowed(barred)) if window else (query.unanswered(), [])
-
-    def _window(self, mention: SubtitleMention) -> Segment | None:
-        """Where a word is looked for; None if all of it is beyond the video's end."""
-        padded = Segment(mention.start, mention.end).padded(self._options.padding)
-        start, end = max(padded.start, self.video.start), min(padded.end, self.video.end)
-        return Segment(start, end) if start < end else None
-
-    def _beyond(self, mention: SubtitleMention) -> Segment:
-        end = self.video.end if mention.start >= self.video.end else self.video.start
-        return Segment(end, end)
+        for asked in by_subtitle(unit):
+            window = window_of(asked[0][1], self._options.padding, self.video)
+            chance = self._chance(window) if window.start < window.end else None
+            for word, mention in asked:
+                query = Query(unit.video, word, mention, window, len(rows_of(self._gallery, word).exemplars))
+                impostors = impostors_of(query, unit, self._panel, self._options.impostors)
+                yield (query.unanswered(), []) if chance is None else self._answer(query, chance, impostors)
 
     @cached_property
     def _panel_scores(self) -> WordScores | None:
@@ -70,11 +55,7 @@ class Searcher:
         """The highest score of each word of the panel in a stretch."""
         return self._panel_scores.highest(within) if self._panel_scores is not None else {}
 
-    def _allowed(self, barred: Collection[str]) -> tuple[str, ...]:
-        """Which words of the panel are impostors: the first ones that cannot be expected here."""
-        return tuple(word for word in self._panel if word not in barred)[: self._options.impostors]
-
-    def _answer(self, query: "_Query", chance: Best, impostors: Sequence[str]) -> tuple[SubtitleQuery, list[Candidate]]:
+    def _answer(self, query: "Query", chance: Best, impostors: Sequence[str]) -> tuple[SubtitleQuery, list[Candidate]]:
         gallery = rows_of(self._gallery, query.word)
         found = self._spotter.search(self._track, gallery, self._spotting, within=query.window)
         if query.word not in found.best:
@@ -90,7 +71,7 @@ class Searcher:
         return query.answered(highest, [chance[word] for word in impostors if word in chance]), candidates
 
     def _candidate(
-        self, query: "_Query", rank: int, spotting: Spotting, exemplars: WordScores, impostors: Sequence[str]
+        self, query: "Query", rank: int, spotting: Spotting, exemplars: WordScores, impostors: Sequence[str]
     ) -> Candidate:
         """A spotting and the evidence for it; `exemplars` has the scores of each exemplar."""
         near = Segment(spotting.time - self._reach, spotting.time + self._reach)
@@ -110,10 +91,29 @@ class Searcher:
             mirrored=spotting.mirrored,
             exemplars=query.exemplars,
             agreeing=sum(score >= spotting.score - self._options.agreement for score in each),
-            exemplar_second=_rounded(each[1]) if len(each) > 1 else None,
-            exemplar_mean=_rounded(np.mean(each)),
-            **_against([chance[word] for word in impostors if word in chance], spotting.score),
+            exemplar_second=rounded(each[1]) if len(each) > 1 else None,
+            exemplar_mean=rounded(np.mean(each)),
+            **against([chance[word] for word in impostors if word in chance], spotting.score),
         )
+
+
+def by_subtitle(unit: VideoUnit) -> list[list[tuple[str, SubtitleMention]]]:
+    """The words of a unit with their mentions, one list for each subtitle, in order of subtitle and word."""
+    found: dict[int, list[tuple[str, SubtitleMention]]] = {}
+    for word, mentions in sorted(unit.mentions.items()):
+        for mention in mentions:
+            found.setdefault(mention.subtitle, []).append((word, mention))
+    return [found[subtitle] for subtitle in sorted(found)]
+
+
+def window_of(mention: SubtitleMention, padding: float, video: Segment) -> Segment:
+    """Where a word is looked for: the subtitle's time, padded, within the video; empty if all of it lies beyond."""
+    padded = Segment(mention.start, mention.end).padded(padding)
+    start, end = max(padded.start, video.start), min(padded.end, video.end)
+    if start < end:
+        return Segment(start, end)
+    nearest = video.end if mention.start >= video.end else video.start
+    return Segment(nearest, nearest)
 
 
 def rows_of(gallery: Gallery, *words: str) -> Gallery:
@@ -137,7 +137,7 @@ def each_exemplar_a_word(gallery: Gallery) -> Gallery:
 
 
 @dataclass(frozen=True, slots=True)
-class _Query:
+class Query:
     """One query while it is asked."""
 
     video: str
@@ -148,13 +148,13 @@ class _Query:
 
     def unanswered(self) -> SubtitleQuery:
         """The query where no window of the video lies."""
-        return self._query(None, _against([], 0.0))
+        return self._query(None, against([], 0.0))
 
     def answered(self, highest: float, chance: Sequence[float]) -> SubtitleQuery:
         """The query with the word's highest score in the window, and those of the impostors."""
-        return self._query(_rounded(highest), _against(chance, highest))
+        return self._query(rounded(highest), against(chance, highest))
 
-    def _query(self, best: float | None, chance: "_Chance") -> SubtitleQuery:
+    def _query(self, best: float | None, chance: "Chance") -> SubtitleQuery:
         mention = self.mention
         return SubtitleQuery(
             video=self.video,
@@ -175,7 +175,13 @@ class _Query:
         )
 
 
-class _Chance(TypedDict):
+def impostors_of(query: Query, unit: VideoUnit, panel: Sequence[str], most: int) -> tuple[str, ...]:
+    """Which words of the panel are impostors of a query: the first ones that cannot be expected in its window."""
+    barred = {query.word, *query.mention.nearby, *unit.synonyms.get(query.word, ())}
+    return tuple(word for word in panel if word not in barred)[:most]
+
+
+class Chance(TypedDict):
     """The columns of queries and candidates on impostors."""
 
     impostors: int
@@ -184,15 +190,16 @@ class _Chance(TypedDict):
     impostors_above: int
 
 
-def _against(chance: Sequence[float], score: float) -> _Chance:
+def against(chance: Sequence[float], score: float) -> Chance:
     """How the highest scores of impostors compare with a score."""
     return {
         "impostors": len(chance),
-        "impostor_best": _rounded(max(chance)) if chance else None,
-        "impostor_mean": _rounded(np.mean(chance)) if chance else None,
+        "impostor_best": rounded(max(chance)) if chance else None,
+        "impostor_mean": rounded(np.mean(chance)) if chance else None,
         "impostors_above": sum(one >= score for one in chance),
     }
 
 
-def _rounded(score: SupportsFloat) -> float:
+def rounded(score: SupportsFloat) -> float:
+    """A score as it is stored."""
     return round(float(score), 6)

@@ -35,7 +35,7 @@ from signspot.checked_values import record_checker
 from signspot.errors import FormatError, OptionsError, OutputError, StoreError
 from signspot.files import explain_write_failure
 
-VERSION = 1
+VERSION = 2
 Made = TypeVar("Made")
 
 metadata = MetaData()
@@ -105,6 +105,8 @@ candidates = Table(
     Column("impostor_best", Double),
     Column("impostor_mean", Double),
     Column("impostors_above", Integer, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("at", Text, nullable=False),
 )
 
 Index("queries_by_word", queries.c.word)

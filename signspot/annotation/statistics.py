@@ -15,7 +15,7 @@ from signspot.annotation.store import Store
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
-from signspot.records import Label, LabelSource
+from signspot.records import Label, LabelSource, TimeMeaning
 from signspot.spotting.peaks import OVERLAP, suppress, widened
 
 MARGIN = 0.2  # seconds outside of the sign at which a place still is right
@@ -63,22 +63,31 @@ def spottings(store: Store, threshold: float, *, rank: int | None = 1, overlap: 
 def merge(pairs: Iterable[tuple[SubtitleQuery, Candidate]], overlap: float) -> list[Candidate]:
     """Of the candidates of one word in one video those that stay: a peak once, suppressed as `spot` suppresses.
 
-    Where several subtitles found the same peak, the one that is shown nearest to it is told.
+    Mouthings, of which the end is known alone, are a sign apart. Where several subtitles found the same peak, the one
+    that is shown nearest to it is told.
     """
     at: dict[float, tuple[SubtitleQuery, Candidate]] = {}
     for pair in pairs:
         other = at.get(pair[1].time)
-        if other is None or _distance(*pair) < _distance(*other):
+        if other is None or _priority(*pair) < _priority(*other):
             at[pair[1].time] = pair
     best_first = sorted((candidate for _, candidate in at.values()), key=lambda one: (-one.score, one.time))
+    if best_first[0].at is TimeMeaning.END:
+        from signspot.mouthing.spotter import apart
+
+        return [best_first[place] for place in apart([one.time for one in best_first])]
     starts, ends = (np.array([getattr(one, name) for one in best_first]) for name in ("start", "end"))
     return [best_first[place] for place in suppress(*widened(starts, ends), overlap)]
 
 
-def _distance(query: SubtitleQuery, candidate: Candidate) -> tuple[float, int]:
-    """Seconds between a peak and when the subtitle is shown; of equal ones the earlier subtitle."""
+def _priority(query: SubtitleQuery, candidate: Candidate) -> tuple[float, float, int]:
+    """By score, where windows see a peak differently; then by seconds to when the subtitle is shown; the earlier one.
+
+    Scores of signs are the same in every window, those of mouthings follow from the lips around, too.
+    """
     early, late = query.subtitle_start - candidate.time, candidate.time - query.subtitle_end
-    return max(0.0, early, late), query.subtitle
+    height = -candidate.score if candidate.at is TimeMeaning.END else 0.0
+    return height, max(0.0, early, late), query.subtitle
 
 
 CONFIDENCE = 0.8  # of mouthings, from which they count

@@ -28,7 +28,7 @@ def annotate_report(
 
     Example: signspot annotate-report RUN --corpus footage/ --decoys RUN-DECOYS --spottings accepted.csv
     """
-    from signspot.annotation.run import media_of
+    from signspot.annotation.corpus_run import media_of
     from signspot.annotation.yield_report import ReportOptions, accepted, report_yield, videos_of
     from signspot.errors import OptionsError
     from signspot.files import Outputs

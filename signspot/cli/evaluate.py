@@ -138,19 +138,14 @@ def mouthing(
             note(f"written: {out}, {out.with_suffix('.png')}")
     say(as_text(report).rstrip())
     if corpus is not None:
-        say(_labels_of_corpus(chosen, corpus))
+        say(_labels_of_corpus(model, corpus))
 
 
-def _labels_of_corpus(model: "MouthingModel", folder: Path) -> str:
+def _labels_of_corpus(model: str | None, folder: Path) -> str:
     from signspot.corpus.corpus import open_corpus
-    from signspot.mouthing.labelling import LabelOptions
-    from signspot.mouthing.spotter import MouthingSpotter
     from signspot_lab.mouthing.corpora import as_text, measure_labels
 
-    opened = open_corpus(folder)
-    options = LabelOptions(words=tuple(opened.dictionary()), word_least=0.0)
-    with bar("corpus", "videos") as progress:
-        return as_text(measure_labels(MouthingSpotter(model), opened, options, progress)).rstrip()
+    return as_text(measure_labels(open_corpus(folder), model, stages=bar)).rstrip()
 
 
 if TYPE_CHECKING:
@@ -159,7 +154,6 @@ if TYPE_CHECKING:
     from signspot.evaluation.corpus import CorpusScores
     from signspot.evaluation.streams import Material, StreamOptions
     from signspot.metrics.bootstrap import Interval
-    from signspot.mouthing.checkpoints import MouthingModel
 
 
 class Tested(StrEnum):

@@ -9,15 +9,12 @@ import typer
 from signspot.cli.console import Force, bar, claim_outputs, count, note, print_spottings
 
 if TYPE_CHECKING:
-    from signspot.mouthing.labelling import LabelOptions
     from signspot.mouthing.spotter import MouthingSpotter
     from signspot.records import Label, Spotting
 
 
 def mouth(
-    video: Annotated[
-        Path, typer.Argument(help="A video or a .pose file with the signer's face, or a folder of them with subtitles.")
-    ],
+    video: Annotated[Path, typer.Argument(help="A video or a .pose file with the signer's face.")],
     subtitles: Annotated[Path | None, typer.Option(help="Its subtitles. [default: the file of the same name]")] = None,
     words: Annotated[
         list[str] | None,
@@ -43,6 +40,8 @@ def mouth(
 ) -> None:
     """Find the words of subtitles on the signer's lips: whether and where each is mouthed.
 
+    A whole corpus is searched by annotate --source mouthing.
+
     A spotting is the 0.6 s before a peak of probability; its time marks the end of the sign. The shipped spotter was
     taught by the signing world alone and has seen no real lips: check what it finds.
 
@@ -50,29 +49,21 @@ def mouth(
     """
     from signspot.files import Outputs
     from signspot.mouthing.checkpoints import load_mouthing
-    from signspot.mouthing.labelling import LabelOptions
     from signspot.mouthing.spotter import MouthingSpotter, keep_vocabulary
 
     asked = read_words(words, words_from)
-    footage = [] if video.is_dir() else [str(video)]
-    text = find_subtitles(video, subtitles) if footage else None
+    text = find_subtitles(video, subtitles)
     with Outputs([video, text, words_from, model], force=force) as outputs:
-        claim_outputs(outputs, out, (), footage)
+        claim_outputs(outputs, out, (), [str(video)])
         if labels:
             outputs.claim(labels, (".jsonl",))
         spotter = MouthingSpotter(load_mouthing(model))
-        if text is None:
-            options = LabelOptions(
-                None if asked is None else tuple(asked), padding, threshold, word_threshold, language
-            )
-            kept = label_folder(spotter, video, options, cache=cache)
-        else:
-            found = search(spotter, video, text, asked, (threshold, padding, language, cache))
-            kept = keep_vocabulary(found, word_threshold)
-            if len(kept) < len(found):
-                note(f"left out {count(len(found) - len(kept), 'peak')} of words that never reach {word_threshold:g}")
-        spottings = write_results(kept, out or (), labels, footage)
-    print_spottings(spottings, as_json=json_lines, videos=text is None)
+        found = search(spotter, video, text, asked, (threshold, padding, language, cache))
+        kept = keep_vocabulary(found, word_threshold)
+        if len(kept) < len(found):
+            note(f"left out {count(len(found) - len(kept), 'peak')} of words that never reach {word_threshold:g}")
+        spottings = write_results(kept, out or (), labels, [str(video)])
+    print_spottings(spottings, as_json=json_lines)
     if not spottings:
         note(f"no mouthing found above the probability {threshold:g}. A lower --threshold finds more.")
 
@@ -99,28 +90,16 @@ def find_subtitles(video: Path, named: Path | None) -> Path:
     from signspot.errors import OptionsError
     from signspot.subtitles.reading import SUFFIXES
 
+    if video.is_dir():
+        raise OptionsError(
+            f"{video} is a folder. Annotate it with: signspot annotate {video} --source mouthing --out run/"
+        )
     if named is not None:
         return named
     beside = [path for suffix in SUFFIXES if (path := video.with_suffix(suffix)).is_file()]
     if not beside:
         raise OptionsError(f"there are no subtitles beside {video}. Name them with --subtitles")
     return beside[0]
-
-
-def label_folder(
-    spotter: "MouthingSpotter", folder: Path, options: "LabelOptions", *, cache: bool
-) -> "Sequence[Label]":
-    """Label all videos of a corpus; those that cannot be read are named, and the others go on."""
-    from signspot.corpus.corpus import open_corpus
-    from signspot.landmarks.cache import default_cache
-    from signspot.mouthing.labelling import label_corpus
-
-    corpus = open_corpus(folder, options.language)
-    with bar(str(folder), "videos") as progress:
-        found = label_corpus(spotter, corpus, options, default_cache() if cache else None, progress)
-    for reason in (*map(str, corpus.problems), *found.failed):
-        note(f"left out {reason}")
-    return found.labels
 
 
 def read_words(words: Sequence[str] | None, path: Path | None) -> list[str] | None:

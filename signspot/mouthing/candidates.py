@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from signspot.errors import OptionsError
 from signspot.mouthing.phonemes import is_known
@@ -10,7 +11,8 @@ from signspot.mouthing.visemes import visemes_of
 from signspot.records import Subtitle
 from signspot.timeline import Segment
 from signspot.words.lemmas import primary_language
-from signspot.words.match import WordMatcher
+from signspot.words.match import Match, WordMatcher
+from signspot.words.normalise import Form
 from signspot.words.tokens import tokens
 
 logger = logging.getLogger(__name__)
@@ -27,6 +29,21 @@ class Candidate:
 
     window: Segment
     words: tuple[str, ...]
+
+
+class LongWords:
+    """Finds every word of a text that is long enough on the lips, as it is written there."""
+
+    def __init__(self, language: str = "en"):
+        self.language = language
+
+    def find_all(self, text: str) -> list[Match]:
+        """The words with their places, in order."""
+        return [
+            Match(token.word, token.start, token.end, Form.ORIGINAL)
+            for token in tokens(text)
+            if _is_long(token.word, self.language)
+        ]
 
 
 def find_candidates(
@@ -51,13 +68,10 @@ def find_candidates(
     asked = None if words is None else tuple(dict.fromkeys(words))
     for word in asked or ():
         visemes_of(word, language)  # raises where it has none
-    matcher = None if asked is None else WordMatcher(asked, language)
+    finder = LongWords(language) if asked is None else WordMatcher(asked, language)
     found = []
     for subtitle in subtitles:
-        if matcher is not None:
-            mentioned = [match.word for match in matcher.find_all(subtitle.text)]
-        else:
-            mentioned = [token.word for token in tokens(subtitle.text) if _is_long(token.word, language)]
+        mentioned = [match.word for match in finder.find_all(subtitle.text)]
         if mentioned:
             window = Segment(max(0.0, subtitle.start - padding), subtitle.end + padding)
             found.append(Candidate(window, tuple(dict.fromkeys(mentioned))))
@@ -79,6 +93,7 @@ def doubt_language(subtitles: Sequence[Subtitle], language: str) -> str | None:
     )
 
 
+@lru_cache(maxsize=1 << 16)
 def _is_long(word: str, language: str) -> bool:
     """Whether a word shows enough on the lips; one that cannot be read does not."""
     try:

@@ -1,7 +1,9 @@
 """Weights of the mouthing spotter from and to files: safetensors and a JSON card. Never by pickle."""
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,13 +23,21 @@ _SHIPPED = Path(__file__).parent / "weights"
 _HEADER = "signspot_mouthing"  # under which the card stands in the safetensors header
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MouthingModel:
     """A network with its card."""
 
     name: str
     network: MouthingNetwork
     card: dict[str, Any]  # licence, data, command, config, metrics
+
+    @cached_property
+    def hash(self) -> str:
+        """Names all that probabilities follow from: the weights, and what lips and visemes are."""
+        digest = hashlib.sha256(json.dumps([VERSION, VISEMES, asdict(self.network.options)]).encode())
+        for name, value in sorted(self.network.state_dict().items()):
+            digest.update(name.encode() + value.detach().float().cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()[:16]
 
 
 def shipped() -> list[str]:

@@ -20,7 +20,7 @@ from signspot.records import SIGN_SECONDS, Label, Spotting
 LEAST = 0.5  # probability of a peak, from which it is a label
 WORD_LEAST = 0.8  # probability that some instance of a word must reach, for the word to stay in the vocabulary
 _SEEN = 0.5  # share of the 0.6 s before a peak in which the lips must be seen
-_SHORTEST = 12  # frames of a window: less is no word
+SHORTEST = 12  # frames of a window: less is no word
 _AT_ONCE = 32  # words that are compared with a window at once
 
 
@@ -36,6 +36,38 @@ class Mouthed:
     def spottings(self) -> list[Spotting]:
         """The labels as spottings: the sign is the 0.6 s before the peak."""
         return [as_spotting(label) for label in self.labels]
+
+
+@dataclass(frozen=True, slots=True)
+class LipPeak:
+    """A place at which a word may end."""
+
+    time: float  # seconds, to a thousandth
+    probability: float  # to four digits: the words that are asked beside it may change what follows
+    seen: bool  # the lips are seen before it
+
+
+def find_peaks(curve: NDArray[np.float32], lips: LipTrack, least: float, most: int = 1) -> list[LipPeak]:
+    """The best places of a word in a window, none nearer than a sign to a better one.
+
+    Args:
+        curve: (S,) probabilities that the word ends at a step.
+        lips: of the window.
+        least: probability of a peak.
+        most: peaks.
+
+    Returns:
+        The best first; those before which the lips are hardly seen, too.
+    """
+    found: list[LipPeak] = []
+    left = curve.copy()
+    reach = int(SIGN_SECONDS * FPS / STEP)
+    while len(found) < most and len(left) and left.max() >= max(least, 0.0):
+        place = int(left.argmax())
+        time, sure = lips.start + place * STEP / FPS, float(curve[place])
+        found.append(LipPeak(round(time, 3), round(sure, 4), _is_seen(lips, place)))
+        left[max(0, place - reach) : place + reach + 1] = -1.0
+    return found
 
 
 def as_spotting(label: Label) -> Spotting:
@@ -100,21 +132,14 @@ class MouthingSpotter:
         for done, candidate in enumerate(candidates, 1):
             part = lips.between(candidate.window.start, candidate.window.end)
             words = [word for word in candidate.words if _can_ask(word, language, unasked)]
-            if len(part) >= _SHORTEST and words:
+            if len(part) >= SHORTEST and words:
                 queries += len(words)
                 for word, curve in zip(words, self.curves(part, words, language), strict=True):
-                    place = int(curve.argmax())
-                    if curve[place] >= least:
-                        if _is_seen(part, place):
-                            peaks[word].append((float(curve[place]), part.start + place * STEP / FPS))
-                        else:
-                            hidden += 1
+                    for peak in find_peaks(curve, part, least):
+                        hidden += not peak.seen
+                        peaks[word] += [(peak.probability, peak.time)] if peak.seen else []
             progress(done, len(candidates))
-        labels = [
-            Label(word, video, round(time, 3), round(sure, 4))
-            for word, found in peaks.items()
-            for sure, time in _apart(found)
-        ]
+        labels = [Label(word, video, time, sure) for word, found in peaks.items() for sure, time in _best_apart(found)]
         ordered = sorted(labels, key=lambda label: (label.time, label.word))
         return Mouthed(tuple(ordered), queries, hidden, tuple(unasked.values()))
 
@@ -147,10 +172,16 @@ def _is_seen(lips: LipTrack, place: int) -> bool:
     return bool(before.mean() >= _SEEN)
 
 
-def _apart(peaks: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The best peaks, none nearer than a sign to a better one."""
-    kept: list[tuple[float, float]] = []
-    for sure, time in sorted(peaks, key=lambda peak: (-peak[0], peak[1])):
-        if all(abs(time - other) >= SIGN_SECONDS for _, other in kept):
-            kept.append((sure, time))
+def _best_apart(peaks: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """(probability, time) of the best peaks, none nearer than a sign to a better one."""
+    ordered = sorted(peaks, key=lambda peak: (-peak[0], peak[1]))
+    return [ordered[place] for place in apart([time for _, time in ordered])]
+
+
+def apart(times: Sequence[float]) -> list[int]:
+    """Which of some mouthings of one word, the best first, are no nearer than a sign to a better one."""
+    kept: list[int] = []
+    for place, time in enumerate(times):
+        if all(abs(time - times[other]) >= SIGN_SECONDS for other in kept):
+            kept.append(place)
     return kept

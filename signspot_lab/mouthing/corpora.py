@@ -2,15 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from signspot.annotation.mouthing import MouthingJob, annotate_mouthings, mouthings
+from signspot.annotation.records import RunOptions
+from signspot.annotation.store import open_store
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
-from signspot.mouthing.labelling import LabelOptions, label_corpus
-from signspot.mouthing.spotter import MouthingSpotter
-from signspot.progress import Progress, silent
+from signspot.mouthing.spotter import LEAST
+from signspot.processes import WorkerPool
+from signspot.progress import Stage
 from signspot.records import Label, LabelSource
 
 TOLERANCE = 0.4  # seconds between a label and the end of a sign, at most
@@ -30,10 +35,34 @@ class LabelScore:
     late: float  # seconds, the median of the distances of right labels
 
 
+def label_corpus(
+    corpus: Corpus, model: str | None, out: Path, least: float = LEAST, stages: Stage | None = None
+) -> list[Label]:
+    """Labels M for the words of a corpus's own dictionary, by a run of annotation; of every word, sure or not.
+
+    Args:
+        corpus: with subtitles.
+        model: name or file of a mouthing spotter; None: the shipped one.
+        out: folder of the run.
+        least: probability of a label.
+        stages: as `annotate_mouthings` takes them.
+    """
+    job = MouthingJob(corpus.folder, out, tuple(corpus.dictionary()), model=model, threshold=least)
+    annotate_mouthings(job, RunOptions(keep=least, peaks=1, impostors=0), WorkerPool(1), stages)
+    with open_store(out) as store:
+        return [candidate.as_label() for candidate in mouthings(store, least, corpus, word_least=0.0)]
+
+
 def measure_labels(
-    spotter: MouthingSpotter, corpus: Corpus, options: LabelOptions, progress: Progress = silent
+    corpus: Corpus, model: str | None = None, least: float = LEAST, stages: Stage | None = None
 ) -> list[LabelScore]:
     """Compare the spotter's labels, and those that the corpus came with, with the truth.
+
+    Args:
+        corpus: whose signs are known.
+        model: name or file of a mouthing spotter; None: the shipped one.
+        least: probability of a label.
+        stages: as `annotate_mouthings` takes them.
 
     Raises:
         OptionsError: the corpus does not know its signs.
@@ -41,7 +70,8 @@ def measure_labels(
     truth = {video: corpus.signs(video) for video in corpus.videos}
     if not any(truth.values()):
         raise OptionsError(f"{corpus.folder} does not know its signs (truth/signs). Make one with: signspot world make")
-    found = label_corpus(spotter, corpus, options, progress=progress).labels
+    with TemporaryDirectory(prefix="signspot-mouthing-") as folder:
+        found = label_corpus(corpus, model, Path(folder), least, stages)
     given = [label for label in corpus.labels() if label.source is LabelSource.MOUTHING]
     rows = []
     for name, labels in (("this spotter", found), ("the world's dice", given)):

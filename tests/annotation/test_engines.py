@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from signspot.annotation.engines import Engine, RayEngine, raise_if_fatal
-from signspot.annotation.records import AnnotateOptions
+from signspot.annotation.mouthing import MouthingJob, annotate_mouthings
+from signspot.annotation.records import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
@@ -201,6 +202,20 @@ class TestRealWork:
         folder.parent.mkdir()
         folder.write_text("in the way")  # no track can be written
         assert lines(replace(job, cache=folder.parent), local_engine) == expected
+
+
+def test_mouthings_are_the_same_on_every_engine(
+    engine: Engine, here: Any, corpus_folder: Path, mouthing_file: Path, tmp_path: Path
+) -> None:
+    found = []
+    for name, workers in (("one", here), ("other", Borrowed(engine))):
+        job = MouthingJob(corpus_folder, tmp_path / name, model=str(mouthing_file), cache=tmp_path, threshold=0.0)
+        report = annotate_mouthings(job, RunOptions(keep=0.0, impostors=2), workers)
+        assert (report.annotated, report.failed) == (4, [])
+        with open_store(job.out) as store:
+            found.append(list(dump(store)))
+    assert found[0] == found[1]
+    assert len(found[0]) > 50
 
 
 class TestRay:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from signspot.annotation.records import AnnotateOptions
+from signspot.annotation.mouthing import MouthingJob, annotate_mouthings
+from signspot.annotation.records import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import FILE, open_store
@@ -26,9 +27,12 @@ def job(corpus_folder: Path, encoder_file: Path, tmp_path: Path) -> AnnotationJo
 
 
 def start(job: AnnotationJob) -> "subprocess.Popen[str]":
-    words = ["annotate", job.corpus, "--dictionary", job.dictionary, "--out", job.out, "--encoder", job.encoder]
-    options = ["--keep", "0", "--impostors", "4", "--workers", "2", "--cache", str(job.cache)]
-    command = [sys.executable, "-c", "from signspot.cli.main import run; run()", *map(str, words), *options]
+    words = ["--dictionary", job.dictionary, "--out", job.out, "--encoder", job.encoder, "--cache", job.cache]
+    return call("annotate", job.corpus, *words, "--keep", "0", "--impostors", "4", "--workers", "2")
+
+
+def call(*words: object) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", "from signspot.cli.main import run; run()", *map(str, words)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -67,3 +71,29 @@ def test_killed_twice_a_run_ends_where_an_undisturbed_one_does(job: AnnotationJo
     with open_store(job.out) as one, open_store(undisturbed.out) as two:
         assert list(dump(one)) == list(dump(two))
     assert not list(job.out.rglob("*.signspot-part*"))
+
+
+def test_a_run_by_mouthing_that_is_killed_goes_on(
+    corpus_folder: Path, mouthing_file: Path, here, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    words = ("annotate", corpus_folder, "--source", "mouthing", "--out", out, "--model", mouthing_file)
+    with call(*words, "--threshold", "0", "--impostors", "2") as run:
+        deadline = time.monotonic() + PATIENCE
+        while not finished(out) and run.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        run.send_signal(signal.SIGKILL)
+        run.communicate()
+    assert 0 < finished(out) <= 4
+    jobs = [
+        MouthingJob(corpus_folder, place, model=str(mouthing_file), threshold=0.0) for place in (out, tmp_path / "u")
+    ]
+    found = []
+    for job in jobs:
+        report = annotate_mouthings(job, RunOptions(impostors=2), here)
+        assert not report.failed
+        with open_store(job.out) as store:
+            found.append(list(dump(store)))
+    assert found[0] == found[1]
+    assert not list(out.rglob("*.signspot-part*"))

@@ -83,31 +83,33 @@ def test_words_come_from_the_subtitles_or_from_a_file(signspot, place, tmp_path)
     assert [json.loads(line)["word"] for line in out.splitlines()] == ["walk"]
 
 
-def test_a_folder_is_labelled_and_what_cannot_be_read_is_named(signspot, place, tmp_path):
+def test_a_folder_is_annotated_and_what_cannot_be_read_is_named(signspot, place, tmp_path):
     for name in ("news.pose", "news.vtt", "faceless.pose", "faceless.vtt"):
         shutil.copy(place / name, tmp_path / name)
     shutil.copy(place / "news.pose", tmp_path / "lonely.pose")
-    labels = tmp_path.parent / f"{tmp_path.name}.jsonl"
-    code, out, err = signspot(
-        *(
-            "mouth",
-            tmp_path,
-            "--model",
-            place / "m.safetensors",
-            "--word",
-            "elephant",
-            "--threshold",
-            0,
-            "--labels",
-            labels,
-        )
-    )
-    assert code == 0
-    assert "news" in out
-    assert "left out faceless: faceless.pose shows no face in 150 frames" in err
-    assert "left out lonely: there are no subtitles beside it" in err
-    (label,) = map(json.loads, labels.read_text().splitlines())
-    assert (label["video"], label["word"], label["at"]) == ("news", "elephant", "end")
+    code, _, err = signspot("mouth", tmp_path)
+    assert code == 2
+    assert "is a folder. Annotate it with: signspot annotate" in err
+    out = tmp_path.parent / f"{tmp_path.name}-out"
+    common = ("annotate", tmp_path, "--source", "mouthing", "--out", out, "--words", "elephant", "--threshold", 0)
+    model = ("--model", place / "m.safetensors")
+    exported = ("--export", out / "x.bobsl.json", "--labels", out / "l.jsonl")
+    code, said, err = signspot(*common, *model, "--word-threshold", 0, *exported)
+    assert code == 3
+    assert "2 videos with subtitles: 1 annotated, 0 unchanged, 1 failed" in said
+    assert "1 spotting of 1 word with a probability of 0 or more" in said
+    assert "failed: faceless: faceless.pose shows no face in 150 frames" in err
+    assert "lonely: there are no subtitles" in err
+    (label,) = map(json.loads, (out / "l.jsonl").read_text().splitlines())
+    assert (label["video"], label["word"], label["at"], label["source"]) == ("news", "elephant", "end", "M")
+    (spotting,) = read_spottings(out / "x.bobsl.json")
+    assert (spotting.source, spotting.time) == (LabelSource.MOUTHING, pytest.approx(label["time"]))
+    code, said, err = signspot(*common, *model)
+    assert "0 spottings of 0 words" in said  # no training video is sure of it
+    code, _, err = signspot(*common, "--encoder", "warping")
+    assert (code, "--encoder means nothing with --source mouthing" in err) == (2, True)
+    code, _, err = signspot("annotate", tmp_path, "--out", out)
+    assert (code, "name them with --dictionary, or use --source mouthing" in err) == (2, True)
 
 
 def test_nothing_found_is_said(signspot, place):
