@@ -125,6 +125,7 @@ class Spotting:
     false_alarms_per_hour: float | None = None  # of its word at this score, in this video; None: not known
     licence: str = ""  # of the exemplar
     consent: str = ""  # of the signer of the exemplar: what they agreed to
+    mouthed: float | None = None  # probability of a mouthing of the word there; None: none was found, or looked for
 
     @property
     def similarity(self) -> float:

@@ -63,7 +63,7 @@ LAB_FLOORS = (
     ("frame_codes", "mouthing"),
     ("annotated_worlds", "background", "difficulty", "lsa64", "paper", "render_quality", "split_estimation"),
     ("world_calibration",),
-    ("encoder_ablation", "promised_alarms"),
+    ("encoder_ablation", "promised_alarms", "without_labels"),
     ("adapted", "applications", "subtitled_streams"),
 )  # fmt: skip
 LAB_SIDEWAYS = {

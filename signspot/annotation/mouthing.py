@@ -19,9 +19,8 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.footage import Footage, list_footage
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import OptionsError
-from signspot.mouthing.candidates import LongWords, doubt_language
+from signspot.mouthing.candidates import LEAST, WORD_LEAST, LongWords, doubt_language
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing
-from signspot.mouthing.spotter import LEAST, WORD_LEAST
 from signspot.mouthing.visemes import query, visemes_of
 from signspot.progress import Stage
 from signspot.records import LabelSource

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from signspot.annotation.abstention import Contrast, Judgement, contrast, judge
+from signspot.annotation.agreeing import describe_agreement, mouthing_labels
 from signspot.annotation.records import Candidate
 from signspot.annotation.statistics import (
     CONFIDENCE,
@@ -21,10 +22,11 @@ from signspot.annotation.statistics import (
     spread_thresholds,
 )
 from signspot.annotation.store import Store, open_store
-from signspot.corpus.corpus import Corpus, open_corpus
+from signspot.corpus.corpus import open_corpus
 from signspot.errors import OptionsError
 from signspot.files import write_beside
 from signspot.formats.tables import csv_cell
+from signspot.records import Label
 
 CUTS = (0.5, 0.8, 0.9, 0.95)  # confidences that the report tells of
 _KEEP = "keep"  # the setting of a run: least score that it stores
@@ -60,6 +62,7 @@ def report_yield(
     corpus: Path | None = None,
     decoys: str | Path | None = None,
     options: ReportOptions | None = None,
+    mouthings: str | Path | None = None,
 ) -> YieldReport:
     """Write `yield.md` and `yield.png`, and with decoys `words.csv`, into a folder.
 
@@ -69,12 +72,16 @@ def report_yield(
         corpus: that was annotated: its mouthings tell which signs are new, its truth, where it is known, the precision.
         decoys: the store of the same corpus, annotated with decoys.
         options: what to tell.
+        mouthings: the store of a run by mouthing of the same corpus, in place of the corpus's own labels.
 
     Raises:
         StoreError: there is no such store, or it holds no candidate.
     """
     chosen = options or ReportOptions()
     opened = open_corpus(corpus) if corpus is not None else None
+    labels = opened.labels() if opened else []
+    if mouthings is not None:
+        labels = mouthing_labels(mouthings, chosen.mouthing)
     with open_store(run) as store:
         found = judged = None
         if decoys is not None:
@@ -82,7 +89,10 @@ def report_yield(
                 found = contrast(store, by_chance)
             judged = judge(found)
             _write_words(store, judged, out / "words.csv")
-        text = _describe(store, opened, found, judged, chosen, out)
+        truth = Truth(opened) if opened is not None and any(opened.signs(video) for video in opened.videos) else None
+        text = _describe(store, (labels, truth), found, judged, chosen, out)
+        if mouthings is not None:
+            text += "\n" + describe_agreement(store, labels, truth)
     with write_beside(out / "yield.md") as beside:
         beside.write_text(text, encoding="utf-8")
     return YieldReport(text, judged)
@@ -90,15 +100,15 @@ def report_yield(
 
 def _describe(
     store: Store,
-    corpus: Corpus | None,
+    known: tuple[Sequence[Label], Truth | None],
     found: Contrast | None,
     judged: Judgement | None,
     options: ReportOptions,
     out: Path,
 ) -> str:
     thresholds = options.thresholds or tuple(spread_thresholds(float(store.settings().get(_KEEP, 0.5))))
-    mouthings = Mouthings(corpus.labels() if corpus else (), options.mouthing, options.tolerance)
-    truth = Truth(corpus) if corpus is not None and any(corpus.signs(video) for video in corpus.videos) else None
+    labels, truth = known
+    mouthings = Mouthings(labels, options.mouthing, options.tolerance)
     rows = count_yield(store.evidence(rank=1), thresholds, mouthings, truth.is_right if truth else None)
     draw_yield(rows, out / "yield.png")
     promised = None

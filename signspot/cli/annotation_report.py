@@ -16,6 +16,9 @@ def annotate_report(
     decoys: Annotated[
         str | None, typer.Option(help="The run of the same corpus with --decoys: tells precision and confidence.")
     ] = None,
+    mouthings: Annotated[
+        str | None, typer.Option(help="A run of the same corpus with --source mouthing: which spottings agree with it?")
+    ] = None,
     thresholds: Annotated[str, typer.Option(help="Least scores, as in 0.9,0.95. [default: eight]")] = "",
     spottings: Annotated[
         Path | None, typer.Option(help="With --decoys: write the accepted spottings (.csv, .eaf, …).")
@@ -28,11 +31,14 @@ def annotate_report(
 
     Example: signspot annotate-report RUN --corpus footage/ --decoys RUN-DECOYS --spottings accepted.csv
     """
+    from signspot.annotation.agreeing import marked, mouthing_labels
     from signspot.annotation.corpus_run import media_of
+    from signspot.annotation.statistics import CONFIDENCE
     from signspot.annotation.yield_report import ReportOptions, accepted, report_yield, videos_of
     from signspot.errors import OptionsError
     from signspot.files import Outputs
     from signspot.formats.formats import write
+    from signspot.mouthing.candidates import LEAST
 
     try:
         wanted = tuple(float(value) for value in thresholds.split(",") if value.strip())
@@ -40,16 +46,18 @@ def annotate_report(
         raise OptionsError(f"thresholds are numbers with commas between, as in 0.9,0.95; got '{thresholds}'") from None
     if spottings is not None and decoys is None:
         raise OptionsError("--spottings needs --decoys: without them there is no confidence to accept by")
+    options = ReportOptions(wanted, mouthing=CONFIDENCE if mouthings is None else LEAST)
     media = media_of(corpus) if corpus is not None and spottings is not None else {}
-    with Outputs([corpus, run, decoys], force=force) as outputs:
+    with Outputs([corpus, run, decoys, mouthings], force=force) as outputs:
         videos = [media.get(name, name) for name in videos_of(run)] if spottings is not None else []
         claim_outputs(outputs, [spottings] if spottings else [], videos=videos)
         for name in ("yield.md", "yield.png", *(["words.csv"] if decoys else [])):
             outputs.claim(out / name)
-        made = report_yield(run, out, corpus, decoys, ReportOptions(wanted))
+        made = report_yield(run, out, corpus, decoys, options, mouthings)
         if spottings is not None and made.judged is not None:
             kept = accepted(run, made.judged, confidence)
-            chosen = [candidate.as_spotting(media.get(candidate.video)) for candidate in kept]
+            lips = mouthing_labels(mouthings, options.mouthing) if mouthings else []
+            chosen = list(marked(kept, lips, media))
             written = write(chosen, spottings, videos=videos)
             note(f"written: {count(len(chosen), 'spotting')} to {', '.join(map(str, written))}")
     note(f"written: {out / 'yield.md'}, {out / 'yield.png'}" + (f", {out / 'words.csv'}" if decoys else ""))

@@ -235,6 +235,7 @@ def print_spottings(spottings: "Sequence[Spotting]", *, as_json: bool, videos: b
         return
     variants = any(s.variant for s in spottings)
     alarms = any(s.false_alarms_per_hour is not None for s in spottings)
+    mouthed = any(s.mouthed is not None for s in spottings)
     print_table(
         (
             *(("video",) if videos else ()),
@@ -245,6 +246,7 @@ def print_spottings(spottings: "Sequence[Spotting]", *, as_json: bool, videos: b
             *(("variant",) if variants else ()),
             "score",
             *(("false alarms/h",) if alarms else ()),
+            *(("mouthed",) if mouthed else ()),
             "exemplar",
             "",
         ),
@@ -258,6 +260,7 @@ def print_spottings(spottings: "Sequence[Spotting]", *, as_json: bool, videos: b
                 *((s.variant,) if variants else ()),
                 f"{s.score:.3f}",
                 *((_rate(s.false_alarms_per_hour),) if alarms else ()),
+                *(("" if s.mouthed is None else f"{s.mouthed:.2f}",) if mouthed else ()),
                 s.exemplar,
                 "mirrored" if s.mirrored else "",
             )

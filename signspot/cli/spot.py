@@ -71,6 +71,9 @@ def spot(
     plot: Annotated[Path | None, typer.Option(help="Draw score over time (.png, .svg, .pdf).")] = None,
     film: Annotated[Path | None, typer.Option(help="Film the input beside the moving curve (.mp4).")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained, playable report.")] = None,
+    mouthing: Annotated[
+        bool, typer.Option("--mouthing", help="Read the lips at each spotting: is its word mouthed there, too?")
+    ] = False,
     pixels: Pixels = True,
     force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
@@ -90,6 +93,7 @@ def spot(
     with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
         claim_results(outputs, asked.videos, out, pictures)
         found = search(load(encoder, cache=cache, device=device, workers=usual_workers(workers)), asked, options)
+        found = read_mouthings(found, cache=cache) if mouthing else found
         write_results(found, out or (), pictures)
     show_results(found, as_json=json_lines)
 
@@ -182,6 +186,29 @@ def write_results(found: "Sequence[Found]", out: Sequence[Path], pictures: Seque
             note(f"wrote {written}")
     for each, wanted in zip(found, pictures, strict=True):
         draw(each, wanted)
+
+
+def read_mouthings(found: "Sequence[Found]", *, cache: bool) -> "list[Found]":
+    """The same with the probability of a mouthing at each spotting; where lips cannot be read, why."""
+    from signspot.errors import SignspotError
+    from signspot.landmarks.cache import default_cache
+    from signspot.mouthing.agreement import mark_mouthed, places_to_read
+    from signspot.mouthing.checkpoints import load_mouthing
+    from signspot.mouthing.reading import read_lips
+    from signspot.mouthing.spotter import MouthingSpotter
+
+    spotter, marked = MouthingSpotter(load_mouthing()), []
+    for each in found:
+        video = each.track.video
+        try:
+            with bar(f"lips of {video}", "frames") as progress:
+                lips = read_lips(video, default_cache() if cache else None, progress)
+            labels = spotter.search(lips, places_to_read(each.spottings), video).labels
+            marked.append(replace(each, spottings=tuple(mark_mouthed(each.spottings, labels))))
+        except SignspotError as error:
+            note(f"no lips are read: {error}")
+            marked.append(each)
+    return marked
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ _LISTS = {  # name of the list in the file: our column; the first three are the 
     "false_alarms": "false_alarms_per_hour",
     "licences": "licence",
     "consents": "consent",
+    "mouthed": "mouthed",
 }
 _COLUMNS = {
     "episode_name": "video",

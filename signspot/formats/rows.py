@@ -27,7 +27,7 @@ TEXTS = ("word", "video", "exemplar", "variant", "licence", "consent")
 NUMBERS = ("time", "start", "end", "score")
 COLUMNS = (
     *("word", "video", "time", "start", "end", "score", "exemplar", "variant", "mirrored", "source"),
-    *("decision", "false_alarms_per_hour", "licence", "consent"),
+    *("decision", "false_alarms_per_hour", "licence", "consent", "mouthed"),
 )
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 HALF_WINDOW = 0.32  # seconds: half of 16 frames at 25 fps, where a file gives a time but no span
@@ -113,6 +113,7 @@ def from_row(row: Mapping[str, Any], where: str) -> Spotting:
         false_alarms_per_hour=_rate(row, where),
         licence=_text(row, "licence", where),
         consent=_text(row, "consent", where),
+        mouthed=_mouthed(row, where),
     )
 
 
@@ -142,6 +143,12 @@ def _rate(row: Mapping[str, Any], where: str) -> float | None:
     """False alarms per hour; empty where they are not known."""
     value = row.get("false_alarms_per_hour")
     return None if value is None or value == "" else checked_number(value, f"{where}: false_alarms_per_hour", 0.0)
+
+
+def _mouthed(row: Mapping[str, Any], where: str) -> float | None:
+    """The probability of a mouthing that agrees; empty where there is none."""
+    value = row.get("mouthed")
+    return None if value is None or value == "" else checked_score(value, f"{where}: mouthed")
 
 
 def _truth(row: Mapping[str, Any], where: str) -> bool:

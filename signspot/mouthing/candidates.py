@@ -17,6 +17,8 @@ from signspot.words.tokens import tokens
 
 logger = logging.getLogger(__name__)
 
+LEAST = 0.5  # probability of a peak, from which it is a label
+WORD_LEAST = 0.8  # probability that some instance of a word must reach, for the word to stay in the vocabulary
 _FEWEST_SHAPES = 3  # of a word that is looked for unasked: shorter ones are on the lips all the time
 _ENOUGH = 30  # words, from which on the language of subtitles can be guessed
 _FOREIGN = 0.6  # share of English words below which subtitles are hardly English

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.mouthing.candidates import Candidate
+from signspot.mouthing.candidates import LEAST, WORD_LEAST, Candidate
 from signspot.mouthing.checkpoints import MouthingModel
 from signspot.mouthing.lips import FPS, LipTrack
 from signspot.mouthing.network import STEP, pad_words
@@ -17,8 +17,6 @@ from signspot.mouthing.visemes import query
 from signspot.progress import Progress, silent
 from signspot.records import SIGN_SECONDS, Label, Spotting
 
-LEAST = 0.5  # probability of a peak, from which it is a label
-WORD_LEAST = 0.8  # probability that some instance of a word must reach, for the word to stay in the vocabulary
 _SEEN = 0.5  # share of the 0.6 s before a peak in which the lips must be seen
 SHORTEST = 12  # frames of a window: less is no word
 _AT_ONCE = 32  # words that are compared with a window at once

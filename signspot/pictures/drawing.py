@@ -103,7 +103,7 @@ def text_picture(text: str, height: int, colour: str = "white", weight: str = "b
 
 
 def draw_curves(axes: Axes, panel: Panel, view: View, span: Segment) -> None:
-    """Draw the curves of a word over `span`, the spottings' spans shaded and their peaks marked.
+    """Draw the curves of a word over `span`, the spottings' spans shaded, their peaks marked, mouthed ones by a star.
 
     Colours repeat after seven exemplars; dashes then tell them apart.
     """
@@ -120,8 +120,8 @@ def draw_curves(axes: Axes, panel: Panel, view: View, span: Segment) -> None:
         axes.plot(
             [spotting.time],
             [spotting.score],
-            marker="o",
-            ms=8,
+            marker="o" if spotting.mouthed is None else "*",
+            ms=8 if spotting.mouthed is None else 15,
             mfc=panel.colour(spotting.exemplar),
             mec="white",
             mew=1.4,

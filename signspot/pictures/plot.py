@@ -88,6 +88,8 @@ def draw(view: View) -> Figure:
         if number == 0:
             _name_threshold(axes, view)
     _write_foot(figure, left_out, height, empty=not shown)
+    if any(spotting.mouthed is not None for panel in shown for spotting in panel.spottings):
+        figure.text(_LEFT / _WIDTH, 16 / height, "★ also mouthed", size=11, color="#555555", va="center")
     return figure
 
 

@@ -124,7 +124,8 @@ def _video(view: View, address: str | None) -> str:
 def _row(index: int, spotting: Spotting) -> str:
     time = f'<button aria-label="Play at {clock(spotting.time, 2)}">{clock(spotting.time, 2)}</button>'
     mirrored = " (mirrored)" if spotting.mirrored else ""
-    cells = (time, text(spotting.word), f"{spotting.score:.2f}", text(spotting.exemplar) + mirrored)
+    lips = "" if spotting.mouthed is None else f" ★ mouthed {spotting.mouthed:.2f}"
+    cells = (time, text(spotting.word), f"{spotting.score:.2f}", text(spotting.exemplar) + mirrored + lips)
     return f'<tr data-index="{index}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 

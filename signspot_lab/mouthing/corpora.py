@@ -13,7 +13,7 @@ from signspot.annotation.store import open_store
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
-from signspot.mouthing.spotter import LEAST
+from signspot.mouthing.candidates import LEAST
 from signspot.processes import WorkerPool
 from signspot.progress import Stage
 from signspot.records import Label, LabelSource
@@ -76,11 +76,19 @@ def measure_labels(
     rows = []
     for name, labels in (("this spotter", found), ("the world's dice", given)):
         for threshold in THRESHOLDS:
-            rows.append(_score(name, threshold, [each for each in labels if each.confidence >= threshold], truth))
+            rows.append(score_labels(name, threshold, [each for each in labels if each.confidence >= threshold], truth))
     return rows
 
 
-def _score(name: str, threshold: float, labels: Sequence[Label], truth: dict[str, list[SignTruth]]) -> LabelScore:
+def score_labels(name: str, threshold: float, labels: Sequence[Label], truth: dict[str, list[SignTruth]]) -> LabelScore:
+    """Hold labels against the truth about their videos.
+
+    Args:
+        name: whose labels they are.
+        threshold: confidence that they reach.
+        labels: M, each at the end of a sign.
+        truth: video → its signs.
+    """
     distances = [_distance(label, truth[label.video]) for label in labels]
     right = [distance for distance in distances if distance <= TOLERANCE]
     wanted = [sign for signs in truth.values() for sign in signs if sign.mouthed and sign.subtitle is not None]

@@ -1,12 +1,14 @@
 """`signspot annotate-report`, on a store that is written here; and what `evaluate annotation` refuses."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from signspot.annotation.store import open_store
 from signspot.formats.formats import read_spottings
+from signspot.records import LabelSource, TimeMeaning
 from tests.annotation.making import candidate, findings, query
 
 Call = Callable[..., tuple[int, str, str]]
@@ -44,6 +46,21 @@ def test_what_is_believed_is_written(signspot: Call, run: Path, decoys: Path, tm
     assert "written: 6 spottings" in err
     assert {spotting.score for spotting in read_spottings(tmp_path / "accepted.csv")} == {0.95, 0.96, 0.97, 0.98}
     assert (tmp_path / "report" / "words.csv").read_text().startswith("word,mentions,signed share\napple,8,")
+
+
+def test_spottings_that_are_mouthed_too_are_told(signspot: Call, run: Path, decoys: Path, tmp_path: Path) -> None:
+    asked = query("v", 0, "apple", 0.0, 10.0)
+    said = replace(candidate("v", 0, "apple", 5.5, 0.7), source=LabelSource.MOUTHING, at=TimeMeaning.END)
+    with open_store(tmp_path / "lips", create=True) as store:
+        store.claim({"source": "M"})
+        store.add(findings("v", [asked], [said]))
+    wanted = ("--decoys", decoys, "--spottings", tmp_path / "x.csv", "--out", tmp_path / "report")
+    code, out, err = signspot("annotate-report", run, *wanted, "--mouthings", tmp_path / "lips")
+    assert code == 0, err
+    assert "| 0.710 | 1 | 7 |" in out
+    assert [each.mouthed for each in read_spottings(tmp_path / "x.csv") if each.time < 10] == [0.7]
+    code, _, err = signspot("annotate-report", run, "--mouthings", run, "--out", tmp_path / "report")
+    assert (code, "is no run by mouthing" in err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,9 @@ def test_json_lines_are_for_machines(signspot: Call, corner: Path) -> None:
     rows = [json.loads(line) for line in out.splitlines()]
     assert {row["word"] for row in rows} == {"apple", "friend", "name"}
     assert all(0 <= row["score"] <= 1 for row in rows)
+    code, out, err = signspot(*arguments, "--threshold", "0", "--top", "1", "--mouthing")
+    assert (code, err) == (0, "")
+    assert all(row["mouthed"] is None or 0.5 <= row["mouthed"] <= 1 for row in map(json.loads, out.splitlines()))
 
 
 def test_a_track_takes_the_place_of_the_video(signspot: Call, corner: Path, tmp_path: Path) -> None:

@@ -43,6 +43,15 @@ def test_it_names_words_exemplars_and_the_threshold(view: View) -> None:
     assert {"v.mp4", "2 spottings of 1 word", "apple", "pear", "apple-2", "threshold 0.70", "0.90"} <= set(texts)
 
 
+def test_a_star_marks_what_is_mouthed_too(view: View) -> None:
+    first, second = view.spottings
+    figure = draw(replace(view, spottings=(replace(first, mouthed=0.7), second)))
+    shapes = [line.get_marker() for line in figure.axes[0].lines if line.get_marker() != "None"]
+    assert shapes == ["*", "o"]
+    assert "★ also mouthed" in [text.get_text() for text in figure.texts]
+    assert "★ also mouthed" not in [text.get_text() for text in draw(view).texts]
+
+
 def test_at_most_eight_words_are_drawn_and_the_rest_is_counted(view: View) -> None:
     times = np.linspace(0, 4, 50)
     many = tuple(Curve(f"w{n}", f"w{n}-1", times, np.full(50, 0.5)) for n in range(11))
