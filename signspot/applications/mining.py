@@ -1,5 +1,6 @@
 """New exemplars from unlabelled footage: the best places of a word first, and unlike each other."""
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from signspot.applications.signs import write_exemplar_page
 from signspot.dictionary.build import file_name
 from signspot.dictionary.contents import Contents
 from signspot.dictionary.dictionary import Dictionary, save_dictionary
@@ -147,6 +149,17 @@ def write_mined(mined: Sequence[Mined], folder: str | Path, progress: Progress =
     save_dictionary(made, target)
     progress(len(mined), len(mined))
     return made
+
+
+def write_places_page(spotter: Spotter, places: Sequence[Spotting], path: str | Path, title: str) -> Path:
+    """Write a page with a clip of every place whose video or `.pose` file is there."""
+    with tempfile.TemporaryDirectory() as folder:
+        shown = [each for each in places if is_pose_file(each.video) or playable(each.video) is not None]
+        there = [each for each in shown if Path(each.video).is_file()]
+        made = [_cut(each, Path(folder), f"{number:03d}") for number, each in enumerate(there, 1)]
+        names = [f"{each.word} {each.score:.2f}, {Path(each.video).name} at {each.time:.1f} s" for each in there]
+        named = [replace(each, id=name) for each, name in zip(made, names, strict=True)]
+        return write_exemplar_page(spotter, named, path, title)
 
 
 def _cut(spotting: Spotting, folder: Path, stem: str) -> Exemplar:

@@ -30,10 +30,12 @@ from signspot.cli import (
     models,
     mouth,
     reproduce,
+    search,
     serve,
     spot,
     train,
     variants,
+    wake,
     world,
 )
 from signspot.cli.console import note, unprinted
@@ -60,6 +62,8 @@ app.command("feedback")(feedback.feedback)
 app.command("densify")(densify.densify)
 app.command("faux-amis")(faux_amis.faux_amis)
 app.command("mine")(mine.mine)
+app.command("search")(search.search)
+app.command("wake")(wake.wake)
 app.command("variants")(variants.variants)
 app.command("mouth")(mouth.mouth)
 app.command("embed")(embed.embed)

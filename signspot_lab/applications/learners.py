@@ -65,7 +65,10 @@ def world_trials(spotter: Spotter, words: int, seed: int, progress: Progress = s
     for done, altered in enumerate(alter(lexicon, seed)):
         progress(done, words * (len(TOLD) + 1))
         clip = altered.landmarks(seed)
-        found = spotter.identify_views(embedder.embed_source(clip), gallery, SpotOptions())
+        try:
+            found = spotter.identify_views(embedder.embed_source(clip), gallery, SpotOptions())
+        except SignspotError:  # the estimator saw no hand
+            continue
         rank = next(number for number, match in enumerate(found, 1) if match.word == altered.word)
         compared = [compare(sign_of(clip), each) for each in signs[altered.word]]
         measures = {name: _mean([each[name].value for each in compared if name in each]) for name in compared[0]}

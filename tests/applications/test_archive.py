@@ -1,0 +1,100 @@
+"""An archive: exact comparison, suppression in time, alignment, and what is refused."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from signspot.applications.archive import GROUP, add_video, open_archive, scan, search_archive
+from signspot.applications.mining import write_places_page
+from signspot.dictionary.dictionary import Dictionary
+from signspot.embedding.tracks import read_track, write_track
+from signspot.errors import EncoderMismatchError, FormatError, OptionsError, TrackError
+from signspot.landmarks.pose_file import write_landmarks
+from signspot.spotting.spotter import Spotter, load
+from signspot.timeline import Grid, Track
+from signspot_world.body.motion import continuous
+from signspot_world.body.signers import Role, make_signer
+from signspot_world.camera.projection import project
+from signspot_world.knobs import named_rng
+from signspot_world.language.lexicon import Lexicon
+from tests.applications.conftest import SEED
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (GROUP - 1, 5000), (1601, 3, 40)])
+def test_a_scan_equals_a_plain_product(sizes: tuple[int, ...]) -> None:
+    random = np.random.default_rng(0)
+    matrices = [unit(random.normal(size=(size, 8))).astype(np.float16) for size in sizes]
+    queries = unit(random.normal(size=(3, 8))).astype(np.float32)
+    found = scan(matrices, queries, 4)
+    for number, query in enumerate(queries):
+        best = []
+        for place, matrix in enumerate(matrices):
+            similar = matrix.astype(np.float32) @ query
+            for start in range(0, len(similar), GROUP):
+                row = start + int(similar[start : start + GROUP].argmax())
+                best.append((float(similar[row]), place, row))
+        best.sort(reverse=True)
+        told = list(zip(found.similarity[number], found.matrix[number], found.row[number], strict=True))
+        assert len(told) == min(4, len(best))
+        assert np.allclose([each[0] for each in told], [each[0] for each in best[:4]], atol=1e-6)
+        assert [tuple(each[1:]) for each in told] == [each[1:] for each in best[:4]]
+
+
+@pytest.fixture(scope="module")
+def archived(words: Lexicon, twofold: str, spotter: Spotter, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two videos of four signs each; the first word is in the first one only."""
+    folder = tmp_path_factory.mktemp("archive")
+    signed = [word for word in words if word != twofold]
+    for name, chosen in (("one", signed[:4]), ("two", signed[4:8])):
+        signer = make_signer(name, SEED, Role.TEST, left_share=0)
+        motion, _ = continuous([words[word].variants[0] for word in chosen], signer, named_rng(SEED, name))
+        write_landmarks(project(motion, signer.camera), folder / f"{name}.pose")
+        add_video(spotter, folder / "tracks", folder / f"{name}.pose")
+    return folder
+
+
+def test_a_word_is_found_in_its_video(
+    spotter: Spotter, dictionary: Dictionary, words: Lexicon, twofold: str, archived: Path, tmp_path: Path
+) -> None:
+    archive = open_archive(archived / "tracks")
+    word = next(each for each in words if each != twofold)
+    found = search_archive(spotter, archive, spotter.gallery(dictionary.select([word])), top=5)
+    assert Path(found[0].video).name == "one.pose"
+    searched = spotter.search(archived / "one.pose", dictionary.select([word])).best[word]
+    assert abs(found[0].time - searched.time) < 0.2
+    own = sorted(each.time for each in found if each.video == found[0].video)
+    assert all(later - earlier >= 0.49 for earlier, later in pairwise(own))
+    assert write_places_page(spotter, found[:1], tmp_path / "p.html", "found").read_text().count("<video") == 1
+    with pytest.raises(OptionsError, match="top"):
+        search_archive(spotter, archive, spotter.gallery(dictionary.select([word])), top=0)
+
+
+def test_a_new_video_leaves_the_others_alone(spotter: Spotter, archived: Path, tmp_path: Path) -> None:
+    first = add_video(spotter, tmp_path, archived / "one.pose")
+    before = first.stat().st_mtime_ns, first.read_bytes()
+    add_video(spotter, tmp_path, archived / "two.pose")
+    assert (first.stat().st_mtime_ns, first.read_bytes()) == before
+    assert open_archive(tmp_path).windows == sum(len(read_track(path)) for path in tmp_path.iterdir())
+
+
+def test_what_cannot_be_searched_is_told(spotter: Spotter, archived: Path, tmp_path: Path) -> None:
+    with pytest.raises(TrackError, match="no track"):
+        open_archive(tmp_path)
+    add_video(spotter, tmp_path, archived / "one.pose")
+    with pytest.raises(EncoderMismatchError, match="was made by the encoder"):
+        search_archive(load("warping", cache=False), open_archive(tmp_path), None)  # type: ignore[arg-type]
+    rows = unit(np.ones((1, 256))).astype(np.float16)
+    write_track(Track(rows, Grid(25, 16, 1, 16), "another"), tmp_path / "z.safetensors")
+    with pytest.raises(EncoderMismatchError, match="two encoders"):
+        open_archive(tmp_path)
+    whole = (tmp_path / "z.safetensors").read_bytes()
+    for broken in (whole[:-8], b"", b"\xff" * 40, whole.replace(b"F16", b"F99")):
+        (tmp_path / "z.safetensors").write_bytes(broken)
+        with pytest.raises(FormatError, match="cannot be searched"):
+            open_archive(tmp_path)

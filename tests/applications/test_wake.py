@@ -1,0 +1,112 @@
+"""A wake sign: alignment frame by frame equals that at once, events come in time, broken streams are told."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from signspot.applications.wake import OnlineAlignment, WakeSign, WakeStream, enrol
+from signspot.applications.wake_source import draw_wake, open_stream
+from signspot.embedding.exemplars import Gallery
+from signspot.errors import NoHandsError, NotAVideoError, OptionsError
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import write_landmarks
+from signspot.records import Exemplar
+from signspot.spotting.alignment import STEPS, path_costs
+from signspot.spotting.matching import to_score
+from signspot.spotting.spotter import Spotter
+from signspot.timeline import Segment
+from signspot_lab.applications.signs import film
+from signspot_world.body.motion import continuous
+from signspot_world.body.signers import Role, make_signer
+from signspot_world.camera.projection import project
+from signspot_world.knobs import named_rng
+from signspot_world.language.lexicon import Lexicon
+from tests.applications.conftest import SEED
+
+
+def test_costs_frame_by_frame_equal_those_at_once() -> None:
+    random = np.random.default_rng(0)
+    codes, exemplars = random.normal(size=(40, 6)).astype(np.float32), random.normal(size=(3, 5, 6)).astype(np.float32)
+    gallery = Gallery.of([Exemplar("w", str(n)) for n in range(3)], np.eye(3, dtype=np.float32), exemplars[:, None])
+    online = OnlineAlignment(gallery, 2.0, None)
+    told = [online.step(code) for code in codes]
+    scores = to_score(path_costs(codes, exemplars, STEPS.times(2.0)), 2.0)
+    assert np.allclose([score for score, _ in told], scores.max(axis=0), atol=1e-5)
+    assert [row for _, row in told] == scores.argmax(axis=0).tolist()
+
+
+@pytest.fixture(scope="module")
+def stream(words: Lexicon) -> tuple[Landmarks, Segment, list[Landmarks]]:
+    """Signing in which the first word is the fourth sign, where that is, and three recordings of it."""
+    one, two, first, *rest = [entry.variants[0] for entry in words.values()]
+    others = [one, two, *rest]
+    signer = make_signer("user", SEED, Role.TEST, left_share=0)
+    motion, segments = continuous([*others[:3], first, *others[3:6]], signer, named_rng(SEED, "stream"))
+    return project(motion, signer.camera), segments[3], [film(first, SEED, "user", 2, number) for number in range(3)]
+
+
+@pytest.fixture(scope="module")
+def sign(spotter: Spotter, stream: tuple[Landmarks, Segment, list[Landmarks]]) -> WakeSign:
+    return enrol(spotter, stream[2], rate=60.0)
+
+
+def test_the_sign_is_told_soon_after_it(
+    spotter: Spotter, stream: tuple[Landmarks, Segment, list[Landmarks]], sign: WakeSign
+) -> None:
+    footage, where, _ = stream
+    assert len(sign.own_scores) == 3
+    assert sign.background_hours > 0
+    waiting = WakeStream(spotter.encoder, sign)
+    known = []
+    for place in range(len(footage)):
+        known += [(event, float(footage.times[place])) for event in waiting.push(footage[place : place + 1])]
+    ((best, when),) = known  # the sign, and no other
+    assert abs(best.time - where.end) < 0.5
+    assert 0 < when - best.time <= (waiting.latency + 1) / 25
+    assert best.latency <= waiting.latency
+    assert waiting.breaks == 0
+    assert len(waiting._buffer) <= 60, "memory is bounded"
+
+
+def test_dropped_frames_and_new_sizes_are_told(
+    spotter: Spotter, stream: tuple[Landmarks, Segment, list[Landmarks]], sign: WakeSign
+) -> None:
+    footage, where, _ = stream
+    waiting = WakeStream(spotter.encoder, replace(sign, threshold=0.5))
+    for place in range(0, len(footage), 2):  # every other frame is lost: as a stream of half the rate
+        waiting.push(footage[place : place + 1])
+    assert waiting.breaks == 0
+    waiting = WakeStream(spotter.encoder, replace(sign, threshold=0.5))
+    middle = int(np.searchsorted(footage.times, where.middle))
+    events = waiting.push(footage[: middle - 8])
+    events += waiting.push(footage[middle + 8 :])
+    assert waiting.breaks == 1, "0.6 s are gone"
+    waiting.push(replace(footage[-1:], times=footage.times[-1:] + 0.04, size=(10, 10)))
+    waiting.push(replace(footage[:1], size=(10, 10)))
+    assert waiting.breaks == 3, "another size, and a clock that goes back"
+
+
+def test_enrolment_says_what_it_needs(
+    spotter: Spotter, stream: tuple[Landmarks, Segment, list[Landmarks]], sign: WakeSign, tmp_path: Path
+) -> None:
+    footage, _, recordings = stream
+    with pytest.raises(OptionsError, match="at least one recording"):
+        enrol(spotter, [])
+    with pytest.raises(OptionsError, match="above 0"):
+        enrol(spotter, recordings, rate=0)
+    blind = np.full_like(recordings[0].left_hand, np.nan)
+    with pytest.raises(NoHandsError):
+        enrol(spotter, [replace(recordings[0], left_hand=blind, right_hand=blind)])
+    with pytest.raises(OptionsError, match="1 frame"):
+        WakeStream(spotter.encoder, sign, hop=0)
+    own = enrol(spotter, recordings[:1], [footage], rate=1.0)
+    assert own.background_alarms == 0
+    assert own.own_scores == ()
+    assert not WakeStream(spotter.encoder, own).push(footage), "what the background holds gives no alarm"
+    with pytest.raises(NotAVideoError, match="no camera"):
+        next(open_stream("camera:none"))
+    write_landmarks(footage, tmp_path / "f.pose")
+    assert sum(len(chunk) for chunk in open_stream(str(tmp_path / "f.pose"))) == len(footage)
+    assert draw_wake(spotter, sign, str(tmp_path / "f.pose"), []).axes
