@@ -9,7 +9,8 @@ from types import ModuleType
 import pytest
 
 from tools.attack import AttackOptions, media, pickles, servers
-from tools.attack.kills import COMMANDS, attack_command
+from tools.attack.commands import COMMANDS
+from tools.attack.kills import attack_command
 from tools.attack.readers import attack_reader
 from tools.attack.targets import targets
 from tools.attack.trials import BYTES, SECONDS, Meter, over, read_in_child

@@ -21,7 +21,6 @@ from signspot.pictures.pages import file_address, page_policy, text
 from signspot.pictures.plot import check_picture
 from signspot.progress import Progress, silent
 from signspot.records import Spotting
-from signspot.video.containers import open_container
 from signspot.video.reader import VideoInfo, open_video
 from signspot.video.writer import VideoWriter
 
@@ -58,10 +57,8 @@ def data_address(path: Path, progress: Progress | None = None, most_bytes: int =
 
 def is_played(info: VideoInfo) -> bool:
     """Whether every browser plays it: by container and codec, and 8 bits per colour for H.264."""
-    if info.codec not in _PLAYED.get(info.path.suffix.lower(), set()):
-        return False
-    with open_container(info.path) as (_, stream):
-        return stream.pix_fmt in ("yuv420p", "yuvj420p")
+    played = info.codec in _PLAYED.get(info.path.suffix.lower(), set())
+    return played and info.pixel_format in ("yuv420p", "yuvj420p")
 
 
 def write_copy(info: VideoInfo, target: Path, progress: Progress) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from signspot.errors import VideoLimitError
 
 MOST_PIXELS = 8192 * 4608  # of one picture: 8K and a little more
+MOST_BYTES = 160_000_000  # of one decoded picture: 8K in 10 bits, with half the colours
 LONGEST = 100 * 3600.0  # seconds of a video
 LONGEST_STILL = 3600.0  # seconds in all without a new picture; no signing has so many
 _STILL = 10.0  # seconds after which a picture counts as still
@@ -25,6 +26,20 @@ def check_pixels(path: Path, width: int, height: int) -> None:
         raise VideoLimitError(
             f"{path} has pictures of {width} x {height} pixels; at most {MOST_PIXELS / 1e6:.1f} million are read. "
             "Scale it down first."
+        )
+
+
+def check_bytes(path: Path, picture: Any) -> None:
+    """Refuse decoded pictures, of type `av.VideoFrame`, that store more per pixel than films do.
+
+    Raises:
+        VideoLimitError: one takes too much memory.
+    """
+    size = sum(plane.buffer_size for plane in picture.planes)
+    if size > MOST_BYTES:
+        raise VideoLimitError(
+            f"{path} has pictures of {size / 1e6:,.0f} million bytes ({picture.width} x {picture.height} pixels, "
+            f"{picture.format.name}); at most {MOST_BYTES / 1e6:,.0f} million are read. Scale it down first."
         )
 
 

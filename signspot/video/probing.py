@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from signspot.errors import EmptyVideoError, VideoError
 from signspot.video.clock import Clock, Timing, container_origin
 from signspot.video.containers import decode_packets, open_container
-from signspot.video.limits import LONGEST, MOST_PIXELS, StillTime, check_duration, check_pixels, read_packets
+from signspot.video.limits import (
+    LONGEST,
+    MOST_PIXELS,
+    StillTime,
+    check_bytes,
+    check_duration,
+    check_pixels,
+    read_packets,
+)
 
 Image = NDArray[np.uint8]
 _FALLBACK_RATE = Fraction(25)
@@ -91,6 +99,7 @@ class VideoInfo:
     rotation: int  # degrees clockwise by which stored frames are turned
     codec: str
     has_audio: bool
+    pixel_format: str = ""  # FFmpeg's name for how colours are stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +128,10 @@ def probe(path: Path) -> Source:
         VideoError: as `open_container`; or it asks for more than `limits` allow.
     """
     with open_container(path, parallel=False) as (container, stream):
-        first = list(islice(decode_packets(path, container, stream), _FIRST_FRAMES))
+        first = []
+        for picture in islice(decode_packets(path, container, stream), _FIRST_FRAMES):
+            check_bytes(path, picture)
+            first.append(picture)
         if not first:
             raise EmptyVideoError(
                 f"{path} holds no frame that can be decoded: it is damaged, or its pictures have more than "
@@ -146,6 +158,7 @@ def probe(path: Path) -> Source:
             rotation=orientation.degrees,
             codec=stream.codec_context.name,
             has_audio=bool(container.streams.audio),
+            pixel_format=first[0].format.name,
         )
     return Source(info, timing, orientation)
 

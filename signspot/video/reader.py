@@ -2,18 +2,18 @@
 
 import os
 import weakref
-from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from signspot.errors import EmptyVideoError, VideoError
 from signspot.timeline import Segment
-from signspot.video.clock import TimedFrame, resample, sample_times
-from signspot.video.decoding import RgbConverter, fitted, lands_near, timed_frames
+from signspot.video.clock import sample_times
+from signspot.video.decoding import fitted
 from signspot.video.probing import Image, Source, VideoInfo
-from signspot.video.trial import try_source
+from signspot.video.trial import Wish, read_frames, try_near, try_source
 
 __all__ = ["Frame", "Video", "VideoInfo", "open_video"]
 
@@ -47,8 +47,7 @@ class Video:
         Raises:
             EmptyVideoError: no frame lies in the segment (when the first is asked for).
         """
-        start = segment.start if segment else 0.0
-        return self._read(_within(timed_frames(self._source, start), segment), segment)
+        return self._read(Wish(segment))
 
     def resampled(self, fps: float, segment: Segment | None = None) -> Iterator[Frame]:
         """Give what a player shows at the times origin + k / fps; no other frame is converted to RGB.
@@ -60,26 +59,19 @@ class Video:
             OptionsError: `fps` is not above 0.
             EmptyVideoError: the segment starts after the end (when the first frame is asked for).
         """
-        wanted = sample_times(fps, segment, self._source.timing.tolerance)
-        return self._read(resample(timed_frames(self._source, wanted.origin), wanted), segment)
+        sample_times(fps, segment, 0.0)  # a wrong value is told now, not at the first frame
+        return self._read(Wish(segment, fps))
 
     def frame_at(self, time: float) -> Frame:
         """Give the frame shown at `time` seconds: after the end the last one, before the start the first.
 
         Its time is its own, not the one asked for.
         """
-        shown: TimedFrame | None = None
-        for frame in timed_frames(self._source, time):
-            if shown and frame.time > time + self._source.timing.tolerance:
-                break
-            shown = frame
-        if shown is None:
-            raise self._nothing(None)
-        return Frame(shown.time, RgbConverter(self._source, self._max_side)(shown.picture))
+        return next(self._read(Wish(at=time)))
 
     def seeks(self, time: float) -> bool:
         """Whether a reading can begin near `time` seconds, without decoding all that comes before it."""
-        return lands_near(self._source, time)
+        return try_near(self._source, time)
 
     def close(self) -> None:
         """End all readings. Further readings are refused."""
@@ -95,21 +87,20 @@ class Video:
     ) -> None:
         self.close()
 
-    def _read(self, frames: Iterable[TimedFrame], segment: Segment | None) -> Iterator[Frame]:
+    def _read(self, wish: Wish) -> Iterator[Frame]:
         if self._closed:
             raise VideoError(f"{self.info.path} is closed: read its frames inside the 'with' block")
-        reading = self._converted(frames, segment)
+        reading = self._frames(replace(wish, max_side=self._max_side))
         self._readings.add(reading)
         return reading
 
-    def _converted(self, frames: Iterable[TimedFrame], segment: Segment | None) -> Generator[Frame, None, None]:
-        convert = RgbConverter(self._source, self._max_side)
+    def _frames(self, wish: Wish) -> Generator[Frame, None, None]:
         empty = True
-        for frame in frames:
+        for time, image in read_frames(self._source, wish):
             empty = False
-            yield Frame(frame.time, convert(frame.picture))
+            yield Frame(time, image)
         if empty:
-            raise self._nothing(segment)
+            raise self._nothing(wish.segment)
 
     def _nothing(self, segment: Segment | None) -> EmptyVideoError:
         where = f" between {segment.start:g} and {segment.end:g} s" if segment else " that can be decoded"
@@ -131,11 +122,3 @@ def open_video(path: str | os.PathLike[str], *, max_side: int | None = None) -> 
         VideoError: it is missing, a folder, unreadable or damaged beyond use.
     """
     return Video(try_source(Path(path)), max_side)
-
-
-def _within(frames: Iterable[TimedFrame], segment: Segment | None) -> Iterator[TimedFrame]:
-    for frame in frames:
-        if segment is None or frame.time in segment:
-            yield frame
-        elif frame.time >= segment.end:
-            return

@@ -1,18 +1,17 @@
 """Strangers' videos: each comes to an end, in little memory, with a plain word or with its frames."""
 
-import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from signspot.bounded_process import BoundedProcess
+from signspot.bounded_process import BoundedProcesses
 from signspot.errors import EmptyVideoError, VideoError, VideoLimitError
 from signspot.timeline import Segment
 from signspot.video import limits, trial
 from signspot.video.inspection import video_problem
+from signspot.video.probing import probe
 from signspot.video.reader import open_video
 from tools.attack import media
 
@@ -71,6 +70,13 @@ def test_giant_pictures_take_no_memory(tmp_path):
         read(path)
 
 
+def test_pictures_of_many_bytes_per_pixel_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MOST_BYTES", 1_000_000)
+    assert probe(media._pictures(tmp_path / "plain.avi", [500])).info.width == 500
+    with pytest.raises(VideoLimitError, match=r"pictures of 2 million bytes \(500 x 500 pixels, rgba64be\)"):
+        probe(media._pictures(tmp_path / "deep.avi", [500], deep=True))
+
+
 def test_giant_pictures_in_the_middle_are_passed_over(tmp_path):
     path = media.growing(tmp_path)
     code = (
@@ -91,12 +97,12 @@ def test_a_stated_size_is_refused_before_it_is_decoded(tmp_path):
 
 def test_a_trial_that_takes_too_long_is_ended(tmp_path, make_video, monkeypatch):
     path = make_video(tmp_path / "v.mp4", frames=3)
-    slow = BoundedProcess("time:sleep", memory=1 << 30)
-    monkeypatch.setattr(slow, "ask", lambda request, seconds: BoundedProcess.ask(slow, 60, 0.3))
-    monkeypatch.setattr(trial, "_process", slow)
+    monkeypatch.setattr(trial, "_processes", BoundedProcesses("tests_sleep:ask", memory=1 << 30))
+    (tmp_path / "tests_sleep.py").write_text("import time\ndef ask(request): time.sleep(60)")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(trial, "_SECONDS", 0.3)
     with pytest.raises(VideoLimitError, match="cannot be read: it took more than 0 s"):
         open_video(path)
-    slow.close()
 
 
 def test_the_trial_says_what_the_reader_would_say(tmp_path, make_video, monkeypatch):
@@ -107,13 +113,3 @@ def test_the_trial_says_what_the_reader_would_say(tmp_path, make_video, monkeypa
     Path("v.mp4").write_bytes(Path("v.mp4").read_bytes()[:300])
     with pytest.raises(VideoError, match=r"^v\.mp4 is cut off or damaged"):
         open_video("v.mp4")
-
-
-def test_videos_are_tried_in_another_process(tmp_path, make_video):
-    path = make_video(tmp_path / "v.mp4", frames=3)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-    open_video(path)
-    helper = trial._process._process
-    assert helper is not None
-    assert helper.pid != os.getpid()
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - before < 1

@@ -2,15 +2,22 @@
 
 import hashlib
 import logging
+import os
+import signal
+from dataclasses import asdict
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from signspot.errors import EmptyVideoError, OptionsError, VideoError
+from signspot.bounded_process import BoundedProcesses
+from signspot.errors import EmptyVideoError, OptionsError, VideoError, VideoLimitError
 from signspot.timeline import Segment
+from signspot.video import trial
 from signspot.video.decoding import RgbConverter
+from signspot.video.probing import probe
 from signspot.video.reader import open_video
+from signspot.video.trial import Wish
 
 
 def test_every_frame_comes_once_in_order_with_its_time(any_video, number):
@@ -153,12 +160,12 @@ def test_frames_that_are_not_shown_are_not_converted(tmp_path, make_video, monke
     converted = []
     convert = RgbConverter._convert
     monkeypatch.setattr(RgbConverter, "_convert", lambda self, p: converted.append(p) or convert(self, p))
-    with open_video(path) as video:
-        assert len(list(video.resampled(25))) == 50
-        assert len(converted) == 50
+    source = probe(path)
+    for wish, frames, shown in ((Wish(fps=25), 50, 50), (Wish(Segment(0.5, 0.6), 240), 24, 6)):
         converted.clear()
-        assert len(list(video.resampled(240, Segment(0.5, 0.6)))) == 24
-        assert len(converted) == 6
+        request = {"source": trial._as_json(source), "wish": asdict(wish)}
+        assert len(list(trial._pictures(path, path.name, request))) == frames
+        assert len(converted) == shown
 
 
 def test_frame_at_any_time(tmp_path, make_video, number):
@@ -220,3 +227,67 @@ def test_a_gap_in_the_data_is_told_and_the_rest_is_read(tmp_path, make_video, ca
     assert numbers[:80] == list(range(80))
     assert numbers[-1] == 199
     assert "is damaged" in caplog.text
+
+
+@pytest.fixture
+def decoder(monkeypatch):
+    """The process that decodes, once it does; a new one, so that a test may end it."""
+    processes = BoundedProcesses("signspot.video.trial:answer", memory=1 << 30)
+    monkeypatch.setattr(trial, "_processes", processes)
+    made, take = [], processes._taken
+
+    def taken():
+        context = take()
+        return Spy(context, made)
+
+    class Spy:
+        def __init__(self, context, made):
+            self.context, self.made = context, made
+
+        def __enter__(self):
+            self.made.append(self.context.__enter__())
+            return self.made[-1]
+
+        def __exit__(self, *error):
+            return self.context.__exit__(*error)
+
+    monkeypatch.setattr(processes, "_taken", taken)
+    yield lambda: made[-1]._process.pid
+    for process in made:
+        process.close()
+
+
+def test_frames_are_decoded_in_another_process_alone(tmp_path, make_video, decoder, monkeypatch, number):
+    path = make_video(tmp_path / "v.mp4", frames=5)
+    monkeypatch.setattr("av.open", None)
+    with open_video(path) as video:
+        assert [number(frame.image) for frame in video.frames()] == [0, 1, 2, 3, 4]
+        assert decoder() != os.getpid()
+
+
+@pytest.mark.parametrize(
+    ("blow", "said"), [(signal.SIGSTOP, "took more than 1 s"), (signal.SIGSEGV, "broke down .killed by SIGSEGV")]
+)
+def test_a_decoder_that_hangs_or_crashes_in_the_middle_is_one_error(
+    tmp_path, make_video, decoder, monkeypatch, blow, said
+):
+    path = make_video(tmp_path / "v.mp4", frames=400, size=(640, 480))  # more than a pipe holds
+    with open_video(path) as video:
+        monkeypatch.setattr(trial, "_SECONDS", 1.0)
+        frames = video.frames()
+        next(frames)
+        os.kill(decoder(), blow)
+        with pytest.raises(VideoLimitError, match=f"v.mp4 cannot be read: .*{said}"):
+            list(frames)
+        monkeypatch.setattr(trial, "_SECONDS", 30.0)
+        assert len(list(video.resampled(5))) == 80
+
+
+def test_a_reading_that_is_left_leaves_the_process_for_the_next(tmp_path, make_video, decoder):
+    with open_video(make_video(tmp_path / "v.mp4", frames=400, size=(640, 480))) as video:
+        used = set()
+        for _ in range(3):
+            next(video.frames())
+            used.add(decoder())
+        assert len(used) == 1
+        assert len(list(video.resampled(5))) == 80

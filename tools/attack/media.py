@@ -165,13 +165,18 @@ def growing(folder: Path) -> Path:
     return _pictures(folder / "growing.avi", [64] * 12 + [12_000] * 4)
 
 
-def _pictures(path: Path, sides: list[int]) -> Path:
+def largest(folder: Path, *, deep: bool) -> Path:
+    """A picture of the largest size that is allowed, in 3 or 8 bytes per pixel."""
+    return _pictures(folder / f"largest-{deep}.avi", [5900], deep=deep)
+
+
+def _pictures(path: Path, sides: list[int], *, deep: bool = False) -> Path:
     """A film of black square PNG pictures, as large as they like, whatever the film's header says."""
     with av.open(str(path), "w") as container:
         stream = container.add_stream("png", rate=25)
         stream.width, stream.height, stream.pix_fmt = 64, 64, "rgb24"
         for number, side in enumerate(sides):
-            packet = av.Packet(_black_png(side))
+            packet = av.Packet(_black_png(side, deep=deep))
             packet.stream, packet.time_base = stream, Fraction(1, 25)
             packet.pts = packet.dts = number
             packet.is_keyframe = True
@@ -179,22 +184,24 @@ def _pictures(path: Path, sides: list[int]) -> Path:
     return path
 
 
-def _black_png(side: int) -> bytes:
-    """A black RGB picture; the same compressed zeros are repeated, so that it takes no time to make."""
-    size, block = side * (1 + 3 * side), 1 << 16
+def _black_png(side: int, *, deep: bool = False) -> bytes:
+    """A black picture; the same compressed zeros are repeated, so that it takes no time to make."""
+    size, block = side * (1 + (8 if deep else 3) * side), 1 << 16
     if size < block:
         return _png(side, zlib.compress(bytes(size)))
-    press = zlib.compressobj(9)
-    head = press.compress(bytes(block)) + press.flush(zlib.Z_FULL_FLUSH)
-    again = press.compress(bytes(block)) + press.flush(zlib.Z_FULL_FLUSH)
-    return _png(side, head + again * (size // block) + press.flush())
+    press = zlib.compressobj(9, zlib.DEFLATED, -15)
+    whole = press.compress(bytes(block)) + press.flush(zlib.Z_FULL_FLUSH)
+    rest = zlib.compressobj(9, zlib.DEFLATED, -15)
+    last = rest.compress(bytes(size % block)) + rest.flush()
+    checksum = struct.pack(">I", size % 65_521 << 16 | 1)  # Adler-32 of so many zeros
+    return _png(side, b"\x78\xda" + whole * (size // block) + last + checksum, deep=deep)
 
 
-def _png(side: int, pixels: bytes) -> bytes:
+def _png(side: int, pixels: bytes, *, deep: bool = False) -> bytes:
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
-    header = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0))
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, *((16, 6) if deep else (8, 2)), 0, 0, 0))
     return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
@@ -234,6 +241,8 @@ def makers() -> Iterator[tuple[str, Maker]]:
     for scale, rate in ((0x7FFFFFFF, 1), (1, 0x7FFFFFFF), (0, 0), (1, 0)):
         yield f"avi rate {rate}/{scale}", partial(avi_rate, scale=scale, rate=rate)
     yield from (("giant pictures", giant), ("growing pictures", growing))
+    for deep in (False, True):
+        yield f"largest picture, {8 if deep else 3} bytes per pixel", partial(largest, deep=deep)
     yield from (("wide header", wide_header), ("wide gif", wide_gif), ("playlist", playlist))
 
 
