@@ -25,7 +25,7 @@ FLOORS = (
         *("safe_xml", "text_files", "timeline", "version"),
     ),
     ("corpus", "dictionary", "formats", "landmarks", "losses", "metrics", "models", "subtitles", "video", "words"),
-    ("embedding", "mouthing"),
+    ("embedding", "mouthing", "recognition"),
     ("pictures", "spotting", "training"),
     ("adaptation", "annotation", "evaluation"),
     ("applications", "privacy"),
@@ -42,6 +42,7 @@ SIDEWAYS = {
     ("dictionary", "video"),  # is this exemplar readable?
     ("formats", "subtitles"),  # WebVTT has one reader
     ("landmarks", "video"),  # pixels → landmarks
+    ("recognition", "embedding"),  # isolated signs and their clips
     ("pictures", "spotting"),  # curves of what was spotted
 }  # fmt: skip
 

@@ -29,6 +29,7 @@ from signspot.cli import (
     mine,
     models,
     mouth,
+    recognise,
     reproduce,
     search,
     serve,
@@ -65,6 +66,7 @@ app.command("mine")(mine.mine)
 app.command("search")(search.search)
 app.command("wake")(wake.wake)
 app.command("variants")(variants.variants)
+app.command("recognise")(recognise.recognise)
 app.command("mouth")(mouth.mouth)
 app.command("embed")(embed.embed)
 app.command("landmarks")(landmarks.landmarks)

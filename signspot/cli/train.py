@@ -15,6 +15,7 @@ from signspot.progress import silent
 if TYPE_CHECKING:
     from signspot.models.encoder import Encoder
     from signspot.training.embedding.config import EmbeddingConfig
+    from signspot.training.recogniser.training import TrunkConfig
     from signspot.training.rgb.config import RgbConfig
     from signspot_lab.contrastive.config import ContrastiveConfig
     from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
@@ -43,8 +44,8 @@ def train(
 
     The key `kind` of the configuration says what: "frame_codes" is a coder of landmarks whose codes are aligned, as
     the shipped encoders are, "warping" the same without learning, "embedding" an MLP on a frozen trunk, "rgb" a trunk
-    that sees pixels, "landmark_contrastive" a landmark trunk, "mouthing" a spotter of mouthed words. Several processes
-    can share the work of an embedding, and of nothing else:
+    that sees pixels, "landmark_contrastive" a landmark trunk, "recogniser" a classifier of words,
+    "mouthing" a spotter of mouthed words. Several processes can share the work of an embedding, and of nothing else:
     torchrun --standalone --nproc-per-node 4 --no-python signspot train …
 
     Example: signspot train configs/embedding.toml --corpus world/ --out runs/embedding
@@ -52,6 +53,7 @@ def train(
     from signspot.files import Outputs
     from signspot.training.configuration import read_training
     from signspot.training.embedding.config import EmbeddingConfig
+    from signspot.training.recogniser.training import TrunkConfig
     from signspot.training.rgb.config import RgbConfig
     from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
     from signspot_lab.mouthing.config import MouthingConfig
@@ -71,6 +73,8 @@ def train(
             _train_frame_codes(chosen, out, wlasl, lsa64, workers, device)
         elif isinstance(chosen, WarpingConfig):
             _make_warping(chosen, out)
+        elif isinstance(chosen, TrunkConfig):
+            _train_recogniser(chosen, out, corpus, device)
         elif isinstance(chosen, MouthingConfig):
             _train_mouthing(chosen, out, corpus)
         else:
@@ -105,12 +109,14 @@ def _refuse_many_processes() -> None:
 def training_kinds() -> dict[str, type[Any]]:
     """Every kind of training that a TOML file may name, with the record that it is read into."""
     from signspot.training.embedding.config import EmbeddingConfig
+    from signspot.training.recogniser.training import TrunkConfig
     from signspot.training.rgb.config import RgbConfig
     from signspot_lab.contrastive.config import ContrastiveConfig
     from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
     from signspot_lab.mouthing.config import MouthingConfig
 
     return {
+        "recogniser": TrunkConfig,
         "frame_codes": FrameCodesConfig,
         "warping": WarpingConfig,
         "embedding": EmbeddingConfig,
@@ -138,6 +144,19 @@ def _make_warping(config: "WarpingConfig", out: Path) -> None:
     from signspot_lab.frame_codes.world_clips import make_warping
 
     _keep(make_warping(config), out / f"{config.name}.safetensors", half=True)
+
+
+def _train_recogniser(config: "TrunkConfig", out: Path, folder: Path | None, device: str) -> None:
+    from signspot.corpus.corpus import open_corpus
+    from signspot.recognition.recogniser import save_recogniser
+    from signspot.training.recogniser.on_corpus import train_on_labels
+
+    trained, scores = train_on_labels(config, open_corpus(_named(folder)), out, stage=bar, device=device)
+    target = save_recogniser(trained, out / f"{config.name}.safetensors")
+    say(f"{target}: {config.name}, {len(trained.words):,} words")
+    for each in scores:
+        say(str(each))
+    note(f"use it with: signspot recognise CLIP {shlex.quote(str(target))}")
 
 
 def _train_mouthing(config: "MouthingConfig", out: Path, folder: Path | None) -> None:

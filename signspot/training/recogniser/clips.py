@@ -18,7 +18,7 @@ from signspot.errors import OptionsError, SignspotError
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.resampling import at_positions
 from signspot.progress import Progress, silent
-from signspot.records import Label
+from signspot.records import Label, LabelSource
 from signspot.training.augment import Augmentation, augment
 from signspot.training.configuration import check_numbers
 from signspot.training.embedding.trunk_features import as_right_handed, exemplar_sign
@@ -39,12 +39,15 @@ class ClipOptions:
     around: int = 11  # frames on either side of the middle, where a label marks that or the span
     speed: float = 0.1  # by how much continuous signing is played faster or slower, at most
     least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
+    sources: str = "MDV"  # letters of the sources of labels that count
 
     def __post_init__(self) -> None:
         check_numbers(self, "clips", least=2)
         check_numbers(self, "before", "around", least=1)
         check_numbers(self, "after", least=0)
         check_numbers(self, "dictionary", "speed", least=0, most=1)
+        if not self.sources or set(self.sources) - {source.value for source in LabelSource}:
+            raise OptionsError(f"sources are letters out of M, D and V; got '{self.sources}'")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,8 +71,11 @@ def collect_signs(
     options: ClipOptions,
     fps: float = 25.0,
     progress: Progress = silent,
+    labels: Sequence[Label] | None = None,
 ) -> TrunkSigns:
     """Cut the labelled signs of some words out of some videos, and their exemplars out of the dictionary.
+
+    Labels are those of the corpus, unless others are given; either way the options choose among them.
 
     Raises:
         OptionsError: fewer than two words have a label where labels are wanted, or an exemplar where those are.
@@ -78,10 +84,12 @@ def collect_signs(
     signed: dict[str, list[SignFeatures]] = {word: [] for word in known}
     shown: dict[str, list[SignFeatures]] = {word: [] for word in known}
     if options.dictionary < 1:
-        labels = [each for each in corpus.labels(list(videos), options.least) if each.word in signed]
+        every = corpus.labels(list(videos)) if labels is None else labels
+        admitted = [each for each in every if options.least.admits(each) and each.source.value in options.sources]
+        own_words = [each for each in admitted if each.word in signed and each.video in set(videos)]
         for done, name in enumerate(videos):
             progress(done, len(videos))
-            own = [each for each in labels if each.video == name]
+            own = [each for each in own_words if each.video == name]
             for label, cut in zip(own, _around(own, corpus.videos[name], options, fps), strict=True):
                 signed[label.word].append(cut)
     if options.dictionary > 0:

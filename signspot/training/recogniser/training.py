@@ -21,6 +21,7 @@ from signspot.models.batch_norm import features_by_domain, reinitialise_batch_no
 from signspot.models.encoder import Encoder, find_device, make_encoder
 from signspot.models.registry import build
 from signspot.progress import Progress, silent
+from signspot.recognition.recogniser import Recogniser
 from signspot.training.augment import Augmentation
 from signspot.training.configuration import check_numbers
 from signspot.training.recogniser.clips import ClipOptions, TrunkBatches, TrunkSigns
@@ -77,6 +78,18 @@ def train_trunk(
     progress: Progress = silent,
     device: str = CPU,
 ) -> Encoder:
+    """As `train_recogniser`; give an encoder: the trunk's features before the classifier, at unit norm."""
+    trained = train_recogniser(config, signs, folder, progress, device)
+    return make_encoder(config.name, trained.module, card=trained.card)
+
+
+def train_recogniser(
+    config: TrunkConfig,
+    signs: TrunkSigns,
+    folder: str | PathLike[str],
+    progress: Progress = silent,
+    device: str = CPU,
+) -> Recogniser:
     """Train a trunk to tell words apart.
 
     Args:
@@ -85,9 +98,6 @@ def train_trunk(
         folder: where state and curve.csv are kept; a training that was stopped there goes on.
         progress: told the steps done.
         device: where it is trained.
-
-    Returns:
-        An encoder: the trunk's features before the classifier, at unit norm.
 
     Raises:
         SignspotError: the loss is no number; the batch is saved for inspection.
@@ -132,7 +142,7 @@ def train_trunk(
                 run.write_curve(_COLUMNS, [(i + 1, *(f"{value:.4f}" for value in row)) for i, row in enumerate(curve)])
             if stopped:
                 raise KeyboardInterrupt
-    return make_encoder(config.name, module.eval(), card=_card(config, signs, curve))
+    return Recogniser(config.name, signs.words, module.eval(), head.eval(), _card(config, signs, curve))
 
 
 def _accuracies(logits: Tensor, words: Tensor, dictionary: Tensor) -> list[float]:

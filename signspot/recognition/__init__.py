@@ -1,0 +1,1 @@
+"""Which of K words a clip shows: a trunk with a classifier."""

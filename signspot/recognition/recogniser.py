@@ -1,0 +1,173 @@
+"""A recogniser: a landmark trunk and a classifier of K words, from and to files, and what it says of clips."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from signspot.embedding.clips import landmark_clips
+from signspot.embedding.inputs import Source, landmarks_of, sign_features
+from signspot.errors import CheckpointError, EmptyVideoError, OptionsError
+from signspot.files import write_beside
+from signspot.landmarks.features import VERSION as FEATURES
+from signspot.landmarks.features import features
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.signing import check_signing, dominant_hand
+from signspot.models.encoder import SignEncoder
+from signspot.models.registry import build
+from signspot.models.weight_files import read_header, read_weights
+from signspot.timeline import Segment
+
+FPS = 25.0
+_HEADER = "signspot_recogniser"  # under which the card stands in the safetensors header
+_CLIPS = 512  # that are classified at once
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """A word that a clip may show."""
+
+    word: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Recogniser:
+    """A network that tells K words apart."""
+
+    name: str
+    words: tuple[str, ...]  # K
+    module: SignEncoder = field(repr=False)  # whose trunk sees
+    head: nn.Linear = field(repr=False)  # (features) → (K)
+    card: Mapping[str, Any] = field(default_factory=dict, repr=False)  # data, config, metrics …
+
+    @torch.inference_mode()
+    def logits(self, clips: Floats, domain: str = "continuous") -> Floats:
+        """(N, F, J, C) clips to (N, K)."""
+        parts = [
+            self.head(self.module.features(torch.from_numpy(clips[start : start + _CLIPS]), domain))  # type: ignore[arg-type]
+            for start in range(0, len(clips), _CLIPS)
+        ]
+        found: Floats = torch.cat(parts).numpy()
+        return found
+
+    def of_frames(self, frames: Floats) -> Floats:
+        """(T, J, C) continuous signing to (K,): logits averaged over all windows; a short stretch repeats its ends."""
+        length = self.module.trunk.frames
+        short = max(0, length - len(frames))
+        padded = np.pad(frames, ((short // 2, short - short // 2), (0, 0), (0, 0)), mode="edge")
+        clips = np.stack([padded[start : start + length] for start in range(len(padded) - length + 1)])
+        return np.asarray(self.logits(clips.astype(np.float32)).mean(axis=0))
+
+    def of_sign(self, sign: Floats) -> Floats:
+        """(T, J, C) isolated sign to (K,): logits averaged over clips of it, as a dictionary's are seen."""
+        return np.asarray(self.logits(landmark_clips(sign, self.module.trunk.frames), "dictionary").mean(axis=0))
+
+    def recognise(
+        self, source: Source, segment: Segment | None = None, *, top: int = 5, cache: Path | None = None
+    ) -> list[Recognised]:
+        """Say which words a clip may show, the likeliest first.
+
+        Args:
+            source: a video path, a `.pose` path or landmarks.
+            segment: a stretch of continuous signing; None: the whole clip shows one isolated sign.
+            top: how many words.
+            cache: folder of landmarks, or None.
+
+        Raises:
+            OptionsError: fewer than one word is wanted.
+            EmptyVideoError: no frame lies in the segment.
+            LandmarksError: nobody is in view, or no hand.
+        """
+        if top < 1:
+            raise OptionsError(f"at least 1 word is wanted; got {top}")
+        landmarks = landmarks_of(source, cache)
+        check_signing(landmarks, "the clip" if isinstance(source, Landmarks) else Path(source).name)
+        if segment is None:
+            logits = self.of_sign(sign_features(landmarks, FPS, right_handed=True))
+        else:
+            logits = self.of_frames(stretch_features(landmarks, segment))
+        chances = np.exp(logits - logits.max())
+        chances /= chances.sum()
+        best = np.argsort(-chances, kind="stable")[:top]
+        return [Recognised(self.words[place], round(float(chances[place]), 6)) for place in best.tolist()]
+
+
+def stretch_features(landmarks: Landmarks, segment: Segment) -> Floats:
+    """(T, J, C) features of a stretch of continuous signing, mirrored where the left hand leads.
+
+    Raises:
+        EmptyVideoError: no frame lies in it.
+    """
+    resampled = landmarks.resampled(FPS)
+    inside = (resampled.times >= segment.start - 1e-6) & (resampled.times < segment.end - 1e-6)
+    if not inside.any():
+        raise EmptyVideoError(f"no frame lies between {segment.start:.2f} and {segment.end:.2f} s")
+    return features(resampled, mirror=dominant_hand(resampled) == "left")[inside]
+
+
+def save_recogniser(recogniser: Recogniser, path: str | PathLike[str]) -> Path:
+    """Write weights to a `.safetensors` file, with words and card in its header, and the card beside it as `.json`.
+
+    Raises:
+        OptionsError: the suffix is another.
+        OutputError: it cannot be written.
+    """
+    target = Path(path)
+    if target.suffix != ".safetensors":
+        raise OptionsError(f"weights are written as .safetensors; got '{target.name}'")
+    card = {
+        **recogniser.card,
+        "name": recogniser.name,
+        "words": list(recogniser.words),
+        "model": dict(recogniser.module.options),
+        "landmark_features": FEATURES,
+    }
+    weights: dict[str, Tensor] = {f"trunk.{key}": value for key, value in recogniser.module.state_dict().items()}
+    weights |= {f"head.{key}": value for key, value in recogniser.head.state_dict().items()}
+    text = json.dumps(card, ensure_ascii=False, sort_keys=True)
+    with write_beside(target) as beside:
+        save_file({key: value.contiguous() for key, value in weights.items()}, beside, metadata={_HEADER: text})
+    with write_beside(target.with_suffix(".json")) as beside:
+        beside.write_text(json.dumps(card, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return target
+
+
+def load_recogniser(path: str | PathLike[str]) -> Recogniser:
+    """Load a recogniser.
+
+    Raises:
+        CheckpointError: there is none, it is damaged, or it was trained on other landmark features.
+    """
+    place = Path(path)
+    if not place.is_file():
+        raise CheckpointError(f"no recogniser at '{place}'. Train one with: signspot train configs/recogniser.toml")
+    header = read_header(place).get(_HEADER)
+    if header is None:
+        raise CheckpointError(f"{place} holds no recogniser. Train one with: signspot train configs/recogniser.toml")
+    try:
+        card = json.loads(header)
+        words = tuple(map(str, card["words"]))
+        if card["landmark_features"] != FEATURES:
+            raise CheckpointError(f"{place.name} was trained on other landmark features. Train it again")
+        module = build("landmark", **card["model"])
+        head = nn.Linear(module.trunk.dimension, len(words))
+        weights = read_weights(place)
+        module.load_state_dict(_part(weights, "trunk."))
+        head.load_state_dict(_part(weights, "head."))
+    except (KeyError, TypeError, ValueError, RuntimeError, OptionsError) as error:
+        raise CheckpointError(f"{place.name} does not fit a recogniser: {error!s:.200}") from error
+    return Recogniser(str(card["name"]), words, module.eval(), head.eval(), card)
+
+
+def _part(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {key.removeprefix(prefix): value for key, value in weights.items() if key.startswith(prefix)}

@@ -1,0 +1,83 @@
+"""A recogniser: labels' own windows, what counts, from and to files, and what is refused."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.corpus.corpus import Corpus
+from signspot.errors import CheckpointError, EmptyVideoError, NoHandsError, OptionsError
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.recognition.recogniser import Recogniser, load_recogniser, save_recogniser
+from signspot.records import LabelSource
+from signspot.timeline import Segment
+from signspot.training.recogniser.clips import ClipOptions
+from signspot.training.recogniser.on_corpus import RecogniserScores, train_on_labels
+from signspot.training.recogniser.training import TrunkConfig
+from tests.fixtures.worlds import TINY
+
+Trained = tuple[Recogniser, list[RecogniserScores]]
+CONFIG = replace(TINY.trunk, name="tiny")
+
+
+@pytest.fixture(scope="module")
+def trained(tiny_corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    return train_on_labels(CONFIG, tiny_corpus, tmp_path_factory.mktemp("recogniser"))
+
+
+def test_it_knows_the_labelled_words_and_is_tested_on_signs(trained: Trained, tiny_corpus: Corpus) -> None:
+    recogniser, scores = trained
+    train = [video.id for video in tiny_corpus.in_split("train")]
+    assert set(recogniser.words) == {label.word for label in tiny_corpus.labels(train, CONFIG.clips.least)}
+    assert [each.tested for each in scores][-1] == "all signs"
+    assert all(0 <= each.instance[0] <= each.instance[1] <= 1 for each in scores)
+    known = [s for v in tiny_corpus.in_split("test") for s in tiny_corpus.signs(v.id) if s.word in recogniser.words]
+    assert scores[-1].clips == len(known)
+
+
+def test_files_give_it_back(trained: Trained, tiny_corpus: Corpus, tmp_path: Path) -> None:
+    recogniser = trained[0]
+    exemplar = tiny_corpus.dictionary().exemplars[0].path
+    assert exemplar is not None
+    again = load_recogniser(save_recogniser(recogniser, tmp_path / "r.safetensors"))
+    assert again.recognise(exemplar, top=3) == recogniser.recognise(exemplar, top=3)
+    assert sum(each.probability for each in again.recognise(exemplar, top=1000)) == pytest.approx(1, abs=1e-3)
+    (tmp_path / "r.safetensors").write_bytes((tmp_path / "r.safetensors").read_bytes()[:-40])
+    with pytest.raises(CheckpointError):
+        load_recogniser(tmp_path / "r.safetensors")
+    with pytest.raises(CheckpointError, match="no recogniser at"):
+        load_recogniser(tmp_path / "nothing.safetensors")
+    with pytest.raises(OptionsError, match="safetensors"):
+        save_recogniser(recogniser, tmp_path / "r.pt")
+
+
+def test_a_stretch_is_averaged_over_its_windows(trained: Trained, tiny_corpus: Corpus) -> None:
+    recogniser = trained[0]
+    path = next(iter(tiny_corpus.videos.values())).landmarks
+    assert path is not None
+    landmarks = open_landmarks(path)
+    assert recogniser.recognise(landmarks, Segment(0.0, 1.0), top=2)[0].probability > 0
+    with pytest.raises(EmptyVideoError, match="no frame"):
+        recogniser.recognise(landmarks, Segment(9000.0, 9001.0))
+    with pytest.raises(OptionsError, match="at least 1"):
+        recogniser.recognise(landmarks, top=0)
+    blind = np.full_like(landmarks.left_hand, np.nan)
+    with pytest.raises(NoHandsError):
+        recogniser.recognise(replace(landmarks, left_hand=blind, right_hand=blind))
+    length = recogniser.module.trunk.frames
+    frames = torch.randn(length + 2, 69, 4).numpy()
+    windows = np.stack([recogniser.logits(frames[None, start : start + length])[0] for start in range(3)])
+    assert np.allclose(recogniser.of_frames(frames), windows.mean(axis=0), atol=1e-4)
+
+
+def test_a_corpus_from_which_nothing_can_be_learnt_is_told(tiny_corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(OptionsError, match="nothing can be learnt"):
+        train_on_labels(CONFIG, tiny_corpus, tmp_path, labels=[])
+    only = TrunkConfig(clips=ClipOptions(sources="D"))
+    assert all(label.source is LabelSource.MOUTHING for label in tiny_corpus.labels())
+    with pytest.raises(OptionsError, match="labels of D"):
+        train_on_labels(only, tiny_corpus, tmp_path)
+    with pytest.raises(OptionsError, match="letters out of"):
+        ClipOptions(sources="X")
