@@ -151,6 +151,7 @@ class Candidate:
     impostors_above: int  # how many of them reach the word's score or more
     source: LabelSource = LabelSource.DICTIONARY  # what was searched: signs by a dictionary, or lips
     at: TimeMeaning = TimeMeaning.SPAN  # which part of the sign is known: its span, or with mouthings its end
+    false_alarms_per_hour: float | None = None  # of the word at this score, in this video; None: not known
 
     @property
     def margin(self) -> float | None:
@@ -170,6 +171,7 @@ class Candidate:
             variant=self.variant,
             mirrored=self.mirrored,
             source=self.source,
+            false_alarms_per_hour=self.false_alarms_per_hour,
         )
 
     def as_label(self) -> Label:

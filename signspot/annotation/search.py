@@ -94,6 +94,7 @@ class Searcher:
             exemplar_second=rounded(each[1]) if len(each) > 1 else None,
             exemplar_mean=rounded(np.mean(each)),
             **against([chance[word] for word in impostors if word in chance], spotting.score),
+            false_alarms_per_hour=spotting.false_alarms_per_hour,
         )
 
 

@@ -107,6 +107,7 @@ candidates = Table(
     Column("impostors_above", Integer, nullable=False),
     Column("source", Text, nullable=False),
     Column("at", Text, nullable=False),
+    Column("false_alarms_per_hour", Double),
 )
 
 Index("queries_by_word", queries.c.word)

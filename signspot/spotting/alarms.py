@@ -1,6 +1,6 @@
 """Rates of one video: decoys are searched beside the words, and their peaks say what a word's score is worth there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,28 +10,38 @@ from signspot.embedding.exemplars import Gallery
 from signspot.spotting.curves import Rows, WordCurve, best_scores
 from signspot.spotting.matching import Matcher, Spans, strength
 from signspot.spotting.peaks import peak_places
-from signspot.spotting.rates import CurveScale, DecoyRates, WordAlarms, shift_between
+from signspot.spotting.rates import CurveScale, PeakRates, SafeRates, WordAlarms, shift_between
 
 _DECOY_SPAN = 0.64  # seconds: how long a decoy counts as, when its peaks are told apart
 _LOWEST_DECOY = 0.2  # score from which peaks of decoys are counted
 _SHORT = 60.0  # seconds: in a shorter video, what is known of words and decoys without it counts, too
-FEWEST_WORDS, _MOST_WORDS = 8, 100  # of a gallery whose own words serve as decoys
+FEWEST_WORDS, MOST_WORDS = 8, 100  # of a gallery whose own words serve as decoys
 
 Match = Callable[[Gallery], Matcher]
+Shift = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class _Searched:
-    """Decoys that were searched in a video or in background signing."""
+    """Words that were searched in a video or in background signing."""
 
     scales: list[CurveScale]
-    peaks: list[NDArray[np.float64]]  # of each decoy: the scores of its peaks
+    peaks: list[NDArray[np.float64]]  # of each word: the scores of its peaks
     hours: float
 
     def heights(self, scales: list[CurveScale]) -> NDArray[np.float64]:
-        """(P,) the peaks of all decoys on their scales."""
+        """(P,) the peaks of all words on their scales."""
         pairs = zip(scales, self.peaks, strict=True)
         return np.concatenate([np.empty(0), *((strength(own) - scale.level) / scale.spread for scale, own in pairs)])
+
+
+@dataclass
+class DecoyPeaks:
+    """What is worked out once per video: what decoys reached, by their exemplars per word, and scales of words."""
+
+    rates: dict[int, PeakRates] = field(default_factory=dict)
+    shifts: dict[int, Shift] = field(default_factory=dict)  # of scales, from background signing to this video
+    scales: dict[tuple[str, bytes], CurveScale] = field(default_factory=dict)  # of words, by what their exemplars show
 
 
 @dataclass(frozen=True)
@@ -39,61 +49,89 @@ class VideoAlarms:
     """Says how many false alarms per hour a score means in one video."""
 
     decoys: Callable[[int], Gallery]  # words that are not looked for, with at most so many exemplars each
-    match: Match  # in the video
+    match: Match  # in the video, or in a sample of it
     background: Match | None  # in signing that comes with the decoys, for videos that are short; None: there is none
     seconds: float  # of the video
-    _rates: dict[int, DecoyRates] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _shifts: dict[int, tuple[float, float]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    known: DecoyPeaks = field(default_factory=DecoyPeaks, repr=False, compare=False)
 
     @property
     def rough(self) -> bool:
         """Whether the video is so short that rates are told with little certainty."""
         return self.seconds < _SHORT
 
-    def of(self, curve: WordCurve, gallery: Gallery) -> WordAlarms:
-        """How the scores of a word of a gallery are read."""
-        exemplars = len(set(gallery.rows[gallery.words[curve.word]].tolist()))
-        rates, scale = self.rates(exemplars), curve.scale
-        if self.background is not None and self.rough:
-            own = gallery.of_words([curve.word])
-            known = next(best_scores(self.background(own), own)).scale
-            scale = scale.shrunk(known.moved(*self._shifts[exemplars]), self.seconds)
-        return WordAlarms(rates, scale)
+    def of(self, word: str, scale: CurveScale, gallery: Gallery, words: PeakRates | None = None) -> WordAlarms:
+        """How the scores of a word of a gallery are read.
 
-    def rates(self, exemplars: int) -> DecoyRates:
+        Args:
+            word: one of the gallery's.
+            scale: of its curve in this video.
+            gallery: the words that are looked for.
+            words: what words of the gallery reach in this video; None: there are too few.
+        """
+        exemplars = len(set(gallery.rows[gallery.words[word]].tolist()))
+        rates = self.rates(exemplars)
+        if self.background is not None and self.rough:
+            own = gallery.of_words([word])
+            known = next(best_scores(self.background(own), own)).scale
+            scale = scale.shrunk(known.moved(*self.known.shifts[exemplars]), self.seconds)
+        return WordAlarms(SafeRates(rates, None if self.rough else words), scale)
+
+    def rates(self, exemplars: int) -> PeakRates:
         """How often decoys of so many exemplars come how high in this video."""
-        if exemplars not in self._rates:
+        if exemplars not in self.known.rates:
             decoys = self.decoys(exemplars)
-            here = _search(self.match(decoys), decoys, self.seconds)
+            matcher = self.match(decoys)
+            here = _searched(best_scores(matcher, decoys), matcher.times, self._lasted(matcher))
             scales, heights, hours = here.scales, here.heights(here.scales), here.hours
             if self.background is not None and self.rough:
-                there = _search(self.background(decoys), decoys)
-                shift = self._shifts[exemplars] = shift_between(here.scales, there.scales)
+                matcher = self.background(decoys)
+                there = _searched(best_scores(matcher, decoys), matcher.times, _span(matcher.times))
+                shift = self.known.shifts[exemplars] = shift_between(here.scales, there.scales)
                 pairs = zip(here.scales, there.scales, strict=True)
                 scales = [one.shrunk(other.moved(*shift), self.seconds) for one, other in pairs]
                 heights = np.concatenate([here.heights(scales), there.heights(there.scales)])
                 hours += there.hours
-            self._rates[exemplars] = DecoyRates(heights, hours, len(decoys.words))
-        return self._rates[exemplars]
+            self.known.rates[exemplars] = PeakRates(heights, hours, len(decoys.words))
+        return self.known.rates[exemplars]
+
+    def _lasted(self, matcher: Matcher) -> float:
+        """Seconds that were searched: all of the video, or the sample of it."""
+        return min(self.seconds, _span(matcher.times) + _DECOY_SPAN)
+
+
+def rates_of_words(curves: Iterable[WordCurve], times: NDArray[np.float64], seconds: float) -> PeakRates | None:
+    """How often words of a gallery come how high in a video; None: they are too few to serve as decoys."""
+    found = _searched(curves, times, seconds)
+    if len(found.scales) < FEWEST_WORDS:
+        return None
+    return PeakRates(found.heights(found.scales), found.hours, len(found.scales))
+
+
+def some_words(gallery: Gallery) -> list[str]:
+    """Words that serve as decoys, at equal steps through a gallery."""
+    words = list(gallery.words)
+    return words[:: max(1, len(words) // MOST_WORDS)][:MOST_WORDS]
 
 
 def drawn_from(gallery: Gallery) -> Callable[[int], Gallery] | None:
     """Decoys of an encoder that brings none: the words of a gallery are decoys for each other; None: too few words."""
-    words = list(gallery.words)
-    if len(words) < FEWEST_WORDS:
+    if len(gallery.words) < FEWEST_WORDS:
         return None
-    drawn = gallery.of_words(words[:: max(1, len(words) // _MOST_WORDS)][:_MOST_WORDS])
+    drawn = gallery.of_words(some_words(gallery))
     return lambda exemplars: drawn
 
 
-def _search(matcher: Matcher, decoys: Gallery, seconds: float | None = None) -> _Searched:
+def _searched(curves: Iterable[WordCurve], times: NDArray[np.float64], seconds: float) -> _Searched:
     scales, peaks = [], []
-    for curve in best_scores(matcher, decoys):
-        places, _, _ = peak_places(curve.scores, threshold=_LOWEST_DECOY, spans=_short(matcher.times))
+    for curve in curves:
+        places, _, _ = peak_places(curve.scores, threshold=_LOWEST_DECOY, spans=_short(times))
         scales.append(curve.scale)
         peaks.append(curve.scores[places].astype(np.float64))
-    lasted = float(matcher.times[-1] - matcher.times[0]) if seconds is None else seconds
-    return _Searched(scales, peaks, lasted / 3600)
+    return _Searched(scales, peaks, seconds / 3600)
+
+
+def _span(times: NDArray[np.float64]) -> float:
+    return float(times[-1] - times[0])
 
 
 def _short(times: NDArray[np.float64]) -> Callable[[Rows], Spans]:

@@ -4,6 +4,9 @@ Decoys are exemplars of signs that nobody looks for. Words differ in how near th
 every word, and of every decoy, is first read on a scale of its own: heights above its upper quartile, in units of its
 spread in this video. On that scale all words have about the same distribution, however many exemplars and mirror images
 they have, and what decoys reach is what chance reaches. Within a video and a word the order of scores stays as it is.
+
+Decoys of another language have fewer near-doubles in a video than words of the language that is signed there. So the
+words of a dictionary are decoys for each other, too, and the more cautious answer counts.
 """
 
 from dataclasses import dataclass
@@ -20,10 +23,10 @@ FloatArray = NDArray[np.floating[Any]]
 _LOW, _LEVEL, _HIGH = 0.5, 0.75, 0.9  # quantiles of a curve: its spread is from the low to the high one
 _MOMENTS = 4000  # of a curve, from which quantiles are taken
 _LEAST_SPREAD = 1e-3  # in units of strength, for curves that hardly move
-_BEGIN, _FAR = 360.0, 72.0  # alarms per hour and decoy between which the slope of the tail is measured
+_BEGIN, _FAR = 360.0, 30.0  # alarms per hour and word between which the slope of the tail is measured
 _FEWEST_BEGIN, _FEWEST_FAR = 8, 4  # peaks there, at least, however short the video
 _LEAST_SLOPE = 0.02  # of the tail, in heights: however few decoys there are, a rate never falls at once
-_HEAVIER = 1.1  # words of the language that is signed have so much longer tails than decoys: they have near-doubles
+_FARTHEST = 1.6  # times as high as decoys come that other words of the dictionary may: higher ones are signed there
 _OWN = 4.0  # seconds of a video that count as much as what is known of a word without it
 
 
@@ -68,16 +71,16 @@ def shift_between(here: list[CurveScale], there: list[CurveScale]) -> tuple[floa
 
 
 @dataclass(frozen=True)
-class DecoyRates:
-    """How often decoys come how high in one video.
+class PeakRates:
+    """How often the peaks of words, or of decoys, come how high in one video.
 
-    Counted down to about one alarm in a minute; below that continued as an exponential tail, whose slope is measured
-    where there are peaks enough and where the few decoys that really are signed do not matter.
+    Counted down to about one alarm in two minutes; below that continued as an exponential tail, whose slope is measured
+    where there are peaks enough and where the few words that really are signed do not matter.
     """
 
-    heights: FloatArray  # (P,) of all peaks of all decoys, in any order
-    hours: float  # of the video
-    decoys: int  # searched
+    heights: FloatArray  # (P,) of all peaks of all words, in any order
+    hours: float  # that were searched
+    words: int  # that were searched for
 
     @cached_property
     def _falling(self) -> NDArray[np.float64]:
@@ -86,14 +89,14 @@ class DecoyRates:
     @cached_property
     def _tail(self) -> tuple[int, float, float]:
         """How many peaks are in the tail, the height at which it begins, and its mean excess."""
-        searched, peaks = self.hours * self.decoys, len(self._falling)
+        searched, peaks = self.hours * self.words, len(self._falling)
         count = min(peaks, max(_FEWEST_FAR, int(_FAR * searched)))
         before = min(peaks, max(_FEWEST_BEGIN, int(_BEGIN * searched)))
         if not count:
             return 0, 0.0, _LEAST_SLOPE
         begin = float(self._falling[count - 1])
         slope = (begin - float(self._falling[before - 1])) / np.log(before / count) if before > count else 0.0
-        return count, begin, max(_LEAST_SLOPE, _HEAVIER * float(slope))
+        return count, begin, max(_LEAST_SLOPE, float(slope))
 
     def per_hour(self, height: float) -> float:
         """False alarms per hour of a word at a threshold, told as a height."""
@@ -102,12 +105,12 @@ class DecoyRates:
             above = count * float(np.exp(-(height - begin) / excess))
         else:
             above = float(np.searchsorted(-self._falling, -height, side="right"))
-        return max(above, 1e-12) / max(self.hours * self.decoys, 1e-9)
+        return max(above, 1e-12) / max(self.hours * self.words, 1e-9)
 
     def threshold(self, rate: float) -> float:
         """The least height at which a word has at most `rate` false alarms per hour."""
         count, begin, excess = self._tail
-        allowed = rate * self.hours * self.decoys
+        allowed = rate * self.hours * self.words
         if allowed <= count:
             return begin + excess * float(np.log(max(count, 1e-12) / max(allowed, 1e-12))) if count else 0.0
         place = min(int(allowed), len(self._falling) - 1)
@@ -115,10 +118,30 @@ class DecoyRates:
 
 
 @dataclass(frozen=True)
+class SafeRates:
+    """Decoys and the words of a dictionary together: what the more cautious of both says, within limits."""
+
+    decoys: PeakRates
+    words: PeakRates | None = None  # None: there are too few words
+
+    def per_hour(self, height: float) -> float:
+        """False alarms per hour of a word at a threshold, told as a height."""
+        least = self.decoys.per_hour(height)
+        if self.words is None:
+            return least
+        return max(least, min(self.words.per_hour(height), self.decoys.per_hour(height / _FARTHEST)))
+
+    def threshold(self, rate: float) -> float:
+        """The least height at which a word has at most `rate` false alarms per hour."""
+        least = self.decoys.threshold(rate)
+        return least if self.words is None else max(least, min(self.words.threshold(rate), _FARTHEST * least))
+
+
+@dataclass(frozen=True)
 class WordAlarms:
     """Reads the scores of one word as false alarms per hour."""
 
-    rates: DecoyRates
+    rates: SafeRates
     scale: CurveScale
 
     def per_hour(self, score: float) -> float:

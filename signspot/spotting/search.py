@@ -1,7 +1,8 @@
 """The search: a track against a gallery, all words, all peaks, read against decoys; the only road to spottings."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -11,16 +12,18 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError, TrackError
 from signspot.records import Spotting
-from signspot.spotting.alarms import VideoAlarms, drawn_from
+from signspot.spotting.alarms import MOST_WORDS, DecoyPeaks, VideoAlarms, drawn_from, rates_of_words, some_words
 from signspot.spotting.curves import Scores, WordCurve, best_scores, find_word_peaks, place_of
 from signspot.spotting.decoys import Cohort
 from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher
 from signspot.spotting.peaks import OVERLAP, Peak
-from signspot.spotting.rates import WordAlarms
+from signspot.spotting.rates import CurveScale, PeakRates, WordAlarms
 from signspot.timeline import Segment, Track
 
 DEFAULT_RATE = 20.0  # false alarms per hour and word that a spotting means at most, unless options tell otherwise
 _REACH = 2.0  # seconds around a segment that still decide about its edges
+_SAMPLE, _PIECES = 300.0, 15  # seconds of a video, in so many pieces, in which decoys are searched
+_HELD = 5_000_000  # moments × words whose curves are held in memory at once: 60 MB
 
 FloatArray = NDArray[np.floating[Any]]
 MatchBy = Literal["auto", "alignment", "embedding"]
@@ -145,6 +148,7 @@ class Search:
     fallback: float  # least score of a spotting, unless false alarms are allowed and decoys tell another
     cohort: Cohort | None = None  # decoys of the encoder that made the track
     scale: float = 1.0  # the cost of a path whose score is a half
+    known: DecoyPeaks = field(default_factory=DecoyPeaks, repr=False, compare=False)  # of earlier searches of the track
 
     def run(self, gallery: Gallery, within: Segment | None = None) -> Found:
         """Find the words of a gallery.
@@ -155,14 +159,13 @@ class Search:
                 is never taken for a peak.
         """
         matcher = self.matcher(gallery, within)
-        reader = self._alarms(gallery) if within is None else None
+        inside = np.ones(len(matcher.times), bool) if within is None else _inside(matcher.times, within)
+        reader = self._alarms(gallery) if inside.any() else None
         rough = reader is not None and reader.rough
         spottings: list[Spotting] = []
         best: dict[str, Spotting] = {}
         thresholds: dict[str, float] = {}
-        inside = np.ones(len(matcher.times), bool) if within is None else _inside(matcher.times, within)
-        for curve in best_scores(matcher, gallery) if inside.any() else ():
-            alarms = reader.of(curve, gallery) if reader is not None else None
+        for curve, alarms in self._read(matcher, gallery, reader, within) if inside.any() else ():
             thresholds[curve.word] = self.threshold(alarms, rough=rough)
             peaks = find_word_peaks(matcher, curve, thresholds[curve.word], self.options.overlap)
             kept = [peak for peak in peaks if inside[peak.index]]
@@ -179,6 +182,47 @@ class Search:
         matcher = self.matcher(gallery, within)
         curves = best_scores(matcher, gallery) if len(matcher.times) else ()
         return WordScores(matcher.times, {curve.word: curve.scores for curve in curves})
+
+    def _read(
+        self, matcher: Matcher, gallery: Gallery, reader: VideoAlarms | None, within: Segment | None
+    ) -> Iterator[tuple[WordCurve, WordAlarms | None]]:
+        """The curve of every word, and how its scores are read as false alarms."""
+        curves: Iterable[WordCurve] = best_scores(matcher, gallery)
+        if reader is None:
+            yield from ((curve, None) for curve in curves)
+            return
+        words: PeakRates | None = None
+        scales: Mapping[str, CurveScale] = {}
+        if within is not None:  # a part of a video has no scale of its own
+            scales = self._scales(gallery)
+        elif self.cohort is not None and not reader.rough:
+            count = len(gallery.words)
+            if count <= MOST_WORDS and count * len(matcher.times) <= _HELD:
+                curves = list(curves)
+                words = rates_of_words(curves, matcher.times, self.seconds)
+            else:
+                words = self._rates_in_sample(gallery.of_words(some_words(gallery)))
+        for curve in curves:
+            yield curve, reader.of(curve.word, scales.get(curve.word, curve.scale), gallery, words)
+
+    def _scales(self, gallery: Gallery) -> dict[str, CurveScale]:
+        """The scale of every word in the whole video, worked out once for each word."""
+        shown = gallery.embeddings if gallery.codes is None else gallery.codes
+        names = {word: (word, shown[rows].tobytes()) for word, rows in gallery.words.items()}
+        new = gallery.of_words([word for word, name in names.items() if name not in self.known.scales])
+        for curve in best_scores(self._sampled(new), new) if new.words else ():
+            self.known.scales[names[curve.word]] = curve.scale
+        return {word: self.known.scales[name] for word, name in names.items()}
+
+    def _rates_in_sample(self, gallery: Gallery) -> PeakRates | None:
+        matcher = self._sampled(gallery)
+        lasted = min(self.seconds, _SAMPLE)
+        return rates_of_words(best_scores(matcher, gallery), matcher.times, lasted)
+
+    @property
+    def seconds(self) -> float:
+        """How long the video lasts."""
+        return self.track.grid.frames / self.track.grid.fps
 
     def aligns(self, gallery: Gallery) -> bool:
         """Whether frame codes are aligned; else embeddings of windows are compared.
@@ -212,6 +256,27 @@ class Search:
         part = _around(self.windows.times, within)
         return EmbeddingMatcher(Windows(self.windows.times[part], self.windows.embeddings[part]), gallery.embeddings)
 
+    def _sampled(self, gallery: Gallery) -> Matcher:
+        """What scores the rows of a gallery in pieces of the track, joined; in all of it, where it is short."""
+        if self.aligns(gallery):
+            return self._aligned(*self._sample_of_codes, gallery)
+        return EmbeddingMatcher(self._sample_of_windows, gallery.embeddings)
+
+    @cached_property
+    def _sample_of_codes(self) -> tuple[FloatArray, NDArray[np.float64]]:
+        assert self.track.codes is not None
+        fps = self.track.grid.fps
+        codes = np.concatenate([self.track.codes[part] for part in _pieces(len(self.track.codes), fps)])
+        return codes, np.arange(len(codes)) / fps
+
+    @cached_property
+    def _sample_of_windows(self) -> Windows:
+        if len(self.windows.times) != len(self.track):  # more of them around candidates
+            return self.windows
+        rate = self.track.grid.fps / self.track.grid.stride
+        rows = np.concatenate([self.windows.embeddings[part] for part in _pieces(len(self.track), rate)])
+        return Windows(np.arange(len(rows)) / rate, rows)
+
     def _aligned(self, codes: FloatArray, times: NDArray[np.float64], gallery: Gallery) -> Matcher:
         assert gallery.codes is not None
         corrections = None if self.cohort is None else self.cohort.corrections_of(gallery.codes)
@@ -228,11 +293,10 @@ class Search:
 
     def _alarms(self, gallery: Gallery) -> VideoAlarms | None:
         """How scores are read as false alarms: by the encoder's decoys, else by the gallery's other words, else not."""
-        seconds = self.track.grid.frames / self.track.grid.fps
         cohort = self.cohort
         if cohort is None:
             drawn = drawn_from(gallery)
-            return None if drawn is None else VideoAlarms(drawn, self.matcher, None, seconds)
+            return None if drawn is None else VideoAlarms(drawn, self._sampled, None, self.seconds)
 
         def decoys(exemplars: int) -> Gallery:
             return cohort.gallery(exemplars, mirror=self.options.mirror)
@@ -241,7 +305,8 @@ class Search:
             times = np.arange(len(cohort.background)) / self.track.grid.fps
             return self._aligned(cohort.background, times, words)
 
-        return VideoAlarms(decoys, self.matcher, background if self.aligns(gallery) else None, seconds)
+        there = background if self.aligns(gallery) else None
+        return VideoAlarms(decoys, self._sampled, there, self.seconds, self.known)
 
     def _spotting(self, gallery: Gallery, curve: WordCurve, peak: Peak, alarms: WordAlarms | None) -> Spotting:
         row = int(curve.rows[peak.index])
@@ -262,6 +327,14 @@ class Search:
             licence=exemplar.licence,
             consent=exemplar.consent,
         )
+
+
+def _pieces(count: int, rate: float) -> list[slice]:
+    """Pieces of so many moments, at equal steps; all of them in one piece, where they are few."""
+    each = int(_SAMPLE * rate / _PIECES)
+    if count <= each * _PIECES:
+        return [slice(0, count)]
+    return [slice(first, first + each) for first in np.linspace(0, count - each, _PIECES).astype(int).tolist()]
 
 
 def _around(times: NDArray[np.float64], within: Segment | None) -> slice:

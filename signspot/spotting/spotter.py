@@ -1,12 +1,13 @@
 """The whole road in one object: sources and exemplars in, spottings out."""
 
 import logging
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Spotting
-from signspot.spotting.alarms import FEWEST_WORDS
+from signspot.spotting.alarms import FEWEST_WORDS, DecoyPeaks
 from signspot.spotting.decoys import Cohort, Suspect, cohort_of, threshold_for
 from signspot.spotting.identification import Match, alignment_scale, rank_words, sign_scores
 from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions, WordScores
@@ -116,8 +117,13 @@ class Spotter:
         return self._searching(track, Windows.of(track), gallery, options).word_scores(gallery, within)
 
     def _searching(self, track: Track, windows: Windows, gallery: Gallery, options: SpotOptions) -> Search:
-        scale = alignment_scale(self.encoder)
-        return Search(track, windows, options, self.threshold(options, len(gallery.words)), self._cohort, scale)
+        scale, least = alignment_scale(self.encoder), self.threshold(options, len(gallery.words))
+        known = DecoyPeaks() if len(windows.times) != len(track) else self._decoys.of(track, gallery, options)
+        return Search(track, windows, options, least, self._cohort, scale, known)
+
+    @cached_property
+    def _decoys(self) -> "_DecoysOfTrack":
+        return _DecoysOfTrack()
 
     @cached_property
     def _cohort(self) -> Cohort | None:
@@ -240,6 +246,24 @@ class Spotter:
         found = self._searching(track, Windows.of(track), gallery, coarse).run(gallery)
         places = {track.grid.nearest(spotting.time) for spotting in found.spottings}
         return refine(self.encoder, source, track, sorted(places))
+
+
+class _DecoysOfTrack:
+    """Keeps what decoys reached in the last track, so that its next search need not search for them again."""
+
+    def __init__(self) -> None:
+        self._embeddings: weakref.ref[NDArray[np.floating[Any]]] | None = None
+        self._known: dict[tuple[bool, bool], DecoyPeaks] = {}
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return _DecoysOfTrack, ()  # in another process it begins anew
+
+    def of(self, track: Track, gallery: Gallery, options: SpotOptions) -> DecoyPeaks:
+        """What is known of the decoys in a track."""
+        if self._embeddings is None or self._embeddings() is not track.embeddings:
+            self._embeddings, self._known = weakref.ref(track.embeddings), {}
+        by_codes = gallery.codes is not None and options.match != "embedding"
+        return self._known.setdefault((by_codes, options.mirror), DecoyPeaks())
 
 
 def exemplars_of(what: What) -> list[Exemplar]:

@@ -5,32 +5,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.spotting.rates import CurveScale, DecoyRates, WordAlarms, shift_between
+from signspot.spotting.rates import CurveScale, PeakRates, SafeRates, WordAlarms, shift_between
 
 
-def exponential(seed: int, peaks: int = 40_000) -> DecoyRates:
+def exponential(seed: int, peaks: int = 40_000) -> PeakRates:
     """Peaks whose heights fall by e for every 0.05, of 200 decoys in half an hour."""
-    return DecoyRates(0.3 + np.random.default_rng(seed).exponential(0.05, peaks), 0.5, 200)
+    return PeakRates(0.3 + np.random.default_rng(seed).exponential(0.05, peaks), 0.5, 200)
 
 
 def test_a_rate_is_a_count_over_hours_and_decoys() -> None:
-    rates = DecoyRates(np.linspace(0, 1, 100_001), 2.0, 100)
+    rates = PeakRates(np.linspace(0, 1, 100_001), 2.0, 100)
     assert rates.per_hour(0.5) == pytest.approx(50_001 / 200)
 
 
 @pytest.mark.parametrize("rate", [100.0, 10.0, 1.0])
 def test_thresholds_keep_their_promise_beyond_what_decoys_reached(rate: float) -> None:
-    """The true rates of an exponential tail are known; below 72 per hour the tail is told a tenth longer."""
+    """The true rates of an exponential tail are known."""
     for seed in range(5):
         threshold = exponential(seed).threshold(rate)
         truth = 40_000 * np.exp(-(threshold - 0.3) / 0.05) / 100
-        cautious = rate * min(1.0, (rate / 72) ** 0.1)
-        assert truth == pytest.approx(cautious, rel=0.25)
+        assert truth == pytest.approx(rate, rel=0.25)
 
 
 def test_a_few_decoys_that_are_really_signed_hardly_move_a_threshold() -> None:
     peaks = exponential(0).heights
-    signed = DecoyRates(np.concatenate([peaks, np.full(300, 3.0)]), 0.5, 200)
+    signed = PeakRates(np.concatenate([peaks, np.full(300, 3.0)]), 0.5, 200)  # 3 times per hour and word
     assert signed.threshold(10.0) - exponential(0).threshold(10.0) < 0.05  # one e-fold
 
 
@@ -44,7 +43,7 @@ def test_rate_and_threshold_agree(seed: int, rate: float) -> None:
 
 @given(st.lists(st.floats(0, 1), max_size=60), st.floats(0, 1), st.floats(0, 1))
 def test_a_higher_score_never_means_more_alarms(heights: list[float], one: float, other: float) -> None:
-    rates = DecoyRates(np.array(heights), 0.01, 10)
+    rates = PeakRates(np.array(heights), 0.01, 10)
     low, high = sorted([one, other])
     assert rates.per_hour(high) <= rates.per_hour(low) + 1e-9
 
@@ -53,11 +52,26 @@ def test_words_of_different_likeness_are_read_alike() -> None:
     """A word that is near to much signing needs a higher score for the same rate than one that is near to nothing."""
     random = np.random.default_rng(1)
     near, far = (1 / (1 + random.normal(mean, 0.1, 5000).clip(0.01) ** 4) for mean in (0.8, 1.4))
-    rates = exponential(3)
+    rates = SafeRates(exponential(3))
     thresholds = [WordAlarms(rates, CurveScale.of(curve)).threshold(10.0) for curve in (near, far)]
     assert thresholds[0] > thresholds[1] + 0.1
     for curve, threshold in zip((near, far), thresholds, strict=True):
         assert WordAlarms(rates, CurveScale.of(curve)).per_hour(threshold) == pytest.approx(10, rel=1e-3)
+
+
+def test_words_with_near_doubles_in_the_video_make_rates_cautious() -> None:
+    """Other words of the dictionary come higher than decoys: they tell. Ones that are signed there do not."""
+    decoys = exponential(4)
+    higher, lower = (PeakRates(times * decoys.heights, 0.5, 200) for times in (1.3, 0.8))
+    signed = PeakRates(np.concatenate([decoys.heights, np.full(20_000, 9.0)]), 0.5, 200)  # 200 times per hour and word
+    for rate in (100.0, 10.0, 1.0):
+        alone = SafeRates(decoys).threshold(rate)
+        assert SafeRates(decoys, higher).threshold(rate) == pytest.approx(1.3 * alone, rel=1e-3)
+        assert SafeRates(decoys, lower).threshold(rate) == alone
+        assert SafeRates(decoys, signed).threshold(rate) <= 1.6 * alone
+        for words in (higher, lower, signed):
+            both = SafeRates(decoys, words)
+            assert both.per_hour(both.threshold(rate)) == pytest.approx(rate, rel=0.02)
 
 
 @given(st.floats(-2, -0.2), st.floats(0.01, 0.5), st.floats(0.05, 0.95))

@@ -14,8 +14,9 @@ from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
 from signspot.records import Exemplar
+from signspot.spotting import search
 from signspot.spotting.alarms import FEWEST_WORDS
-from signspot.spotting.decoys import cohort_of
+from signspot.spotting.decoys import Cohort, cohort_of
 from signspot.spotting.search import SpotOptions, is_default
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment
@@ -109,6 +110,45 @@ def test_a_short_video_says_that_its_rates_are_rough(spotter: Spotter, gallery: 
     by_score = {hit for hit in every if is_default(hit, threshold, rough=True)}
     assert set(spotter.search(long, gallery, SpotOptions(threshold=threshold)).spottings) == by_score
     assert set(found.spottings) < by_score
+
+
+def test_a_part_of_a_video_is_read_by_all_of_it_and_decoys_are_searched_once(
+    spotter: Spotter, gallery: Gallery, stretch: Stretch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    track, apple = spotter.embed(stretch.footage), gallery.of_words(["apple"])
+    asked: list[int] = []
+    search_decoys = Cohort.gallery
+
+    def counted(cohort: Cohort, exemplars: int, *, mirror: bool) -> Gallery:
+        asked.append(exemplars)
+        return search_decoys(cohort, exemplars, mirror=mirror)
+
+    monkeypatch.setattr(Cohort, "gallery", counted)
+    whole = spotter.search(track, apple, SpotOptions(threshold=0.3))
+    for hit in whole.spottings:
+        around = Segment(hit.start, hit.end)
+        part = spotter.search(replace(track, video=track.video), apple, SpotOptions(threshold=0.3), within=around)
+        assert hit in part.spottings  # its rate, too
+    assert asked == [1]
+    spotter.search(spotter.embed(stretch.footage), apple)
+    assert asked == [1, 1]  # another track
+
+
+def test_decoys_of_a_long_video_are_searched_in_a_sample_of_it(
+    spotter: Spotter, gallery: Gallery, stretch: Stretch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lasts = len(stretch.footage) / stretch.footage.fps
+    track = spotter.embed(concatenate([_later(stretch.footage, turn) for turn in range(round(90 / lasts) + 1)]))
+    every = spotter.search(track, gallery, SpotOptions(threshold=0.3)).spottings
+    monkeypatch.setattr(search, "_SAMPLE", 45.0)
+    other = Spotter(spotter.encoder)
+    some = other.search(track, gallery, SpotOptions(threshold=0.3)).spottings
+    assert [hit.time for hit in some] == [hit.time for hit in every]
+    rates = np.array(
+        [(one.false_alarms_per_hour, two.false_alarms_per_hour) for one, two in zip(every, some, strict=True)], float
+    )
+    apart = np.abs(np.log(rates[:, 0] / rates[:, 1]))[rates[:, 0] > 30]
+    assert 0 < np.median(apart) < np.log(1.5)
 
 
 def _later(footage: Landmarks, turn: int) -> Landmarks:
