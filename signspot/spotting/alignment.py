@@ -150,11 +150,12 @@ def _distances(exemplars: Tensor, codes: Tensor) -> Tensor:
 
 def _totals(cost: Tensor, steps: StepCosts) -> Tensor:
     """(L, V, T) costs of matches to (V, T) mean cost of the cheapest path that ends at each frame."""
-    total = cost[0]
+    total, priced = cost[0], torch.empty_like(cost[0])
     for here in cost[1:]:
         best = total + steps.costs[0]
         for step, price in enumerate(steps.costs[1:], 1):
             if step < best.shape[1]:
-                torch.minimum(best[:, step:], total[:, :-step] + price, out=best[:, step:])
+                came = torch.add(total, price, out=priced) if price else total
+                torch.minimum(best[:, step:], came[:, :-step], out=best[:, step:])
         total = best.add_(here)
     return total / len(cost)

@@ -59,6 +59,7 @@ class Cohort:
     def typical(self) -> float:
         """The nearness of a typical exemplar: that of decoys to decoys of other words."""
         costs = warping_costs(self.codes[:, 0], self.codes[:, 0])
+        self._remember(self.codes[:, 0], costs)  # decoys are searched like words, and need not be compared again
         costs[self.words[:, None] == self.words] = np.inf
         return float(np.sort(costs, axis=1)[:, :_NEAREST].mean())
 
@@ -72,8 +73,8 @@ class Cohort:
             (V,) to be added to the cost of each: above 0 for an exemplar to which many decoys are near, and for one
             that shows hands at rest.
         """
-        near, apart = self._nearest(codes).mean(axis=1), self._from_rest(codes)
-        corrections = _CORRECTION * (self.typical - near)
+        typical, near, apart = self.typical, self._nearest(codes).mean(axis=1), self._from_rest(codes)
+        corrections = _CORRECTION * (typical - near)
         resting = apart < _LIKE_REST * self.typical_rest
         heavier = np.where(resting, np.maximum(corrections, self.typical_rest - apart), corrections)
         return np.asarray(heavier, np.float32)
@@ -104,12 +105,16 @@ class Cohort:
 
     def _nearest(self, codes: FloatArray) -> FloatArray:
         """(V, L, C) frame codes to (V, _NEAREST) their costs to the nearest decoys, the least first."""
-        names = [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in codes]
+        names = _digests(codes)
         new = [row for row, name in enumerate(names) if name not in self._known]
         if new:
-            costs = np.sort(warping_costs(codes[new], self.codes[:, 0]), axis=1)[:, :_NEAREST]
-            self._known.update(zip((names[row] for row in new), costs.copy(), strict=True))
+            self._remember(codes[new], warping_costs(codes[new], self.codes[:, 0]))
         return np.stack([self._known[name] for name in names])
+
+    def _remember(self, codes: FloatArray, costs: FloatArray) -> None:
+        """Keep the least of (V, K) costs of (V, L, C) frame codes to all decoys."""
+        nearest = np.sort(costs, axis=1)[:, :_NEAREST]
+        self._known.update(zip(_digests(codes), nearest.copy(), strict=True))
 
     def corrections_in(self, gallery: Gallery) -> NDArray[np.float32]:
         """As `corrections_of` all rows of a gallery, whose own words are decoys for each other beside the shipped ones.
@@ -144,6 +149,11 @@ class Cohort:
         shown = [Exemplar(f"decoy {self.words[row]}", f"decoy {row}") for row in chosen]
         views = slice(0, 2 if mirror else 1)
         return Gallery.of(shown, self.embeddings[chosen, views].astype(np.float32), self.codes[chosen, views])
+
+
+def _digests(codes: FloatArray) -> list[bytes]:
+    """Names of (V, L, C) frame codes, by content."""
+    return [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in codes]
 
 
 @torch.inference_mode()
