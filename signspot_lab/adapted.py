@@ -145,7 +145,7 @@ def main() -> None:
     readings: list[Bags] = chosen.bags or ["appendix"]
     for place in chosen.corpora:
         corpus = open_corpus(place)
-        plain = AdaptOptions(steps=chosen.steps, seed=chosen.seed)
+        plain = AdaptOptions(steps=chosen.steps, embeddings=True, seed=chosen.seed)
         before = {match: measure_truth(spotter, corpus, match, plain) for match in MATCHES}
         for bags in readings:
             options = replace(plain, bags=bags)

@@ -1,7 +1,7 @@
 """From subtitled footage and a dictionary to an adapted encoder, or to a plain "no gain"."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from signspot.adaptation.batches import StretchBatches
 from signspot.adaptation.footage import Footage, read_footage
-from signspot.adaptation.gain import Gain, HeldOutScores, gains, score_stretches
+from signspot.adaptation.gain import Gain, HeldOutScores, Turn, gains, score_stretches
 from signspot.adaptation.maps import Kept, Maps, coder_of, fold
 from signspot.adaptation.options import AdaptOptions
 from signspot.adaptation.training import learn_maps
@@ -30,7 +30,6 @@ Scores = NDArray[np.floating[Any]]
 
 FEWEST_LABELLED = 8  # words with labels on held-out footage, from which on labels decide instead of subtitles
 _FEWEST_ABOVE = 20  # scores above a threshold, from which on it can be set anew
-_MATCHES: tuple[MatchBy, MatchBy] = ("alignment", "embedding")
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Adapted:
 
     encoder: Encoder | None  # None: there is no gain; keep the one that was adapted
     base: Encoder  # that was adapted
-    gains: Mapping[str, tuple[Gain, ...]]  # "alignment" and "embedding": of the map of codes, and of that of embeddings
+    gains: Mapping[str, tuple[Gain, ...]]  # of the map of codes ("alignment") and of embeddings ("embedding")
     kept: Kept  # which maps the encoder has
     learned: int  # stretches
     held: int  # stretches
@@ -63,7 +62,10 @@ def adapt(
     stage: Stage = quiet,
     command: str = "",
 ) -> Adapted:
-    """Adapt the encoder of a spotter to a user's own footage, and measure the gain on a part that was held out.
+    """Adapt the encoder of a spotter to a user's own footage, and measure the gain by cross-validation.
+
+    Each part of the footage and of the words is held out in turn. Where the turns together show a gain, the encoder
+    learns from all of it.
 
     Args:
         spotter: with an encoder of frame codes; it is not changed.
@@ -82,29 +84,29 @@ def adapt(
     began, chosen, base = time.monotonic(), options or AdaptOptions(), spotter.encoder
     coder_of(base)
     footage = read_footage(spotter, corpus, dictionary, chosen, stage)
-    with stage("learning") as progress:
-        maps = learn_maps(base, StretchBatches(footage, chosen), folder, progress)
-    before, after = _measure(spotter, footage, None, stage), _measure(spotter, footage, maps, stage)
-    found: dict[str, tuple[Gain, ...]] = {
-        match: tuple(gains(before[match], after[match], footage.words)) for match in _MATCHES
-    }
-    kept = Kept(*(is_kept(found[match]) for match in _MATCHES))
+    turns = _cross_validate(spotter, footage, chosen, Path(folder), stage)
+    found: dict[str, tuple[Gain, ...]] = {match: tuple(gains(of_turns)) for match, of_turns in turns.items()}
+    kept = Kept(is_kept(found["alignment"]), "embedding" in found and is_kept(found["embedding"]))
+    whole = footage.whole()
     encoder = None
     if kept:
+        with stage("learning from all of it") as progress:
+            maps = learn_maps(base, StretchBatches(whole, chosen), folder, progress)
         threshold = base.contract.threshold
         if kept.codes:
-            threshold = same_rate(threshold, before["alignment"].others, after["alignment"].others)
-        card = _card(base, footage, chosen, found, kept, command)
+            others = [(turn.before.others, turn.after.others) for turn in turns["alignment"]]
+            threshold = same_rate(threshold, *(np.concatenate(each) for each in zip(*others, strict=True)))
+        card = _card(base, whole, chosen, found, kept, command)
         encoder = make_adapted(base, maps, kept, footage.gallery, Path(folder).resolve().name, card, threshold)
     return Adapted(
         encoder,
         base,
         found,
         kept,
-        len(footage.learned),
-        len(footage.held),
-        len(footage.words),
-        footage.labels,
+        len(whole.learned),
+        sum(len(part.held) for part in footage.turns(chosen)),
+        len(whole.words),
+        whole.labels,
         footage.hours,
         time.monotonic() - began,
     )
@@ -147,8 +149,26 @@ def same_rate(threshold: float, before: Scores, after: Scores) -> float:
     return round(float((falling[above - 1] + falling[above]) / 2), 3)
 
 
-def _measure(spotter: Spotter, footage: Footage, maps: Maps | None, stage: Stage) -> dict[str, HeldOutScores]:
-    """Held-out scores by alignment and by embedding; of the adapted encoder, where maps are given."""
+def _cross_validate(
+    spotter: Spotter, footage: Footage, options: AdaptOptions, folder: Path, stage: Stage
+) -> dict[MatchBy, list[Turn]]:
+    """What was measured by alignment, and by embedding if a map of it is learned, while each part was held out."""
+    matches: list[MatchBy] = ["alignment", "embedding"] if options.embeddings else ["alignment"]
+    found: dict[MatchBy, list[Turn]] = {match: [] for match in matches}
+    parts = footage.turns(options)
+    for number, part in enumerate(parts, 1):
+        with stage(f"learning, part {number} of {len(parts)} held out") as progress:
+            maps = learn_maps(spotter.encoder, StretchBatches(part, options), folder / f"without-{number}", progress)
+        before, after = (_measure(spotter, part, each, matches, stage) for each in (None, maps))
+        for match in matches:
+            found[match].append(Turn(before[match], after[match], part.words))
+    return found
+
+
+def _measure(
+    spotter: Spotter, footage: Footage, maps: Maps | None, matches: Sequence[MatchBy], stage: Stage
+) -> dict[str, HeldOutScores]:
+    """Scores of held-out stretches; of the adapted encoder, where maps are given."""
     tracks = {stretch.video: footage.tracks[stretch.video] for stretch in footage.held}
     gallery, seen = footage.gallery, spotter
     if maps is not None:
@@ -156,7 +176,7 @@ def _measure(spotter: Spotter, footage: Footage, maps: Maps | None, stage: Stage
         tracks = {name: _mapped_track(track, maps, encoder.hash) for name, track in tracks.items()}
         gallery, seen = _mapped_gallery(gallery, maps), Spotter(encoder)
     scores: dict[str, HeldOutScores] = {}
-    for match in _MATCHES:
+    for match in matches:
         with stage(f"held-out footage, {match}, {'adapted' if maps else 'as it is'}") as progress:
             scores[match] = score_stretches(seen, tracks, footage.held, gallery, match, progress)
     return scores
@@ -192,7 +212,7 @@ def _card(
     sentence = (
         f"{parts.capitalize()} of '{base.name}' ({base.hash}), adapted by Watch-Read-Lookup on "
         f"{len(footage.learned):,} subtitled stretches of {footage.hours:.2f} hours of footage, "
-        f"{len(footage.words):,} words and {footage.labels:,} labels; a part of footage and words was held out."
+        f"{len(footage.words):,} words and {footage.labels:,} labels; the gain was cross-validated."
     )
     return {
         "licence": base.card.get("licence", ""),

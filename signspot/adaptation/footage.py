@@ -3,8 +3,8 @@
 import hashlib
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -50,6 +50,16 @@ class Footage:
     learned: tuple[Stretch, ...]  # stretches that are learned from
     held: tuple[Stretch, ...]  # stretches that gains are measured on
     words: frozenset[str]  # that are learned from; the others are held out
+    every: tuple[Stretch, ...] = ()  # all stretches
+
+    def turns(self, options: AdaptOptions) -> list["Footage"]:
+        """The same footage, each part of its stretches and words held out in turn; parts too small are passed over."""
+        parts = (_Split(self.every, tuple(self.gallery.words), options, turn) for turn in range(turns_of(options)))
+        return [replace(self, learned=p.learned, held=p.held, words=p.words) for p in parts if p.is_enough]
+
+    def whole(self) -> "Footage":
+        """The same footage, nothing of it held out."""
+        return replace(self, learned=self.every, held=(), words=frozenset(self.gallery.words))
 
     @property
     def hours(self) -> float:
@@ -102,7 +112,12 @@ def read_footage(
         tracks = _tracks(spotter, videos, progress)
     split = _Split(tuple(s for s in stretches if _is_seen(s, tracks)), tuple(gallery.words), options)
     split.check()
-    return Footage(tracks, gallery, split.learned, split.held, split.words)
+    return Footage(tracks, gallery, split.learned, split.held, split.words, split.stretches)
+
+
+def turns_of(options: AdaptOptions) -> int:
+    """How many parts there are, each held out in turn."""
+    return round(1 / options.held_out)
 
 
 def frame_range(stretch: Stretch, grid: Grid) -> tuple[int, int]:
@@ -172,33 +187,36 @@ def _check_words(gallery: Gallery) -> None:
 
 @dataclass(frozen=True)
 class _Split:
-    """Which stretches and which words are held out; it follows from their names and the seed."""
+    """Which stretches and which words are held out; it follows from their names, the seed and the turn."""
 
     stretches: tuple[Stretch, ...]
     shown: tuple[str, ...]
     options: AdaptOptions
+    turn: int = 0  # which part is held out
 
     @cached_property
     def words(self) -> frozenset[str]:
         """The words that are learned from."""
-        order = np.random.default_rng([self.options.seed, 1]).permutation(len(self.shown))
-        held = max(2, round(self.options.held_out * len(self.shown)))
-        return frozenset(sorted(self.shown)[int(place)] for place in order[held:])
+        return frozenset(self.shown) - set(self._part(sorted(self.shown), 1))
 
     @cached_property
     def held(self) -> tuple[Stretch, ...]:
-        """The stretches of some videos; of few videos, the last part of each."""
+        """The stretches of some videos; of few videos, a part of each in time, the last one first."""
         videos = sorted({stretch.video for stretch in self.stretches})
-        share = self.options.held_out
-        if len(videos) >= _FEWEST_VIDEOS:
-            order = np.random.default_rng([self.options.seed, 2]).permutation(len(videos))
-            chosen = {videos[int(place)] for place in order[: max(1, round(share * len(videos)))]}
+        if len(videos) >= max(_FEWEST_VIDEOS, turns_of(self.options)):
+            chosen = set(self._part(videos, 2))
             return tuple(stretch for stretch in self.stretches if stretch.video in chosen)
         kept: list[Stretch] = []
         for video in videos:
             own = [stretch for stretch in self.stretches if stretch.video == video]
-            kept += own[len(own) - round(share * len(own)) :]
+            places = np.array_split(np.arange(len(own)), turns_of(self.options))[-1 - self.turn]
+            kept += [own[int(place)] for place in places]
         return tuple(kept)
+
+    def _part(self, names: Sequence[str], kind: int) -> list[str]:
+        """The names that are held out in this turn; every name is in one turn."""
+        order = np.random.default_rng([self.options.seed, kind]).permutation(len(names))
+        return [names[int(place)] for place in np.array_split(order, turns_of(self.options))[self.turn]]
 
     @cached_property
     def learned(self) -> tuple[Stretch, ...]:
@@ -211,13 +229,18 @@ class _Split:
             and not any(video == stretch.video and span.overlap(stretch.span) > 0 for video, span in held)
         )
 
+    @property
+    def is_enough(self) -> bool:
+        """Whether there is enough to learn from, and to measure on."""
+        return len(self.learned) >= FEWEST_STRETCHES and len(self.held) >= FEWEST_HELD
+
     def check(self) -> None:
         """See that there is enough of both.
 
         Raises:
             OptionsError: there is not.
         """
-        if len(self.learned) < FEWEST_STRETCHES or len(self.held) < FEWEST_HELD:
+        if not self.is_enough:
             raise OptionsError(
                 f"too little footage: {len(self.learned)} subtitled stretches to learn from ({FEWEST_STRETCHES} are "
                 f"needed) and {len(self.held)} to measure on ({FEWEST_HELD} are needed). Add videos with subtitles"

@@ -8,7 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,25 +123,37 @@ def _naming(
             yield word, float(above)
 
 
-def gains(before: HeldOutScores, after: HeldOutScores, learned: frozenset[str]) -> list[Gain]:
-    """All gains that can be told: by measure, on all words, on those learned from, and on those held out."""
+class Turn(NamedTuple):
+    """What was measured while one part was held out."""
+
+    before: HeldOutScores
+    after: HeldOutScores
+    learned: frozenset[str]  # words that were learned from in this turn
+
+
+def gains(turns: Sequence[Turn]) -> list[Gain]:
+    """All gains over all turns: on all words, on words while they were learned from, on words while held out."""
     found = []
     for measure in ("naming", "labelled"):
-        old, new = getattr(before, measure), getattr(after, measure)
-        groups = {
-            "all words": sorted(old),
-            "learned words": sorted(set(old) & learned),
-            "held-out words": sorted(set(old) - learned),
-        }
-        found += [_gain(measure, group, {w: old[w] for w in words}, new) for group, words in groups.items() if words]
+        for group in ("all words", "learned words", "held-out words"):
+            old: defaultdict[str, list[float]] = defaultdict(list)
+            new: defaultdict[str, list[float]] = defaultdict(list)
+            for turn in turns:
+                before, after = getattr(turn.before, measure), getattr(turn.after, measure)
+                for word in before:
+                    if group == "all words" or (word in turn.learned) == (group == "learned words"):
+                        old[word] += before[word]
+                        new[word] += after[word]
+            if old:
+                found.append(_gain(measure, group, old, new))
     return found
 
 
 def _gain(measure: str, group: str, old: ByWord, new: ByWord) -> Gain:
     paired: dict[Hashable, list[float]] = {
-        word: [float(np.mean(new[word]) - np.mean(values))] for word, values in old.items()
+        word: [float(np.mean(new[word]) - np.mean(values))] for word, values in sorted(old.items())
     }
-    means = [float(np.mean([np.mean(each[word]) for word in old])) for each in (old, new)]
+    means = [float(np.mean([np.mean(each[word]) for word in sorted(old)])) for each in (old, new)]
     return Gain(measure, group, len(old), means[0], means[1], bootstrap_mean(paired))
 
 

@@ -21,7 +21,8 @@ class AdaptOptions:
     rate: float = 2e-3  # the highest learning rate of both maps; it falls as a cosine
     padding: float = 2.0  # seconds around a subtitle in which its signing is looked for
     longest: float = 10.0  # seconds of a stretch that are looked at, at most
-    held_out: float = 0.25  # share of the footage, and of the words, that is not learned from
+    held_out: float = 0.25  # share of the footage, and of the words, that is held out in each turn
+    embeddings: bool = False  # also learn a map of window embeddings, for match="embedding"
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -65,7 +65,7 @@ def learn_maps(
             for group in optimiser.param_groups:
                 group["lr"] = options.rate * warm_cosine(step, options.steps, _WARM_UP, _LOWEST_RATE)
             aligned, embedded = losses(maps, batch, options, float(coder.typical_cost))
-            loss = aligned + embedded
+            loss = aligned + embedded if options.embeddings else aligned
             if not torch.isfinite(loss):
                 raise run.keep_bad_batch(loss, step, {"codes": batch.codes.numpy(), "row": batch.row.numpy()})
             optimiser.zero_grad(set_to_none=True)
@@ -82,7 +82,7 @@ def learn_maps(
 
 
 def losses(maps: Maps, batch: StretchBatch, options: AdaptOptions, typical: float) -> tuple[Tensor, Tensor]:
-    """The loss of alignments and that of embeddings of one batch.
+    """The loss of alignments and that of embeddings of one batch; 0 where no map of embeddings is learned.
 
     Args:
         maps: as learned so far.
@@ -93,6 +93,8 @@ def losses(maps: Maps, batch: StretchBatch, options: AdaptOptions, typical: floa
     exemplars, signed = maps.map_codes(batch.exemplars), maps.map_codes(batch.codes)
     costs = clip_costs(exemplars, signed, batch.seen, batch.clips, STEPS.times(typical).costs) / typical
     aligned = watch_read_lookup(_bags(batch, 1 - costs), options.temperature, options.bags)
+    if not options.embeddings:
+        return aligned, aligned.new_zeros(())
     windows = maps.map_embeddings(batch.embeddings)[batch.clips.stretch[:, None], batch.clips.frames]  # (N, E, D)
     shown = maps.map_embeddings(batch.exemplar_embeddings)  # (M, V, D)
     alike = torch.einsum("ned,mvd->nemv", windows, shown).amax(dim=2)  # (N, E, V): the better view

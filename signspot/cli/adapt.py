@@ -28,14 +28,17 @@ def adapt(
         Literal["appendix", "section", "figure", "released"],
         typer.Option(help="Which reading of the paper's loss; see the page on training."),
     ] = "appendix",
+    embeddings: Annotated[
+        bool, typer.Option("--embeddings", help="Also adapt embeddings, for --match embedding: unseen words may lose.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Random seed of batches and of what is held out.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     force: Force = False,
 ) -> None:
-    """Adapt an encoder to your footage by its subtitles and a dictionary, and measure the gain on a held-out part.
+    """Adapt an encoder to your footage by its subtitles and a dictionary, and measure the gain by cross-validation.
 
-    A quarter of the videos and of the words is held out. Where they show no gain, nothing is written and the encoder
-    that you have is the one to keep. Ctrl-C keeps what is learnt, and the same command goes on.
+    Each quarter of the videos and of the words is held out in turn. Where they show no gain, nothing is written and the
+    encoder that you have is the one to keep. Ctrl-C keeps what is learnt, and the same command goes on.
 
     Example: signspot adapt footage/ --dictionary my-signs/ --out my-encoder
     """
@@ -47,7 +50,7 @@ def adapt(
     from signspot.models.checkpoints import save_encoder
     from signspot.spotting.spotter import load
 
-    options = AdaptOptions(steps=steps, bags=bags, seed=seed)
+    options = AdaptOptions(steps=steps, bags=bags, embeddings=embeddings, seed=seed)
     name = out.resolve().name
     target = out / f"{name}.safetensors"
     outputs = Outputs([corpus, dictionary, encoder], force=force)
@@ -69,7 +72,7 @@ def _show(made: "Adapted", target: Path) -> None:
     note(
         f"learned from {made.learned:,} subtitled stretches, {count(made.words, 'word')} and "
         f"{count(made.labels, 'label')} of {made.hours:.2f} h in {duration(made.seconds)}; "
-        f"measured on {made.held:,} other stretches"
+        f"measured on {made.held:,} of them, each while it was held out"
     )
     rows = [
         (match, gain.measure, gain.group, str(gain.words), f"{gain.before:.3f}", f"{gain.after:.3f}", _signed(gain))

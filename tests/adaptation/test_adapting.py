@@ -28,7 +28,7 @@ from signspot_world.corpus_writer import make_corpus
 from signspot_world.knobs import Knobs
 from signspot_world.options import CorpusOptions
 
-OPTIONS = AdaptOptions(steps=8, stretches=6, exemplars=1, rate=1e-2, held_out=0.3)
+OPTIONS = AdaptOptions(steps=8, stretches=6, exemplars=1, rate=1e-2, held_out=0.33, embeddings=True)
 BOTH = Kept(codes=True, embedding=True)
 
 
@@ -95,9 +95,9 @@ def test_what_is_made_is_an_ordinary_encoder(
     assert all(spotting.false_alarms_per_hour is not None for spotting in found.best.values()), "decoys came along"
 
 
-def test_the_whole_of_it(spotter: Spotter, made: Corpus, run: tuple[Maps, Path]) -> None:
+def test_the_whole_of_it(spotter: Spotter, made: Corpus, tmp_path: Path) -> None:
     """Both maps are measured on stretches and words that were held out, and kept by the rule and nothing else."""
-    adapted = adapt(spotter, made, made.dictionary(), run[1], OPTIONS)
+    adapted = adapt(spotter, made, made.dictionary(), tmp_path / "mine", OPTIONS)
     assert adapted.learned >= 16
     assert adapted.labels > 0
     assert set(adapted.gains) == {"alignment", "embedding"}
@@ -114,6 +114,25 @@ def test_what_is_held_out_is_not_learned_from(footage: Footage) -> None:
     batches, number = StretchBatches(footage, OPTIONS), sorted(footage.gallery.words)
     for step in range(4):
         assert {number[word] for word in batches[step].word.tolist()} <= footage.words
+
+
+def test_every_stretch_and_every_word_is_held_out_in_one_turn(footage: Footage) -> None:
+    turns = footage.turns(OPTIONS)
+    assert len(turns) == 3
+    held = [stretch for turn in turns for stretch in turn.held]
+    assert sorted(map(repr, held)) == sorted(map(repr, footage.every))
+    words = [word for turn in turns for word in set(footage.gallery.words) - turn.words]
+    assert sorted(words) == sorted(footage.gallery.words)
+    whole = footage.whole()
+    assert (whole.learned, whole.held, whole.words) == (footage.every, (), frozenset(footage.gallery.words))
+    assert len({part.digest for part in (*turns, whole)}) == 4
+
+
+def test_embeddings_stay_as_they_are_unless_asked_for(footage: Footage, spotter: Spotter, tmp_path: Path) -> None:
+    options = replace(OPTIONS, embeddings=False, steps=2)
+    maps = learn_maps(spotter.encoder, StretchBatches(footage, options), tmp_path)
+    assert not maps.embedding.detach().any()
+    assert maps.codes.detach().any()
 
 
 def test_of_few_videos_the_last_part_is_held_out(spotter: Spotter, made: Corpus) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from signspot.adaptation.adapting import deciding, is_kept, same_rate
-from signspot.adaptation.gain import Gain, HeldOutScores, _naming, gains
+from signspot.adaptation.gain import Gain, HeldOutScores, Turn, _naming, gains
 from signspot.metrics.bootstrap import Interval
 
 
@@ -22,16 +22,24 @@ def test_naming_counts_pairs_in_the_right_order() -> None:
     assert dict(_naming(["apple", "pear"], best, is_named)) == {"apple": pytest.approx(2.5 / 4)}
 
 
-def test_gains_are_paired_by_word_and_told_by_group() -> None:
+def test_gains_are_paired_by_word_and_told_by_group_over_all_turns() -> None:
     nothing = np.empty(0)
     before = HeldOutScores({"a": [0.5], "b": [0.6], "c": [0.7]}, {}, nothing)
     after = HeldOutScores({"a": [0.6], "b": [0.7], "c": [0.6]}, {}, nothing)
-    found = {each.group: each for each in gains(before, after, frozenset("ab"))}
+    found = {each.group: each for each in gains([Turn(before, after, frozenset("ab"))])}
     assert found["learned words"].difference.value == pytest.approx(0.1)
     assert found["learned words"].is_shown
     assert found["held-out words"].difference.value == pytest.approx(-0.1)
     assert found["all words"].words == 3
     assert not found["all words"].is_shown
+    other = HeldOutScores({"a": [0.9]}, {}, nothing)  # in another turn "a" is held out, and gains 0.3
+    turns = [
+        Turn(before, after, frozenset("ab")),
+        Turn(HeldOutScores({"a": [0.6]}, {}, nothing), other, frozenset("bc")),
+    ]
+    found = {each.group: each for each in gains(turns)}
+    assert found["held-out words"].difference.value == pytest.approx((0.3 - 0.1) / 2)
+    assert found["all words"].difference.value == pytest.approx(((0.1 + 0.3) / 2 + 0.1 - 0.1) / 3)
 
 
 def test_labels_decide_where_enough_words_have_them() -> None:
