@@ -19,6 +19,8 @@ from signspot.workbench.folder import ServedFolder
 from signspot.workbench.verification import Answer, Item, Verdict
 
 LABELS, DECISIONS = ".labels.jsonl", ".decisions.csv"  # labels for training; every decision with who, when, how long
+_SAME_SCORE = 1e-6  # scores of one spotting before and after a file differ by no more
+_NEAR = 0.3  # seconds between the times of one spotting, where its score was lost
 _KINDS = {
     ".jsonl": "application/jsonl", ".csv": "text/csv", ".parquet": "application/vnd.apache.parquet",
     ".vtt": "text/vtt", ".eaf": "application/xml", ".json": "application/json", ".zip": "application/zip",
@@ -126,22 +128,53 @@ def _unformula(value: object) -> object:
 def read_back(path: Path, name: str, items: Sequence[Item], annotator: str) -> list[Verdict]:
     """Decisions that a person made in VIA, ELAN or a table, for the items of a queue.
 
-    A spotting belongs to an item by its video's name, its exemplar and its score, or by word and time. What is not
-    answered is left out; an ELAN annotation that is gone is no answer.
+    A spotting belongs to the item of the same video and exemplar that is nearest in score and time. A person's own
+    spotting of another word over an item that is a "no" says which word it is. What is not answered is left out.
+
+    Args:
+        path: the file.
+        name: as its sender calls it.
+        items: of the queue.
+        annotator: whose decisions these are.
     """
-    by_place: dict[tuple[str, str, float], Item] = {}
+    by_place: dict[tuple[str, str], list[Item]] = {}
     for each in items:
-        by_place[Path(each.spotting.video).name, each.spotting.exemplar, round(each.spotting.score, 4)] = each
-    found = []
+        by_place.setdefault((Path(each.spotting.video).name, each.spotting.exemplar), []).append(each)
+    found: dict[int, Verdict] = {}
+    own: list[Spotting] = []
     for spotting in read_spottings(path):
-        item = by_place.get((Path(spotting.video).name, spotting.exemplar, round(spotting.score, 4)))
-        if item is None or (not spotting.decision and spotting.source is not LabelSource.VERIFIED):
+        item = _nearest(spotting, by_place.get((Path(spotting.video).name, spotting.exemplar), []))
+        if not spotting.decision and spotting.source is not LabelSource.VERIFIED:
             continue
-        renamed = spotting.word != item.spotting.word
-        answer: Answer = "word" if renamed else (spotting.decision or "yes")
-        word = spotting.word if renamed else ""
-        told = f"{name}\0{item.queue}\0{item.item}\0{annotator}\0{answer}\0{word}\0{spotting.start}\0{spotting.end}"
-        key = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]  # reading a file twice decides once
-        span = spotting.start, spotting.end
-        found.append(Verdict(key, item.queue, item.item, annotator, answer, word, *span, 0.0))
-    return found
+        if item is None:
+            own.append(spotting)
+        else:
+            renamed = spotting.word != item.spotting.word
+            answer: Answer = "word" if renamed else (spotting.decision or "yes")
+            found[item.item] = _verdict(name, item, annotator, answer, spotting)
+    for item in items:
+        if item.item in found and found[item.item].answer == "no":
+            named = [one for one in own if _is_over(one, item) and one.word != item.spotting.word]
+            if named:
+                found[item.item] = _verdict(name, item, annotator, "word", named[0])
+    return list(found.values())
+
+
+def _nearest(spotting: Spotting, items: Sequence[Item]) -> Item | None:
+    def distance(item: Item) -> tuple[bool, float]:
+        return abs(item.spotting.score - spotting.score) > _SAME_SCORE, abs(item.spotting.time - spotting.time)
+
+    best = min(items, key=distance, default=None)
+    return best if best is not None and (not distance(best)[0] or distance(best)[1] < _NEAR) else None
+
+
+def _is_over(spotting: Spotting, item: Item) -> bool:
+    same = Path(spotting.video).name == Path(item.spotting.video).name
+    return same and spotting.decision in ("", "yes") and spotting.segment.overlap(item.spotting.segment) > 0
+
+
+def _verdict(name: str, item: Item, annotator: str, answer: Answer, spotting: Spotting) -> Verdict:
+    word = spotting.word if answer == "word" else ""
+    told = "\0".join(map(str, (name, item.queue, item.item, annotator, answer, word, spotting.start, spotting.end)))
+    key = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]  # reading a file twice decides once
+    return Verdict(key, item.queue, item.item, annotator, answer, word, spotting.start, spotting.end, 0.0)

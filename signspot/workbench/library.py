@@ -2,33 +2,44 @@
 
 from typing import Any
 
+from signspot.workbench.folder import VideoFile
 from signspot.workbench.workbench import Workbench
 
 
-def library(bench: Workbench) -> dict[str, Any]:
-    """Videos, dictionaries and runs, as the page shows them."""
-    listing, states = bench.folder.listing(), bench.states
-    verified, annotated = bench.queues.verified_videos(), states.annotated(bench.folder)
-    videos = []
-    for video in listing.videos.values():
-        every, decided = verified.get(video.name, (0, 0))
-        stem = video.name.rpartition(".")[0]
-        videos.append(
-            {
-                "name": video.name,
-                "size": video.size,
-                "film": video.is_film,
-                "subtitles": video.subtitles is not None,
-                "ready": states.is_ready(video),
-                "annotated": bool(annotated.get(stem)),
-                "spottings": every,
-                "verified": decided,
-            }
-        )
+def library(bench: Workbench, q: str = "", start: int = 0, size: int | None = None) -> dict[str, Any]:
+    """Videos, dictionaries and runs, as the page shows them.
+
+    Args:
+        bench: the workbench.
+        q: only videos whose names hold this.
+        start: the first of them that is told about.
+        size: how many are; all, if None.
+    """
+    listing = bench.folder.listing()
+    names = [name for name in listing.videos if q.casefold() in name.casefold()]
+    shown = names[start:] if size is None else names[start : start + size]
+    verified, annotated = bench.states.verified(bench.queues), bench.states.annotated(bench.folder)
     return {
-        "videos": videos,
+        "videos": [_video(bench, listing.videos[name], verified, annotated) for name in shown],
+        "count": len(names),
         "dictionaries": [_dictionary(bench, name) for name in listing.dictionaries],
         "runs": list(listing.runs),
+    }
+
+
+def _video(
+    bench: Workbench, video: VideoFile, verified: dict[str, tuple[int, int]], annotated: dict[str, int]
+) -> dict[str, Any]:
+    every, decided = verified.get(video.name, (0, 0))
+    return {
+        "name": video.name,
+        "size": video.size,
+        "film": video.is_film,
+        "subtitles": video.subtitles is not None,
+        "ready": bench.states.is_ready(video),
+        "annotated": bool(annotated.get(video.name.rpartition(".")[0])),
+        "spottings": every,
+        "verified": decided,
     }
 
 

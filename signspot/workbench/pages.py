@@ -51,13 +51,12 @@ def _page(request: Request, name: str, **values: Any) -> HTMLResponse:
 @router.get("/")
 def show_library(request: Request, bench: Bench, q: str = "", start: int = 0) -> HTMLResponse:
     """The library."""
-    found = library(bench)
-    videos = [video for video in found["videos"] if q.casefold() in video["name"].casefold()]
-    first = max(0, min(start, len(videos) - 1)) // _SHOWN_VIDEOS * _SHOWN_VIDEOS if videos else 0
+    first = max(0, start) // _SHOWN_VIDEOS * _SHOWN_VIDEOS
+    found = library(bench, q, first, _SHOWN_VIDEOS)
     return _page(
-        request, "library", found=found, videos=videos[first : first + _SHOWN_VIDEOS], count=len(videos), q=q,
-        first=first, size=_SHOWN_VIDEOS, folder=bench.folder.root.name,
-        data={"dictionaries": [each["name"] for each in found["dictionaries"]], "most": bench.options.most_bytes},
+        request, "library", found=found, videos=found["videos"], count=found["count"], q=q, first=first,
+        size=_SHOWN_VIDEOS, folder=bench.folder.root.name, whole=len(bench.folder.listing().videos),
+        data={"most": bench.options.most_bytes},
     )  # fmt: skip
 
 

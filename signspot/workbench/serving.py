@@ -39,7 +39,8 @@ def serve(options: "WorkbenchOptions", port: int, told: Told) -> None:
     app = create_app(options)
     for address in addresses(door, bound.getsockname()[1]):
         told(address)
-    settings = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, proxy_headers=False)
+    plain = {"log_level": "warning", "access_log": False, "server_header": False, "proxy_headers": False}
+    settings = uvicorn.Config(app, timeout_graceful_shutdown=5, **plain)  # type: ignore[arg-type]
     uvicorn.Server(settings).run(sockets=[bound])
 
 

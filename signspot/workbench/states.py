@@ -8,6 +8,7 @@ from signspot.errors import SignspotError
 from signspot.files import content_digest
 from signspot.workbench.folder import ServedFolder, VideoFile
 from signspot.workbench.searching import Searcher
+from signspot.workbench.verification import Queues
 
 _FRESH = 5.0  # seconds for which what the runs hold is not read again
 
@@ -22,6 +23,7 @@ class States:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._annotated: tuple[float, dict[str, int]] = (-1e9, {})
+        self._verified: tuple[float, dict[str, tuple[int, int]]] = (-1e9, {})
 
     def is_ready(self, video: VideoFile) -> bool | None:
         """Whether a video has a track; None: nobody has looked yet, and somebody does now."""
@@ -63,3 +65,11 @@ class States:
                 continue
         self._annotated = time.monotonic(), found
         return found
+
+    def verified(self, queues: Queues) -> dict[str, tuple[int, int]]:
+        """Of each video: how many of its spottings are in queues, and how many of them are decided."""
+        told, known = self._verified
+        if time.monotonic() - told > _FRESH:
+            known = queues.verified_videos()
+            self._verified = time.monotonic(), known
+        return known

@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
 from signspot.workbench.guard import Door
+
+CHROMIUM = "/usr/bin/chromium"
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    run()"
@@ -70,6 +73,7 @@ class Server(Client):
     door: Door = field(default_factory=Door)
     most_bytes: int = 50_000_000
     database: str | None = None
+    port: int = 0
     _server: Any = None
     _thread: threading.Thread | None = None
 
@@ -80,13 +84,16 @@ class Server(Client):
         from signspot.workbench.serving import bind
         from signspot.workbench.workbench import WorkbenchOptions
 
-        bound = bind("127.0.0.1", 0)
+        bound = bind("127.0.0.1", self.port)
         options = WorkbenchOptions(self.folder, (), self.database, None, self.most_bytes, self.door)
-        settings = uvicorn.Config(create_app(options), log_level="warning", access_log=False)
+        settings = uvicorn.Config(
+            create_app(options), log_level="warning", access_log=False, timeout_graceful_shutdown=2
+        )
         self._server = uvicorn.Server(settings)
         self._thread = threading.Thread(target=self._server.run, args=([bound],), daemon=True)
         self._thread.start()
-        self.address = f"http://127.0.0.1:{bound.getsockname()[1]}"
+        self.port = bound.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
         return self
 
     def stop(self) -> None:
@@ -136,6 +143,18 @@ def film(path: Path, landmarks: Any) -> None:
     render_video(landmarks, make_appearance(7), path, (320, 240))
 
 
+def remember(path: Path, landmarks: Any, cache: Path) -> None:
+    """Put the exact landmarks of a rendered film into the cache, as if they had been estimated."""
+    from signspot.landmarks.cache import CacheEntry
+    from signspot.landmarks.estimate import HOLISTIC
+    from signspot.landmarks.stretches import STRETCH, WARM_UP
+
+    version = f"{HOLISTIC.version} {STRETCH:g} {WARM_UP:g}"
+    entry = CacheEntry.of(path, cache / "landmarks", version, 25.0, None)
+    assert entry is not None
+    list(entry.keep(iter([landmarks])))
+
+
 @pytest.fixture(scope="session")
 def bench_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cache of all tests."""
@@ -143,7 +162,7 @@ def bench_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def material(tmp_path_factory: pytest.TempPathFactory, stretch: Any) -> Path:
+def material(tmp_path_factory: pytest.TempPathFactory, stretch: Any, bench_cache: Path) -> Path:
     """A film of five signs with its landmarks beside it, subtitles, and a dictionary of four words."""
     from signspot.landmarks.pose_file import write_landmarks
 
@@ -156,6 +175,7 @@ def material(tmp_path_factory: pytest.TempPathFactory, stretch: Any) -> Path:
         (folder / "dictionary" / word).mkdir()
         write_landmarks(landmarks, folder / "dictionary" / word / f"{word}.pose")
     film(folder / "dictionary" / "river" / "film.mp4", stretch.exemplars["river"])
+    remember(folder / "dictionary" / "river" / "film.mp4", stretch.exemplars["river"], bench_cache)
     return folder
 
 
@@ -167,3 +187,44 @@ def server(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     made = Server(folder=folder).start()
     yield made
     made.stop()
+
+
+@pytest.fixture(scope="session")
+def camera(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A film of the sign "river", as Chromium's fake camera takes it."""
+    from tools.screenshots import film_for_camera
+
+    return film_for_camera(material / "dictionary" / "river" / "film.mp4", tmp_path_factory.mktemp("camera") / "c.y4m")
+
+
+@pytest.fixture(scope="session")
+def browser(camera: Path) -> Iterator[Browser]:
+    if not Path(CHROMIUM).is_file():
+        pytest.skip("Chromium is not installed (Debian: chromium)")
+    flags = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+    with sync_playwright() as player:
+        opened = player.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", *flags, f"--use-file-for-fake-video-capture={camera}"]
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    """A fresh visitor; whatever a page complains of fails the test."""
+    context = browser.new_context(permissions=["camera"], accept_downloads=True)
+    context.set_default_timeout(120_000)
+    opened = context.new_page()
+    said: list[str] = []
+    opened.on("pageerror", lambda error: said.append(str(error)))
+
+    def refuse(dialog: Dialog) -> None:
+        said.append(dialog.message)
+        dialog.dismiss()
+
+    opened.on("dialog", refuse)
+    opened.on("console", lambda message: said.append(message.text) if "Content Security" in message.text else None)
+    yield opened
+    context.close()
+    assert said == []

@@ -23,9 +23,11 @@ async function show(word) {
   if (!signs.value || !word.trim()) return [];
   problem(null);
   const found = await ask("GET", `/api/dictionaries/${path(signs.value)}/exemplars?word=${encodeURIComponent(word)}`).catch((error) => { problem(error); return []; });
-  const films = found.filter((exemplar) => exemplar.film).slice(0, 12);
+  const groups = found.length > 1 ? await ask("GET", `/api/variants/${path(signs.value)}?word=${encodeURIComponent(word)}`).catch(() => []) : [];
+  const group = (exemplar) => exemplar.variant || (groups.length > 1 ? (groups.find((each) => each.exemplars.includes(exemplar.id)) || {}).name : "") || "";
+  const films = found.filter((exemplar) => exemplar.film).sort((a, b) => group(a).localeCompare(group(b))).slice(0, 12);
   shown = await Promise.all(films.map(async (exemplar) => {
-    const name = exemplar.id + (exemplar.variant ? " · " + t("variant", { name: exemplar.variant }) : "");
+    const name = exemplar.id + (group(exemplar) ? " · " + t("variant", { name: group(exemplar) }) : "");
     return figure(name, exemplarFilm(signs.value, exemplar.id), await spanOf(exemplar.id), () => `/api/skeleton/exemplar/${path(signs.value)}?id=${encodeURIComponent(exemplar.id)}`);
   }));
   layout();
@@ -55,7 +57,7 @@ function follow(now) {
 }
 
 async function compareClip(file) {
-  if (!file || !input.value.trim()) { problem(t("failed", { reason: input.getAttribute("aria-label") || "" })); return; }
+  if (!file || !input.value.trim()) { problem(t("word_first")); return; }
   await show(input.value);
   try {
     const query = new URLSearchParams({ dictionary: signs.value, word: input.value, name: file.name });
@@ -63,13 +65,16 @@ async function compareClip(file) {
     shown = [figure(t("mine"), URL.createObjectURL(file), found.span, null), ...shown];
     layout();
     document.getElementById("feedback").hidden = false;
-    document.getElementById("differences").replaceChildren(...found.lines.map((line) => element("p", {}, line)));
+    const verdict = t(found.right ? "right" : "not_right", { word: found.word, rank: found.rank, of: found.of });
+    const instead = found.instead.length ? [element("p", {}, t("instead", { words: found.instead.map((each) => each.word).join(", ") }))] : [];
+    const told = found.differences.map((each) => element("li", {}, each.words));
+    document.getElementById("differences").replaceChildren(element("p", { class: "big" }, verdict), ...instead, element("ul", {}, ...told));
   } catch (error) { problem(error); }
 }
 
 function pair(each) {
   const films = [[data.dictionary, each.one], [each.dictionary, each.other]].map(([dictionary, sign]) => element("img", { alt: sign.word, loading: "lazy", src: "/api/thumbnail/exemplar/" + path(dictionary) + "?id=" + encodeURIComponent(sign.exemplar) }));
-  return element("li", { class: "card" }, ...films, element("strong", {}, `${each.one.word} ≈ ${each.other.word}`), element("span", { class: "quiet" }, t("score", { score: each.score.toFixed(2) })));
+  return element("li", { class: "card" }, ...films, element("strong", {}, `${each.one.word} ≈ ${each.other.word}`), element("span", { class: "quiet" }, t("cost", { cost: each.cost.toFixed(2) })));
 }
 
 document.getElementById("ask").addEventListener("submit", (event) => { event.preventDefault(); show(input.value); });

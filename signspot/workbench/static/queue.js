@@ -50,7 +50,10 @@ async function more() {
 
 async function next() {
   which.hidden = true;
-  if (!waiting.length) await more();
+  if (!waiting.length) {
+    work.hidden = true; // nothing to decide about until it is here
+    await more();
+  }
   current = waiting.shift() || null;
   work.hidden = !current;
   document.getElementById("finished").hidden = Boolean(current) || !who.value.trim();
