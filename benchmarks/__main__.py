@@ -13,6 +13,7 @@ from benchmarks.annotation import annotation_rows
 from benchmarks.isolation import ROOT
 from benchmarks.loss import loss_rows
 from benchmarks.material import describe, landmark_encoder
+from benchmarks.mouthing import mouthing_rows
 from benchmarks.road import road_rows
 from benchmarks.rows import Comparison, page
 from benchmarks.search import search_rows
@@ -27,6 +28,7 @@ BENCHMARKS: dict[str, Callable[[Sizes], list[Comparison]]] = {
     "loss": loss_rows,
     "trunks": trunk_rows,
     "search": search_rows,
+    "mouthing": mouthing_rows,
     "road": lambda sizes: _road(sizes),
     "annotation": lambda sizes: _annotation(sizes),
 }

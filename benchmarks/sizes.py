@@ -26,6 +26,8 @@ class Sizes:
     rendered_side: int = 256  # pixels
     annotated: float = 0.25  # hours of landmarks that are annotated
     annotated_words: int = 150  # of their dictionary
+    lip_windows: int = 120  # in which mouthed words are looked for
+    lips: float = 900.0  # seconds through which lips are followed, and four times as long
     rounds: int = 3  # how often what takes less than a second is timed; the fastest counts
     apart: bool = True  # every measurement in a process of its own; without, peak memory says nothing
 
@@ -50,6 +52,8 @@ QUICK = Sizes(
     rendered_side=64,
     annotated=0.0112,
     annotated_words=4,
+    lip_windows=2,
+    lips=2.0,
     rounds=1,
     apart=False,
 )

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.slow
 
 GROUPS = [
-    *("The signing world", "Training", "Windows", "Search", "The road, speed", "The road, peak memory"),
+    *("The signing world", "Training", "Windows", "Search", "Mouthing", "The road, speed", "The road, peak memory"),
     "Annotation",
 ]
 
@@ -67,7 +67,8 @@ def test_limits_stand_where_they_are_asked_for(rows: list[dict[str, Any]]) -> No
     assert limits.count("at least 100") == 1  # generating landmarks
     assert limits.count("at least 1") == 1  # rendering
     assert limits.count("below 0.1") == 1  # encoder and search
-    assert sum(limit.startswith("grows by at most") for limit in limits) == 5 + 1
+    assert limits.count("at least 1,000 per minute") == 1  # windows in which mouthings are looked for
+    assert sum(limit.startswith("grows by at most") for limit in limits) == 5 + 1 + 1
 
 
 def test_the_page_shows_every_row_and_no_place_of_this_machine(rows: list[dict[str, Any]], target: Path) -> None:

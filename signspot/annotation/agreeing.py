@@ -38,7 +38,7 @@ def marked(found: Iterable[Candidate], labels: Sequence[Label], media: Mapping[s
         labels: mouthings of all videos.
         media: video of the store → its path.
     """
-    by_video = _by_video(labels)
+    by_video = labels_by_video(labels)
     for video, each in groupby(found, key=lambda candidate: candidate.video):
         path = media.get(video)
         yield from mark_mouthed((candidate.as_spotting(path) for candidate in each), by_video.get(video, ()))
@@ -53,7 +53,7 @@ def is_mouthed(candidate: Candidate, by_video: Mapping[str, Sequence[Label]]) ->
 def describe_agreement(store: Store, labels: Sequence[Label], truth: Truth | None) -> str:
     """How many spottings are mouthed, too, at some thresholds, and how many of either kind are right."""
     found = list(spottings(store, 0.0))
-    by_video = _by_video(labels)
+    by_video = labels_by_video(labels)
     kinds = [is_mouthed(candidate, by_video) for candidate in found]
     ordered = sorted(candidate.score for candidate in found)
     titles = [
@@ -75,7 +75,8 @@ def describe_agreement(store: Store, labels: Sequence[Label], truth: Truth | Non
     return "\n".join(lines) + "\n"
 
 
-def _by_video(labels: Iterable[Label]) -> dict[str, list[Label]]:
+def labels_by_video(labels: Iterable[Label]) -> dict[str, list[Label]]:
+    """Video → its labels, in their order."""
     found: dict[str, list[Label]] = {}
     for label in labels:
         found.setdefault(label.video, []).append(label)

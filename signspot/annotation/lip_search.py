@@ -16,7 +16,6 @@ from signspot.files import content_digest
 from signspot.mouthing.checkpoints import load_mouthing
 from signspot.mouthing.lips import FPS, LipTrack
 from signspot.mouthing.network import STEP
-from signspot.mouthing.reading import read_lips
 from signspot.mouthing.spotter import SHORTEST, LipPeak, MouthingSpotter, find_peaks
 from signspot.records import SIGN_SECONDS, LabelSource, TimeMeaning
 from signspot.timeline import Segment
@@ -44,7 +43,7 @@ def mouth_unit(context: LipContext, unit: VideoUnit) -> Findings:
         SignspotError: the video cannot be read, shows no face, or was changed meanwhile.
     """
     spotter = _spotter(context.model, context.hash)
-    lips = read_lips(unit.media, context.landmarks)
+    lips = spotter.read(unit.media, context.landmarks)
     if content_digest(unit.media) != unit.digest:
         raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
     found = list(LipSearcher(spotter, lips, context.panel, context.options).search(unit))

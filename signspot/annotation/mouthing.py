@@ -70,7 +70,7 @@ def annotate_mouthings(job: MouthingJob, options: RunOptions, engine: Engine, st
     if options.language != "en":
         primary_language(options.language)  # raises where it is unknown
     model = load_mouthing(job.model)
-    listing = list_footage(job.corpus, "landmarks", options.language)
+    listing = list_footage(job.corpus, model.kind, options.language)
     for problem in listing.problems:
         logger.warning("%s", problem)
     with opened(job, engine, LabelSource.MOUTHING) as store:

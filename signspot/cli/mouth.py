@@ -123,7 +123,6 @@ def search(
     """Read lips and subtitles and look for the words, with progress for people and what could not be seen."""
     from signspot.landmarks.cache import default_cache
     from signspot.mouthing.candidates import doubt_language, find_candidates
-    from signspot.mouthing.reading import read_lips
     from signspot.subtitles.reading import read_subtitles
 
     threshold, padding, language, cache = how
@@ -135,7 +134,7 @@ def search(
     if not candidates:
         note(f"{subtitles} mentions none of the words" if words else f"{subtitles} has no word that shows on lips")
     with bar(str(video), "frames") as progress:
-        lips = read_lips(video, default_cache() if cache else None, progress)
+        lips = spotter.read(video, default_cache() if cache else None, progress)
     if lips.seen < 0.5:
         note(f"the lips are seen in {lips.seen:.0%} of the frames only: expect to miss mouthings")
     if lips.turned > 0.2:

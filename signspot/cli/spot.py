@@ -194,7 +194,6 @@ def read_mouthings(found: "Sequence[Found]", *, cache: bool) -> "list[Found]":
     from signspot.landmarks.cache import default_cache
     from signspot.mouthing.agreement import mark_mouthed, places_to_read
     from signspot.mouthing.checkpoints import load_mouthing
-    from signspot.mouthing.reading import read_lips
     from signspot.mouthing.spotter import MouthingSpotter
 
     spotter, marked = MouthingSpotter(load_mouthing()), []
@@ -202,7 +201,7 @@ def read_mouthings(found: "Sequence[Found]", *, cache: bool) -> "list[Found]":
         video = each.track.video
         try:
             with bar(f"lips of {video}", "frames") as progress:
-                lips = read_lips(video, default_cache() if cache else None, progress)
+                lips = spotter.read(video, default_cache() if cache else None, progress)
             labels = spotter.search(lips, places_to_read(each.spottings), video).labels
             marked.append(replace(each, spottings=tuple(mark_mouthed(each.spottings, labels))))
         except SignspotError as error:

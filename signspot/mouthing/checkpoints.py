@@ -6,20 +6,23 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from safetensors.torch import save_file
 
-from signspot.errors import CheckpointError, OptionsError
+from signspot.checked_values import checked_whole
+from signspot.errors import CheckpointError, FormatError, OptionsError
 from signspot.files import write_beside
 from signspot.models.weight_files import read_header, read_weights
 from signspot.mouthing.lips import VERSION
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions
+from signspot.mouthing.rgb_network import RgbMouthingNetwork
 from signspot.mouthing.visemes import VISEMES
 
 DEFAULT = "mouthing-world"
 _SHIPPED = Path(__file__).parent / "weights"
+_SEES, _LANDMARKS, _RGB = "input", "landmarks", "rgb"  # what a network sees of lips, in its card
 _HEADER = "signspot_mouthing"  # under which the card stands in the safetensors header
 
 
@@ -30,6 +33,11 @@ class MouthingModel:
     name: str
     network: MouthingNetwork
     card: dict[str, Any]  # licence, data, command, config, metrics
+
+    @property
+    def kind(self) -> Literal["rgb", "landmarks"]:
+        """What it sees of lips."""
+        return "rgb" if isinstance(self.network, RgbMouthingNetwork) else "landmarks"
 
     @cached_property
     def hash(self) -> str:
@@ -64,16 +72,33 @@ def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingMo
         )
     try:
         card = json.loads(header)
-        network = MouthingNetwork(NetworkOptions(**card["options"]))
+        network = _network(card)
         made_for = card["lips_version"], tuple(card["visemes"])
         if made_for != (VERSION, VISEMES):
             raise CheckpointError(
                 f"{path.name} was trained on other lips or visemes than this signspot has. Train it again"
             )
         network.load_state_dict({key: value.float() for key, value in read_weights(path).items()})
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (KeyError, TypeError, ValueError, RuntimeError, FormatError) as error:
         raise CheckpointError(f"{path.name} does not fit the network of a mouthing spotter: {error!s:.200}") from error
     return MouthingModel(str(card["name"]), network.eval(), card)
+
+
+def _network(card: dict[str, Any]) -> MouthingNetwork:
+    """The network that a card describes, without weights.
+
+    Raises:
+        CheckpointError: it sees neither landmarks nor pixels.
+    """
+    options = NetworkOptions(**card["options"])
+    sees = card.get(_SEES, _LANDMARKS)
+    if sees not in (_LANDMARKS, _RGB):
+        raise CheckpointError(f"a mouthing spotter sees '{_LANDMARKS}' or '{_RGB}'; the card says {sees!r:.40}")
+    return MouthingNetwork(options) if sees == _LANDMARKS else RgbMouthingNetwork(options, _features(card))
+
+
+def _features(card: dict[str, Any]) -> int:
+    return checked_whole(card["features"], "the card's features", 1, 4096)
 
 
 def save_mouthing(model: MouthingModel, path: str | PathLike[str]) -> None:
@@ -84,8 +109,10 @@ def save_mouthing(model: MouthingModel, path: str | PathLike[str]) -> None:
     card = {
         **model.card,
         **{"name": model.name, "options": asdict(model.network.options)},
-        **{"lips_version": VERSION, "visemes": list(VISEMES)},
+        **{"lips_version": VERSION, "visemes": list(VISEMES), _SEES: _LANDMARKS},
     }
+    if isinstance(model.network, RgbMouthingNetwork):
+        card |= {_SEES: _RGB, "features": model.network.front.features}
     state = {key: value.detach().half().contiguous() for key, value in model.network.state_dict().items()}
     if not all(bool(torch.isfinite(value).all()) for value in state.values()):
         raise OptionsError(f"the weights of {model.name} do not fit into 16 bits, or are no numbers. Train it again")

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from signspot.mouthing.candidates import LEAST, WORD_LEAST, Candidate
 from signspot.mouthing.checkpoints import MouthingModel
 from signspot.mouthing.lips import FPS, LipTrack
 from signspot.mouthing.network import STEP, pad_words
+from signspot.mouthing.reading import Source, reader_of
 from signspot.mouthing.visemes import query
 from signspot.progress import Progress, silent
 from signspot.records import SIGN_SECONDS, Label, Spotting
@@ -79,6 +81,10 @@ class MouthingSpotter:
 
     def __init__(self, model: MouthingModel):
         self.model = model
+
+    def read(self, source: Source, cache: Path | None = None, progress: Progress = silent) -> LipTrack:
+        """The lips of a source as this spotter's network sees them; see `LipReader`."""
+        return reader_of(self.model.network).read(source, cache, progress)
 
     @torch.inference_mode()
     def curves(self, lips: LipTrack, words: Sequence[str], language: str = "en") -> NDArray[np.float32]:

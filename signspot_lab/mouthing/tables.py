@@ -1,18 +1,26 @@
 """The measurements of the mouthing spotter as tables and a plot."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from signspot.files import write_beside
 from signspot_lab.mouthing.evaluation import MouthingReport, MouthingScore
 
 
-def as_text(report: MouthingReport) -> str:
-    """All tables in Markdown."""
+def score_table(scores: Sequence[MouthingScore]) -> str:
+    """Precision, recall, false alarms and time error in Markdown."""
     lines = [
         "| asked | threshold | questions | mouthed | precision | recall | false alarms/h/word | median time error s |",
         "|---|---|---|---|---|---|---|---|",
-        *(_row(score) for score in report.scores),
-        "",
+        *(_row(score) for score in scores),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def as_text(report: MouthingReport) -> str:
+    """All tables in Markdown."""
+    lines = [
+        score_table(report.scores),
         f"Words that look exactly like another word: {report.homophenes:.0%}.",
         "",
         "| probability | peaks | mean probability | right |",

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,12 +32,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_landmarks(marks, folder / "news.pose")
     hidden = marks.face.copy()
     hidden[:] = np.nan
-    write_landmarks(
-        type(marks)(marks.body, marks.left_hand, marks.right_hand, hidden, marks.times, marks.size),
-        folder / "faceless.pose",
-    )
+    write_landmarks(replace(marks, face=hidden), folder / "faceless.pose")
+    aside = project(motion, replace(signer.camera, azimuth=1.15))
+    write_landmarks(aside, folder / "aside.pose")
+    face = np.where(np.arange(len(marks))[:, None, None] < 100, aside.face, marks.face)
+    write_landmarks(replace(marks, face=face), folder / "turning.pose")
+    hand = marks.right_hand.copy()
+    hand[25:125] = marks.face[25:125, :1]  # four seconds before the mouth
+    write_landmarks(replace(marks, right_hand=hand), folder / "covered.pose")
     text = "WEBVTT\n\n00:01.000 --> 00:02.000\nTwo elephants walked.\n"
-    for name in ("news", "faceless"):
+    for name in ("news", "faceless", "aside", "turning", "covered"):
         (folder / f"{name}.vtt").write_text(text)
     torch.manual_seed(1)
     save_mouthing(
@@ -147,3 +152,27 @@ def test_no_face_no_subtitles_and_odd_words_have_a_reason(signspot, place, tmp_p
     assert "no subtitles beside" in err
     _, _, err = run(signspot, place, "--word", "moon", "--threshold", 0)
     assert "mentions none of the words" in err
+
+
+def test_a_turned_head_and_a_covered_mouth_have_a_reason(signspot, place):
+    code, out, err = run(signspot, place, "--threshold", 0, video="aside.pose")
+    assert (code, out) == (1, "")
+    assert "from the side only: no mouthing can be read. Film from the front" in err
+    code, _, err = run(signspot, place, "--threshold", 0, video="turning.pose")
+    assert code == 0
+    assert "the head is turned away in 67% of the frames: nothing is read there" in err
+    code, _, err = run(signspot, place, "--threshold", 0, video="covered.pose")
+    assert code == 0
+    assert "a hand is before the mouth in 67% of the frames: expect to miss mouthings" in err
+
+
+def test_another_language_is_read_by_its_own_rules_and_a_wrong_one_is_doubted(signspot, place, tmp_path):
+    text = "Gestern begrüßte der Bürgermeister zahlreiche Gäste auf der Hauptstraße unserer schönen Stadt. " * 3
+    (tmp_path / "de.vtt").write_text(f"WEBVTT\n\n00:01.000 --> 00:02.000\n{text}\n")
+    german = ("--subtitles", tmp_path / "de.vtt", "--threshold", 0, "--json")
+    code, out, err = run(signspot, place, *german, "--language", "de", "--word", "Bürgermeister")
+    assert (code, err) == (0, "")
+    assert [json.loads(line)["word"] for line in out.splitlines()] == ["Bürgermeister"]
+    code, _, err = run(signspot, place, *german)
+    assert code == 0
+    assert "of the words in these subtitles are English, and 'en' was asked for" in err

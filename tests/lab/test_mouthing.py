@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from signspot.errors import CheckpointError, OptionsError
+from signspot.mouthing.checkpoints import load_mouthing
 from signspot.mouthing.lips import FPS, LipTrack
 from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions, pad_words
 from signspot_lab.mouthing.batches import LipBatches, WrongWords, holds, numbers
@@ -16,8 +17,11 @@ from signspot_lab.mouthing.clips import ClipOptions, LipClip, make_clips, read_v
 from signspot_lab.mouthing.config import LipsOptions, MouthingConfig, MouthingOptimiser
 from signspot_lab.mouthing.corpora import measure_labels
 from signspot_lab.mouthing.evaluation import bin_reliability, score
+from signspot_lab.mouthing.evidence import rank_both
+from signspot_lab.mouthing.filmed import film_clips, measure_filmed
 from signspot_lab.mouthing.training import clips_of_corpus, mouthing_loss, train_network
 from signspot_lab.mouthing.trials import Answers, Trial, answer, draw_trials
+from signspot_lab.without_labels import true_mouthings, with_labels
 
 PEOPLE = ("a", "b")
 SMALL = MouthingConfig(
@@ -167,6 +171,48 @@ def test_labels_of_a_corpus_are_held_against_its_truth(tiny_corpus, mouthing_fil
     dice = next(row for row in rows if row.source == "the world's dice" and row.threshold == 0.5)
     assert dice.labels == len(given) > 0
     assert dice.precision > 0.4
+
+
+def test_rankings_at_equal_yield_by_hand():
+    """Two of five agree with a mouthing, both right; the best by score is wrong."""
+    scores = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
+    mouthed, right = np.array([0, 1, 0, 1, 0], bool), np.array([0, 1, 1, 1, 0], bool)
+    rows = rank_both(scores, mouthed, right)
+    assert [(row.yielded, row.alone, row.agreeing_first) for row in rows] == [
+        (2, 0.5, 1.0),
+        (4, 0.75, 0.75),
+        (5, 0.6, 0.6),
+    ]
+    assert not rank_both(np.array([]), np.array([], bool), np.array([], bool))
+
+
+def test_a_clip_lasts_as_long_as_a_question():
+    with pytest.raises(OptionsError, match="at least 10 s"):
+        film_clips(1, 5.0, 0)
+
+
+@pytest.mark.slow
+def test_filmed_faces_are_read_as_landmarks_are(mouthing_file):
+    """The lips that MediaPipe sees in a film move as those that were filmed."""
+    clips = film_clips(1, 10.0, 3, lips=0.0)
+    exact, filmed = clips[0].exact.lips, clips[0].filmed.lips
+    assert abs(len(exact) - len(filmed)) <= 1
+    assert filmed.seen > 0.9
+    opened = [track.values[: len(filmed), 0][: len(exact)] for track in (exact, filmed)]
+    assert np.corrcoef(opened[0][: len(opened[1])], opened[1])[0, 1] > 0.5
+    rows = measure_filmed(load_mouthing(mouthing_file), clips, 0, each=2)
+    assert {row.trials for row in rows} == {
+        *("exact landmarks", "landmarks with the world's faults", "video through MediaPipe")
+    }
+
+
+def test_labels_can_be_exchanged_and_truth_is_every_mouthed_sign(tiny_corpus, tmp_path):
+    labels = true_mouthings(tiny_corpus)
+    assert labels
+    changed = with_labels(tiny_corpus, labels, tmp_path / "other")
+    assert changed.labels() == sorted(labels, key=lambda label: (label.video, label.time))
+    assert list(changed.videos) == list(tiny_corpus.videos)
+    assert tiny_corpus.labels() != changed.labels()
 
 
 def test_a_spotter_can_be_taught_by_the_labels_of_a_corpus(tiny_corpus, tmp_path):
