@@ -26,6 +26,7 @@ from signspot.cli import (
     forget,
     identify,
     landmarks,
+    learn,
     mine,
     models,
     mouth,
@@ -78,6 +79,7 @@ app.command("models")(models.models)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(world.app, name="world")
 app.command("adapt")(adapt.adapt)
+app.command("learn")(learn.learn)
 app.command("train")(train.train)
 app.add_typer(evaluate.app, name="evaluate")
 app.command("calibrate")(calibrate.calibrate)

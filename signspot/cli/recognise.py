@@ -12,9 +12,7 @@ from signspot.cli.console import print_table, say
 
 def recognise(
     video: Annotated[Path, typer.Argument(help="A clip of one sign, or footage with --from and --to.")],
-    recogniser: Annotated[
-        Path, typer.Argument(help="Weights that `signspot train configs/recogniser.toml` made.")
-    ],
+    recogniser: Annotated[Path, typer.Argument(help="Weights that `signspot train configs/recogniser.toml` made.")],
     start: Annotated[float | None, typer.Option("--from", help="Seconds: where a stretch of signing begins.")] = None,
     end: Annotated[float | None, typer.Option("--to", help="Seconds: where it ends.")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many words, the likeliest first.")] = 5,

@@ -1,0 +1,231 @@
+"""The whole loop of the paper: labels M, adaptation, annotation D, and recognisers on M, D and M + D.
+
+Every stage is what an ordinary verb does, keeps a record of what its outcome follows from, by content, and is done
+again only where that changed. Killed, the loop goes on where it was.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from signspot.adaptation.adapting import adapt
+from signspot.adaptation.options import AdaptOptions
+from signspot.annotation.engines import Engine
+from signspot.annotation.mouthing import MouthingJob, annotate_mouthings, mouthings
+from signspot.annotation.records import AnnotateOptions, RunOptions
+from signspot.annotation.run import AnnotationJob, annotate
+from signspot.annotation.statistics import spottings
+from signspot.annotation.store import open_store
+from signspot.corpus.corpus import Corpus, open_corpus
+from signspot.corpus.truth import read_records, write_records
+from signspot.dictionary.opening import open_dictionary
+from signspot.errors import DictionaryError, FormatError, OptionsError
+from signspot.files import content_digest, text_digest, write_beside
+from signspot.models.checkpoints import save_encoder
+from signspot.progress import Stage, quiet
+from signspot.recognition.recogniser import save_recogniser
+from signspot.records import Label, LabelSource
+from signspot.spotting.spotter import load
+from signspot.training.recogniser.clips import ClipOptions
+from signspot.training.recogniser.on_corpus import train_on_labels
+from signspot.training.recogniser.training import TrunkConfig
+
+logger = logging.getLogger(__name__)
+
+LabelsM = Literal["auto", "given", "lips", "none"]
+Outcome = dict[str, Any]
+_NEAR = 0.3  # seconds around a true sign within which a label of its word is right
+SOURCES = {"M": "MV", "D": "D", "M+D": "MDV"}  # recognisers, and the labels that each learns from
+
+
+@dataclass(frozen=True, slots=True)
+class LearnOptions:
+    """How the loop learns."""
+
+    labels: LabelsM = "auto"  # M: those of the corpus where there are any, else by lips; or one of both, or none
+    encoder: str | None = None  # name or file; None: the shipped one
+    adapt: AdaptOptions = field(default_factory=AdaptOptions)
+    recogniser: TrunkConfig = field(default_factory=lambda: TrunkConfig(steps=1000, clips=ClipOptions(clips=64)))
+    threshold: float | None = None  # of D; None: the encoder's
+    language: str = "en"
+    device: str = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class StageDone:
+    """A stage of the loop."""
+
+    name: str
+    outcome: Mapping[str, Any]  # plain values, among them a line `told`
+    redone: bool  # in this run; else it was there
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What a run of the loop came to."""
+
+    stages: tuple[StageDone, ...]
+    labels: Mapping[str, list[Label]]  # "M" and "D"
+
+    def outcome(self, name: str) -> Mapping[str, Any]:
+        """The outcome of a stage by its name; empty where there was none."""
+        return next((stage.outcome for stage in self.stages if stage.name == name), {})
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        """For people: each stage, whether it was done in this run, and what it came to."""
+        return [
+            (each.name, "done now" if each.redone else "unchanged", str(each.outcome["told"])) for each in self.stages
+        ]
+
+
+class Loop:
+    """One corpus, one dictionary, one folder for everything."""
+
+    def __init__(self, corpus: Path, dictionary: Path, out: Path, options: LearnOptions, engine: Callable[[], Engine]):
+        """Prepare the loop; `engine` makes who annotates, for each stage anew."""
+        self.folder, self.dictionary, self.out = corpus, dictionary, out
+        self.options, self.engine = options, engine
+        self.corpus: Corpus = open_corpus(corpus, options.language)
+        self.stages: list[StageDone] = []
+
+    def run(self, stage: Stage = quiet) -> Learnt:
+        """Do what is left to do.
+
+        Raises:
+            OptionsError: nothing can be learnt from the corpus: no two words have labels M or D.
+        """
+        footage, signs = _digest(self.folder), _digest(self.dictionary)
+        mouthed = self._do("labels M", {"footage": footage, "how": self.options.labels}, lambda: self._mouthings(stage))
+        adapted = self._do(
+            "adaptation",
+            {"footage": footage, "signs": signs, "encoder": self.options.encoder, "how": asdict(self.options.adapt)},
+            lambda: self._adapt(stage),
+        )
+        how = {"footage": footage, "signs": signs, "encoder": adapted["hash"], "threshold": self.options.threshold}
+        annotated = self._do("labels D", how, lambda: self._annotate(adapted, stage))
+        labels = {"M": self._labels(mouthed), "D": self._labels(annotated)}
+        if not any(len({label.word for label in own}) > 1 for own in labels.values()):
+            raise OptionsError(
+                f"nothing can be learnt from {self.folder}: fewer than two words have labels, by mouthing "
+                f"({mouthed['told']}) or by the dictionary ({annotated['told']})"
+            )
+        for name, sources in SOURCES.items():
+            own = [label for source in name.split("+") for label in labels[source]]
+            key = {"labels": text_digest(repr(own)), "how": asdict(self.options.recogniser), "sources": sources}
+            if len({label.word for label in own}) > 1:
+                self._do(f"recogniser {name}", key, lambda n=name, o=own, k=key: self._recogniser(n, o, k, stage))  # type: ignore[misc]
+        return Learnt(tuple(self.stages), labels)
+
+    def _do(self, name: str, key: Mapping[str, Any], work: Callable[[], Outcome]) -> Outcome:
+        """Take a stage's outcome from its record, if it follows from the same and its files are there; else do it."""
+        path = self.out / "stages" / f"{name.replace(' ', '-')}.json"
+        digest = text_digest(json.dumps(key, sort_keys=True, default=str))
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if kept["key"] == digest and all((self.out / file).is_file() for file in kept["outcome"].get("files", ())):
+                self.stages.append(StageDone(name, kept["outcome"], redone=False))
+                return dict(kept["outcome"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass  # no record, or one that a person damaged: the stage is done again
+        outcome = work()
+        with write_beside(path) as beside:
+            beside.write_text(json.dumps({"key": digest, "outcome": outcome}, indent=1) + "\n", encoding="utf-8")
+        self.stages.append(StageDone(name, outcome, redone=True))
+        return outcome
+
+    def _mouthings(self, stage: Stage) -> Outcome:
+        """Labels M: given ones, or those on the lips."""
+        how = self.options.labels
+        given = [label for label in self.corpus.labels() if label.source is not LabelSource.DICTIONARY]
+        if how == "none" or (how == "given" and not given):
+            return {"told": "there are none", "count": 0}
+        if given and how != "lips":
+            return self._keep("M", given, "given")
+        job = MouthingJob(self.folder, self.out / "mouthings", dictionary=self.dictionary)
+        try:
+            report = annotate_mouthings(job, RunOptions(language=self.options.language), self.engine(), stage)
+        except (OptionsError, FormatError) as error:
+            logger.warning("no mouthing was looked for: %s", error)
+            return {"told": f"none: {error}", "count": 0}
+        with open_store(job.out) as store:
+            found = mouthings(store, report.threshold, self.corpus)
+        return self._keep("M", [each.as_label() for each in found], "by lips")
+
+    def _adapt(self, stage: Stage) -> Outcome:
+        spotter = load(self.options.encoder, device=self.options.device)
+        folder = self.out / "adapted"
+        base = {"hash": spotter.encoder.hash, "file": self.options.encoder}
+        try:
+            signs = open_dictionary(self.dictionary)
+            made = adapt(spotter, self.corpus, signs, folder, self.options.adapt, stage=stage, command="signspot learn")
+        except (OptionsError, DictionaryError) as error:
+            return {**base, "told": f"not adapted: {error}"}
+        gains = {match: made.deciding(match).as_dict() for match in made.gains}
+        if made.encoder is None:
+            return {**base, "told": f"no gain on held-out footage: '{made.base.name}' stays", "gains": gains}
+        target = folder / "adapted.safetensors"
+        kept = save_encoder(made.encoder, target, half=True)
+        told = f"adapted on {made.learned:,} stretches, held out {made.held:,}"
+        files = [str(target.relative_to(self.out))]
+        return {"hash": kept.hash, "file": str(target), "told": told, "gains": gains, "files": files}
+
+    def _annotate(self, adapted: Outcome, stage: Stage) -> Outcome:
+        place = self.out / f"annotation-{adapted['hash'][:8]}"
+        job = AnnotationJob(
+            self.folder, self.dictionary, place, encoder=adapted["file"], threshold=self.options.threshold
+        )
+        options = AnnotateOptions(language=self.options.language)
+        report = annotate(replace(job, device=self.options.device), options, self.engine(), stage)
+        with open_store(place) as store:
+            found = list(spottings(store, report.threshold, overlap=options.overlap))
+        return self._keep("D", [each.as_label() for each in found], f"threshold {report.threshold:g}")
+
+    def _recogniser(self, name: str, labels: list[Label], key: Mapping[str, Any], stage: Stage) -> Outcome:
+        config = self.options.recogniser
+        config = replace(config, name=f"recogniser-{name}", clips=replace(config.clips, sources=SOURCES[name]))
+        folder = self.out / "recognisers" / f"{name}-{text_digest(json.dumps(key, default=str))}"
+        try:
+            trained, scores = train_on_labels(config, self.corpus, folder, labels=labels, stage=stage)
+        except OptionsError as error:
+            return {"told": str(error), "scores": []}
+        target = save_recogniser(trained, self.out / f"{config.name}.safetensors")
+        plain = [{**asdict(each), "interval": [each.interval.low, each.interval.high]} for each in scores]
+        told = "; ".join(map(str, scores)) or "there are no test videos"
+        return {"told": told, "words": len(trained.words), "scores": plain, "files": [target.name]}
+
+    def _keep(self, source: str, labels: list[Label], remark: str) -> Outcome:
+        target = self.out / f"labels-{source}.jsonl"
+        write_records(labels, target)
+        words = len({label.word for label in labels})
+        right = self._right(labels)
+        told = f"{len(labels):,} labels of {words:,} words, {remark}" + (
+            "" if right is None else f", {right:.0%} right"
+        )
+        return {"told": told, "count": len(labels), "words": words, "right": right, "files": [target.name]}
+
+    def _right(self, labels: list[Label]) -> float | None:
+        """The share of labels at a sign of their word, where the truth is known."""
+        signs = {video: self.corpus.signs(video) for video in {label.video for label in labels}}
+        known = [label for label in labels if signs[label.video]]
+        hits = [
+            any(
+                sign.word == label.word and sign.segment.padded(_NEAR).overlap(label.segment) > 0
+                for sign in signs[label.video]
+            )
+            for label in known
+        ]
+        return sum(hits) / len(hits) if hits else None
+
+    def _labels(self, outcome: Outcome) -> list[Label]:
+        files = outcome.get("files", [])
+        return list(read_records(Label, self.out / files[0])) if files else []
+
+
+def _digest(folder: Path) -> str:
+    """Names all files of a folder, or a file, by their content."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else [folder]
+    visible = [path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    return text_digest("\n".join(f"{path.relative_to(folder)} {content_digest(path)}" for path in visible or files))

@@ -1,0 +1,64 @@
+"""`signspot learn`: the whole loop, from subtitled footage to a recogniser."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signspot.cli.annotate import EngineName, make_engine
+from signspot.cli.console import Device, EncoderName, Force, bar, note, print_table
+
+
+class LabelsName(StrEnum):
+    """Where labels M come from."""
+
+    AUTO = "auto"
+    GIVEN = "given"
+    LIPS = "lips"
+    NONE = "none"
+
+
+def learn(
+    corpus: Annotated[Path, typer.Argument(help="Videos or .pose files with subtitles beside them; labels help.")],
+    dictionary: Annotated[Path, typer.Option(help="Exemplars of words that the subtitles name.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; one that was stopped goes on.")],
+    labels: Annotated[
+        LabelsName, typer.Option(help="M: the corpus's labels where there are any, else by lips; or one, or none.")
+    ] = LabelsName.AUTO,
+    encoder: EncoderName = None,
+    adapt_steps: Annotated[int, typer.Option(help="Steps of adaptation.")] = 150,
+    recogniser_steps: Annotated[int, typer.Option(help="Steps of each recogniser.")] = 1000,
+    recogniser: Annotated[Path | None, typer.Option(help="A TOML file of a recogniser, instead of the steps.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Least score of D. [default: the encoder's]")] = None,
+    language: Annotated[str, typer.Option(help="Of the subtitles.")] = "en",
+    engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
+    workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: 1; with Ray: all]")] = None,
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster.")] = None,
+    device: Device = "cpu",
+    force: Force = False,
+) -> None:
+    """Close the loop of the paper: labels M, adaptation, labels D, recognisers on M, D and M + D, and one report.
+
+    Each stage is what mouth, adapt, annotate and train do, and is done again only where its input changed.
+
+    Example: signspot learn footage/ --dictionary my-signs/ --out learnt/
+    """
+    from signspot.adaptation.options import AdaptOptions
+    from signspot.applications.loop import LearnOptions, Loop
+    from signspot.applications.loop_report import write_loop_report
+    from signspot.files import Outputs
+    from signspot.training.configuration import read_toml
+    from signspot.training.recogniser.clips import ClipOptions
+    from signspot.training.recogniser.training import TrunkConfig
+
+    plain = TrunkConfig(steps=recogniser_steps, clips=ClipOptions(clips=64))
+    config = read_toml(recogniser, TrunkConfig) if recogniser is not None else plain
+    options = LearnOptions(labels.value, encoder, AdaptOptions(steps=adapt_steps), config, threshold, language, device)
+    with Outputs([corpus, dictionary, encoder, recogniser], force=force) as outputs:
+        report = outputs.claim(out / "report.html")
+        loop = Loop(corpus, dictionary, out, options, lambda: make_engine(engine, workers, address))
+        learnt = loop.run(bar)
+        write_loop_report(learnt, loop.corpus, report)
+    print_table(("stage", "", "outcome"), learnt.lines())
+    note(f"wrote {report}")

@@ -1,0 +1,61 @@
+"""The whole loop on a tiny world: every stage, what is done again, and a corpus from which nothing can be learnt."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from signspot.applications.loop import LearnOptions, Learnt, Loop
+from signspot.applications.loop_report import write_loop_report
+from signspot.corpus.corpus import Corpus
+from signspot.errors import OptionsError
+from tests.fixtures.annotation import HereEngine
+from tests.fixtures.worlds import TINY
+
+
+@pytest.fixture(scope="module")
+def encoder(encoder_file: Path) -> str:
+    return str(encoder_file)
+
+
+@pytest.fixture(scope="module")
+def options(encoder: str) -> LearnOptions:
+    """An encoder that knows nothing: every place is found, and adapting is not for it."""
+    return LearnOptions(encoder=encoder, recogniser=TINY.trunk, threshold=0.6)
+
+
+@pytest.fixture(scope="module")
+def run(tiny_corpus: Corpus, options: LearnOptions, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Learnt]:
+    out = tmp_path_factory.mktemp("loop")
+    return out, Loop(tiny_corpus.folder, tiny_corpus.layout.dictionary, out, options, HereEngine).run()
+
+
+def test_every_stage_comes_to_something(run: tuple[Path, Learnt], tiny_corpus: Corpus, tmp_path: Path) -> None:
+    out, learnt = run
+    names = [stage.name for stage in learnt.stages]
+    assert names == ["labels M", "adaptation", "labels D", "recogniser M", "recogniser D", "recogniser M+D"]
+    assert all(stage.redone for stage in learnt.stages)
+    assert "not adapted" in learnt.outcome("adaptation")["told"]
+    assert learnt.outcome("labels M")["count"] == len(tiny_corpus.labels()) == len(learnt.labels["M"])
+    assert learnt.labels["D"]
+    assert all((out / f"recogniser-{name}.safetensors").is_file() for name in ("M", "D", "M+D"))
+    page = write_loop_report(learnt, tiny_corpus, tmp_path / "report.html").read_text()
+    assert all(name in page for name in names)
+    assert page.count("<img") == 2
+
+
+def test_only_what_changed_is_done_again(run: tuple[Path, Learnt], tiny_corpus: Corpus, options: LearnOptions) -> None:
+    out, _ = run
+    again = Loop(tiny_corpus.folder, tiny_corpus.layout.dictionary, out, options, HereEngine).run()
+    assert not any(stage.redone for stage in again.stages)
+    (out / "recogniser-D.safetensors").unlink()
+    mended = Loop(tiny_corpus.folder, tiny_corpus.layout.dictionary, out, options, HereEngine).run()
+    assert [stage.name for stage in mended.stages if stage.redone] == ["recogniser D"]
+
+
+def test_a_corpus_in_which_nothing_can_be_learnt(tiny_corpus: Corpus, encoder: str, tmp_path: Path) -> None:
+    shutil.copytree(tiny_corpus.folder, tmp_path / "bare")
+    shutil.rmtree(tmp_path / "bare" / "labels")
+    options = LearnOptions(labels="none", encoder=encoder, threshold=1.0)
+    with pytest.raises(OptionsError, match="nothing can be learnt"):
+        Loop(tmp_path / "bare", tmp_path / "bare" / "dictionary", tmp_path / "out", options, HereEngine).run()
