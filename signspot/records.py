@@ -58,6 +58,14 @@ class Subtitle:
 
 
 @dataclass(frozen=True, slots=True)
+class VideoRights:
+    """What may be done with a video."""
+
+    licence: str = ""
+    consent: str = ""  # what the signer agreed to
+
+
+@dataclass(frozen=True, slots=True)
 class Label:
     """A word at a time in a video, as training data.
 
@@ -72,6 +80,10 @@ class Label:
     start: float | None = None  # of the sign; None: not known
     end: float | None = None
     at: TimeMeaning | None = None  # None: the span where it is known, else the end of a sign for M, the middle for D, V
+    licence: str = ""  # of the exemplar by which it was found
+    consent: str = ""  # of the signer of that exemplar: what they agreed to
+    video_licence: str = ""  # of the video, where a corpus tells it
+    video_consent: str = ""  # of the signer in the video
 
     def __post_init__(self) -> None:
         if (self.start is None) != (self.end is None) or (self.at is TimeMeaning.SPAN and self.start is None):
@@ -126,6 +138,8 @@ class Spotting:
     licence: str = ""  # of the exemplar
     consent: str = ""  # of the signer of the exemplar: what they agreed to
     mouthed: float | None = None  # probability of a mouthing of the word there; None: none was found, or looked for
+    video_licence: str = ""  # of the video, where a corpus tells it
+    video_consent: str = ""  # of the signer in the video
 
     @property
     def similarity(self) -> float:

@@ -9,7 +9,7 @@ from signspot.annotation.statistics import Truth, spottings
 from signspot.annotation.store import Store, open_store
 from signspot.errors import OptionsError
 from signspot.mouthing.agreement import agrees, mark_mouthed
-from signspot.records import Label, LabelSource, Spotting
+from signspot.records import Label, LabelSource, Spotting, VideoRights
 
 _STEPS = (0.0, 0.25, 0.5, 0.75)  # quantiles of the scores at which agreement is told
 
@@ -30,18 +30,25 @@ def mouthing_labels(run: str | Path, least: float) -> list[Label]:
         return [candidate.as_label() for candidate in spottings(store, least)]
 
 
-def marked(found: Iterable[Candidate], labels: Sequence[Label], media: Mapping[str, str]) -> Iterator[Spotting]:
+def marked(
+    found: Iterable[Candidate],
+    labels: Sequence[Label],
+    media: Mapping[str, str],
+    rights: Mapping[str, VideoRights] | None = None,
+) -> Iterator[Spotting]:
     """Candidates as spottings, each with the mouthing that agrees with it.
 
     Args:
         found: candidates by hand, those of a video side by side.
         labels: mouthings of all videos.
         media: video of the store → its path.
+        rights: video of the store → what may be done with it.
     """
-    by_video = labels_by_video(labels)
+    by_video, known = labels_by_video(labels), rights or {}
     for video, each in groupby(found, key=lambda candidate: candidate.video):
         path = media.get(video)
-        yield from mark_mouthed((candidate.as_spotting(path) for candidate in each), by_video.get(video, ()))
+        spotted = (candidate.as_spotting(path, known.get(video)) for candidate in each)
+        yield from mark_mouthed(spotted, by_video.get(video, ()))
 
 
 def is_mouthed(candidate: Candidate, by_video: Mapping[str, Sequence[Label]]) -> bool:

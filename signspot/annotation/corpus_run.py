@@ -33,7 +33,7 @@ from signspot.landmarks.cache import PARTS
 from signspot.leftovers import remove_leftovers
 from signspot.processes import Failure, locked
 from signspot.progress import Progress, Stage, silent
-from signspot.records import LabelSource
+from signspot.records import LabelSource, VideoRights
 from signspot.subtitles.reading import Subtitles, read_subtitles
 
 logger = logging.getLogger(__name__)
@@ -74,6 +74,7 @@ class RunReport:
     candidates: int = 0
     failed: list[CorpusProblem] = field(default_factory=list)  # videos that could not be annotated
     media: dict[str, str] = field(default_factory=dict)  # video of the store → its path as the user gave the corpus
+    rights: dict[str, VideoRights] = field(default_factory=dict)  # video of the store → what may be done with it
     left_out: list[CorpusProblem] = field(default_factory=list)  # files without a partner
 
 
@@ -82,6 +83,11 @@ def media_of(corpus: Path, language: str = "en") -> dict[str, str]:
     videos = open_corpus(corpus, language).videos
     paths = {name: video.video or video.landmarks for name, video in videos.items()}
     return {name: str(path) for name, path in paths.items() if path is not None}
+
+
+def rights_of(corpus: Path, language: str = "en") -> dict[str, VideoRights]:
+    """The name of every video in a store → its licence and consent, as its corpus tells them."""
+    return {name: video.rights for name, video in open_corpus(corpus, language).videos.items()}
 
 
 def cache_of(named: Path | None) -> Path:

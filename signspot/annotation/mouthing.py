@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from signspot.annotation.corpus_run import CorpusRun, RunReport, Search, cache_of, media_of, opened, silently
+from signspot.annotation.corpus_run import CorpusRun, RunReport, Search, cache_of, media_of, opened, rights_of, silently
 from signspot.annotation.engines import Engine
 from signspot.annotation.lip_search import LipContext, mouth_unit
 from signspot.annotation.plan import Basis, WordFinder
@@ -78,6 +78,7 @@ def annotate_mouthings(job: MouthingJob, options: RunOptions, engine: Engine, st
         run = _MouthingRun(job, settled, listing, store, engine, stages or silently, model)
         report = RunReport(job.threshold, len(listing.footage), left_out=list(listing.problems))
         report.media = media_of(job.corpus, options.language)
+        report.rights = rights_of(job.corpus, options.language)
         return run.go(report)
 
 

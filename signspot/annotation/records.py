@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Self
 
 from signspot.errors import OptionsError
-from signspot.records import Label, LabelSource, Spotting, TimeMeaning
+from signspot.records import Label, LabelSource, Spotting, TimeMeaning, VideoRights
 from signspot.spotting.peaks import OVERLAP
 from signspot.spotting.search import SpotOptions
 from signspot.words.normalise import Form
@@ -152,14 +152,22 @@ class Candidate:
     source: LabelSource = LabelSource.DICTIONARY  # what was searched: signs by a dictionary, or lips
     at: TimeMeaning = TimeMeaning.SPAN  # which part of the sign is known: its span, or with mouthings its end
     false_alarms_per_hour: float | None = None  # of the word at this score, in this video; None: not known
+    licence: str = ""  # of the best exemplar
+    consent: str = ""  # of its signer: what they agreed to
 
     @property
     def margin(self) -> float | None:
         """The score less that of the best impostor; None without impostors."""
         return None if self.impostor_best is None else self.score - self.impostor_best
 
-    def as_spotting(self, video: str | None = None) -> Spotting:
-        """The candidate as it leaves for files; `video` is the path of its video as the user gave it."""
+    def as_spotting(self, video: str | None = None, rights: VideoRights | None = None) -> Spotting:
+        """The candidate as it leaves for files.
+
+        Args:
+            video: the path of its video as the user gave it.
+            rights: what may be done with that video, as its corpus tells it.
+        """
+        of_video = rights or VideoRights()
         return Spotting(
             word=self.word,
             video=self.video if video is None else video,
@@ -172,12 +180,23 @@ class Candidate:
             mirrored=self.mirrored,
             source=self.source,
             false_alarms_per_hour=self.false_alarms_per_hour,
+            licence=self.licence,
+            consent=self.consent,
+            video_licence=of_video.licence,
+            video_consent=of_video.consent,
         )
 
-    def as_label(self) -> Label:
-        """The candidate as training data."""
+    def as_label(self, rights: VideoRights | None = None) -> Label:
+        """The candidate as training data; `rights` as with spottings."""
+        of_video = rights or VideoRights()
         start, end = (self.start, self.end) if self.at is TimeMeaning.SPAN else (None, None)
-        return Label(self.word, self.video, self.time, self.score, self.source, start, end, self.at)
+        return Label(
+            *(self.word, self.video, self.time, self.score, self.source, start, end, self.at),
+            licence=self.licence,
+            consent=self.consent,
+            video_licence=of_video.licence,
+            video_consent=of_video.consent,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from signspot.annotation.corpus_run import CorpusRun, RunReport, Search, cache_of, media_of, opened, silently
+from signspot.annotation.corpus_run import CorpusRun, RunReport, Search, cache_of, media_of, opened, rights_of, silently
 from signspot.annotation.engines import Engine, raise_if_fatal
 from signspot.annotation.plan import Basis
 from signspot.annotation.records import BELOW, SOURCE, AnnotateOptions
@@ -84,6 +84,7 @@ def annotate(job: AnnotationJob, options: AnnotateOptions, engine: Engine, stage
         run = _DictionaryRun(job, settled, listing, store, engine, stages or silently, encoder, dictionary)
         report = RunReport(threshold, len(listing.footage), left_out=list(listing.problems))
         report.media = media_of(job.corpus, options.language)
+        report.rights = rights_of(job.corpus, options.language)
         return run.go(report)
 
 

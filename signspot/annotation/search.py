@@ -95,6 +95,8 @@ class Searcher:
             exemplar_mean=rounded(np.mean(each)),
             **against([chance[word] for word in impostors if word in chance], spotting.score),
             false_alarms_per_hour=spotting.false_alarms_per_hour,
+            licence=spotting.licence,
+            consent=spotting.consent,
         )
 
 

@@ -108,6 +108,8 @@ candidates = Table(
     Column("source", Text, nullable=False),
     Column("at", Text, nullable=False),
     Column("false_alarms_per_hour", Double),
+    Column("licence", Text, nullable=False),
+    Column("consent", Text, nullable=False),
 )
 
 Index("queries_by_word", queries.c.word)

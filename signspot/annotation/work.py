@@ -27,7 +27,8 @@ from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
 from signspot.spotting.spotter import Spotter
 
-_KIND = "signspot gallery 2"
+_KIND = "signspot gallery 3"
+_SHOWN = ("word", "id", "variant", "licence", "consent")  # of an exemplar
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +138,11 @@ def join_words(words: Iterable[EmbeddedWord]) -> Gallery | None:
 
 
 def word_digests(gallery: Gallery) -> dict[str, str]:
-    """Word → digest of all that a search for it follows from: ids, variants, embeddings."""
+    """Word → digest of all that its results follow from: ids, variants, licences, consents, embeddings."""
     digests = {}
     for word in gallery.words:
         own = rows_of(gallery, word)
-        shown = [[each.id, each.variant] for each in own.exemplars]
+        shown = [[each.id, each.variant, each.licence, each.consent] for each in own.exemplars]
         digest = hashlib.sha256(json.dumps([word, shown, own.rows.tolist(), own.mirrored.tolist()]).encode())
         for array in (own.embeddings, own.codes):
             if array is not None:
@@ -160,7 +161,7 @@ def write_gallery(gallery: Gallery, folder: Path) -> Path:
             "mirrored": gallery.mirrored,
         }
         arrays |= {} if gallery.codes is None else {"codes": gallery.codes}
-        shown = json.dumps([[each.word, each.id, each.variant] for each in gallery.exemplars])
+        shown = json.dumps([[getattr(each, name) for name in _SHOWN] for each in gallery.exemplars])
         write_arrays(path, _KIND, arrays, {"exemplars": shown})
     return path
 
@@ -187,7 +188,7 @@ def read_gallery(path: Path) -> Gallery:
     arrays, header = read_arrays(path, _KIND)
     try:
         shown = parse_json(header["exemplars"], str(path))
-        exemplars = tuple(Exemplar(word, name, variant=variant) for word, name, variant in shown)
+        exemplars = tuple(Exemplar(**dict(zip(_SHOWN, each, strict=True))) for each in shown)
         gallery = Gallery(exemplars, arrays["embeddings"], arrays["rows"], arrays["mirrored"], arrays.get("codes"))
         if _content_name(gallery) != path.stem:
             raise ValueError("its content is not what its name says")

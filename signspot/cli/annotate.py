@@ -128,7 +128,7 @@ def annotate(
         job = AnnotationJob(corpus, signs, out, wanted, database, encoder, cache, threshold, device=device)
         report, found = search_signs(job, options, run, best)
     with outputs:
-        write_results(found, report.media, outputs, export or [], labels)
+        write_results(found, report, outputs, export or [], labels)
     tell(report, found, "probability" if source is SourceName.MOUTHING else "score")
     tell_failures(report)
 
@@ -240,19 +240,20 @@ def claim_results(
 
 
 def write_results(
-    found: "list[Candidate]", media: dict[str, str], outputs: "Outputs", export: list[Path], labels: Path | None
+    found: "list[Candidate]", report: "RunReport", outputs: "Outputs", export: list[Path], labels: Path | None
 ) -> None:
     """Write spottings for other tools, each with the path of its video, and labels for training."""
     from signspot.corpus.truth import write_records
     from signspot.formats.formats import output_paths, write
 
+    media, rights = report.media, report.rights
     for path in export:
-        spottings = [candidate.as_spotting(media.get(candidate.video)) for candidate in found]
+        spottings = [each.as_spotting(media.get(each.video), rights.get(each.video)) for each in found]
         for target in output_paths(path, (spotting.video for spotting in spottings)):
             if target != path:  # claimed before the run
                 outputs.claim(target)
         for written in write(spottings, path):
             note(f"wrote {written}")
     if labels:
-        write_records((candidate.as_label() for candidate in found), labels)
+        write_records((each.as_label(rights.get(each.video)) for each in found), labels)
         note(f"wrote {labels}")

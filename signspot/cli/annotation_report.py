@@ -32,7 +32,7 @@ def annotate_report(
     Example: signspot annotate-report RUN --corpus footage/ --decoys RUN-DECOYS --spottings accepted.csv
     """
     from signspot.annotation.agreeing import marked, mouthing_labels
-    from signspot.annotation.corpus_run import media_of
+    from signspot.annotation.corpus_run import media_of, rights_of
     from signspot.annotation.statistics import CONFIDENCE
     from signspot.annotation.yield_report import ReportOptions, accepted, report_yield, videos_of
     from signspot.errors import OptionsError
@@ -57,7 +57,7 @@ def annotate_report(
         if spottings is not None and made.judged is not None:
             kept = accepted(run, made.judged, confidence)
             lips = mouthing_labels(mouthings, options.mouthing) if mouthings else []
-            chosen = list(marked(kept, lips, media))
+            chosen = list(marked(kept, lips, media, rights_of(corpus) if corpus is not None else {}))
             written = write(chosen, spottings, videos=videos)
             note(f"written: {count(len(chosen), 'spotting')} to {', '.join(map(str, written))}")
     note(f"written: {out / 'yield.md'}, {out / 'yield.png'}" + (f", {out / 'words.csv'}" if decoys else ""))

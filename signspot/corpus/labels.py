@@ -10,6 +10,7 @@ from signspot.checked_values import parse_json
 from signspot.corpus.truth import read_records
 from signspot.errors import OptionsError
 from signspot.formats.formats import format_names, read_spottings
+from signspot.formats.rows import RIGHTS
 from signspot.records import Label, LabelSource, Spotting
 from signspot.text_files import numbered_lines
 from signspot.video.suffixes import MEDIA_SUFFIXES
@@ -92,9 +93,10 @@ def label_of(spotting: Spotting) -> Label:
     """
     decided = {"yes": 1.0, "no": 0.0}.get(spotting.decision, spotting.score)
     known = (spotting.word, spotting.video, spotting.time, decided, spotting.source)
+    rights = {name: getattr(spotting, name) for name in RIGHTS}
     if spotting.source is LabelSource.MOUTHING or spotting.start > spotting.end:
-        return Label(*known)
-    return Label(*known, spotting.start, spotting.end)
+        return Label(*known, **rights)
+    return Label(*known, spotting.start, spotting.end, **rights)
 
 
 def _is_readable(path: Path) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from signspot.records import VideoRights
 from signspot.subtitles.reading import SUFFIXES
 from signspot.video.suffixes import MEDIA_SUFFIXES
 
@@ -24,6 +25,11 @@ class CorpusVideo:
     split: str = ""  # train, test, or unknown
     licence: str = ""
     consent: str = ""  # what the signer agreed to
+
+    @property
+    def rights(self) -> VideoRights:
+        """What may be done with it."""
+        return VideoRights(self.licence, self.consent)
 
 
 @dataclass(frozen=True, slots=True)

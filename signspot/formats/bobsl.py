@@ -36,6 +36,8 @@ _LISTS = {  # name of the list in the file: our column; the first three are the 
     "licences": "licence",
     "consents": "consent",
     "mouthed": "mouthed",
+    "video_licences": "video_licence",
+    "video_consents": "video_consent",
 }
 _COLUMNS = {
     "episode_name": "video",

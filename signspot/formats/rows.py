@@ -23,11 +23,12 @@ from signspot.records import Decision, LabelSource, Spotting
 
 Row = dict[str, str | float | bool]
 
-TEXTS = ("word", "video", "exemplar", "variant", "licence", "consent")
+RIGHTS = ("licence", "consent", "video_licence", "video_consent")
+TEXTS = ("word", "video", "exemplar", "variant", *RIGHTS)
 NUMBERS = ("time", "start", "end", "score")
 COLUMNS = (
     *("word", "video", "time", "start", "end", "score", "exemplar", "variant", "mirrored", "source"),
-    *("decision", "false_alarms_per_hour", "licence", "consent", "mouthed"),
+    *("decision", "false_alarms_per_hour", *RIGHTS, "mouthed"),
 )
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 HALF_WINDOW = 0.32  # seconds: half of 16 frames at 25 fps, where a file gives a time but no span
@@ -111,8 +112,7 @@ def from_row(row: Mapping[str, Any], where: str) -> Spotting:
         source=_source(row, where),
         decision=_decision(row, where),
         false_alarms_per_hour=_rate(row, where),
-        licence=_text(row, "licence", where),
-        consent=_text(row, "consent", where),
+        **{column: _text(row, column, where) for column in RIGHTS},
         mouthed=_mouthed(row, where),
     )
 

@@ -73,7 +73,12 @@ def find_peaks(curve: NDArray[np.float32], lips: LipTrack, least: float, most: i
 def as_spotting(label: Label) -> Spotting:
     """A label as a spotting, for the files of other tools."""
     start = max(0.0, label.time - SIGN_SECONDS)
-    return Spotting(label.word, label.video, label.time, start, label.time, label.confidence, source=label.source)
+    return Spotting(
+        *(label.word, label.video, label.time, start, label.time, label.confidence),
+        source=label.source,
+        video_licence=label.video_licence,
+        video_consent=label.video_consent,
+    )
 
 
 class MouthingSpotter:

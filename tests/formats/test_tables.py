@@ -20,8 +20,9 @@ def read_csv(text: str, tmp_path: Path) -> list[Spotting]:
 def test_a_person_can_read_csv(tmp_path: Path) -> None:
     write([Spotting("apple, red", "news.mp4", 1.28, 0.96, 1.6, 0.83, "apple-2")], tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text().splitlines() == [
-        "word,video,time,start,end,score,exemplar,variant,mirrored,source,decision,false_alarms_per_hour,licence,consent,mouthed",
-        '"apple, red",news.mp4,1.28,0.96,1.6,0.83,apple-2,,false,D,,,,,',
+        "word,video,time,start,end,score,exemplar,variant,mirrored,source,decision,false_alarms_per_hour,"
+        "licence,consent,video_licence,video_consent,mouthed",
+        '"apple, red",news.mp4,1.28,0.96,1.6,0.83,apple-2,,false,D,,,,,,,',
     ]
 
 

@@ -1,16 +1,21 @@
 """Licence and consent travel: from a table into a dictionary, a corpus, a spotting, and every format."""
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from signspot.cli.main import app
 from signspot.corpus.corpus import FORMAT, VERSION, open_corpus, video_as_json
+from signspot.corpus.labels import read_labels
 from signspot.dictionary.build import build_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.formats.formats import FORMATS, read_spottings, write
 from signspot.records import Spotting
 from tests.privacy.test_forgetting import pose
+from tools.attack.commands import _prepare_annotation
 
 
 def test_from_a_table_into_a_dictionary(tmp_path: Path) -> None:
@@ -32,7 +37,32 @@ def test_of_a_corpus(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [each.suffix for each in FORMATS])
 def test_through_every_format(suffix: str, tmp_path: Path) -> None:
-    spotting = Spotting("apple", "v.mp4", 1.0, 0.5, 1.5, 0.9, "apple-1", licence="CC BY 4.0", consent="=research")
+    of_exemplar = {"licence": "CC BY 4.0", "consent": "=research"}
+    of_video = {"video_licence": "archive", "video_consent": "broadcast"}
+    spotting = Spotting("apple", "v.mp4", 1.0, 0.5, 1.5, 0.9, "apple-1", **of_exemplar, **of_video)  # type: ignore[arg-type]
     (written,) = write([spotting], tmp_path / f"s{suffix}")
     (back,) = read_spottings(written)
-    assert (back.licence, back.consent) == ("CC BY 4.0", "=research")
+    assert {name: getattr(back, name) for name in (*of_exemplar, *of_video)} == {**of_exemplar, **of_video}
+
+
+def test_from_dictionary_and_corpus_through_an_annotation_run_into_spottings_and_labels(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        _prepare_annotation(tmp_path, stack)
+    corpus = tmp_path / "corpus"
+    for path, entries in (("corpus.json", "videos"), ("dictionary/dictionary.json", "words")):
+        data = json.loads((corpus / path).read_text())
+        listed = data[entries] if entries == "videos" else [e for w in data["words"].values() for e in w["exemplars"]]
+        for entry in listed:
+            entry |= {"licence": f"licence of {entries}", "consent": f"consent of {entries}"}
+        (corpus / path).write_text(json.dumps(data))
+    out, table, labels = tmp_path / "run", tmp_path / "s.csv", tmp_path / "labels" / "l.jsonl"
+    labels.parent.mkdir()
+    encoder, engine = ["--encoder", str(tmp_path / "encoder.safetensors")], ["--workers", "1", "--threshold", "0.5"]
+    told = ["--export", str(table), "--labels", str(labels), "--cache", str(tmp_path / "cache")]
+    asked = ["annotate", str(corpus), "--dictionary", str(corpus / "dictionary"), "--out", str(out)]
+    result = CliRunner().invoke(app, [*asked, *encoder, *engine, *told])
+    assert result.exit_code == 0, result.output
+    wanted = ("licence of words", "consent of words", "licence of videos", "consent of videos")
+    read = [*read_spottings(table), *read_labels(labels.parent, open_corpus(corpus).videos)]
+    assert len(read) > 2
+    assert {(one.licence, one.consent, one.video_licence, one.video_consent) for one in read} == {wanted}
