@@ -260,6 +260,15 @@ class SqlStore:
 
         self._database.run(work)
 
+    def wipe(self) -> None:
+        """Write the database anew: rows that were deleted stay readable in its files until then."""
+        self._database.vacuum(schema.metadata.tables)
+
+    @property
+    def name(self) -> str:
+        """The store as people may read it, without a password."""
+        return self._database.name
+
     def fail(self, video: VideoRecord) -> None:
         """Record that a video could not be annotated; what is stored of it stays."""
         self._database.run(lambda connection: _replace_video(connection, video))

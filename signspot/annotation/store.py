@@ -61,6 +61,13 @@ class Store(Protocol):
     def forget_video(self, video: str) -> None:
         """Remove everything that is stored of a video."""
 
+    def wipe(self) -> None:
+        """Write the database anew: rows that were deleted stay readable in its files until then."""
+
+    @property
+    def name(self) -> str:
+        """The store as people may read it, without a password."""
+
     def fail(self, video: VideoRecord) -> None:
         """Record that a video could not be annotated; what is stored of it stays."""
 
@@ -95,9 +102,14 @@ def open_store(place: str | os.PathLike[str], *, create: bool = False, patience:
     return SqlStore(_url(place), create=create, patience=patience)
 
 
+def is_address(place: str | os.PathLike[str]) -> bool:
+    """Whether a place is the address of a database, and no path."""
+    return isinstance(place, str) and bool(_ADDRESS.match(place))
+
+
 def _url(place: str | os.PathLike[str]) -> URL:
     """The address of a database; that of a file is made of parts, since a folder's name may hold any character."""
-    if isinstance(place, str) and _ADDRESS.match(place):
+    if isinstance(place, str) and is_address(place):
         return _parse(place)
     path = Path(place)
     is_file = path.suffix in {".sqlite", ".db"} and not path.is_dir()
@@ -191,6 +203,26 @@ class Database:
                 raise _damaged(error, self.name) from error
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def vacuum(self, tables: Iterable[str]) -> None:
+        """Write tables anew, so that nothing that was deleted from them is left in the files of the database.
+
+        Raises:
+            StoreError: it cannot be done now.
+        """
+        is_sqlite = self.url.get_backend_name() == "sqlite"
+        whole = ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"]
+        borrowed = self._engine.raw_connection()
+        connection: Any = borrowed.driver_connection
+        try:
+            if not is_sqlite:
+                connection.autocommit = True
+            for command in whole if is_sqlite else [f'VACUUM (FULL) "{name}"' for name in tables]:
+                connection.execute(command).close()
+        except Exception as error:  # of the driver, whichever it is
+            raise StoreError(f"{self.name}: rows are deleted, but not wiped from its files yet ({error}).") from error
+        finally:
+            borrowed.invalidate()
 
     def close(self) -> None:
         """Let all connections go."""

@@ -1,6 +1,5 @@
 """`signspot forget`: remove a signer or a video from everything that signspot keeps."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,14 +10,17 @@ from signspot.cli.console import count, note, print_table
 def forget(
     who: Annotated[str, typer.Argument(metavar="SIGNER|VIDEO", help="A signer's name, a video's path, or its id.")],
     places: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Dictionaries, corpora and folders of annotation runs; the cache is always searched."),
+        list[str] | None,
+        typer.Argument(
+            help="Dictionaries, corpora, folders of exemplars, annotation runs (postgresql://… too), and files: "
+            "spottings, tracks, landmarks, .zip and .tar; the cache is always searched."
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Remove it. Without this, everything stays as it is.")] = False,
 ) -> None:
-    """Remove a signer or a video from dictionaries, corpora, annotations and the cache, and list what goes.
+    """Remove a signer or a video from dictionaries, corpora, annotations, files and the cache, and list what goes.
 
-    Example: signspot forget "Signer 7" my-signs/ footage/ run/ --yes
+    Example: signspot forget "Signer 7" my-signs/ footage/ run/ found.csv backup.zip --yes
     """
     from signspot.privacy.forgetting import OUT_OF_REACH
     from signspot.privacy.forgetting import forget as forget_it

@@ -53,10 +53,10 @@ def build_dictionary(
     target = Path(folder)
     if origin.path is not None and target.exists() and target.resolve() == origin.path.resolve():
         raise OutputError(f"cannot build a dictionary in {target}: it is the source itself. Choose another folder")
+    if target.is_dir():
+        remove_leftovers(target)  # first: a run that was killed at once has left nothing else
     refuse_other_content(target, origin)
     marker = target / UNFINISHED
-    if target.is_dir():
-        remove_leftovers(target)
     with write_beside(marker) as beside:
         beside.write_bytes(b"")
     copies = []

@@ -83,6 +83,11 @@ def read_table(path: Path) -> Contents:
     return Contents(exemplars, tuple(problems))
 
 
+def row_files(path: Path) -> list[tuple[int, Path]]:
+    """The lines of a table that can be used: the number of each, and the file that it names."""
+    return [(line, _file(path.parent, row["file"])) for line, row, message in _rows(path, _text(path)) if not message]
+
+
 def _text(path: Path) -> str:
     try:
         return read_text(path).text

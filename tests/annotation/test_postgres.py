@@ -8,11 +8,12 @@ from threading import Timer
 
 import pytest
 
-from signspot.annotation.records import AnnotateOptions
+from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
 from signspot.errors import StoreError
+from signspot.privacy.forgetting import forget
 
 OPTIONS = AnnotateOptions(keep=0.0, impostors=4)
 
@@ -107,3 +108,31 @@ def test_two_runs_that_write_the_same_at_once_both_succeed(
 
     annotate(replace(job, database=postgres.url), OPTIONS, interrupting(here, 4, meanwhile))
     assert lines(postgres.url) == expected
+
+
+def test_a_video_is_forgotten_for_good(postgres, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    with open_store(postgres.url, create=True) as store:
+        for name in ("Ann-talk", "Ben-talk"):
+            store.add(Findings(VideoRecord(name, "d", 60.0), {"apple": "key"}, (), ()))
+    before = file_of_videos(postgres.url)
+    (removal,) = forget("Ann-talk", [postgres.url])
+    with open_store(postgres.url) as store:
+        assert len(store.videos()) == 2
+    assert forget("Ann-talk", [postgres.url], yes=True) == [removal]
+    assert removal.kind == "annotations"
+    assert removal.what.endswith(": Ann-talk")
+    with open_store(postgres.url) as store:
+        assert [video.video for video in store.videos()] == ["Ben-talk"]
+        assert set(store.keys()) == {("Ben-talk", "apple")}
+    assert file_of_videos(postgres.url) != before
+
+
+def file_of_videos(url: str) -> int:
+    """The file that holds the table; a table that is written anew gets another."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        row = connection.execute("select pg_relation_filenode('videos')").fetchone()
+    assert row is not None
+    return int(row[0])

@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.dictionary.build import build_dictionary, file_name, media_names
+from signspot.dictionary.contents import UNFINISHED
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, OutputError
+from signspot.leftovers import temporary_name
 from signspot.records import Exemplar
 
 
@@ -52,6 +56,14 @@ def test_a_build_of_a_build_is_the_same(put: Any, tmp_path: Path) -> None:
 
 
 class TestGoingOn:
+    def test_a_run_that_was_killed_at_its_first_file_is_no_other_content(self, put: Any, tmp_path: Path) -> None:
+        (tmp_path / "built").mkdir()
+        dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+        name = temporary_name(tmp_path / "built" / UNFINISHED).replace(f"-{os.getpid()}-", f"-{int(dead.stdout)}-")
+        (tmp_path / "built" / name).write_bytes(b"")
+        assert list(build_dictionary(put("apple.mp4"), tmp_path / "built")) == ["apple"]
+        assert not (tmp_path / "built" / name).exists()
+
     def test_after_an_interruption_nothing_is_copied_twice(self, put: Any, tmp_path: Path) -> None:
         source, out = put("a.mp4", "b.mp4", "c.mp4"), tmp_path / "out"
 

@@ -13,7 +13,7 @@ from signspot.corpus.labels import read_labels
 from signspot.dictionary.build import build_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.formats.formats import FORMATS, read_spottings, write
-from signspot.records import Spotting
+from signspot.records import Label, Spotting
 from tests.privacy.test_forgetting import pose
 from tools.attack.commands import _prepare_annotation
 
@@ -63,6 +63,6 @@ def test_from_dictionary_and_corpus_through_an_annotation_run_into_spottings_and
     result = CliRunner().invoke(app, [*asked, *encoder, *engine, *told])
     assert result.exit_code == 0, result.output
     wanted = ("licence of words", "consent of words", "licence of videos", "consent of videos")
-    read = [*read_spottings(table), *read_labels(labels.parent, open_corpus(corpus).videos)]
+    read: list[Spotting | Label] = [*read_spottings(table), *read_labels(labels.parent, open_corpus(corpus).videos)]
     assert len(read) > 2
     assert {(one.licence, one.consent, one.video_licence, one.video_consent) for one in read} == {wanted}

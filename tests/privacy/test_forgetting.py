@@ -1,6 +1,9 @@
 """Forgetting: everything of one signer goes, nothing of another, and nothing at all without a yes."""
 
 import json
+import shutil
+import tarfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +18,12 @@ from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.tracks import track_entry, write_track
 from signspot.errors import OptionsError
 from signspot.files import content_digest
+from signspot.formats.formats import read_spottings, write
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.privacy.forgetting import Removal, forget
+from signspot.privacy.forgetting import forget
+from signspot.privacy.steps import Removal
+from signspot.records import Spotting
 from signspot.timeline import Grid, Track
 
 
@@ -141,3 +147,80 @@ def test_the_verb_lists_and_says_what_it_cannot_reach(kept: Path) -> None:
     assert "weights that were trained" in done.output
     assert not (kept / "signs" / "media" / "apple-Ann.pose").exists()
     assert isinstance(forget("Ben", places(kept))[0], Removal)
+
+
+def test_a_plain_folder_and_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    for number, name in enumerate(("a", "b", "c")):
+        pose(tmp_path / "signs" / f"{name}.pose", number)
+    table = tmp_path / "signs" / "dictionary.csv"
+    table.write_text('file,word,signer\na.pose,apple,Ann\nb.pose,"ice\ncream",Ben\nc.pose,pear,Ann\n')
+    found = forget("Ann", [tmp_path / "signs"], yes=True)
+    assert [(each.kind, each.what) for each in found] == [
+        ("lines", f"{table}: 2 of 3"),
+        ("file", str(tmp_path / "signs" / "a.pose")),
+        ("file", str(tmp_path / "signs" / "c.pose")),
+    ]
+    assert table.read_text() == 'file,word,signer\nb.pose,"ice\ncream",Ben\n'
+    assert [path.name for path in sorted((tmp_path / "signs").iterdir())] == ["b.pose", "dictionary.csv"]
+
+
+def test_a_video_goes_from_a_folder_without_a_table_by_its_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    original = pose(tmp_path / "mine.pose", 1)
+    pose(tmp_path / "signs" / "apple" / "copy.pose", 1)
+    pose(tmp_path / "signs" / "apple" / "other.pose", 2)
+    forget(str(original), [tmp_path / "signs"], yes=True)
+    assert [path.name for path in (tmp_path / "signs" / "apple").iterdir()] == ["other.pose"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".via.json", ".bobsl.json", ".parquet"])
+def test_spottings_in_a_persons_videos_go(suffix: str, kept: Path) -> None:
+    path = kept / f"found{suffix}"
+    write([Spotting("apple", f"videos/{who}-talk.mp4", 1.0, 0.5, 1.5, 0.9) for who in ("Ann", "Ben", "Ann")], path)
+    forget("videos/Ann-talk.mp4", [path], yes=True)
+    assert [each.video for each in read_spottings(path)] == ["videos/Ben-talk.mp4"]
+    assert b"Ann" not in path.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", [".eaf", ".vtt", ".csv"])
+def test_a_file_of_nobody_else_goes_as_a_whole(suffix: str, kept: Path) -> None:
+    (path,) = write([Spotting("apple", "Ann-talk.mp4", 1.0, 0.5, 1.5, 0.9)], kept / f"found{suffix}")
+    assert str(path) in {each.what for each in forget("Ann", [*places(kept), path], yes=True)}
+    assert not path.exists()
+
+
+def test_saved_tracks_go(kept: Path) -> None:
+    grid = Grid(fps=25.0, stride=1, window=16, frames=17)
+    paths = [kept / f"{who}.safetensors" for who in ("one", "other")]
+    for path, video in zip(paths, ("Ann-talk.mp4", "Ben-talk.mp4"), strict=True):
+        write_track(Track(np.ones((2, 4), np.float16), grid, "enc", video, "d"), path)
+    forget("Ann", [kept / "footage", *paths], yes=True)
+    assert [path.exists() for path in paths] == [False, True]
+
+
+@pytest.mark.parametrize("suffix", [".zip", ".tar", ".tar.gz"])
+def test_members_of_archives_go_by_name_and_by_content(suffix: str, kept: Path) -> None:
+    copies = {"backup/videos/Ann-talk.pose": "Ann", "renamed.pose": "Ann", "backup/videos/Ben-talk.pose": "Ben"}
+    path = kept / f"archive{suffix}"
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, who in copies.items():
+                archive.write(kept / "footage" / "videos" / f"{who}-talk.pose", name)
+    else:
+        with tarfile.open(path, "w:gz" if suffix == ".tar.gz" else "w") as tape:
+            for name, who in copies.items():
+                tape.add(kept / "footage" / "videos" / f"{who}-talk.pose", name)
+    ben = (kept / "footage" / "videos" / "Ben-talk.pose").read_bytes()
+    removed = forget("Ann", [kept / "footage", path], yes=True)
+    assert {each.what for each in removed if each.kind == "member"} == {f"{path}: {name}" for name in list(copies)[:2]}
+    shutil.unpack_archive(path, kept / "out")
+    assert everything(kept / "out") == {"backup/videos/Ben-talk.pose": ben}
+
+
+def test_a_file_of_another_kind_is_refused(kept: Path) -> None:
+    (kept / "notes.txt").write_text("Ann")
+    with pytest.raises(OptionsError, match=r"notes\.txt is no file in which somebody could be looked for"):
+        forget("Ann", [kept / "notes.txt"])
