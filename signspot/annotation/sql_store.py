@@ -35,7 +35,7 @@ from signspot.checked_values import record_checker
 from signspot.errors import FormatError, OptionsError, OutputError, StoreError
 from signspot.files import explain_write_failure
 
-VERSION = 2
+VERSION = 3
 Made = TypeVar("Made")
 
 metadata = MetaData()
