@@ -150,7 +150,7 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / FILE) as connection:
         connection.execute("UPDATE settings SET value = '99' WHERE name = 'schema'")
     connection.close()
-    with pytest.raises(StoreError, match="a store of version 99; this signspot reads version 2"):
+    with pytest.raises(StoreError, match="a store of version 99; this signspot reads version 3"):
         open_store(tmp_path)
 
 
