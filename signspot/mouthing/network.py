@@ -70,6 +70,7 @@ class MouthingNetwork(nn.Module):
             )
             for number, dilation in enumerate((1, 1, 2, 2))
         )
+        self.shapes = nn.Conv1d(width, len(VISEMES) + 1, 1)
         self.last = nn.Conv1d(2 * maps, 1, 5, padding=2)
         self.scale: Tensor  # (2,) calibration: gain and offset of a peak's logit
         self.register_buffer("scale", torch.tensor([1.0, 0.0]))
@@ -85,6 +86,14 @@ class MouthingNetwork(nn.Module):
         """
         coded: Tensor = self.lips(self.first(lips.transpose(1, 2)))
         return coded
+
+    def name_shapes(self, coded: Tensor) -> Tensor:
+        """(B, width, S) coded lips to (B, len(VISEMES) + 1, S) logits of the viseme on them, the last one of none.
+
+        Training uses it: lips that can be named can be compared with words.
+        """
+        named: Tensor = self.shapes(coded)
+        return named
 
     def compare(self, coded: Tensor, words: Tensor) -> Tensor:
         """Look for words in lips.

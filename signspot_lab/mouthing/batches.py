@@ -6,17 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import Dataset
 
 from signspot.mouthing.lips import FPS, Floats
 from signspot.mouthing.network import STEP, pad_words
-from signspot.mouthing.visemes import MOST_VISEMES, VISEMES
+from signspot.mouthing.visemes import MOST_VISEMES, VISEMES, of_phonemes
 from signspot_lab.mouthing.clips import LipClip, Vocabulary
 from signspot_lab.mouthing.config import MouthingOptimiser
+from signspot_world.body.mouthing import MouthedWord
 
 Shapes = tuple[str, ...]
+UNKNOWN = -100  # as torch's cross-entropy leaves it out
 _SPREAD = (0.25, 0.5, 0.25)  # of the end of a word over the steps around it
 _FIRST, _LAST = 0.5, 0.2  # seconds: a word counts as inside of a window that begins, and ends, so far from its end
 
@@ -28,6 +31,7 @@ class LipBatch:
     lips: Tensor  # (W, T, CHANNELS)
     words: Tensor  # (W Q, L) visemes; Q words for each window, in order
     ends: Tensor  # (W Q, S) where the word ends: sums to 1 if it is mouthed, to 0 if not
+    shapes: Tensor  # (W, S) number of the viseme that is on the lips; len(VISEMES) none, UNKNOWN where nobody knows
 
     @property
     def nowhere(self) -> Tensor:
@@ -93,13 +97,13 @@ class LipBatches(Dataset[LipBatch]):
         random = np.random.default_rng((self.seed, step))
         parts = [self._window(random) for _ in range(self.how.windows)]
         return LipBatch(
-            torch.from_numpy(np.stack([lips for lips, _, _ in parts])),
-            pad_words([numbers(word) for _, words, _ in parts for word in words]),
-            torch.from_numpy(np.stack([row for _, _, ends in parts for row in ends])),
+            torch.from_numpy(np.stack([part.lips for part in parts])),
+            pad_words([numbers(word) for part in parts for word in part.words]),
+            torch.from_numpy(np.stack([row for part in parts for row in part.ends])),
+            torch.from_numpy(np.stack([part.shapes for part in parts])),
         )
 
-    def _window(self, random: np.random.Generator) -> tuple[Floats, list[Shapes], list[Floats]]:
-        """(T, CHANNELS) lips, the words that are asked for, and for each (S,) where it ends."""
+    def _window(self, random: np.random.Generator) -> "_Window":
         clip, frames = self.clips[int(random.integers(len(self.clips)))], self.how.frames
         first = int(random.integers(len(clip.lips) - frames + 1))
         start = clip.lips.start + first / FPS
@@ -119,7 +123,29 @@ class LipBatches(Dataset[LipBatch]):
             else:
                 words.append(self.wrong.draw(mouthed, self.how.hard, random))
             ends.append(row)
-        return clip.lips.values[first : first + frames], words, ends
+        return _Window(clip.lips.values[first : first + frames], words, ends, self._shapes(clip, near, start))
+
+    def _shapes(self, clip: LipClip, words: Sequence[MouthedWord], start: float) -> NDArray[np.int64]:
+        """(S,) visemes on the lips, each word's spread evenly over its time."""
+        steps = -(-self.how.frames // STEP)
+        times = start + np.arange(steps) * STEP / FPS
+        shapes = np.full(steps, len(VISEMES) if clip.complete else UNKNOWN)
+        for word in words:
+            said = numbers(of_phonemes(word.phonemes) if word.phonemes else self.visemes[word.word])
+            place = (times - word.segment.start) / word.segment.duration * len(said)
+            inside = (place >= 0) & (place < len(said))
+            shapes[inside] = np.array(said)[place[inside].astype(int)]
+        return shapes
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Part of a batch: one window of one clip."""
+
+    lips: Floats  # (T, CHANNELS)
+    words: list[Shapes]  # that are asked for
+    ends: list[Floats]  # for each word (S,) where it ends
+    shapes: NDArray[np.int64]  # (S,)
 
 
 def numbers(shapes: Shapes) -> list[int]:

@@ -30,6 +30,7 @@ class LipClip:
     lips: LipTrack
     words: tuple[MouthedWord, ...]  # in order of their ends
     signer: str
+    complete: bool = True  # all that is mouthed is in `words`
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,13 @@ class MouthingOptimiser:
     average: float = 0.98  # decay of the running mean of weights, which is what is kept
     hard: float = 0.5  # share of the wrong words that begin or end like a mouthed one
     clip: float = 1.0  # longest gradient
+    shapes: float = 0.5  # weight of naming the viseme of every step, beside finding words
 
     def __post_init__(self) -> None:
         check_numbers(self, "steps", "windows", "queries", least=1)
         check_numbers(self, "frames", least=50)
         check_numbers(self, "rate", "clip", above=0)
-        check_numbers(self, "weight_decay", "warm_up", least=0)
+        check_numbers(self, "weight_decay", "warm_up", "shapes", least=0)
         check_numbers(self, "average", "hard", least=0, most=1)
 
 

@@ -11,6 +11,7 @@ from signspot_world.body.body import Sway
 from signspot_world.body.face import Expression
 from signspot_world.body.signers import Signer
 from signspot_world.geometry.rotations import Array
+from signspot_world.knobs import named_rng
 
 # opening, width, protrusion, pressing; how long against the mean
 _SHAPES: dict[str, tuple[float, float, float, float, float]] = {
@@ -50,6 +51,7 @@ _LETTERS = {
 }
 _VOWELS = frozenset("aeiou")
 REST = np.array(_SHAPES["rest"][:4])
+_MOODS = np.array([0.0009, 0.0002, 0.0013])  # metres: how far smile, skew and jaw usually go
 _WORD_LEAD = 0.04  # seconds by which the lips begin before the hands
 _VISEME = 0.055  # seconds that a viseme needs at least
 
@@ -152,7 +154,11 @@ def draw_expression(
     *,
     mouth: Array | None = None,
 ) -> Expression:
-    """The face over `count` frames, saying the words of `mouthed` at their segments, or with the lips (T, 4) given."""
+    """The face over `count` frames, saying the words of `mouthed` at their segments, or with the lips (T, 4) given.
+
+    Lips that are given are hard to read, and so is the face around them: it smiles and doubts meanwhile.
+    """
+    restless = rng.spawn(1)[0] if mouth is not None else None
     if mouth is None:
         mouth = REST + (_mouth(count, fps, mouthed) - REST) * min(signer.manner.lips, 1.3)
     drift = slow_noise(count, fps, rng, 3, 1.2)
@@ -162,4 +168,13 @@ def draw_expression(
     blinks = np.cumsum(rng.exponential(3.0, max(2, int(count / fps))))
     lids = np.exp(-(((times[:, None] - blinks) / 0.06) ** 2)).max(axis=1)
     brows = 0.0035 * drift[:, 2]
-    return Expression(mouth[:, 0], mouth[:, 1], mouth[:, 2], mouth[:, 3], brows, lids)
+    moods = _draw_moods(count, fps, signer, restless) if restless is not None else (None, None, None)
+    return Expression(mouth[:, 0], mouth[:, 1], mouth[:, 2], mouth[:, 3], brows, lids, *moods)
+
+
+def _draw_moods(count: int, fps: float, signer: Signer, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    """Smiles, skews and sinking of the jaw, each (T,) metres, that have nothing to do with words."""
+    size = _MOODS * np.exp(named_rng(signer.habits, "moods").normal(0, 0.4, 3))
+    slow, quick = slow_noise(count, fps, rng, 3, 1.0), slow_noise(count, fps, rng, 3, 0.25)
+    smile, skew, jaw = (size * (slow + 0.5 * quick)).T
+    return smile, skew, jaw

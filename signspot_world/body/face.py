@@ -43,6 +43,9 @@ class Expression:
     pressing: Array  # of the lips on each other, 0 to 1
     brows: Array  # metres upwards
     lids: Array  # 0 open to 1 shut
+    smile: Array | None = None  # metres by which both corners of the mouth rise; None: they stay
+    skew: Array | None = None  # metres by which one corner rises and the other falls
+    jaw: Array | None = None  # metres by which the chin sinks with shut lips
 
 
 def _template() -> Array:
@@ -77,6 +80,10 @@ def lips(expression: Expression) -> Array:
         arch = 1 - np.abs(side) ** 2.2
         x = reach[:, None] * side
         y = rise[:, None] * arch + bow * np.exp(-((share / 0.16) ** 2)) * full[:, None] * 0.5
+        if expression.smile is not None:
+            y = y - expression.smile[:, None] * side**2
+        if expression.skew is not None:
+            y = y - expression.skew[:, None] * side
         z = 0.020 * side**2 - (0.010 * expression.protrusion)[:, None] * (1 - 0.6 * side**2) + shut[:, None]
         parts.append(np.stack([x, y, z], axis=-1))
     return np.concatenate(parts, axis=1)
@@ -89,5 +96,7 @@ def face_points(expression: Expression, size: float) -> Array:
     points[:, :LIP_POINTS] = lips(expression) + _MOUTH
     points[:, _BROWS, 1] -= expression.brows[:, None]
     points[:, _CHIN, 1] += 0.016 * expression.opening
+    if expression.jaw is not None:
+        points[:, _CHIN, 1] += expression.jaw
     points[:, _UPPER_LIDS, 1] += 0.010 * expression.lids[:, None]
     return points * size

@@ -9,9 +9,11 @@ import torch
 
 from signspot.errors import CheckpointError, OptionsError
 from signspot.mouthing.checkpoints import load_mouthing
-from signspot.mouthing.lips import FPS, LipTrack
+from signspot.mouthing.lips import CHANNELS, FPS, LipTrack
 from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions, pad_words
-from signspot_lab.mouthing.batches import LipBatches, WrongWords, holds, numbers
+from signspot.mouthing.visemes import VISEMES, of_phonemes, visemes_of
+from signspot.timeline import Segment
+from signspot_lab.mouthing.batches import UNKNOWN, LipBatches, WrongWords, holds, numbers
 from signspot_lab.mouthing.calibration import fit_logistic
 from signspot_lab.mouthing.clips import ClipOptions, LipClip, make_clips, read_vocabulary
 from signspot_lab.mouthing.config import LipsOptions, MouthingConfig, MouthingOptimiser
@@ -22,6 +24,7 @@ from signspot_lab.mouthing.filmed import film_clips, measure_filmed
 from signspot_lab.mouthing.training import clips_of_corpus, mouthing_loss, train_network
 from signspot_lab.mouthing.trials import Answers, Trial, answer, draw_trials
 from signspot_lab.without_labels import true_mouthings, with_labels
+from signspot_world.body.mouthing import MouthedWord
 
 PEOPLE = ("a", "b")
 SMALL = MouthingConfig(
@@ -76,12 +79,34 @@ def test_batches_mark_where_words_end(vocabulary, clips):
 
 
 def test_the_loss_by_hand(vocabulary, clips):
-    """A network that says 0 everywhere takes all steps and "not at all" for equally likely."""
+    """A network that says 0 everywhere takes every step and "not at all", every viseme and none, for equally likely."""
     batch = LipBatches(clips, vocabulary, vocabulary.visemes, SMALL.optimiser, 0)[0]
     network = MouthingNetwork(SMALL.network)
     torch.nn.init.zeros_(network.last.weight)
     torch.nn.init.zeros_(network.last.bias)
-    assert mouthing_loss(network, batch).item() == pytest.approx(np.log(31), abs=1e-4)
+    torch.nn.init.zeros_(network.shapes.weight)
+    torch.nn.init.zeros_(network.shapes.bias)
+    assert mouthing_loss(network, batch, 0.0).item() == pytest.approx(np.log(31), abs=1e-4)
+    expected = np.log(31) + 0.5 * np.log(len(VISEMES) + 1)
+    assert mouthing_loss(network, batch, 0.5).item() == pytest.approx(expected, abs=1e-4)
+
+
+def test_visemes_stand_where_words_are_mouthed_and_are_unknown_where_labels_are_sparse(vocabulary, clips):
+    word = MouthedWord("mama", ("M", "AA1", "M", "AH0"), Segment(1.0, 2.0), 1.0)
+    lips = LipTrack(np.ones((SMALL.optimiser.frames, CHANNELS), np.float32))
+    how, visemes = replace(SMALL.optimiser, windows=1), {"mama": visemes_of("mama")}
+    known, sparse = (
+        LipBatches([LipClip(lips, (word,), "a", complete=complete)], vocabulary, visemes, how, 0)[0]
+        for complete in (True, False)
+    )
+    times = np.arange(known.shapes.shape[1]) * STEP / FPS
+    said = [VISEMES.index(shape) for shape in of_phonemes(word.phonemes)]
+    inside = (times >= 1.0) & (times < 2.0)
+    shown = known.shapes[0].numpy()
+    assert list(dict.fromkeys(shown[inside].tolist())) == list(dict.fromkeys(said))
+    assert set(shown[~inside].tolist()) == {len(VISEMES)}
+    assert set(sparse.shapes[0].numpy()[~inside].tolist()) == {UNKNOWN}
+    assert np.array_equal(sparse.shapes[0].numpy()[inside], shown[inside])
 
 
 def test_a_training_that_was_stopped_comes_to_the_same_weights(vocabulary, clips, tmp_path):
