@@ -26,7 +26,7 @@ def test_mutated_files_are_told_or_read(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize(
-    ("name", "count"), [("dictionary build", 20), ("dictionary fetch", 4), ("export", 8), ("train", 8)]
+    ("name", "count"), [("dictionary build", 20), ("dictionary fetch", 4), ("export", 8), ("train", 3)]
 )
 def test_killed_again_and_again_a_command_ends_where_an_undisturbed_one_does(
     name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

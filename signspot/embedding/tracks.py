@@ -1,5 +1,6 @@
 """Tracks and other arrays on disk, so that changing a word or a threshold never decodes a video again."""
 
+import hashlib
 import json
 import math
 import os
@@ -32,6 +33,7 @@ _KIND = "signspot track 2"
 _OLD_KINDS = ("signspot track 1",)
 _HEADER = 4096  # bytes kept free for the header, whose numbers are known only at the end
 _TYPE = np.dtype("<f2")
+_DIGEST = "sha256"  # the header's name for the digest of the data
 _COPIED = 1 << 20  # bytes that are copied at once
 
 
@@ -133,11 +135,13 @@ class DiskBuffer:
                 shutil.copyfileobj(codes, self._file, _COPIED)
             end = size + math.prod(self._codes_shape) * _TYPE.itemsize
             tensors["codes"] = {"dtype": "F16", "shape": list(self._codes_shape), "data_offsets": [size, end]}
-        text = json.dumps({"__metadata__": dict(header), **tensors}, ensure_ascii=False).encode()
+        texts = {**header, _DIGEST: "0" * 64}
+        text = json.dumps({"__metadata__": texts, **tensors}, ensure_ascii=False).encode()
         assert len(text) <= _HEADER, "the header of a track holds names and numbers only"
         self._file.seek(0)
         self._file.write(struct.pack("<Q", _HEADER) + text.ljust(_HEADER))
         self._file.close()
+        _complete_header(self._path)
 
 
 def write_track(track: Track, path: str | PathLike[str], *, precision: str = "float16") -> Path:
@@ -236,24 +240,42 @@ def write_arrays(
 ) -> None:
     """Save named arrays with a header of texts."""
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    header = {**header, _DIGEST: "0" * 64}  # until the data are there
     with write_beside(path) as beside:
         try:
             save_file(contiguous, beside, metadata={"kind": kind, **header})
         except SafetensorError as error:  # it hides the OSError inside its own type
             raise OSError(str(error)) from error
-        _sort_header(beside)
+        _complete_header(beside)
 
 
-def _sort_header(path: Path) -> None:
-    """Put the texts of a header in order: the library writes them in any, so that equal files would differ."""
+def _complete_header(path: Path) -> None:
+    """Write the digest of the data into the header, and its texts in order: equal files must not differ."""
     with path.open("r+b") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(size))
+        header["__metadata__"][_DIGEST] = _data_digest(file, size)
         header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
         text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
         assert len(text) <= size, "the same values take no more room"
         file.seek(8)
         file.write(text.ljust(size))
+
+
+def _data_digest(file: BinaryIO, header: int) -> str:
+    """The SHA-256 of all that follows a header of so many bytes."""
+    digest = hashlib.sha256()
+    file.seek(8 + header)
+    while block := file.read(_COPIED):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _check_digest(path: Path, header: Mapping[str, str]) -> None:
+    with path.open("rb") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        if _data_digest(file, size) != header[_DIGEST]:
+            raise FormatError(f"cannot read {path}: it is damaged, its content is not what was written")
 
 
 def read_arrays(path: Path, kind: str, old_kinds: Sequence[str] = ()) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
@@ -268,6 +290,8 @@ def read_arrays(path: Path, kind: str, old_kinds: Sequence[str] = ()) -> tuple[d
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError, TypeError) as error:
         raise FormatError(f"cannot read {path}: it is damaged or no safetensors file ({error})") from error
+    if _DIGEST in header:
+        _check_digest(path, header)
     if header.get("kind") in old_kinds:
         raise FormatError(
             f"{path} is a {header['kind']}, of an older signspot; this one reads {kind}. "

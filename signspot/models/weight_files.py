@@ -86,10 +86,30 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         return _read_safetensors(converted)
 
 
+def read_state(path: Path) -> Any:
+    """Read what a training saved with torch to go on from: tensors, numbers, texts, and lists and dicts of them.
+
+    It is read in the other process first, with limits; only a file that passes is read here.
+
+    Raises:
+        UnsafeFileError: the file asks to run code. Nothing is run.
+        CheckpointError: it cannot be read.
+    """
+    _check_readable(path)
+    try:
+        _reader.ask([str(path.resolve()), ""], _SECONDS + path.stat().st_size / _RATE)
+    except EndedError as error:
+        raise CheckpointError(f"{path.name} cannot be read: {error}.") from error
+    return _read_pickle(path)
+
+
 def convert(request: list[str]) -> None:
-    """In the other process: read pickled weights, given as a path, and write them as safetensors to another."""
+    """In the other process: read pickled weights, given as a path, and write them as safetensors to another, if any."""
     path, target = Path(request[0]), Path(request[1])
-    state = _unwrap(_read_pickle(path), path)
+    content = _read_pickle(path)
+    if not request[1]:
+        return
+    state = _unwrap(content, path)
     size = sum(value.numel() * value.element_size() for value in state.values())
     if size > 2 * path.stat().st_size + (1 << 20):  # a tensor that repeats one number takes no space in its file
         raise CheckpointError(f"{path.name} holds tensors of {size:,} bytes in {path.stat().st_size:,}. Save it anew.")

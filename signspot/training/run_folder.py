@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.files import write_beside
+from signspot.models.weight_files import read_state
 from signspot.training.distributed import ALONE, Group
 
 CPU = "cpu"  # where trainings run, unless the user says else
@@ -100,7 +101,7 @@ class RunFolder:
         if not self.state.is_file():
             return None
         try:
-            saved: dict[str, Any] = torch.load(self.state, map_location="cpu", weights_only=True)
+            saved: dict[str, Any] = read_state(self.state)
             before = saved["config"]
             other = next((name for name, value in config.items() if before.get(name) != value), None)
             if other is None:

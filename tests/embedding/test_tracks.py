@@ -172,3 +172,23 @@ def test_a_grid_that_makes_no_sense_is_told(
     save_file(arrays, path, metadata=header)
     with pytest.raises(FormatError, match=f"damaged .*{message}"):
         read_track(path)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_one_changed_bit_of_the_data_is_told(track: Track, tmp_path: Path, *, streamed: bool) -> None:
+    path = tmp_path / "t.safetensors"
+
+    def embed(buffer: EmbeddingBuffer) -> Track:
+        buffer.add(track.embeddings.astype(np.float16))
+        return track
+
+    if streamed:
+        write_streamed(path, embed)
+    else:
+        write_track(track, path)
+    read_track(path)
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match="its content is not what was written"):
+        read_track(path)

@@ -455,7 +455,7 @@ LABELS = (
     {"word": "apple", "video": "a", "time": 1.5, "confidence": 0.9, "source": "M", "at": "end"},
     {"word": "pear", "video": "a", "time": 1.5, "source": "V", "start": 1.2, "end": 1.8, "at": "span"},
 )
-GALLERY = "b7faa3a2ce8a13872cb3e4ef308c618e.safetensors"  # named by content
+GALLERY = "fb5aeab3752b6322191fbe38d2acbcf2.safetensors"  # named by content
 FETCHED = {"name": "a.mp4", "url": "http://127.0.0.1:9/a", "bytes": 3, "sha256": "0" * 64, "when": "2026"}
 SPLITS = {"train": ["a"], "test": ["b"], "words": {"all": ["x", "y"], "train": ["x"], "test": ["y"]}}
 
