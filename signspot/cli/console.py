@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from io import StringIO
@@ -273,3 +273,16 @@ def _rate(alarms: float | None) -> str:
     if alarms is None:
         return ""
     return "< 0.01" if alarms < 0.01 else f"{alarms:.0f}" if alarms >= 10 else f"{alarms:.2g}"
+
+
+def refuse_pictures(named: Mapping[str, object], *, pixels: bool) -> None:
+    """See that nobody asks for pictures of people, option by option, together with --no-pixels.
+
+    Raises:
+        OptionsError: somebody does.
+    """
+    from signspot.errors import OptionsError
+
+    shown = None if pixels else next((option for option, value in named.items() if value), None)
+    if shown is not None:
+        raise OptionsError(f"{shown} shows people: it and --no-pixels exclude each other. Leave one out")

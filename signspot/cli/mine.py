@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, note, print_spottings
+from signspot.cli.console import (
+    Device,
+    EncoderName,
+    Force,
+    Pixels,
+    bar,
+    claim_outputs,
+    note,
+    print_spottings,
+    refuse_pictures,
+)
 
 
 def mine(
@@ -20,6 +30,7 @@ def mine(
     out: Annotated[list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv …; repeatable.")] = None,
     clips: Annotated[Path | None, typer.Option(help="New folder: the clips, as a dictionary.")] = None,
     html: Annotated[Path | None, typer.Option(help="With --clips: a page with all of them.")] = None,
+    pixels: Pixels = True,
     encoder: EncoderName = None,
     device: Device = "cpu",
     force: Force = False,
@@ -43,6 +54,7 @@ def mine(
 
     if html is not None and clips is None:
         raise OptionsError("a page of clips needs the clips. Name a new folder for them with --clips")
+    refuse_pictures({"--clips": clips}, pixels=pixels)
     options, how = MineOptions(most, diversity), SpotOptions(false_alarms_per_hour=rate)
     videos = list(videos_in(footage))
     with Outputs([dictionary, encoder, *footage], force=force) as outputs:

@@ -9,11 +9,13 @@ from signspot.cli.console import (
     Device,
     EncoderName,
     Force,
+    Pixels,
     Workers,
     bar,
     claim_outputs,
     note,
     print_spottings,
+    refuse_pictures,
     usual_workers,
 )
 
@@ -31,6 +33,7 @@ def search(
     top: Annotated[int, typer.Option(min=1, help="Places of each word, the best.")] = 20,
     out: Annotated[list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv …; repeatable.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with the clips that were found.")] = None,
+    pixels: Pixels = True,
     encoder: EncoderName = None,
     device: Device = "cpu",
     workers: Workers = None,
@@ -48,6 +51,7 @@ def search(
     from signspot.formats.formats import write
     from signspot.spotting.spotter import load
 
+    refuse_pictures({"--html": html}, pixels=pixels)
     if (dictionary is None) == (clip is None) and (word or dictionary or clip or not add):
         raise OptionsError("search needs words with a --dictionary, or a --clip, and not both")
     with Outputs([archive, dictionary, clip, encoder, *(add or ())], force=force) as outputs:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from signspot.cli.console import Device, Force, bar, note, say
+from signspot.cli.console import Device, Force, Pixels, bar, note, refuse_pictures, say
 from signspot.progress import silent
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def train(
     lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks, instead of the config's.")] = None,
     workers: Annotated[int, typer.Option(help="Processes that make batches of landmarks.")] = 1,
     device: Device = "cpu",
+    pixels: Pixels = True,
     force: Force = False,
 ) -> None:
     """Train an encoder; Ctrl-C keeps what is learnt, and the same command goes on.
@@ -61,6 +62,7 @@ def train(
     chosen = read_training(config, training_kinds())
     if not isinstance(chosen, EmbeddingConfig):
         _refuse_many_processes()
+    refuse_pictures({"the folder of a training of the kind rgb": isinstance(chosen, RgbConfig)}, pixels=pixels)
     outputs = Outputs([config, corpus, encoder, wlasl, lsa64], force=force)
     outputs.claim(out / f"{chosen.name}.safetensors")
     outputs.claim(out / f"{chosen.name}.json")

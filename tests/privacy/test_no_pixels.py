@@ -69,3 +69,19 @@ def test_a_dictionary_gets_landmarks_instead_of_videos(film: Path, tmp_path: Pat
     suffixes = {path.suffix for path in (tmp_path / "built").rglob("*") if path.is_file()}
     assert suffixes <= {".pose", ".json", ""}
     assert ".pose" in suffixes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["mine", "apple", ".", "--dictionary", ".", "--clips", "c"], "--clips shows people"),
+        (["search", ".", "apple", "--dictionary", ".", "--html", "h.html"], "--html shows people"),
+        (["train", "RGB"], "the folder of a training of the kind rgb shows people"),
+    ],
+)
+def test_verbs_that_would_keep_pictures_refuse(arguments: list[str], said: str, tmp_path: Path) -> None:
+    (tmp_path / "rgb.toml").write_text('kind = "rgb"\n')
+    asked = [str(tmp_path / "rgb.toml") if each == "RGB" else each for each in arguments]
+    result = CliRunner().invoke(app, [*asked, "--no-pixels"])
+    assert isinstance(result.exception, OptionsError)
+    assert str(result.exception).startswith(said)
