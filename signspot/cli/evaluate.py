@@ -254,6 +254,9 @@ def streams_verb(
     match: Annotated[
         Literal["auto", "alignment", "embedding"], typer.Option(help="How to compare; see spot.")
     ] = "auto",
+    propose: Annotated[
+        bool, typer.Option("--propose", help="Align only where embeddings propose it: what that loses.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Random seed of words, exemplars and streams.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
@@ -273,11 +276,12 @@ def streams_verb(
     if not places and not world:
         raise OptionsError("nothing to measure on: give a FOLDER of isolated signs, a corpus, or --world")
     drawn, rows = StreamOptions(words=words, signs=signs, seed=seed), list[tuple[str, StreamScores]]()
+    searched = SpotOptions(match=match, propose=propose)
     for material in _materials(places or [], drawn, world=world, filmed=filmed):
         for name in encoder or shipped():
             spotter = load(name, device=device)
             with bar(f"{material.name}, {name}", "searches") as progress:
-                measured = measure_streams(spotter, material, options=SpotOptions(match=match), progress=progress)
+                measured = measure_streams(spotter, material, options=searched, progress=progress)
             rows += [(material.name, scores) for scores in measured]
             if as_json:
                 for scores in measured:
@@ -302,13 +306,14 @@ def _materials(places: "Sequence[Path]", drawn: "StreamOptions", *, world: bool,
     """Streams and exemplars of every place, and of the world."""
     from signspot.corpus.corpus import open_corpus
     from signspot.evaluation.streams import material_of_clips, material_of_corpus
+    from signspot.files import cache_folder
     from signspot_lab.frame_codes.world_clips import world_clips
     from signspot_lab.isolated.reading import read_isolated
 
     for place in places:
         with bar(place.name, "steps") as progress:
             if (place / "corpus.json").is_file():
-                yield material_of_corpus(open_corpus(place), filmed=filmed, progress=progress)
+                yield material_of_corpus(open_corpus(place), filmed=filmed, cache=cache_folder(), progress=progress)
             else:
                 yield material_of_clips(place.name, read_isolated(place, progress), drawn)
     if world:

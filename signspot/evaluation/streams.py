@@ -6,6 +6,7 @@ stream.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -110,12 +111,15 @@ def material_of_clips(name: str, clips: Sequence[SignClip], options: StreamOptio
     return Material(name, streams, {word: [clip.landmarks for _, clip in own] for word, own in lent.items()})
 
 
-def material_of_corpus(corpus: Corpus, *, filmed: bool = False, progress: Progress = silent) -> Material:
+def material_of_corpus(
+    corpus: Corpus, *, filmed: bool = False, cache: Path | None = None, progress: Progress = silent
+) -> Material:
     """The footage of a corpus whose signs are known, and its dictionary.
 
     Args:
         corpus: as `signspot world make` writes it.
         filmed: estimate landmarks in its videos, instead of reading those beside them.
+        cache: where estimated landmarks are kept, so that they are estimated once; None: nowhere.
         progress: told the videos that are done.
 
     Raises:
@@ -129,7 +133,7 @@ def material_of_corpus(corpus: Corpus, *, filmed: bool = False, progress: Progre
         if path is None:
             raise OptionsError(f"video '{name}' of {corpus.folder} has no {'film' if filmed else 'landmarks'}")
         truth = tuple(TrueSign(sign.word, name, sign.segment) for sign in corpus.signs(name))
-        streams.append(Stream(name, landmarks_of(path, None), truth))
+        streams.append(Stream(name, landmarks_of(path, None if cache is None else cache / "landmarks"), truth))
     progress(len(corpus.videos), len(corpus.videos))
     if not any(stream.truth for stream in streams):
         raise OptionsError(f"no sign is known in {corpus.folder}: there is no truth to measure by")

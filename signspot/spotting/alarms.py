@@ -41,7 +41,7 @@ class DecoyPeaks:
 
     rates: dict[int, PeakRates] = field(default_factory=dict)
     shifts: dict[int, Shift] = field(default_factory=dict)  # of scales, from background signing to this video
-    scales: dict[tuple[str, bytes], CurveScale] = field(default_factory=dict)  # of words, by what their exemplars show
+    scales: dict[bytes, CurveScale] = field(default_factory=dict)  # of words, by what their exemplars show
 
 
 @dataclass(frozen=True)

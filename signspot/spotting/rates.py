@@ -119,22 +119,31 @@ class PeakRates:
 
 @dataclass(frozen=True)
 class SafeRates:
-    """Decoys and the words of a dictionary together: what the more cautious of both says, within limits."""
+    """Decoys and the words of a dictionary together: what the more cautious of both says, within limits.
+
+    Where the words come much higher than decoys, it is because they are signed in the video: then decoys alone tell.
+    """
 
     decoys: PeakRates
     words: PeakRates | None = None  # None: there are too few words
 
+    @cached_property
+    def _telling(self) -> PeakRates | None:
+        """The words, unless they are signed."""
+        signed = self.words is not None and self.words.threshold(_FAR) > _FARTHEST * self.decoys.threshold(_FAR)
+        return None if signed else self.words
+
     def per_hour(self, height: float) -> float:
         """False alarms per hour of a word at a threshold, told as a height."""
         least = self.decoys.per_hour(height)
-        if self.words is None:
+        if self._telling is None:
             return least
-        return max(least, min(self.words.per_hour(height), self.decoys.per_hour(height / _FARTHEST)))
+        return max(least, min(self._telling.per_hour(height), self.decoys.per_hour(height / _FARTHEST)))
 
     def threshold(self, rate: float) -> float:
         """The least height at which a word has at most `rate` false alarms per hour."""
         least = self.decoys.threshold(rate)
-        return least if self.words is None else max(least, min(self.words.threshold(rate), _FARTHEST * least))
+        return least if self._telling is None else max(least, min(self._telling.threshold(rate), _FARTHEST * least))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -15,7 +16,7 @@ from signspot.records import Spotting
 from signspot.spotting.alarms import MOST_WORDS, DecoyPeaks, VideoAlarms, drawn_from, rates_of_words, some_words
 from signspot.spotting.curves import Scores, WordCurve, best_scores, find_word_peaks, place_of
 from signspot.spotting.decoys import Cohort
-from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher
+from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, ProposingMatcher
 from signspot.spotting.peaks import OVERLAP, Peak
 from signspot.spotting.rates import CurveScale, PeakRates, WordAlarms
 from signspot.timeline import Segment, Track
@@ -43,6 +44,7 @@ class SpotOptions:
     top: int | None = None  # at most so many spottings per word, the best; None: all
     mirror: bool = True  # also compare with exemplars mirrored left to right
     seed: int = 0  # random seed for sampling exemplar clips
+    propose: bool = False  # align only where embeddings propose it: several times faster, and some signs are missed
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold <= 1:
@@ -69,6 +71,7 @@ class SpotKeywords(TypedDict, total=False):
     threshold: float | None
     false_alarms_per_hour: float | None
     match: MatchBy
+    propose: bool
     stride: int
     refine: bool
     margin: float
@@ -191,13 +194,12 @@ class Search:
         if reader is None:
             yield from ((curve, None) for curve in curves)
             return
+        is_part = within is not None or self.options.propose  # which has no scale of its own
+        scales = self._scales(gallery) if is_part else {}
         words: PeakRates | None = None
-        scales: Mapping[str, CurveScale] = {}
-        if within is not None:  # a part of a video has no scale of its own
-            scales = self._scales(gallery)
-        elif self.cohort is not None and not reader.rough:
+        if within is None and self.cohort is not None and not reader.rough:
             count = len(gallery.words)
-            if count <= MOST_WORDS and count * len(matcher.times) <= _HELD:
+            if not is_part and count <= MOST_WORDS and count * len(matcher.times) <= _HELD:
                 curves = list(curves)
                 words = rates_of_words(curves, matcher.times, self.seconds)
             else:
@@ -208,7 +210,7 @@ class Search:
     def _scales(self, gallery: Gallery) -> dict[str, CurveScale]:
         """The scale of every word in the whole video, worked out once for each word."""
         shown = gallery.embeddings if gallery.codes is None else gallery.codes
-        names = {word: (word, shown[rows].tobytes()) for word, rows in gallery.words.items()}
+        names = {word: blake2b(shown[rows].tobytes(), digest_size=16).digest() for word, rows in gallery.words.items()}
         new = gallery.of_words([word for word, name in names.items() if name not in self.known.scales])
         for curve in best_scores(self._sampled(new), new) if new.words else ():
             self.known.scales[names[curve.word]] = curve.scale
@@ -252,7 +254,9 @@ class Search:
             assert gallery.codes is not None
             times = self.track.grid.origin + np.arange(len(self.track.codes)) / self.track.grid.fps
             part = _around(times, within)
-            return self._aligned(self.track.codes[part], times[part], gallery)
+            propose = self.options.propose and within is None
+            aligned = self._aligned(self.track.codes[part], times[part], gallery)
+            return ProposingMatcher(aligned, self.windows, gallery.embeddings) if propose else aligned
         part = _around(self.windows.times, within)
         return EmbeddingMatcher(Windows(self.windows.times[part], self.windows.embeddings[part]), gallery.embeddings)
 
@@ -277,7 +281,7 @@ class Search:
         rows = np.concatenate([self.windows.embeddings[part] for part in _pieces(len(self.track), rate)])
         return Windows(np.arange(len(rows)) / rate, rows)
 
-    def _aligned(self, codes: FloatArray, times: NDArray[np.float64], gallery: Gallery) -> Matcher:
+    def _aligned(self, codes: FloatArray, times: NDArray[np.float64], gallery: Gallery) -> AlignmentMatcher:
         assert gallery.codes is not None
         corrections = None if self.cohort is None else self.cohort.corrections_of(gallery.codes)
         return AlignmentMatcher(codes, times, gallery.codes, self.scale, corrections)

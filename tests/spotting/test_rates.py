@@ -68,7 +68,7 @@ def test_words_with_near_doubles_in_the_video_make_rates_cautious() -> None:
         alone = SafeRates(decoys).threshold(rate)
         assert SafeRates(decoys, higher).threshold(rate) == pytest.approx(1.3 * alone, rel=1e-3)
         assert SafeRates(decoys, lower).threshold(rate) == alone
-        assert SafeRates(decoys, signed).threshold(rate) <= 1.6 * alone
+        assert SafeRates(decoys, signed).threshold(rate) == alone
         for words in (higher, lower, signed):
             both = SafeRates(decoys, words)
             assert both.per_hour(both.threshold(rate)) == pytest.approx(rate, rel=0.02)

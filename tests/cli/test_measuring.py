@@ -1,0 +1,80 @@
+"""Verbs that measure: `calibrate --footage`, `dictionary info --check`, `evaluate streams`."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.models.checkpoints import load_encoder
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.options import CorpusOptions
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+def test_an_encoder_is_calibrated_on_footage_of_the_user(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    for suffix in (".safetensors", ".json"):
+        shutil.copy((corner / "encoder").with_suffix(suffix), tmp_path)
+    weights, footage = tmp_path / "encoder.safetensors", ("--footage", corner / "footage.pose")
+    words = ("--dictionary", corner / "signs")
+    code, out, err = signspot("calibrate", weights, *footage, *words, "--rate", "2000")
+    assert code == 0, err
+    told = float(out.split("default threshold:")[1])
+    assert load_encoder(weights).contract.threshold == told
+    assert 0.5 <= told <= 1
+    code, _, err = signspot("calibrate", weights, *footage, *words, "--rate", "0.1")
+    assert code == 2
+    assert "this background tells of no fewer than" in err
+    code, _, err = signspot("calibrate", weights, *footage)
+    assert code == 2
+    assert "give --footage and --dictionary together" in err
+
+
+def test_exemplars_of_little_use_are_named(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    shutil.copytree(corner / "signs", tmp_path / "signs")
+    seen = open_landmarks(corner / "signs" / "apple.pose")
+    body = seen.body.copy()
+    below = body[:, [11, 12], 1].mean() + 2.0 * abs(body[0, 11, 0] - body[0, 12, 0])
+    body[:, 13:23, 1] = below + 0.01 * np.sin(np.arange(len(seen)) / 5)[:, None]
+    gone = np.full_like(seen.left_hand, np.nan)
+    hand = np.repeat(body[:, 16:17, :3], gone.shape[1], axis=1)
+    write_landmarks(replace(seen, body=body, left_hand=gone, right_hand=hand), tmp_path / "signs" / "lazy.pose")
+    code, out, err = signspot("dictionary", "info", tmp_path / "signs", "--check")
+    assert code == 0, err
+    assert "exemplar 'lazy' of 'lazy' matches rest: it counts less" in err
+    assert "'apple' matches" not in err
+    assert "lazy" in out
+
+
+@pytest.fixture(scope="module")
+def small_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    options = CorpusOptions(
+        words=4, hours=0.01, seed=3, video_seconds=18.0, dictionary_signers=3, exemplars=3.0, variants=1
+    )
+    return make_corpus(options, tmp_path_factory.mktemp("streams") / "small").folder
+
+
+def test_streams_of_a_corpus_are_measured(signspot: Call, small_world: Path, corner: Path) -> None:
+    command = ("evaluate", "streams", small_world, "--encoder", "warping")
+    code, out, err = signspot(*command, "--json")
+    assert code == 0, err
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["exemplars"] for row in rows][:1] == [1]
+    assert rows[0]["place"] == "small"
+    assert rows[0]["signs"] > 3
+    assert 0 <= rows[0]["mean_average_precision"] <= 1
+    assert [alarms[0] for alarms in rows[0]["alarms"]] == [1.0, 10.0, 60.0]
+    code, out, err = signspot(*command, "--propose")
+    assert code == 0, err
+    assert "boundary" in out.splitlines()[0]
+    code, _, err = signspot("evaluate", "streams", small_world, "--filmed")
+    assert code == 2
+    assert "has no film" in err
+    code, _, err = signspot("evaluate", "streams")
+    assert code == 2
+    assert "nothing to measure on" in err
