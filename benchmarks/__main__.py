@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
+from benchmarks.adapting import adapting_rows
 from benchmarks.annotation import annotation_rows
 from benchmarks.isolation import ROOT
 from benchmarks.loss import loss_rows
@@ -28,6 +29,7 @@ BENCHMARKS: dict[str, Callable[[Sizes], list[Comparison]]] = {
     "loss": loss_rows,
     "trunks": trunk_rows,
     "search": search_rows,
+    "adapting": adapting_rows,
     "mouthing": mouthing_rows,
     "road": lambda sizes: _road(sizes),
     "annotation": lambda sizes: _annotation(sizes),

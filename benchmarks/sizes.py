@@ -28,6 +28,9 @@ class Sizes:
     annotated_words: int = 150  # of their dictionary
     lip_windows: int = 120  # in which mouthed words are looked for
     lips: float = 900.0  # seconds through which lips are followed, and four times as long
+    adapted: float = 0.25  # hours of landmarks by which an encoder is adapted
+    adapted_words: int = 40  # of their dictionary
+    adapting_steps: int = 150  # of learning
     rounds: int = 3  # how often what takes less than a second is timed; the fastest counts
     apart: bool = True  # every measurement in a process of its own; without, peak memory says nothing
 
@@ -54,6 +57,9 @@ QUICK = Sizes(
     annotated_words=4,
     lip_windows=2,
     lips=2.0,
+    adapted=0.04,
+    adapted_words=12,
+    adapting_steps=1,
     rounds=1,
     apart=False,
 )
