@@ -22,9 +22,10 @@ COUNTS = {  # per kind of attack, where --count says nothing
     "media": 200,
     "pickles": 1_000,
     "servers": 200,
+    "guided": 60,  # seconds per reader
 }
 PARTS = tuple(part for part in COUNTS if find_spec(f"tools.attack.{part}"))
-_IN_MEMORY = ("readers", "pickles")  # many small files, which a disk would take ten times as long to write
+_IN_MEMORY = ("readers", "pickles", "guided")  # many small files, which a disk would take ten times as long to write
 _MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
 _MOST_LINES = 20  # failures of one kind that are shown
 
