@@ -99,6 +99,34 @@ def people_at_work(address: str, queue: str, users: int, seconds: float) -> tupl
     return durations, decided[0], errors[0]
 
 
+def sign_search(words: int, hours: int) -> str:
+    """Seconds from the landmarks of a recorded sign to the nearest words, and to the places in hours of tracks."""
+    from benchmarks.material import landmark_encoder, random_gallery, random_track
+    from signspot.embedding.exemplars import SignViews
+    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.spotter import Spotter
+    from signspot.workbench.folder import VideoFile
+    from signspot.workbench.sign_search import find_places, sign_gallery
+
+    encoder = landmark_encoder()
+    spotter, track = Spotter(encoder), random_track(encoder, 3600)
+    gallery = random_gallery(words, 1, encoder, track)
+    codes = None if gallery.codes is None else gallery.codes[:2].astype("float32")
+    views = SignViews(gallery.embeddings[:2], codes)
+    tracks = [(VideoFile(f"hour-{number}", Path(), 0, 0), track) for number in range(hours)]
+    find_places(spotter, sign_gallery(views), iter(tracks[:1]))  # what is loaded once is loaded,
+    spotter.identify_views(views, gallery, SpotOptions())  # as the page does before anybody signs
+    began = time.process_time()
+    spotter.identify_views(views, gallery, SpotOptions())
+    identified = time.process_time()
+    find_places(spotter, sign_gallery(views), iter(tracks))
+    done = time.process_time()
+    return (
+        f"sign to search, after the landmarks: {identified - began:.2f} s for {words} words, "
+        f"{done - identified:.2f} s for {hours} h of tracks (seconds of one processor)"
+    )
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.workbench", description=(__doc__ or "").split("\n")[0])
@@ -107,7 +135,12 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=50_000)
     parser.add_argument("--users", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--only", choices=("load", "sign"), help="one of the two alone")
     options = parser.parse_args()
+    if options.only != "load":
+        print(sign_search(2000, 10))
+    if options.only == "sign":
+        return
     with TemporaryDirectory() as place:
         folder = Path(place) / "folder"
         folder.mkdir()

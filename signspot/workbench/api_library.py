@@ -1,5 +1,6 @@
 """Requests about the folder: its videos with their state, uploads, media, thumbnails, skeletons, jobs."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from signspot.workbench.requests import OWNER, Bench
 
 router = APIRouter(tags=["library"])
 _KEEP = {"cache-control": "private, max-age=3600"}
+_PART = 1 << 20  # bytes of a film that are given at once
 _KINDS = {".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm"}
 
 
@@ -41,26 +43,40 @@ async def upload(name: str, request: Request, bench: Bench, below: str = "") -> 
 
 
 @router.get("/media/{name:path}")
-def play(name: str, bench: Bench) -> FileResponse:
+def play(name: str, request: Request, bench: Bench) -> Response:
     """The film of a video, in parts if they are asked for; a copy where browsers do not play it."""
     video = bench.folder.video(name)
     if not video.is_film:
         raise OptionsError(f"'{name}' holds landmarks, not pictures")
-    return _film(media.playable(video.path, bench.pictures))
+    return _film(media.playable(video.path, bench.pictures), request)
 
 
 @router.get("/exemplar/{dictionary:path}")
-def play_exemplar(dictionary: str, id: str, bench: Bench) -> FileResponse:
+def play_exemplar(dictionary: str, id: str, request: Request, bench: Bench) -> Response:
     """The film of an exemplar."""
     exemplar = bench.searcher.exemplar(dictionary, id)
     if exemplar.path is None or exemplar.path.suffix.lower() == ".pose":
         raise OptionsError(f"there is no film of the exemplar '{id}'")
-    return _film(media.playable(exemplar.path, bench.pictures))
+    return _film(media.playable(exemplar.path, bench.pictures), request)
 
 
-def _film(path: Path) -> FileResponse:
-    kind = _KINDS.get(path.suffix.lower(), "application/octet-stream")
-    return FileResponse(path, media_type=kind, headers={"cache-control": "private, max-age=60"})
+def _film(path: Path, request: Request) -> Response:
+    """A film, or the part of it that is asked for, at most a megabyte: no player holds a connection open for long."""
+    kind, headers = (
+        _KINDS.get(path.suffix.lower(), "application/octet-stream"),
+        {"cache-control": "private, max-age=60"},
+    )
+    wanted = re.fullmatch(r"bytes=(\d{1,18})-(\d{0,18})", request.headers.get("range", ""))
+    size = path.stat().st_size
+    if wanted is None or int(wanted[1]) >= size:
+        return FileResponse(path, media_type=kind, headers=headers)
+    first = int(wanted[1])
+    last = min(int(wanted[2] or size - 1), first + _PART - 1, size - 1)
+    with path.open("rb") as file:
+        file.seek(first)
+        content = file.read(last - first + 1)
+    headers |= {"content-range": f"bytes {first}-{first + len(content) - 1}/{size}", "accept-ranges": "bytes"}
+    return Response(content, 206, headers, kind)
 
 
 @router.get("/thumbnail/video/{name:path}")

@@ -6,9 +6,11 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
+from signspot.embedding.exemplars import SignViews
 from signspot.errors import OptionsError
 from signspot.formats.rows import from_row
 from signspot.records import Spotting
+from signspot.spotting.search import SpotOptions
 from signspot.subtitles.reading import read_subtitles
 from signspot.timeline import Segment
 from signspot.words.match import WordMatcher
@@ -85,6 +87,8 @@ async def sign(
 def warm(dictionary: str, bench: Bench) -> dict[str, int]:
     """Embed the exemplars of a dictionary and open the tracks of the folder, so that the next search is quick."""
     gallery = bench.searcher.gallery(dictionary, ())
+    own = SignViews(gallery.embeddings[:1], None if gallery.codes is None else gallery.codes[:1])
+    bench.searcher.spotter.identify_views(own, gallery, SpotOptions())  # what each exemplar is near to is learned once
     return {"exemplars": len(gallery.exemplars), "tracks": len(list(ready_tracks(bench)))}
 
 

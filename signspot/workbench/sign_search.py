@@ -24,6 +24,7 @@ from signspot.workbench.workbench import Workbench
 _WORDS, _PLACES = 12, 24  # that are shown
 _PROPOSED = 60  # places that embeddings propose in all videos, to be decided by alignment
 _AROUND = 1.0  # seconds around a proposed place that are searched
+_ROWS = 8192  # windows that are compared at once, so that they stay in the processor's cache
 _APART = 1.0  # seconds between two proposed places of one video
 
 
@@ -108,8 +109,9 @@ def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[Video
 
 def propose(track: Track, gallery: Gallery, name: str) -> list[tuple[float, str, float]]:
     """The places of one track that are nearest to a sign by embedding: similarity, video, seconds; some apart."""
-    scores = (np.asarray(track.embeddings, np.float32) @ gallery.embeddings.T.astype(np.float32)).max(axis=1)
-    times = track.grid.times
+    signs, times = gallery.embeddings.T.astype(np.float32), track.grid.times
+    parts = (track.embeddings[start : start + _ROWS] for start in range(0, len(track), _ROWS))
+    scores = np.concatenate([(np.asarray(part, np.float32) @ signs).max(axis=1) for part in parts])
     count = min(len(scores), 8 * _PROPOSED)
     best = np.argpartition(-scores, count - 1)[:count]
     kept: list[tuple[float, str, float]] = []

@@ -31,7 +31,9 @@ def test_a_killed_server_loses_no_job_and_no_decision(material: Path, bench_cach
     """Killed while a job runs; the next start finishes it. Its process does not outlive the server."""
     folder = tmp_path / "folder"
     shutil.copytree(material, folder)
-    shutil.copy(folder / "news.mp4", folder / "other.mp4")  # without landmarks beside it: they have to be estimated
+    shutil.copy(
+        folder / "dictionary" / "river" / "film.mp4", folder / "other.mp4"
+    )  # without landmarks beside it: they have to be estimated
     server = ServerProcess(folder=folder, cache=tmp_path / "cache").start()
     row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.8, "end": 1.2, "score": 0.9}
     queue = server.ask("POST", "/api/queues", {"name": "q", "rows": [row, row]}).json["id"]

@@ -10,22 +10,24 @@ who.value = localStorage.getItem("signspot-who") || "";
 
 // Decisions that the server has not confirmed, also over a reload or a restart of the server.
 const outbox = JSON.parse(localStorage.getItem(KEPT) || "[]");
-let sending = false;
-async function flush() {
-  if (sending) return;
-  sending = true;
+let sending = null;
+function flush() {
+  if (!sending) sending = drain().finally(() => { sending = null; });
+  return sending;
+}
+
+async function drain() {
   while (outbox.length) {
     try {
       await ask("POST", base + "/decisions", outbox[0]);
+      problem(null);
     } catch (error) {
-      if (error.status >= 400 && error.status < 500) { problem(error); }
-      else { problem(t("offline")); setTimeout(flush, 1500); break; }
+      if (!error.status || error.status >= 500) { problem(t("offline")); setTimeout(flush, 1500); return; }
+      problem(error);
     }
     outbox.shift();
     localStorage.setItem(KEPT, JSON.stringify(outbox));
-    if (!outbox.length) problem(null);
   }
-  sending = false;
 }
 
 function clip(item) {
