@@ -170,15 +170,15 @@ def _scan(matrices: Sequence[Half], jobs: Sequence[tuple[int, int]], queries: to
         block = buffer[: len(part)].copy_(part)
         similar = torch.mm(queries, block.T)
         whole = len(part) // GROUP * GROUP
-        values, places = similar[:, :whole].view(count, -1, GROUP).max(dim=2)
-        rows = places + torch.arange(0, whole, GROUP)
+        values = similar[:, :whole].view(count, -1, GROUP).amax(dim=2)
         if whole < len(part):
-            value, place = similar[:, whole:].max(dim=1, keepdim=True)
-            values, rows = torch.cat([values, value], dim=1), torch.cat([rows, place + whole], dim=1)
-        best = values.amax(dim=1).numpy()
-        for query in np.flatnonzero(best > least):
-            high = values[query].numpy() > least[query]
-            kept[query].append((values[query].numpy()[high], number, rows[query].numpy()[high] + start))
+            values = torch.cat([values, similar[:, whole:].amax(dim=1, keepdim=True)], dim=1)
+        for query in np.flatnonzero(values.amax(dim=1).numpy() > least):
+            own, curve = values[query].numpy(), similar[query].numpy()
+            high = own > least[query]
+            firsts = GROUP * np.flatnonzero(high)
+            rows = np.array([first + int(curve[first : first + GROUP].argmax()) for first in firsts], np.int64)
+            kept[query].append((own[high], number, rows + start))
             held[query] += int(high.sum())
             if held[query] > 4 * top:
                 kept[query], least[query] = _trim(kept[query], top)

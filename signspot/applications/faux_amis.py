@@ -23,7 +23,7 @@ from signspot.text_files import read_text
 
 # The largest cost of one form in two languages, as a part of what different signs cost: chosen on the worlds of seeds
 # 51 and 151, by `python -m signspot_lab.applications faux-amis --choose`.
-SAME_FORM = 0.7
+SAME_FORM = 0.6
 _MOST_PAIRS = 60  # of each kind, on a page
 
 Meaning = Literal["same", "other"]

@@ -10,8 +10,22 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from signspot.applications.densify import DensifyOptions
+from signspot.applications.faux_amis import SAME_FORM
 from signspot.spotting.spotter import load
+from signspot_lab.applications.footage import dense_rows, mine_rows, wake_row
+from signspot_lab.applications.grouping import (
+    CUTS,
+    faux_amis_rows,
+    look_ups,
+    pooled_words,
+    real_words,
+    variant_rows,
+    world_variants,
+    world_words,
+)
 from signspot_lab.applications.learners import choose, real_verdicts, tell, world_trials
+from signspot_lab.applications.speed import measure_scan
 from signspot_lab.isolated.reading import read_isolated
 
 
@@ -36,13 +50,77 @@ def feedback(chosen: argparse.Namespace) -> None:
     if chosen.choose:
         sys.stdout.write("\n".join(choose(trials)) + "\n")
     table(("changed", "clips", "taken for right", "named", "else named"), tell(trials))
-    places = [place for place in (chosen.lsa64, chosen.wlasl) if place]
+    places = _places(chosen)
     if places:
         heads = ("corpus", "words", "clips", "right taken for right", "wrong taken for right", "MRR")
         table(heads, ((place.name, *real_verdicts(spotter, read_isolated(place))) for place in places))
 
 
-MEASURES: dict[str, Callable[[argparse.Namespace], None]] = {"feedback": feedback}
+def identify(chosen: argparse.Namespace) -> None:
+    """How well signs are looked up, with 1, 2, 3 and 5 exemplars per word."""
+    spotter = load(chosen.encoder, cache=False)
+    sets = {f"world {chosen.seed}": world_words(spotter, chosen.words or 60, chosen.seed)}
+    for place in _places(chosen):
+        sets[place.name] = real_words(spotter, read_isolated(place), chosen.words or 60)
+    heads = ("corpus", "exemplars per word", "words", "queries", "R@1", "R@5", "MRR")
+    table(heads, ((name, str(n), *look_ups(spotter, shown, n)) for name, shown in sets.items() for n in (1, 2, 3, 5)))
+
+
+def variants(chosen: argparse.Namespace) -> None:
+    """How well exemplars are grouped into variants; real words are pooled, as if they were variants."""
+    spotter = load(chosen.encoder, cache=False)
+    sets = {f"world {chosen.seed}": world_variants(spotter, chosen.words or 20, chosen.seed)}
+    for place in _places(chosen):
+        sets[place.name] = pooled_words(spotter, read_isolated(place), chosen.words or 20, chosen.seed)
+    heads = ("corpus", "words", "exemplars", "cut", "adjusted Rand index", "right number")
+    table(heads, (row for name, own in sets.items() for row in variant_rows(spotter, name, own, choose=chosen.choose)))
+
+
+def faux_amis(chosen: argparse.Namespace) -> None:
+    """How many of the signs that two worlds share are found."""
+    cuts = CUTS if chosen.choose else (SAME_FORM,)
+    heads = ("world", "words", "shared", "cut", "recall", "precision", "meaning right")
+    table(heads, faux_amis_rows(load(chosen.encoder, cache=False), chosen.words or 60, chosen.seed, cuts))
+
+
+def dense(chosen: argparse.Namespace) -> None:
+    """How many subtitle words are found on a timeline, and how many of those are right."""
+    rates = (30.0, 60.0, 120.0, 240.0) if chosen.choose else (DensifyOptions().rate,)
+    heads = ("world", "alarms per hour", "subtitle words", "of them signed", "found", "right", "found of the signed")
+    table(heads, dense_rows(load(chosen.encoder, cache=False), chosen.seed, chosen.words or 40, 0.05, rates))
+
+
+def mine(chosen: argparse.Namespace) -> None:
+    """How many mined exemplars are right, and from how many videos they come."""
+    heads = ("world", "diversity", "words", "mined", "right", "videos per word")
+    table(heads, mine_rows(load(chosen.encoder, cache=False), chosen.seed, chosen.words or 40, 0.05))
+
+
+def wake(chosen: argparse.Namespace) -> None:
+    """How many wake signs are seen, and how many false alarms there are."""
+    heads = ("world", "signs", "seen", "false alarms", "hours", "latency in frames, at most")
+    table(heads, [wake_row(load(chosen.encoder, cache=False), chosen.seed, chosen.words or 40)])
+
+
+def search(chosen: argparse.Namespace) -> None:
+    """How quick an archive is searched."""
+    table(("search", ""), measure_scan(chosen.words or 2_000_000))
+
+
+def _places(chosen: argparse.Namespace) -> list[Path]:
+    return [place for place in (chosen.lsa64, chosen.wlasl) if place]
+
+
+MEASURES: dict[str, Callable[[argparse.Namespace], None]] = {
+    "densify": dense,
+    "faux-amis": faux_amis,
+    "feedback": feedback,
+    "identify": identify,
+    "mine": mine,
+    "search": search,
+    "variants": variants,
+    "wake": wake,
+}
 
 
 def main() -> None:
@@ -51,7 +129,7 @@ def main() -> None:
     parser.add_argument("application", choices=sorted(MEASURES))
     parser.add_argument("--encoder", help="name or file; the shipped one if not given")
     parser.add_argument("--seed", type=int, default=52, help="of the world")
-    parser.add_argument("--words", type=int, help="of the world")
+    parser.add_argument("--words", type=int, help="of the world; of search: windows")
     parser.add_argument("--choose", action="store_true", help="print what constants are chosen by")
     parser.add_argument("--lsa64", type=Path)
     parser.add_argument("--wlasl", type=Path)

@@ -1,0 +1,120 @@
+"""Dense timelines, mining and wake signs measured on footage of the signing world, whose truth is known."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from signspot.applications.densify import DensifyOptions, densify
+from signspot.applications.mining import MineOptions, mine
+from signspot.applications.wake import WakeStream, enrol
+from signspot.corpus.corpus import Corpus
+from signspot.landmarks.landmarks import Landmarks
+from signspot.records import Spotting
+from signspot.spotting.search import SpotOptions
+from signspot.spotting.spotter import Spotter
+from signspot.subtitles.reading import read_subtitles
+from signspot_lab.applications.signs import film, make_words
+from signspot_world.body.motion import continuous
+from signspot_world.body.signers import Role, make_signer
+from signspot_world.camera.estimator import observe
+from signspot_world.camera.projection import project
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.knobs import named_rng
+from signspot_world.options import CorpusOptions
+
+_NEAR = 0.2  # seconds around a sign that still count as its place
+
+
+def _corpus(folder: str, seed: int, words: int, hours: float) -> Corpus:
+    options = CorpusOptions(words=words, hours=hours, seed=seed, video_seconds=30, dictionary_signers=3, exemplars=3.0)
+    return make_corpus(options, Path(folder) / "corpus")
+
+
+def _is_right(corpus: Corpus, video: str, spotting: Spotting) -> bool:
+    return any(
+        sign.word == spotting.word and sign.segment.padded(_NEAR).overlap(spotting.segment) > 0
+        for sign in corpus.signs(video)
+    )
+
+
+def dense_rows(
+    spotter: Spotter, seed: int, words: int, hours: float, rates: tuple[float, ...]
+) -> Iterator[tuple[str, ...]]:
+    """Rows: seed, allowed rate, subtitle words, that are signed, found, right of the found, found of the signed."""
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = _corpus(folder, seed, words, hours)
+        dictionary = corpus.dictionary()
+        for rate in rates:
+            asked = signed = found = right = 0
+            for name, video in corpus.videos.items():
+                assert video.landmarks is not None, "the world writes landmarks"
+                assert video.subtitles is not None, "and subtitles"
+                lines = read_subtitles(video.subtitles)
+                made = densify(spotter, str(video.landmarks), lines, dictionary, DensifyOptions(rate=rate))
+                placed = [each.spotting for each in made.mentioned if each.spotting is not None]
+                asked += len(made.mentioned)
+                signed += sum(bool(each.signs) for each in corpus.mentions(name))
+                found += len(placed)
+                right += sum(_is_right(corpus, name, each) for each in placed)
+            shares = f"{right / max(1, found):.2f}", f"{right / max(1, signed):.2f}"
+            yield str(seed), f"{rate:g}", str(asked), str(signed), str(found), *shares
+
+
+def mine_rows(spotter: Spotter, seed: int, words: int, hours: float, most: int = 5) -> Iterator[tuple[str, ...]]:
+    """Rows: seed, diversity, words, mined, right, videos among the mined of a word on average."""
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = _corpus(folder, seed, words, hours)
+        footage = {str(video.landmarks): name for name, video in corpus.videos.items()}
+        dictionary = corpus.dictionary()
+        signed = Counter(sign.word for name in corpus.videos for sign in corpus.signs(name) if sign.word in dictionary)
+        asked = [word for word, _ in signed.most_common(8)]
+        for diversity in (0.0, 0.3):
+            right, videos = [], []
+            for word in asked:
+                gallery = spotter.gallery(dictionary.select([word]))
+                mined = mine(spotter, gallery, list(footage), MineOptions(most, diversity), SpotOptions(threshold=0.6))
+                right += [float(_is_right(corpus, footage[each.spotting.video], each.spotting)) for each in mined]
+                videos.append(len({each.spotting.video for each in mined}))
+            cells = f"{np.mean(right):.2f}" if right else "", f"{np.mean(videos):.1f}"
+            yield str(seed), f"{diversity:g}", str(len(asked)), str(len(right)), *cells
+
+
+def _shows_hands(clip: Landmarks) -> bool:
+    return bool(np.isfinite(clip.left_hand).any() or np.isfinite(clip.right_hand).any())
+
+
+def wake_row(spotter: Spotter, seed: int, words: int, signs: int = 120) -> tuple[str, ...]:
+    """A row: seed, signs that are waited for, seen, false alarms, hours, latency in frames; one background for all."""
+    lexicon = make_words(words, seed)
+    signer = make_signer("user", seed, Role.TEST, left_share=0)
+    every = list(lexicon)
+    tested, others = every[:6], every[6:]
+    random = named_rng(seed, "wake")
+
+    def stream(chosen: list[str], name: str) -> tuple[Landmarks, list[float]]:
+        motion, segments = continuous([lexicon[word].variants[0] for word in chosen], signer, named_rng(seed, name))
+        return observe(project(motion, signer.camera), named_rng(seed, name, "seen")), [each.end for each in segments]
+
+    background, _ = stream([str(word) for word in random.choice(others, signs)], "background")
+    seen, false, seconds, late = 0, 0, 0.0, []
+    for word in tested:
+        chosen = [str(each) for each in random.choice(others, 20)]
+        places = [4, 9, 14]
+        for place in places:
+            chosen[place] = word
+        footage, ends = stream(chosen, f"test {word}")
+        recordings = [
+            clip for number in range(5) if _shows_hands(clip := film(lexicon[word].variants[0], seed, word, number))
+        ]
+        sign = enrol(spotter, recordings[:3], [background])
+        events = WakeStream(spotter.encoder, sign).push(footage)
+        hits = {place for place in places for event in events if abs(event.time - ends[place]) < 0.5}
+        seen += len(hits)
+        false += sum(all(abs(event.time - ends[place]) >= 0.5 for place in places) for event in events)
+        seconds += footage.duration
+        late += [event.latency for event in events]
+    longest = str(max(late)) if late else ""
+    return str(seed), str(3 * len(tested)), str(seen), str(false), f"{seconds / 3600:.3f}", longest

@@ -1,0 +1,55 @@
+"""Measures of the applications: by hand where they can be, and each once on next to nothing."""
+
+import numpy as np
+import pytest
+
+from signspot.applications.faux_amis import FauxAmis, Friends
+from signspot.applications.feedback import RIGHT_SCORE, USUAL
+from signspot.records import Exemplar
+from signspot.spotting.spotter import load
+from signspot_lab.applications.grouping import rand_index, score_pairs, variant_rows, world_variants
+from signspot_lab.applications.learners import Trial, choose, tell
+from signspot_lab.applications.signs import TOLD, alter, make_words
+from signspot_lab.applications.speed import measure_scan
+
+
+def test_the_adjusted_rand_index_by_hand() -> None:
+    """Of 4 things in groups of 2, one group split: 1 pair together in both, 1 x 2 expected over 6, at most 1.5."""
+    assert rand_index([0, 0, 1, 1], ["a", "a", "b", "b"]) == 1
+    assert rand_index([0, 0, 1, 2], ["a", "a", "b", "b"]) == pytest.approx((1 - 2 / 6) / (1.5 - 2 / 6))
+    assert rand_index([0, 1, 0, 1], ["a", "a", "b", "b"]) == pytest.approx((0 - 4 / 6) / (2 - 4 / 6))
+
+
+def test_recall_and_precision_of_pairs_by_hand() -> None:
+    pair = [Friends(Exemplar(a, "1"), Exemplar(b, "2"), 0.1, m) for a, b, m in (("x", "x", "same"), ("y", "z", "same"))]  # type: ignore[arg-type]
+    wrong = Friends(Exemplar("u", "3"), Exemplar("v", "4"), 0.2, "other")
+    found = FauxAmis((*pair, wrong), (3, 3), 1, np.zeros((3, 3), np.float32))
+    recall, precision, meaning = score_pairs(found, {("x", "x"), ("y", "z"), ("p", "q"), ("r", "r")})
+    assert (recall, precision, meaning) == (0.5, pytest.approx(2 / 3), 0.5)
+
+
+def test_the_largest_strength_is_named() -> None:
+    usual = {name: middle for name, (middle, _) in USUAL.items()}
+    trials = [Trial("a", "", usual, 1, 1.0)]
+    trials += [Trial("a", "place", {**usual, "place": usual["place"] + 3 * USUAL["place"][1]}, 2, 1.0)]
+    trials += [Trial("a", "local", {**usual, "twist": usual["twist"] + 9}, 1, RIGHT_SCORE - 0.01)]
+    assert [trial.named for trial in trials[1:]] == ["place", "movement"]
+    assert [trial.right for trial in trials] == [True, False, False]
+    rows = {row[0]: row for row in tell(trials)}
+    assert rows["place"][3] == "1.00"
+    assert rows["any"][1] == "2"
+    assert choose(trials)[0].startswith("handshape: median")
+
+
+def test_one_parameter_is_changed_and_no_other() -> None:
+    lexicon = make_words(3, 5)
+    found = list(alter(lexicon, 5))
+    assert {each.changed for each in found} <= {"", *TOLD}
+    assert all(lexicon[e.word].variants[0].differences(e.sign) == ((e.changed,) if e.changed else ()) for e in found)
+
+
+def test_small_measures_run() -> None:
+    shown = world_variants(load("warping", cache=False), 2, 5, each=2)
+    rows = list(variant_rows(load("warping", cache=False), "world", shown, choose=True))
+    assert all(-1 <= float(row[4]) <= 1 for row in rows)
+    assert dict(measure_scan(2000, 2, 16))["queries at once, threads"] == "2, 2"
