@@ -130,12 +130,12 @@ def test_shared_signs_are_found_and_their_meaning_is_told(
     spotter: Spotter, dictionary: Dictionary, second: Dictionary, words: Lexicon, twofold: str, tmp_path: Path
 ) -> None:
     names = [word for word in words if word != twofold][:4]
-    found = find_faux_amis(spotter, dictionary, second)
+    found = find_faux_amis(spotter, dictionary, second, FauxAmisOptions(same=0.7))
     told = {(pair.first.word, pair.second.word): pair.meaning for pair in found.pairs}
     assert told == {(names[0], names[0]): "same", (names[1], names[2]): "other", (names[3], "elsewhere"): "other"}
     table = tmp_path / "t.csv"
     table.write_text(f"{names[3]},elsewhere\n")
-    options = FauxAmisOptions(translations=read_translations(table, dictionary, second))
+    options = FauxAmisOptions(0.7, translations=read_translations(table, dictionary, second))
     again = find_faux_amis(spotter, dictionary, second, options)
     assert {pair.second.word for pair in again.of("same")} == {names[0], "elsewhere"}
     page = write_faux_amis_page(spotter, replace(found, pairs=found.pairs[:1]), tmp_path / "p.html", ("A", "<B>"))
