@@ -19,10 +19,9 @@ from signspot.spotting.identification import Match
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
 
-# Least score of a word that was signed right: chosen on the world of seed 51, as is the table below, by
-# `python -m signspot_lab.applications feedback --choose`.
-RIGHT_SCORE = 0.8
-# How much two signers differ who both sign a word right: the median and the spread of each measure.
+RIGHT_SCORE = 0.5  # least score of a word that was signed right: beyond, it is as unlike as two different signs
+# How much two signers differ who both sign a word right: the median and the spread of each measure, on the world of
+# seed 51, by `python -m signspot_lab.applications feedback --seed 51 --words 24 --choose`.
 USUAL: dict[str, tuple[float, float]] = {
     "handshape": (0.456, 0.070),
     "place": (0.257, 0.085),
