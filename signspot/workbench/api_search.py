@@ -109,6 +109,7 @@ class SpottingRow(BaseModel):
     false_alarms_per_hour: float | None = None
     licence: str = ""
     consent: str = ""
+    mouthed: float | None = None
 
     def spotting(self) -> Spotting:
         """The spotting, checked as every file's is."""

@@ -22,7 +22,7 @@ from signspot.embedding.inputs import landmarks_of
 from signspot.embedding.tracks import track_entry
 from signspot.errors import FormatError, OptionsError
 from signspot.files import content_digest
-from signspot.formats.rows import to_row
+from signspot.formats.rows import TEXTS, to_row
 from signspot.landmarks.signing import sign_segment
 from signspot.pictures.curves import COLOURS
 from signspot.records import Exemplar, Spotting
@@ -244,7 +244,7 @@ def _step(times: NDArray[np.float64]) -> float:
 def _hit(spotting: Spotting, video: str) -> dict[str, Any]:
     """A spotting as the page holds it: its video by its name in the folder, never by a path of this machine."""
     row: dict[str, Any] = to_row(replace(spotting, video=video))
-    return {**row, "false_alarms_per_hour": spotting.false_alarms_per_hour}
+    return {name: value if name in TEXTS else getattr(spotting, name) for name, value in row.items()}
 
 
 def packed(scores: NDArray[np.floating[Any]]) -> str:

@@ -77,6 +77,7 @@ items = Table(
     _number("false_alarms_per_hour", empty=True),
     _text("licence"),
     _text("consent"),
+    _text("rest"),  # JSON: further fields of the spotting
     _whole("remaining"),  # how often it is still to be handed out
     Index("workbench_items_open", "queue", "remaining", "item"),
     Index("workbench_items_word", "queue", "word"),

@@ -1,6 +1,7 @@
 """Queues of spottings that people verify: items are handed out once, or twice on purpose, and no decision is lost."""
 
 import hashlib
+import json
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +22,8 @@ ANSWERS: tuple[Answer, ...] = get_args(Answer)
 LEASE = 900.0  # seconds after which an item that nobody decided about is handed to the next person
 _MOST_SECONDS = 3600.0  # that one decision is said to have taken
 _LONGEST_NAME = 80  # letters of an annotator's name
-_COLUMNS = tuple(field.name for field in fields(Spotting) if field.name != "decision")
+_COLUMNS = tuple(name for name in tables.items.c.keys() if name in {field.name for field in fields(Spotting)})  # noqa: SIM118
+_OTHERS = tuple(field.name for field in fields(Spotting) if field.name not in (*_COLUMNS, "decision"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,12 +280,14 @@ def _of(table: Any, verdict: Verdict) -> Any:
 def _row(queue: str, place: int, spotting: Spotting, copies: int, share: float) -> dict[str, Any]:
     drawn = int(hashlib.sha256(f"{place}".encode()).hexdigest()[:8], 16) / 16**8
     values = {name: getattr(spotting, name) for name in _COLUMNS}
-    remaining = copies if drawn < share else 1
-    return {"queue": queue, "item": place, **values, "source": str(spotting.source), "remaining": remaining}
+    rest = json.dumps({name: getattr(spotting, name) for name in _OTHERS})
+    handed = {"remaining": copies if drawn < share else 1, "rest": rest}
+    return {"queue": queue, "item": place, **values, "source": str(spotting.source), **handed}
 
 
 def _item(row: RowMapping) -> Item:
-    values = {name: row[name] for name in _COLUMNS}
+    rest = {name: value for name, value in json.loads(row["rest"]).items() if name in _OTHERS}
+    values = {name: row[name] for name in _COLUMNS} | rest
     return Item(row["queue"], row["item"], Spotting(**{**values, "source": LabelSource(row["source"])}))
 
 
