@@ -59,6 +59,13 @@ def contents(folder: Path) -> dict[str, bytes]:
         ("mouth footage.pose --subtitles notes.vtt --out notes.vtt", "it is the input notes.vtt itself"),
         ("evaluate mouthing --out report/annotation.md", "--force"),
         ("train train.toml --out report", "--force"),
+        ("identify footage.pose signs --plot target.png", "--force"),
+        ("feedback footage.pose apple signs --plot target.png", "--force"),
+        ("variants apple signs --plot target.png", "--force"),
+        ("faux-amis signs built --html report/sentences.html", "--force"),
+        ("densify footage.pose notes.vtt signs --plot target.png", "--force"),
+        ("mine apple footage.pose --dictionary signs --out labels.jsonl", "--force"),
+        ("wake footage.pose --sign footage.pose --plot target.png", "--force"),
     ],
 )
 def test_files_that_would_be_lost_stay(signspot: Call, desk: Path, command: str, reason: str) -> None:
