@@ -191,8 +191,9 @@ def test_bombs_are_told_before_they_are_read(tmp_path: Path, name: str, monkeypa
     if name == "nested lists":  # deep, but as large as it says: readers complain of what it is
         assert load_pickle(path)
         return
-    with pytest.raises(DictionaryError, match="no readable pickle"):
+    with pytest.raises(DictionaryError, match="no readable pickle") as caught:
         load_pickle(path)
+    assert isinstance(caught.value.__cause__, ValueError)  # and no MemoryError: nothing was asked for
 
 
 def test_shared_parts_are_welcome_where_they_end(tmp_path: Path) -> None:
