@@ -32,7 +32,7 @@ USUAL: dict[str, tuple[float, float]] = {
     "fingers": (0.579, 0.291),
     "repetition": (0.152, 0.122),
     "duration": (0.275, 0.171),
-    "hand": (0.000, 0.120),
+    "hand": (0.000, 0.300),
 }
 MEANING: dict[str, Parameter] = {
     "handshape": "handshape",
