@@ -21,9 +21,9 @@ _BLOCK = 512  # rows of the gallery in one matrix product
 
 
 def search_rows(sizes: Sizes) -> list[Comparison]:
-    """By embedding with a small and a large gallery, by alignment with the small one, by proposals; a track's size."""
+    """By embedding with a small and a large gallery, by alignment with the small one; the size of a track."""
     rows = [_row(sizes, sizes.words, _EACH), _row(sizes, sizes.exemplars // _EACH_OF_MANY, _EACH_OF_MANY)]
-    return [*rows, *_alignment(sizes), _proposals(sizes), _size(sizes)]
+    return [*rows, *_alignment(sizes), _size(sizes)]
 
 
 def _row(sizes: Sizes, words: int, each: int) -> Comparison:
@@ -54,21 +54,6 @@ def _alignment(sizes: Sizes) -> list[Comparison]:
         )
         for name, key in (("the words alone", ""), ("with the decoys that tell false alarms", " and decoys"))
     ]
-
-
-def _proposals(sizes: Sizes) -> Comparison:
-    part = replace(sizes, track=sizes.track / 4)
-    words = sizes.exemplars // _EACH_OF_MANY
-    options = {"seconds": part.track, "words": words, "each": _EACH_OF_MANY}
-    done = run(Call("search:propose", options), apart=sizes.apart)
-    hours = part.track / 3600
-    spent = against(done.values["proposals"] / hours, done.values["alignment"] / hours, "s per hour")
-    return Comparison(
-        "Search",
-        f"{_gallery(part, words, _EACH_OF_MANY)}: alignment where embeddings propose it, against alignment everywhere",
-        f"{spent}; at most {rounded(done.peak)} MB",
-        done.values["proposals"] / done.values["alignment"],
-    )
 
 
 def _size(sizes: Sizes) -> Comparison:
@@ -121,20 +106,6 @@ def align(seconds: float, words: int, each: int) -> dict[str, float]:
             "embedding": spot(bare, "embedding"),
             "alignment and decoys": spot(full, "alignment"),
             "embedding and decoys": spot(full, "embedding"),
-        },
-    )
-
-
-def propose(seconds: float, words: int, each: int) -> dict[str, float]:
-    """Seconds of spotting in a track by alignment everywhere, and where embeddings propose it, decoys included."""
-    spotter = Spotter(landmark_encoder())
-    track = random_track(spotter.encoder, seconds)
-    gallery = random_gallery(words, each, spotter.encoder, track)
-    return fastest(
-        1,
-        {
-            "alignment": lambda: spotter.spot(track, gallery),
-            "proposals": lambda: spotter.spot(track, gallery, propose=True),
         },
     )
 

@@ -254,9 +254,6 @@ def streams_verb(
     match: Annotated[
         Literal["auto", "alignment", "embedding"], typer.Option(help="How to compare; see spot.")
     ] = "auto",
-    propose: Annotated[
-        bool, typer.Option("--propose", help="Align only where embeddings propose it: what that loses.")
-    ] = False,
     seed: Annotated[int, typer.Option(help="Random seed of words, exemplars and streams.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
@@ -276,7 +273,7 @@ def streams_verb(
     if not places and not world:
         raise OptionsError("nothing to measure on: give a FOLDER of isolated signs, a corpus, or --world")
     drawn, rows = StreamOptions(words=words, signs=signs, seed=seed), list[tuple[str, StreamScores]]()
-    searched = SpotOptions(match=match, propose=propose)
+    searched = SpotOptions(match=match)
     for material in _materials(places or [], drawn, world=world, filmed=filmed):
         for name in encoder or shipped():
             spotter = load(name, device=device)

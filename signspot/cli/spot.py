@@ -54,9 +54,6 @@ def spot(
         ),
     ] = None,
     match: Match = "auto",
-    propose: Annotated[
-        bool, typer.Option("--propose", help="Align only where embeddings propose it: for thousands of words.")
-    ] = False,
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     refine: Annotated[bool, typer.Option("--refine", help="With --stride: look closely around candidates.")] = False,
     overlap: Annotated[
@@ -92,7 +89,6 @@ def spot(
 
     asked = read_arguments(paths, dictionary)
     options = SpotOptions(threshold, rate, match, stride, refine, overlap=overlap, top=top, mirror=mirror, seed=seed)
-    options = replace(options, propose=propose)
     pictures = name_pictures(asked.videos, Pictures(plot, film, html, pixels))
     with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
         claim_results(outputs, asked.videos, out, pictures)

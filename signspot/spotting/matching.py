@@ -17,9 +17,6 @@ from signspot.spotting.similarity import exemplar_curves
 
 Spans = tuple[NDArray[np.float64], NDArray[np.float64]]  # (P,) starts and (P,) ends, seconds
 _LONGEST = 1.28  # seconds: the longest span by half height
-_PROPOSED, _FEWEST = 0.03, 20  # share of the windows that embeddings propose for each exemplar; at least so many
-_UNLIKE = 1e3  # in every number of a frame code: no frame is near to it
-_AROUND = 24  # frames to either side of a proposed window's middle that are aligned
 
 
 class Matcher(Protocol):
@@ -93,54 +90,11 @@ class AlignmentMatcher:
         scores[:, costs.shape[1] - delay :] = scores[:, costs.shape[1] - delay - 1, None]  # no path ends later
         return scores
 
-    def scores_at(self, row: int, frames: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(F,) scores of one row at some frames, which lie in runs; 0 where no path ends before its run does."""
-        breaks = np.flatnonzero(np.diff(frames) > 1) + 1  # between runs, frames that no step can pass and none is like
-        wall = len(self._steps.costs) - 1
-        codes = np.insert(self._codes[frames].astype(np.float32), np.repeat(breaks, wall), _UNLIKE, axis=0)
-        places = np.arange(len(frames)) + wall * np.searchsorted(breaks, np.arange(len(frames)), side="right")
-        costs = path_costs(codes, self._exemplars[row : row + 1], self._steps)[0][places]
-        late = np.minimum(np.arange(len(frames)) + self._delay, len(frames) - 1)
-        is_whole = frames[late] == np.minimum(frames + self._delay, len(self._codes) - 1)
-        scores = to_score(costs[late] + self._corrections[row], self._scale)
-        return np.where(is_whole, scores, np.float32(0))
-
     def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
         """As `Matcher.spans`."""
         ends = np.minimum(moments + self._delay, len(self._codes) - 1)
         starts = path_starts(self._codes, self._exemplars[rows], ends, self._steps)
         return self.times[starts], self.times[ends] + self._frame
-
-
-class ProposingMatcher:
-    """Alignment where embeddings of windows propose it, and a score of 0 elsewhere: for thousands of words."""
-
-    def __init__(self, aligned: AlignmentMatcher, windows: Windows, embeddings: NDArray[np.floating[Any]]):
-        """Propose by windows of the same track, compared with (V, D) embeddings of the rows of a gallery."""
-        self.times, self._aligned, self._windows, self._embeddings = aligned.times, aligned, windows, embeddings
-        self._middles = np.searchsorted(aligned.times, windows.times).clip(0, len(aligned.times) - 1)
-
-    def scores(self, rows: Sequence[int]) -> NDArray[np.float32]:
-        """(R, T) as `Matcher.scores`."""
-        found = np.zeros((len(rows), len(self.times)), np.float32)
-        proposed = exemplar_curves(self._windows.embeddings, self._embeddings[list(rows)])
-        for own, row, windows in zip(found, rows, proposed, strict=True):
-            frames = self._frames(windows)
-            own[frames] = self._aligned.scores_at(row, frames)
-        return found
-
-    def _frames(self, scores: NDArray[np.float32]) -> NDArray[np.int64]:
-        """The frames around the windows that have the highest of (W,) scores."""
-        count = min(len(scores), max(_FEWEST, int(_PROPOSED * len(scores))))
-        middles = self._middles[np.argpartition(scores, -count)[-count:]]
-        edges = np.zeros(len(self.times) + 1, np.int64)
-        np.add.at(edges, np.maximum(middles - _AROUND, 0), 1)
-        np.add.at(edges, np.minimum(middles + _AROUND + 1, len(self.times)), -1)
-        return np.flatnonzero(np.cumsum(edges[:-1]))
-
-    def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
-        """As `Matcher.spans`."""
-        return self._aligned.spans(curve, rows, moments)
 
 
 def to_score(costs: NDArray[np.float32], scale: float) -> NDArray[np.float32]:

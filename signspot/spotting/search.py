@@ -16,7 +16,7 @@ from signspot.records import Spotting
 from signspot.spotting.alarms import MOST_WORDS, DecoyPeaks, VideoAlarms, drawn_from, rates_of_words, some_words
 from signspot.spotting.curves import Scores, WordCurve, best_scores, find_word_peaks, place_of
 from signspot.spotting.decoys import Cohort
-from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, ProposingMatcher
+from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher
 from signspot.spotting.peaks import OVERLAP, Peak
 from signspot.spotting.rates import CurveScale, PeakRates, WordAlarms
 from signspot.timeline import Segment, Track
@@ -44,7 +44,6 @@ class SpotOptions:
     top: int | None = None  # at most so many spottings per word, the best; None: all
     mirror: bool = True  # also compare with exemplars mirrored left to right
     seed: int = 0  # random seed for sampling exemplar clips
-    propose: bool = False  # align only where embeddings propose it: several times faster, and some signs are missed
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold <= 1:
@@ -71,7 +70,6 @@ class SpotKeywords(TypedDict, total=False):
     threshold: float | None
     false_alarms_per_hour: float | None
     match: MatchBy
-    propose: bool
     stride: int
     refine: bool
     margin: float
@@ -194,12 +192,11 @@ class Search:
         if reader is None:
             yield from ((curve, None) for curve in curves)
             return
-        is_part = within is not None or self.options.propose  # which has no scale of its own
-        scales = self._scales(gallery) if is_part else {}
+        scales = self._scales(gallery) if within is not None else {}  # a part of a video has no scale of its own
         words: PeakRates | None = None
         if within is None and self.cohort is not None and not reader.rough:
             count = len(gallery.words)
-            if not is_part and count <= MOST_WORDS and count * len(matcher.times) <= _HELD:
+            if count <= MOST_WORDS and count * len(matcher.times) <= _HELD:
                 curves = list(curves)
                 words = rates_of_words(curves, matcher.times, self.seconds)
             else:
@@ -254,9 +251,7 @@ class Search:
             assert gallery.codes is not None
             times = self.track.grid.origin + np.arange(len(self.track.codes)) / self.track.grid.fps
             part = _around(times, within)
-            propose = self.options.propose and within is None
-            aligned = self._aligned(self.track.codes[part], times[part], gallery)
-            return ProposingMatcher(aligned, self.windows, gallery.embeddings) if propose else aligned
+            return self._aligned(self.track.codes[part], times[part], gallery)
         part = _around(self.windows.times, within)
         return EmbeddingMatcher(Windows(self.windows.times[part], self.windows.embeddings[part]), gallery.embeddings)
 

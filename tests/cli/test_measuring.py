@@ -69,7 +69,7 @@ def test_streams_of_a_corpus_are_measured(signspot: Call, small_world: Path, cor
     assert rows[0]["signs"] > 3
     assert 0 <= rows[0]["mean_average_precision"] <= 1
     assert [alarms[0] for alarms in rows[0]["alarms"]] == [1.0, 10.0, 60.0]
-    code, out, err = signspot(*command, "--propose")
+    code, out, err = signspot(*command)
     assert code == 0, err
     assert "boundary" in out.splitlines()[0]
     code, _, err = signspot("evaluate", "streams", small_world, "--filmed")

@@ -155,22 +155,6 @@ def _later(footage: Landmarks, turn: int) -> Landmarks:
     return replace(footage, times=footage.times + turn * (footage.times[-1] + 1 / footage.fps))
 
 
-def test_proposals_find_the_best_places_with_the_same_scores_and_rates(
-    spotter: Spotter, gallery: Gallery, stretch: Stretch
-) -> None:
-    lasts = len(stretch.footage) / stretch.footage.fps
-    track = spotter.embed(concatenate([_later(stretch.footage, turn) for turn in range(round(70 / lasts) + 1)]))
-    every = spotter.search(track, gallery, SpotOptions(threshold=0.3))
-    proposed = spotter.search(track, gallery, SpotOptions(threshold=0.3, propose=True))
-    assert 0 < len(proposed.spottings) < len(every.spottings)
-    for word in gallery.words:
-        assert (proposed.curve(0) <= every.curve(0) + 1e-5).all()
-        assert proposed.best[word].score == pytest.approx(every.best[word].score, abs=1e-5)
-        assert proposed.best[word].false_alarms_per_hour == pytest.approx(
-            every.best[word].false_alarms_per_hour, rel=0.1
-        )
-
-
 def test_the_words_of_a_dictionary_are_decoys_for_each_other_where_an_encoder_brings_none(
     encoder: Encoder, stretch: Stretch
 ) -> None:
