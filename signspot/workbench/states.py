@@ -29,7 +29,10 @@ class States:
         """Whether a video has a track; None: nobody has looked yet, and somebody does now."""
         key = video.name, video.size, video.changed
         if key in self._known:
-            return self._searcher.is_ready(video)
+            try:
+                return self._searcher.is_ready(video)
+            except SignspotError:  # it was removed since the folder was listed
+                return False
         with self._lock:
             self._waiting[key] = video
             if self._thread is None or not self._thread.is_alive():

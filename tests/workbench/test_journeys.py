@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,14 @@ pytestmark = pytest.mark.slow
 expect.set_options(timeout=60_000)  # a busy machine is no reason to fail
 
 
+def until(page: Page, condition: str, seconds: float = 120.0) -> None:
+    """Wait for a condition in a page whose policy lets no text be run as a script: it is asked again and again."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, condition
+        time.sleep(0.1)
+
+
 def hits(page: Page) -> int:
     return page.locator("#rows tr").count()
 
@@ -30,7 +39,7 @@ def test_spot_jump_threshold_edges_and_export(page: Page, server: Server, tmp_pa
     page.goto(server.address + SPOT)
     page.locator(".peak:not(.off)").first.click()
     start = float(page.locator("#rows tr[aria-selected=true]").get_attribute("data-start") or "nan")
-    page.wait_for_function("document.getElementById('film').currentTime > 0 || document.getElementById('film').seeking")
+    until(page, "document.getElementById('film').currentTime > 0 || document.getElementById('film').seeking")
     assert page.evaluate("document.getElementById('film').currentTime") >= start - 0.05
     before, asked = hits(page), []
     page.on("request", lambda request: asked.append(request.url))
@@ -42,7 +51,7 @@ def test_spot_jump_threshold_edges_and_export(page: Page, server: Server, tmp_pa
     page.mouse.down()
     page.mouse.move(box["x"] + 5, box["y"] + box["height"] / 2 + 60, steps=5)
     page.mouse.up()
-    page.wait_for_function(f"document.querySelectorAll('#rows tr').length > {before}")
+    until(page, f"document.querySelectorAll('#rows tr').length > {before}")
     assert not [url for url in asked if "/api/spot" in url], "the threshold asks nobody"
     said = page.locator(".panel-head output").inner_text()
     assert said.startswith(f"hits: {hits(page)} ·")
@@ -127,8 +136,8 @@ def test_verify_with_keys_undo_and_two_people_at_once(browser: Browser, server: 
     ada.keyboard.press("w")
     ada.locator("#which-word").fill("apple")
     ada.locator("#which-word").press("Enter")
-    ada.wait_for_function("localStorage.getItem('signspot-decisions-" + queue + "') === '[]'")
-    ben.wait_for_function("localStorage.getItem('signspot-decisions-" + queue + "') === '[]'")
+    until(ada, "localStorage.getItem('signspot-decisions-" + queue + "') === '[]'")
+    until(ben, "localStorage.getItem('signspot-decisions-" + queue + "') === '[]'")
     rows = verdicts(server, queue)
     standing = [row for row in rows if not row["withdrawn"]]
     assert sorted((row["annotator"], row["answer"]) for row in standing) == [
@@ -157,7 +166,7 @@ def test_a_server_that_goes_away_loses_no_decision(browser: Browser, material: P
     page.keyboard.press("n")
     expect(page.get_by_role("alert")).to_contain_text("does not answer", timeout=120_000)
     server.start()
-    page.wait_for_function("localStorage.getItem('signspot-decisions-" + queue + "') === '[]'", timeout=120_000)
+    until(page, "localStorage.getItem('signspot-decisions-" + queue + "') === '[]'")
     assert [row["answer"] for row in verdicts(server, queue)] == ["yes", "no"]
     context.close()
     server.stop()
@@ -214,7 +223,7 @@ def test_hostile_names_stay_text(page: Page, server: Server, material: Path) -> 
             assert page.locator("img[src=x], #main b, #main script").count() == 0
         assert HOSTILE in page.locator("#gallery").inner_text()
         page.goto(server.address + "/")
-        expect(page.get_by_text(film.name, exact=True)).to_be_visible()
+        expect(page.locator(".card strong", has_text=film.name).first).to_be_visible()
     finally:
         for path in server.folder.glob("<img*"):
             path.unlink()
@@ -256,4 +265,4 @@ def test_every_page_is_accessible(page: Page, server: Server, language: str) -> 
             page.goto(server.address + place)
             page.wait_for_load_state("networkidle")
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert wide <= 0, f"{place} is wider than a phone"
+            assert wide <= 1, f"{place} is wider than a phone"
