@@ -87,6 +87,9 @@ def _parts(value: Any) -> list[Any]:
     return [part for part in inside if isinstance(part, (*_CONTAINERS, PickledArray))]
 
 
+_LAST = 0x10FFFF  # character of Unicode; numpy breaks down on those beyond
+
+
 class PickledArray:
     """An array in a pickle."""
 
@@ -210,4 +213,6 @@ def _array(data: Any, dtype: _PickledType, shape: Any, order: str) -> np.ndarray
         raise ValueError("an array of elements without a size")
     if element.itemsize * math.prod(shape) != len(raw):
         raise ValueError(f"an array of shape {shape} with {len(raw)} bytes of data")
+    if element.kind == "U" and raw and np.frombuffer(raw, np.dtype("u4").newbyteorder(element.byteorder)).max() > _LAST:
+        raise ValueError("an array of texts with characters that there are not")
     return np.frombuffer(raw, dtype=element).reshape(shape, order=layout) if raw else np.zeros(shape, element)

@@ -212,3 +212,9 @@ def test_a_scan_ends_where_the_pickle_ends() -> None:
         data = pickle.dumps({"a": [1, 2.5, "x" * 300, None, b"y"], ("t",): {1}, "b": np.arange(3)}, protocol)
         assert scan(data + b"rest") == len(data)
         assert scan(b"before" + data, 6) == 6 + len(data)
+
+
+def test_texts_of_characters_that_there_are_not_are_told(tmp_path: Path) -> None:
+    data = pickle.dumps(np.array(["apple"])).replace("a".encode("utf-32-le"), b"\xff\xff\xff\x7f")
+    with pytest.raises(DictionaryError, match="characters that there are not"):
+        load_pickle(save(tmp_path, data))
