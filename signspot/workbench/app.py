@@ -45,6 +45,7 @@ def create_app(options: WorkbenchOptions) -> FastAPI:
     report = Path(str(files("signspot.pictures") / "page"))
     app.mount("/report", StaticFiles(directory=report), name="report")
     app.add_exception_handler(SignspotError, _tell)
+    app.add_exception_handler(FileNotFoundError, _tell_gone)
     app.add_exception_handler(HTTPException, _tell_http)
     app.add_exception_handler(RequestValidationError, _tell_invalid)
     app.add_middleware(Guard, door=options.door)
@@ -65,6 +66,10 @@ def status_of(error: SignspotError) -> int:
 async def _tell(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
     assert isinstance(error, SignspotError)
     return _answer(request, status_of(error), str(error))
+
+
+async def _tell_gone(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
+    return _answer(request, 404, "there is no such file any more")
 
 
 async def _tell_http(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
