@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from signspot.checked_values import LATEST
 from signspot.dictionary.contents import Contents, LeftOut, normalise_word, unique_ids
 from signspot.errors import DictionaryError
 from signspot.records import Exemplar
@@ -150,7 +151,7 @@ def _bbox(value: Any) -> tuple[float, float, float, float] | None:
 def _segment(value: Any) -> Segment | None:
     """Inclusive first and last frame, as seconds."""
     numbers = _numbers(value, 2)
-    if numbers is None or not 0 <= numbers[0] <= numbers[1]:
+    if numbers is None or not 0 <= numbers[0] <= numbers[1] <= LATEST * _FPS:
         return None
     return Segment(numbers[0] / _FPS, (numbers[1] + 1) / _FPS)
 
