@@ -27,6 +27,7 @@ _PALM = slice(geometry.HAND_SHAPE + 30 - 9, geometry.HAND_SHAPE + 30)
 _STEPS = 24  # moments at which two signs are compared
 _FEWEST = 3  # matched moments with a hand raised in both; with fewer it is not compared
 _STILL = 0.04  # shoulder widths or radians: what moves less counts as still
+_TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +118,10 @@ def compare(one: Frames, other: Frames) -> dict[str, Measure]:
 def _compare_hand(mine: SeenHand, theirs: SeenHand, path: NDArray[np.int64], number: int) -> dict[str, Measure]:
     a, b = path[:, 0], path[:, 1]
     bent = np.sqrt(((mine.shape[a] - theirs.shape[b]) ** 2).mean(axis=1))
-    cosines = (mine.palm[a] * theirs.palm[b]).sum(axis=-1).clip(-1, 1)
-    turned = np.arccos(cosines)[:, [0, 2]].mean(axis=1)
+    lengths = np.linalg.norm(mine.palm[a], axis=-1) * np.linalg.norm(theirs.palm[b], axis=-1)
+    seen = lengths > _TINY  # fingers that hide each other leave a palm without axes
+    cosines = np.where(seen, (mine.palm[a] * theirs.palm[b]).sum(axis=-1) / np.where(seen, lengths, 1.0), 1.0)
+    turned = np.arccos(cosines.clip(-1, 1))[:, [0, 2]].mean(axis=1)
     apart = mine.place[a] - theirs.place[b]
     offset = apart.mean(axis=0)
     astray = np.linalg.norm(apart - offset, axis=1)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import EncoderName, note, say
+from signspot.cli.console import Device, EncoderName, note, say
 
 
 def serve(
@@ -24,6 +24,7 @@ def serve(
     ] = None,
     upload_limit: Annotated[int, typer.Option(min=1, help="Megabytes of one upload, at most.")] = 4000,
     encoder: EncoderName = None,
+    device: Device = "cpu",
     browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Open the workbench: see, search, sign and verify in the browser.
@@ -45,7 +46,9 @@ def serve(
         raise MissingExtraError((error.name or "a package").split(".")[0], "serve", "the workbench") from None
 
     door = Door.open_at(host, frozenset(name or ()), token=token)
-    options = WorkbenchOptions(folder, tuple(dictionary or ()), database, encoder, upload_limit * 1_000_000, door)
+    options = WorkbenchOptions(
+        folder, tuple(dictionary or ()), database, encoder, upload_limit * 1_000_000, door, device
+    )
 
     def told(address: str) -> None:
         say(address)

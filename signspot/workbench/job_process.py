@@ -28,6 +28,7 @@ class Work:
     folder: ServedFolder
     database: Database
     encoder: str | None
+    device: str
 
     def tell(self, **values: Any) -> None:
         """Write to the job's row, unless it was cancelled."""
@@ -50,11 +51,11 @@ class Work:
         yield report
 
 
-def main(job: str, folder: str, database: str | None, encoder: str | None, parent: int) -> None:
+def main(job: str, folder: str, database: str | None, encoder: str | None, device: str, parent: int) -> None:
     """Do one job and say how it ended."""
     served = ServedFolder(Path(folder))
     opened = tables.open_database(database, served.own)
-    work = Work(job, served, opened, encoder)
+    work = Work(job, served, opened, encoder, device)
     beat(opened, job, parent)
     wanted = select(tables.jobs).where(tables.jobs.c.id == job)
     row = opened.run(lambda connection: connection.execute(wanted).mappings().one())
@@ -82,7 +83,7 @@ def _prepare(work: Work, spec: Mapping[str, Any]) -> str:
                 if isinstance(made, SignspotError):
                     raise made
     with work.stage("track") as progress:
-        track = load(work.encoder).embed(source, progress=progress)
+        track = load(work.encoder, device=work.device).embed(source, progress=progress)
     return f"{track.grid.frames / track.grid.fps:.1f} s"
 
 
@@ -95,7 +96,14 @@ def _annotate(work: Work, spec: Mapping[str, Any]) -> str:
     out = work.folder.new_file(f"{RUNS}/{spec['name']}", "the run")
     out.mkdir(parents=True, exist_ok=True)
     words = tuple(spec.get("words", ()))
-    job = AnnotationJob(work.folder.root, work.folder.dictionary(spec["dictionary"]), out, words, encoder=work.encoder)
+    job = AnnotationJob(
+        work.folder.root,
+        work.folder.dictionary(spec["dictionary"]),
+        out,
+        words,
+        encoder=work.encoder,
+        device=work.device,
+    )
     options = AnnotateOptions(language=spec.get("language", "en"))
     report = annotate(job, options, WorkerPool(1), work.stage)
     failed = f"; {len(report.failed)} failed" if report.failed else ""
@@ -117,7 +125,9 @@ def _adapt(work: Work, spec: Mapping[str, Any]) -> str:
     options = AdaptOptions(steps=int(spec.get("steps", 150)))
     corpus = open_corpus(work.folder.root)
     command = f"signspot serve: adapt {spec['name']}"
-    made = adapt(load(work.encoder), corpus, dictionary, out, options, stage=work.stage, command=command)
+    made = adapt(
+        load(work.encoder, device=work.device), corpus, dictionary, out, options, stage=work.stage, command=command
+    )
     if made.encoder is None:
         return "no gain on held-out footage: nothing was written"
     save_encoder(made.encoder, out / f"{out.name}.safetensors", half=True)

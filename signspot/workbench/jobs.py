@@ -42,6 +42,7 @@ class JobSettings:
     folder: str
     database: str | None
     encoder: str | None
+    device: str = "cpu"
 
 
 @dataclass
@@ -177,7 +178,14 @@ class Jobs:
             job, ("waiting",), state="running", started=now, heartbeat=now, process=os.getpid(), attempts=attempt
         ):
             return
-        told = [job, self.settings.folder, self.settings.database, self.settings.encoder, os.getpid()]
+        told = [
+            job,
+            self.settings.folder,
+            self.settings.database,
+            self.settings.encoder,
+            self.settings.device,
+            os.getpid(),
+        ]
         command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), json.dumps(told)]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self._set(job, ("running",), process=self._process.pid)

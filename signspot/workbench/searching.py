@@ -68,6 +68,7 @@ class Searcher:
 
     folder: ServedFolder
     encoder: str | None = None  # name or file; None: the shipped one
+    device: str = "cpu"  # where it runs
     _dictionaries: _Kept = field(default_factory=_Kept, init=False)
     _galleries: _Kept = field(default_factory=_Kept, init=False)
     _results: _Kept = field(default_factory=_Kept, init=False)
@@ -79,7 +80,7 @@ class Searcher:
     def spotter(self) -> Spotter:
         """The spotter, loaded when it is first needed."""
         with self._busy:
-            return load(self.encoder)
+            return load(self.encoder, device=self.device)
 
     def dictionary(self, name: str) -> Dictionary:
         """A dictionary, opened again when it has changed."""

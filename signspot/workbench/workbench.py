@@ -25,6 +25,7 @@ class WorkbenchOptions:
     encoder: str | None = None  # name or file; None: the shipped one
     most_bytes: int = MOST_BYTES  # of one upload
     door: Door = field(default_factory=Door)
+    device: str = "cpu"  # where networks run
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ class Workbench:
         """
         folder = ServedFolder(options.folder, tuple(path.resolve() for path in options.dictionaries))
         database = open_database(options.database, folder.own)
-        settings = JobSettings(str(folder.root), options.database, options.encoder)
-        searcher = Searcher(folder, options.encoder)
+        settings = JobSettings(str(folder.root), options.database, options.encoder, options.device)
+        searcher = Searcher(folder, options.encoder, options.device)
         parts = Queues(database), Jobs(database, settings), States(searcher)
         return cls(options, folder, database, searcher, *parts)
 

@@ -17,6 +17,7 @@ VERBS = {
     "annotate FOLDER --dictionary SIGNS --out OUT",
     "calibrate ENCODER",
     "demo --out OUT",
+    "densify FOOTAGE FOOTAGE SIGNS",
     "dictionary build SIGNS OUT",
     "embed FOOTAGE --out OUT",
     "evaluate annotation --quick --out OUT",
@@ -24,10 +25,18 @@ VERBS = {
     "evaluate lsa64 FOLDER",
     "evaluate one-shot FOLDER",
     "evaluate streams FOLDER",
+    "faux-amis SIGNS SIGNS",
+    "feedback FOOTAGE WORD SIGNS",
     "identify FOOTAGE SIGNS",
+    "learn FOLDER --dictionary SIGNS --out OUT",
+    "mine WORD FOLDER --dictionary SIGNS",
     "reproduce table2 --quick --out OUT",
+    "search FOLDER WORD",
+    "serve FOLDER",
     "spot FOOTAGE SIGNS",
     "train CONFIG --out OUT",
+    "variants WORD SIGNS",
+    "wake FOOTAGE --sign FOOTAGE",
 }
 
 

@@ -186,14 +186,20 @@ def test_words_of_another_kind_do_no_harm(tmp_path: Path, key: str, value: Any) 
 
 
 def test_what_is_no_text_is_no_word(tmp_path: Path) -> None:
-    """Halves of characters, and numbers that an array calls characters: Python's own functions fail on both."""
+    """Halves of characters: Python's own functions fail on them."""
     data = layout()
-    foreign = np.array([0x7FFFFFFF, 65], np.uint32).view("<U2")
-    data["videos"]["word"][0], data["videos"]["alternative_words"] = "a\ud800", [["\udcff"], foreign, [], []]
-    data["words_normalised"] = np.concatenate([foreign] * len(data["words"]))
+    data["videos"]["word"][0], data["videos"]["alternative_words"] = "a\ud800", [["\udcff"], [], [], []]
     found = open_dictionary(save(tmp_path, data))
     assert "apple" not in list(found) or all(word.encode() for word in found)
     assert all(text.encode() for text in (*found, *found.contents.normalised.values()))
+
+
+def test_numbers_that_an_array_calls_characters_are_refused_in_a_line(tmp_path: Path) -> None:
+    data = layout()
+    foreign = np.array([0x7FFFFFFF, 65], np.uint32).view("<U2")
+    data["words_normalised"] = np.concatenate([foreign] * len(data["words"]))
+    with pytest.raises(DictionaryError, match="characters that there are not"):
+        open_dictionary(save(tmp_path, data))
 
 
 def test_numbers_beyond_all_measure_are_none(tmp_path: Path) -> None:
