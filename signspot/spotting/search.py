@@ -22,6 +22,7 @@ from signspot.spotting.rates import CurveScale, PeakRates, WordAlarms
 from signspot.timeline import Segment, Track
 
 DEFAULT_RATE = 20.0  # false alarms per hour and word that a spotting means at most, unless options tell otherwise
+DEFAULT_FLOOR = 0.75  # least score of a spotting where rates decide: whatever its rate, less is no likeness
 _REACH = 2.0  # seconds around a segment that still decide about its edges
 _SAMPLE, _PIECES = 300.0, 15  # seconds of a video, in so many pieces, in which decoys are searched
 _HELD = 5_000_000  # moments × words whose curves are held in memory at once: 60 MB
@@ -34,7 +35,7 @@ MatchBy = Literal["auto", "alignment", "embedding"]
 class SpotOptions:
     """How to spot: one record for the library, the command line, annotation and evaluation."""
 
-    threshold: float | None = None  # least score of a spotting, in [0, 1]; None: the encoder's, and `DEFAULT_RATE`
+    threshold: float | None = None  # least score of a spotting, in [0, 1]; None: as `is_default` has it
     false_alarms_per_hour: float | None = None  # allowed per word, instead of a threshold; read against decoys
     match: MatchBy = "auto"  # by alignment of frame codes where there are any, else by embeddings of windows
     stride: int = 1  # frames between two windows
@@ -116,13 +117,18 @@ class Found:
 def is_default(spotting: Spotting, threshold: float, *, rough: bool) -> bool:
     """Whether a search with default options finds this, too.
 
+    False alarms per hour decide, as scores differ with camera, signer and co-articulation; the encoder's threshold does
+    where there are no rates to rely on.
+
     Args:
         spotting: of a search with a low threshold.
         threshold: the encoder's.
         rough: whether the video is too short for its rates to decide.
     """
     rate = spotting.false_alarms_per_hour
-    return spotting.score >= threshold and (rough or rate is None or rate <= DEFAULT_RATE)
+    if rough or rate is None:
+        return spotting.score >= threshold
+    return rate <= DEFAULT_RATE and spotting.score >= min(threshold, DEFAULT_FLOOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +293,7 @@ class Search:
         if alarms is None or self.options.threshold is not None:
             return self.fallback
         if rate is None:
-            return self.fallback if rough else max(self.fallback, alarms.threshold(DEFAULT_RATE))
+            return self.fallback if rough else max(min(self.fallback, DEFAULT_FLOOR), alarms.threshold(DEFAULT_RATE))
         return alarms.threshold(rate)
 
     def _alarms(self, gallery: Gallery) -> VideoAlarms | None:

@@ -13,11 +13,11 @@ from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
-from signspot.records import Exemplar
+from signspot.records import Exemplar, Spotting
 from signspot.spotting import search
 from signspot.spotting.alarms import FEWEST_WORDS
 from signspot.spotting.decoys import Cohort, cohort_of
-from signspot.spotting.search import SpotOptions, is_default
+from signspot.spotting.search import DEFAULT_FLOOR, SpotOptions, is_default
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment
 from signspot_lab.frame_codes.assembling import assemble
@@ -103,13 +103,31 @@ def test_a_short_video_says_that_its_rates_are_rough(spotter: Spotter, gallery: 
     long = spotter.embed(concatenate([_later(stretch.footage, turn) for turn in range(often)]))
     found = spotter.search(long, gallery)
     assert not found.rough_rates
-    # By default a spotting means few false alarms, too, where the video is long enough to tell.
+    # By default false alarms decide where the video is long enough to tell, and the encoder's threshold elsewhere.
     every = spotter.search(long, gallery, SpotOptions(threshold=0.0)).spottings
     threshold = spotter.threshold(SpotOptions())
     assert set(found.spottings) == {hit for hit in every if is_default(hit, threshold, rough=False)}
     by_score = {hit for hit in every if is_default(hit, threshold, rough=True)}
     assert set(spotter.search(long, gallery, SpotOptions(threshold=threshold)).spottings) == by_score
-    assert set(found.spottings) < by_score
+    assert set(found.spottings) != by_score
+
+
+@pytest.mark.parametrize(
+    ("score", "rate", "rough", "is_found"),
+    [
+        (0.80, 5.0, False, True),  # below the encoder's threshold, and yet a score that chance hardly reaches here
+        (0.80, 5.0, True, False),  # the same in a video whose rates are rough
+        (0.80, None, False, False),
+        (0.90, 50.0, False, False),  # a high score that chance reaches often here
+        (0.90, 50.0, True, True),
+        (DEFAULT_FLOOR - 0.01, 0.1, False, False),
+    ],
+)
+def test_false_alarms_decide_by_default_where_they_can_be_told(
+    score: float, rate: float | None, rough: bool, is_found: bool
+) -> None:
+    spotting = Spotting("apple", "v.mp4", 1.0, 0.5, 1.5, score, "one", false_alarms_per_hour=rate)
+    assert is_default(spotting, 0.84, rough=rough) is is_found
 
 
 def test_a_part_of_a_video_is_read_by_all_of_it_and_decoys_are_searched_once(
