@@ -1,7 +1,9 @@
 """Processes: the one worker pool of signspot, and the lock that keeps a folder to one process.
 
-Workers are started afresh (spawn: MediaPipe's threads do not survive a fork), one core each. A worker that dies is
-replaced and its item tried again; what goes wrong comes back as a value; leaving the pool, by Ctrl-C too, ends them.
+Workers take one core each. On Linux they are forked from a process of their own that has loaded torch if this one has,
+and has no threads (MediaPipe's do not survive a fork): only the first worker waits for torch, and all share its memory;
+elsewhere each is started afresh. A worker that dies is replaced and its item tried again; what goes wrong comes back as
+a value; leaving the pool, by Ctrl-C too, ends them.
 """
 
 import importlib
@@ -9,6 +11,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -18,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection, parent_process
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from types import TracebackType
@@ -107,7 +110,7 @@ class _Task:
 class _Worker:
     """A process and the line to it."""
 
-    process: SpawnProcess
+    process: SpawnProcess | ForkServerProcess
     line: "Connection[Any, Any]"
     ready: bool = False  # it has said so
     task: _Task | None = None
@@ -118,7 +121,6 @@ class WorkerPool:
     """Processes of this machine that work on items at once; the result is the same for any number of them."""
 
     workers: int = 1
-    environment: Mapping[str, str] = field(default_factory=lambda: dict(ONE_THREAD))  # of the workers
     progress: Callable[[Any, int, int | None], None] | None = None  # told an item's `report_progress`
     _workers: list[_Worker] = field(default_factory=list, init=False, repr=False)
 
@@ -236,10 +238,12 @@ class WorkerPool:
                 yield task, died(task.deaths, _how(worker))
 
     def _spawn(self) -> _Worker:
-        context = multiprocessing.get_context("spawn")
+        context = _context()
         ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs,), daemon=True, name="signspot worker")
-        with environment(self.environment):
+        with environment(ONE_THREAD):
+            # The process from which workers are forked has the environment of its own start.
+            arguments = (theirs, dict(os.environ))
+            process = context.Process(target=_serve, args=arguments, daemon=True, name="signspot worker")
             process.start()
         theirs.close()
         self._workers.append(_Worker(process, ours))
@@ -295,9 +299,20 @@ def results(outcomes: Iterable[tuple[Item, Made | Failure]]) -> Iterator[Made]:
         yield outcome
 
 
-def _serve(line: "Connection[Any, Any]") -> None:
+def _context() -> SpawnContext | ForkServerContext:
+    """How workers are started."""
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([name for name in ("torch",) if name in sys.modules])  # heeded at its start only
+    return context
+
+
+def _serve(line: "Connection[Any, Any]", variables: dict[str, str]) -> None:
     """A worker's life: take an item, work, send what came of it."""
     global _line
+    os.environ.clear()
+    os.environ.update(variables)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the main process, which ends its workers
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_end_with_parent, daemon=True).start()
