@@ -3,8 +3,10 @@
 #   make check       lint, types, unreferenced functions; needs no browser, database or other system package
 #   make test-fast   the quick tests, in under a minute; for use while you work
 #   make test        check, and all tests
+#   make tests-only  all tests without the check
 #   make coverage    all tests, and which lines they do not run; the pages are in build/coverage/
-#   make wheel-test  build the wheel, install it into an empty environment, run `signspot demo` from there
+#   make wheel-test  build the wheel, install it into an environment of what it names, run `signspot demo` from there;
+#                    FRESH=1: all of it fetched by pip, as before a release
 #   make docs        write docs/reference/cli.md again and build the site into build/site/
 #   make screenshots  pictures of the workbench at 1200 and 400 pixels, into docs/pictures/
 #   make attack      mutated files, kills, hostile media and lying servers against signspot, for about an hour
@@ -21,7 +23,7 @@ export NO_MKDOCS_2_WARNING = 1
 # Whole rooms, and single files of others, that need neither MediaPipe, a training, a browser nor other processes.
 FAST := tests/test_*.py tests/formats tests/losses tests/metrics tests/subtitles tests/words tests/cli/test_main.py
 
-.PHONY: demo check test-fast test coverage wheel-test docs screenshots bench attack sbom clean
+.PHONY: demo check test-fast test tests-only coverage wheel-test docs screenshots bench attack sbom clean
 
 demo: $(VENV)/.core
 	$(BIN)/signspot demo --out demo-out
@@ -35,14 +37,16 @@ check: $(VENV)/.dev
 test-fast: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -q -m "not slow" $(FAST)
 
-test: check $(VENV)/.test
+test: check tests-only
+
+tests-only: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 coverage: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q --cov --cov-report=term --cov-report=html:build/coverage
 
 wheel-test: $(VENV)/.core
-	tools/try-wheel $(BIN)/python
+	FRESH='$(FRESH)' tools/try-wheel $(BIN)/python
 
 docs: $(VENV)/.docs
 	$(BIN)/python tools/cli_reference.py
