@@ -2,8 +2,9 @@
 #   make demo        the main job with the shipped encoder: a table, a plot, a report and an ELAN file in demo-out/
 #   make check       lint, types, unreferenced functions; needs no browser, database or other system package
 #   make test-fast   the quick tests, in under a minute; for use while you work
-#   make test        check, and all tests
-#   make tests-only  all tests without the check
+#   make test        check, and all tests but the longest
+#   make tests-only  all tests but the longest, without the check
+#   make test-slow   the few tests that take half a minute or more each
 #   make coverage    all tests, and which lines they do not run; the pages are in build/coverage/
 #   make wheel-test  build the wheel, install it into an environment of what it names, run `signspot demo` from there;
 #                    FRESH=1: all of it fetched by pip, as before a release
@@ -23,7 +24,7 @@ export NO_MKDOCS_2_WARNING = 1
 # Whole rooms, and single files of others, that need neither MediaPipe, a training, a browser nor other processes.
 FAST := tests/test_*.py tests/formats tests/losses tests/metrics tests/subtitles tests/words tests/cli/test_main.py
 
-.PHONY: demo check test-fast test tests-only coverage wheel-test docs screenshots bench attack sbom clean
+.PHONY: demo check test-fast test tests-only test-slow coverage wheel-test docs screenshots bench attack sbom clean
 
 demo: $(VENV)/.core
 	$(BIN)/signspot demo --out demo-out
@@ -40,10 +41,13 @@ test-fast: $(VENV)/.dev
 test: check tests-only
 
 tests-only: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not long"
+
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest -q -m long
 
 coverage: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q --cov --cov-report=term --cov-report=html:build/coverage
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not long" --cov --cov-report=term --cov-report=html:build/coverage
 
 wheel-test: $(VENV)/.core
 	FRESH='$(FRESH)' tools/try-wheel $(BIN)/python

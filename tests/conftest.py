@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("signspot", deadline=None)  # a busy machine is no reason to fail
+settings.register_profile("signspot", deadline=None, max_examples=40)  # a busy machine is no reason to fail
+settings.register_profile("thorough", deadline=None, max_examples=400)  # pytest --hypothesis-profile=thorough
 settings.load_profile("signspot")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 os.environ.setdefault("SIGNSPOT_SYNC", "0")  # test_files.py tests what is forced to the disk
 
-pytest_plugins = [f"tests.fixtures.{name}" for name in ("annotation", "clips", "spotting", "worlds")]
+pytest_plugins = [f"tests.fixtures.{name}" for name in ("worlds", "annotation", "clips", "spotting")]
 
 ROOT = Path(__file__).parent.parent
 

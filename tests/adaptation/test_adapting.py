@@ -24,9 +24,9 @@ from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.progress import Progress
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.spotter import Spotter, load
-from signspot_world.corpus_writer import make_corpus
 from signspot_world.knobs import Knobs
 from signspot_world.options import CorpusOptions
+from tests.fixtures.worlds import corpus_once
 
 OPTIONS = AdaptOptions(steps=8, stretches=6, exemplars=1, rate=1e-2, held_out=0.33, embeddings=True)
 BOTH = Kept(codes=True, embedding=True)
@@ -39,7 +39,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
         words=16, hours=0.06, seed=5, video_seconds=36.0, dictionary_signers=2, exemplars=1.0, variants=1,
         knobs=Knobs(coarticulation=0.3, misalignment=0.3),
     )  # fmt: skip
-    return make_corpus(options, tmp_path_factory.mktemp("made") / "corpus")
+    return corpus_once(options, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from signspot_lab.annotated_worlds.measure import BELIEVED, PROBED, THRESHOLDS, 
 from signspot_lab.annotated_worlds.tables import PAPER, write_report
 from signspot_lab.annotated_worlds.worlds import WorldsSize, world_options
 
-SIZE = WorldsSize(2, 12, 0.03)
+SIZE = WorldsSize(2, 8, 0.014)
 
 
 @pytest.fixture(scope="module")
