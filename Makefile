@@ -21,8 +21,10 @@ PIP    := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export NO_MKDOCS_2_WARNING = 1
 
+# One thread for each of two test processes, and for what they start.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 # Whole rooms, and single files of others, that need neither MediaPipe, a training, a browser nor other processes.
-FAST := tests/test_*.py tests/formats tests/losses tests/metrics tests/subtitles tests/words tests/cli/test_main.py
+FAST := $(filter-out tests/test_attack.py,$(wildcard tests/test_*.py)) tests/formats tests/losses tests/metrics tests/subtitles tests/words tests/cli/test_main.py
 
 .PHONY: demo check test-fast test tests-only test-slow coverage wheel-test docs screenshots bench attack sbom clean
 
@@ -36,18 +38,18 @@ check: $(VENV)/.dev
 	$(BIN)/python tools/unreferenced.py
 
 test-fast: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -q -m "not slow" $(FAST)
+	$(PYTEST) -n 2 -q -m "not slow" $(FAST)
 
 test: check tests-only
 
 tests-only: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not long"
+	$(PYTEST) -n 2 --dist worksteal -q -m "not long"
 
 test-slow: $(VENV)/.test
-	$(BIN)/python -m pytest -q -m long
+	$(PYTEST) -q -m long
 
 coverage: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not long" --cov --cov-report=term --cov-report=html:build/coverage
+	$(PYTEST) -n 2 --dist worksteal -q -m "not long" --cov --cov-report=term --cov-report=html:build/coverage
 
 wheel-test: $(VENV)/.core
 	FRESH='$(FRESH)' tools/try-wheel $(BIN)/python
