@@ -32,16 +32,15 @@ def test_spot_prints_a_table_and_writes_what_was_asked_for(signspot: Call, corne
 def test_a_video_is_embedded_once_whatever_is_drawn_of_it(
     signspot: Call, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from signspot.spotting import spotter
+    from signspot.embedding.windows import embed
 
     embedded: list[object] = []
-    embed = spotter.embed
 
     def counted(encoder: Any, source: Any, *more: Any) -> Any:
         embedded.append(source)
         return embed(encoder, source, *more)
 
-    monkeypatch.setattr(spotter, "embed", counted)
+    monkeypatch.setattr("signspot.spotting.spotter.embed", counted)
     code, _, err = signspot(
         "spot", corner / "footage.pose", corner / "signs", "apple", "--encoder", corner / "encoder.safetensors",
         "--threshold", "0.5", "--no-cache", "--refine", "--plot", tmp_path / "a.png", "--html", tmp_path / "a.html",
