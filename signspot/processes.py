@@ -1,9 +1,8 @@
 """Processes: the one worker pool of signspot, and the lock that keeps a folder to one process.
 
-Workers take one core each. On Linux they are forked from a process of their own that has loaded torch if this one has,
-and has no threads (MediaPipe's do not survive a fork): only the first worker waits for torch, and all share its memory;
-elsewhere each is started afresh. A worker that dies is replaced and its item tried again; what goes wrong comes back as
-a value; leaving the pool, by Ctrl-C too, ends them.
+Workers take one core each. On Linux they are forked from a process that has loaded torch, if this one has, and has no
+threads (MediaPipe's do not survive a fork): all share one loading. Elsewhere each is started afresh. A worker that dies
+is replaced and its item tried again; what goes wrong comes back as a value; leaving the pool, by Ctrl-C too, ends them.
 """
 
 import importlib
@@ -24,7 +23,6 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, NoReturn, Self, TypeVar
 
 from signspot.errors import EngineError, OptionsError, SignspotError
@@ -136,9 +134,7 @@ class WorkerPool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *reason: object) -> None:
         self._end(list(self._workers))
 
     def run(
@@ -241,9 +237,8 @@ class WorkerPool:
         context = _context()
         ours, theirs = context.Pipe()
         with environment(ONE_THREAD):
-            # The process from which workers are forked has the environment of its own start.
-            arguments = (theirs, dict(os.environ))
-            process = context.Process(target=_serve, args=arguments, daemon=True, name="signspot worker")
+            variables = dict(os.environ)  # a process from which workers are forked has those of its own start
+            process = context.Process(target=_serve, args=(theirs, variables), daemon=True, name="signspot worker")
             process.start()
         theirs.close()
         self._workers.append(_Worker(process, ours))
@@ -274,15 +269,7 @@ def run_each(
     ordered: bool = False,
     progress: Callable[[Item, int, int | None], None] | None = None,
 ) -> Iterator[tuple[Item, Made | Failure]]:
-    """Do `work` on every item, in this process with one worker, in a pool of its own with more.
-
-    Args:
-        work: see `WorkerPool.run`.
-        items: see `WorkerPool.run`.
-        workers: processes.
-        ordered: give results in the order of the items.
-        progress: told each item's `report_progress`, in a pool.
-    """
+    """As `WorkerPool.run`: in this process with one worker, in a pool of its own with more, which tells of progress."""
     if workers == 1:
         for item in items:
             yield item, attempt(work, item)
