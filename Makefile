@@ -2,9 +2,12 @@
 #   make demo        the main job with the shipped encoder: a table, a plot, a report and an ELAN file in demo-out/
 #   make check       lint, types, unreferenced functions; needs no browser, database or other system package
 #   make test-fast   the quick tests, in under a minute; for use while you work
-#   make test        check, and all tests
+#   make test        check, and all tests but the longest
+#   make tests-only  all tests but the longest, without the check
+#   make test-slow   the few tests that take half a minute or more each
 #   make coverage    all tests, and which lines they do not run; the pages are in build/coverage/
-#   make wheel-test  build the wheel, install it into an empty environment, run `signspot demo` from there
+#   make wheel-test  build the wheel, install it into an environment of what it names, run `signspot demo` from there;
+#                    FRESH=1: all of it fetched by pip, as before a release
 #   make docs        write docs/reference/cli.md again and build the site into build/site/
 #   make screenshots  pictures of the workbench at 1200 and 400 pixels, into docs/pictures/
 #   make attack      mutated files, kills, hostile media and lying servers against signspot, for about an hour
@@ -18,10 +21,12 @@ PIP    := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export NO_MKDOCS_2_WARNING = 1
 
+# One thread for each of two test processes, and for what they start.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 # Whole rooms, and single files of others, that need neither MediaPipe, a training, a browser nor other processes.
-FAST := tests/test_*.py tests/formats tests/losses tests/metrics tests/subtitles tests/words tests/cli/test_main.py
+FAST := $(filter-out tests/test_attack.py,$(wildcard tests/test_*.py)) tests/formats tests/losses tests/metrics tests/subtitles tests/words tests/cli/test_main.py
 
-.PHONY: demo check test-fast test coverage wheel-test docs screenshots bench attack sbom clean
+.PHONY: demo check test-fast test tests-only test-slow coverage wheel-test docs screenshots bench attack sbom clean
 
 demo: $(VENV)/.core
 	$(BIN)/signspot demo --out demo-out
@@ -33,16 +38,21 @@ check: $(VENV)/.dev
 	$(BIN)/python tools/unreferenced.py
 
 test-fast: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -q -m "not slow" $(FAST)
+	$(PYTEST) -n 2 -q -m "not slow" $(FAST)
 
-test: check $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+test: check tests-only
+
+tests-only: $(VENV)/.test
+	$(PYTEST) -n 2 --dist worksteal -q -m "not long"
+
+test-slow: $(VENV)/.test
+	$(PYTEST) -q -m long
 
 coverage: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q --cov --cov-report=term --cov-report=html:build/coverage
+	$(PYTEST) -n 2 --dist worksteal -q -m "not long" --cov --cov-report=term --cov-report=html:build/coverage
 
 wheel-test: $(VENV)/.core
-	tools/try-wheel $(BIN)/python
+	FRESH='$(FRESH)' tools/try-wheel $(BIN)/python
 
 docs: $(VENV)/.docs
 	$(BIN)/python tools/cli_reference.py

@@ -1,7 +1,8 @@
 """Processes: the one worker pool of signspot, and the lock that keeps a folder to one process.
 
-Workers are started afresh (spawn: MediaPipe's threads do not survive a fork), one core each. A worker that dies is
-replaced and its item tried again; what goes wrong comes back as a value; leaving the pool, by Ctrl-C too, ends them.
+Workers take one core each. On Linux they are forked from a process that has loaded torch, if this one has, and has no
+threads (MediaPipe's do not survive a fork): all share one loading. Elsewhere each is started afresh. A worker that dies
+is replaced and its item tried again; what goes wrong comes back as a value; leaving the pool, by Ctrl-C too, ends them.
 """
 
 import importlib
@@ -9,6 +10,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -18,10 +20,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection, parent_process
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, NoReturn, Self, TypeVar
 
 from signspot.errors import EngineError, OptionsError, SignspotError
@@ -107,7 +108,7 @@ class _Task:
 class _Worker:
     """A process and the line to it."""
 
-    process: SpawnProcess
+    process: SpawnProcess | ForkServerProcess
     line: "Connection[Any, Any]"
     ready: bool = False  # it has said so
     task: _Task | None = None
@@ -118,7 +119,6 @@ class WorkerPool:
     """Processes of this machine that work on items at once; the result is the same for any number of them."""
 
     workers: int = 1
-    environment: Mapping[str, str] = field(default_factory=lambda: dict(ONE_THREAD))  # of the workers
     progress: Callable[[Any, int, int | None], None] | None = None  # told an item's `report_progress`
     _workers: list[_Worker] = field(default_factory=list, init=False, repr=False)
 
@@ -134,9 +134,7 @@ class WorkerPool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *reason: object) -> None:
         self._end(list(self._workers))
 
     def run(
@@ -236,10 +234,11 @@ class WorkerPool:
                 yield task, died(task.deaths, _how(worker))
 
     def _spawn(self) -> _Worker:
-        context = multiprocessing.get_context("spawn")
+        context = _context()
         ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs,), daemon=True, name="signspot worker")
-        with environment(self.environment):
+        with environment(ONE_THREAD):
+            variables = dict(os.environ)  # a process from which workers are forked has those of its own start
+            process = context.Process(target=_serve, args=(theirs, variables), daemon=True, name="signspot worker")
             process.start()
         theirs.close()
         self._workers.append(_Worker(process, ours))
@@ -270,15 +269,7 @@ def run_each(
     ordered: bool = False,
     progress: Callable[[Item, int, int | None], None] | None = None,
 ) -> Iterator[tuple[Item, Made | Failure]]:
-    """Do `work` on every item, in this process with one worker, in a pool of its own with more.
-
-    Args:
-        work: see `WorkerPool.run`.
-        items: see `WorkerPool.run`.
-        workers: processes.
-        ordered: give results in the order of the items.
-        progress: told each item's `report_progress`, in a pool.
-    """
+    """As `WorkerPool.run`: in this process with one worker, in a pool of its own with more, which tells of progress."""
     if workers == 1:
         for item in items:
             yield item, attempt(work, item)
@@ -295,9 +286,20 @@ def results(outcomes: Iterable[tuple[Item, Made | Failure]]) -> Iterator[Made]:
         yield outcome
 
 
-def _serve(line: "Connection[Any, Any]") -> None:
+def _context() -> SpawnContext | ForkServerContext:
+    """How workers are started."""
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([name for name in ("torch",) if name in sys.modules])  # heeded at its start only
+    return context
+
+
+def _serve(line: "Connection[Any, Any]", variables: dict[str, str]) -> None:
     """A worker's life: take an item, work, send what came of it."""
     global _line
+    os.environ.clear()
+    os.environ.update(variables)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the main process, which ends its workers
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -20,7 +20,7 @@ from typing import get_args
 import numpy as np
 
 from signspot.adaptation.batches import StretchBatches
-from signspot.adaptation.footage import Footage, find_stretches, read_footage
+from signspot.adaptation.footage import EmbeddedFootage, find_stretches, read_footage
 from signspot.adaptation.gain import score_stretches
 from signspot.adaptation.maps import Kept, fold
 from signspot.adaptation.options import AdaptOptions
@@ -84,7 +84,9 @@ def measure_truth(spotter: Spotter, corpus: Corpus, match: MatchBy, options: Ada
     return TruthScores({str(w): p for w, p in detection.value().average_precision.items()}, naming)
 
 
-def learn(spotter: Spotter, corpus: Corpus, options: AdaptOptions, *, labels: bool) -> tuple[Encoder, Footage, float]:
+def learn(
+    spotter: Spotter, corpus: Corpus, options: AdaptOptions, *, labels: bool
+) -> tuple[Encoder, EmbeddedFootage, float]:
     """Adapt on training videos and words; give the encoder, whatever it gained, what it saw, and processor seconds."""
     began = time.process_time()
     train = replace(corpus, videos={video.id: video for video in corpus.in_split("train")})

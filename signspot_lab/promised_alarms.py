@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from signspot.evaluation.streams import Material, StreamOptions, material_of_clips, measure_streams
+from signspot.evaluation.streams import StreamMaterial, StreamOptions, material_of_clips, measure_streams
 from signspot.spotting.spotter import Spotter, load
 from signspot_lab.frame_codes.world_clips import world_clips
 from signspot_lab.isolated.clips import IsolatedClip
@@ -31,7 +31,7 @@ def half_of(clips: Sequence[IsolatedClip], half: str) -> list[IsolatedClip]:
     return [clip for clip in clips if clip.word in words]
 
 
-def backgrounds(places: Sequence[Path], half: str, each: int, seed: int) -> list[Material]:
+def backgrounds(places: Sequence[Path], half: str, each: int, seed: int) -> list[StreamMaterial]:
     """Streams of every corpus, and of the world, in which the words looked for are not signed."""
     options = StreamOptions(signs=700, each=each, signed=False, seed=seed)
     found = [material_of_clips(place.name, half_of(read_isolated(place), half), options) for place in places]
@@ -39,7 +39,7 @@ def backgrounds(places: Sequence[Path], half: str, each: int, seed: int) -> list
     return [*found, material_of_clips("world", world, options)]
 
 
-def keep_promises(spotter: Spotter, material: Material) -> list[tuple[str, ...]]:
+def keep_promises(spotter: Spotter, material: StreamMaterial) -> list[tuple[str, ...]]:
     """Rows of a table: background, exemplars, promised, counted, their ratio, and how much was searched."""
     return [
         (

@@ -1,19 +1,28 @@
 """What all rooms' tests share: a private cache, one torch thread, no deadline of hypothesis, the place of real data."""
 
+import gc
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("signspot", deadline=None)  # a busy machine is no reason to fail
+settings.register_profile("signspot", deadline=None, max_examples=40)  # a busy machine is no reason to fail
+settings.register_profile("thorough", deadline=None, max_examples=400)  # pytest --hypothesis-profile=thorough
 settings.load_profile("signspot")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of processes that tests start: several test processes share the cores
 os.environ.setdefault("SIGNSPOT_SYNC", "0")  # test_files.py tests what is forced to the disk
 
-pytest_plugins = [f"tests.fixtures.{name}" for name in ("annotation", "clips", "spotting", "worlds")]
+pytest_plugins = [f"tests.fixtures.{name}" for name in ("worlds", "annotation", "clips", "spotting")]
 
 ROOT = Path(__file__).parent.parent
+
+
+def pytest_collection_finish() -> None:
+    """What all test modules have loaded stays: the collector of garbage need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

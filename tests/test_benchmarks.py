@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.slow
+# All benchmarks once, most in processes of their own which load torch; `make bench` runs them in full.
+LONG = pytest.mark.long
 
 GROUPS = [
     *("The signing world", "Training", "Windows", "Search", "Adapting", "Mouthing", "The road, speed"),
@@ -37,12 +39,14 @@ def rows(target: Path) -> list[dict[str, Any]]:
     return list(json.loads(done.stdout))
 
 
+@LONG
 def test_every_benchmark_gives_rows(rows: list[dict[str, Any]]) -> None:
     assert list(dict.fromkeys(row["group"] for row in rows)) == GROUPS
     stages = [row for row in rows if row["group"].startswith("The road")]
     assert len(stages) == 2 * 5 + 1
 
 
+@LONG
 def test_every_row_names_what_was_compared(rows: list[dict[str, Any]]) -> None:
     assert len({(row["group"], row["compared"]) for row in rows}) == len(rows)
     for row in rows:
@@ -52,6 +56,7 @@ def test_every_row_names_what_was_compared(rows: list[dict[str, Any]]) -> None:
         assert any(character.isdigit() for character in row["numbers"])
 
 
+@LONG
 def test_alignment_is_compared_with_embeddings_and_frame_codes_with_their_size(rows: list[dict[str, Any]]) -> None:
     found = [row["compared"] for row in rows if row["group"] == "Search"]
     assert sum("by alignment against by embedding" in row for row in found) == 2
@@ -61,6 +66,7 @@ def test_alignment_is_compared_with_embeddings_and_frame_codes_with_their_size(r
     assert "alignment of 20 words" in whole["compared"]
 
 
+@LONG
 def test_limits_stand_where_they_are_asked_for(rows: list[dict[str, Any]]) -> None:
     limits = [row["limit"] for row in rows]
     assert limits.count("at least 8") == 2  # the dense pass of either landmark trunk
@@ -71,6 +77,7 @@ def test_limits_stand_where_they_are_asked_for(rows: list[dict[str, Any]]) -> No
     assert sum(limit.startswith("grows by at most") for limit in limits) == 5 + 1 + 1
 
 
+@LONG
 def test_the_page_shows_every_row_and_no_place_of_this_machine(rows: list[dict[str, Any]], target: Path) -> None:
     page = target.read_text(encoding="utf-8")
     assert all(f"| {row['compared']} | {row['numbers']} |" in page for row in rows)

@@ -147,6 +147,23 @@ def test_workers_use_one_core_each_and_this_process_as_before(pool: WorkerPool) 
     assert "OPENBLAS_NUM_THREADS" not in os.environ
 
 
+def test_workers_have_the_environment_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long ago the process was started from which they are forked."""
+    seen = []
+    for value in ("one", "two"):
+        monkeypatch.setenv("SIGNSPOT_TRIED", value)
+        with WorkerPool(1) as opened:
+            seen += [result for _, result in opened.run(eval, ["__import__('os').environ.get('SIGNSPOT_TRIED')"])]
+    assert seen == ["one", "two"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are started afresh elsewhere")
+def test_torch_is_loaded_once_for_all_workers(pool: WorkerPool) -> None:
+    """These tests have loaded it; so the workers have, before their first item."""
+    loaded = "'torch' in __import__('sys').modules"
+    assert [result for _, result in pool.run(eval, [loaded, loaded])] == [True, True]
+
+
 def test_progress_of_items_arrives() -> None:
     heard: list[tuple[str, int, int | None]] = []
     work = "__import__('signspot.processes', fromlist=['_']).report_progress(7, 7)"

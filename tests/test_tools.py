@@ -4,10 +4,11 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+from zipfile import ZipFile
 
 import pytest
 
-from tools import sbom
+from tools import link_dependencies, sbom
 
 TOOLS = Path(__file__).parent.parent / "tools"
 
@@ -65,3 +66,29 @@ def test_the_dependency_list_names_what_is_installed() -> None:
     assert "MIT" in licence
     assert needed_by == "pytest"
     assert sbom.normal("Foo_Bar.baz") == "foo-bar-baz"
+
+
+def make_wheel(path: Path, *requirements: str) -> Path:
+    stated = "".join(f"Requires-Dist: {each}\n" for each in requirements)
+    with ZipFile(path, "w") as file:
+        file.writestr("it-1.dist-info/METADATA", f"Metadata-Version: 2.1\nName: it\nVersion: 1\n{stated}\nText.\n")
+    return path
+
+
+def test_an_environment_gets_what_a_wheel_names_and_no_more(tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path / "it.whl", "pluggy>=1", 'ruff; extra == "dev"', 'ruff; sys_platform == "nowhere"')
+    found = list(link_dependencies.needed(link_dependencies.wheel_requirements(wheel)))
+    assert [each.name for each in found] == ["pluggy"]
+    link_dependencies.link(found[0], tmp_path / "site")
+    assert (tmp_path / "site" / "pluggy" / "__init__.py").is_file()
+    assert {path.name.partition("-")[0] for path in (tmp_path / "site").iterdir()} == {"pluggy"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [("no-such-thing", "no-such-thing is not installed"), ("pluggy<0.1", "pluggy<0.1 is asked for")],
+)
+def test_what_a_wheel_names_must_be_there(tmp_path: Path, asked: str, reason: str) -> None:
+    wheel = make_wheel(tmp_path / "it.whl", asked)
+    with pytest.raises(SystemExit, match=reason):
+        list(link_dependencies.needed(link_dependencies.wheel_requirements(wheel)))

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from signspot.adaptation.batches import StretchBatches
-from signspot.adaptation.footage import Footage, read_footage
+from signspot.adaptation.footage import EmbeddedFootage, read_footage
 from signspot.adaptation.gain import Gain, HeldOutScores, Turn, gains, score_stretches
 from signspot.adaptation.maps import Kept, Maps, coder_of, fold
 from signspot.adaptation.options import AdaptOptions
@@ -150,7 +150,7 @@ def same_rate(threshold: float, before: Scores, after: Scores) -> float:
 
 
 def _cross_validate(
-    spotter: Spotter, footage: Footage, options: AdaptOptions, folder: Path, stage: Stage
+    spotter: Spotter, footage: EmbeddedFootage, options: AdaptOptions, folder: Path, stage: Stage
 ) -> dict[MatchBy, list[Turn]]:
     """What was measured by alignment, and by embedding if a map of it is learned, while each part was held out."""
     matches: list[MatchBy] = ["alignment", "embedding"] if options.embeddings else ["alignment"]
@@ -166,7 +166,7 @@ def _cross_validate(
 
 
 def _measure(
-    spotter: Spotter, footage: Footage, maps: Maps | None, matches: Sequence[MatchBy], stage: Stage
+    spotter: Spotter, footage: EmbeddedFootage, maps: Maps | None, matches: Sequence[MatchBy], stage: Stage
 ) -> dict[str, HeldOutScores]:
     """Scores of held-out stretches; of the adapted encoder, where maps are given."""
     tracks = {stretch.video: footage.tracks[stretch.video] for stretch in footage.held}
@@ -202,7 +202,7 @@ def _mapped_gallery(gallery: Gallery, maps: Maps) -> Gallery:
 
 def _card(
     base: Encoder,
-    footage: Footage,
+    footage: EmbeddedFootage,
     options: AdaptOptions,
     found: Mapping[str, tuple[Gain, ...]],
     kept: Kept,

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from signspot.adaptation.footage import Footage, Stretch, frame_range
+from signspot.adaptation.footage import EmbeddedFootage, SubtitledStretch, frame_range
 from signspot.adaptation.options import AdaptOptions
 from signspot.losses.alignment import ClipEnds
 from signspot.losses.watch_read_lookup import BACKGROUND
@@ -46,7 +46,7 @@ class StretchBatch:
 class StretchBatches:
     """All batches, by number."""
 
-    def __init__(self, footage: Footage, options: AdaptOptions):
+    def __init__(self, footage: EmbeddedFootage, options: AdaptOptions):
         self.footage, self.options = footage, options
         gallery = footage.gallery
         assert gallery.codes is not None, "the encoder gives frame codes"
@@ -89,11 +89,11 @@ class StretchBatches:
             torch.tensor([front for *_, front in looked_up]),
         )
 
-    def _label(self, stretch: Stretch, random: np.random.Generator) -> Label | None:
+    def _label(self, stretch: SubtitledStretch, random: np.random.Generator) -> Label | None:
         known = [label for label in stretch.labels if label.word in self._shown]
         return known[int(random.integers(len(known)))] if known else None
 
-    def _frames(self, stretches: list[Stretch]) -> tuple[Tensor, Tensor, Tensor]:
+    def _frames(self, stretches: list[SubtitledStretch]) -> tuple[Tensor, Tensor, Tensor]:
         """Codes and embeddings of stretches, (B, T, C) and (B, T, D), and (B, T) which frames are there."""
         tracks = [self.footage.tracks[stretch.video] for stretch in stretches]
         ranges = [frame_range(stretch, track.grid) for stretch, track in zip(stretches, tracks, strict=True)]
@@ -109,7 +109,9 @@ class StretchBatches:
             seen[item, : last - first] = True
         return codes, embeddings, seen
 
-    def _clips(self, stretches: list[Stretch], marked: list[Label | None], seen: Tensor) -> tuple[ClipEnds, Tensor]:
+    def _clips(
+        self, stretches: list[SubtitledStretch], marked: list[Label | None], seen: Tensor
+    ) -> tuple[ClipEnds, Tensor]:
         """The clips of all stretches, and (N,) their words."""
         shortest = self._codes.shape[2] // 2  # frames before which no sign ends
         ends: list[tuple[int, int, NDArray[np.int64]]] = []
@@ -130,7 +132,7 @@ class StretchBatches:
         return clips, torch.tensor([word for _, word, _ in ends])
 
 
-def _is_labelled(frames: NDArray[np.int64], label: Label, stretch: Stretch, grid: Grid) -> Mask:
+def _is_labelled(frames: NDArray[np.int64], label: Label, stretch: SubtitledStretch, grid: Grid) -> Mask:
     """Which ends of signs fit a label: those whose sign has its middle where the label says that the sign is."""
     before, after, around = (count / grid.fps for count in (_BEFORE, _AFTER, _AROUND))
     place = label.stretch(before, after, around)

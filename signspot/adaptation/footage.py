@@ -32,7 +32,7 @@ _SHORTEST = 1.0  # seconds of a stretch that are in its video
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SubtitledStretch:
     """A subtitle's time and some seconds around it: where its words may be signed."""
 
     video: str
@@ -42,22 +42,22 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Footage:
+class EmbeddedFootage:
     """Subtitled signing as an encoder sees it."""
 
     tracks: Mapping[str, Track]
     gallery: Gallery  # of all words that a subtitle names
-    learned: tuple[Stretch, ...]  # stretches that are learned from
-    held: tuple[Stretch, ...]  # stretches that gains are measured on
+    learned: tuple[SubtitledStretch, ...]  # stretches that are learned from
+    held: tuple[SubtitledStretch, ...]  # stretches that gains are measured on
     words: frozenset[str]  # that are learned from; the others are held out
-    every: tuple[Stretch, ...] = ()  # all stretches
+    every: tuple[SubtitledStretch, ...] = ()  # all stretches
 
-    def turns(self, options: AdaptOptions) -> list["Footage"]:
+    def turns(self, options: AdaptOptions) -> list["EmbeddedFootage"]:
         """The same footage, each part of its stretches and words held out in turn; parts too small are passed over."""
         parts = (_Split(self.every, tuple(self.gallery.words), options, turn) for turn in range(turns_of(options)))
         return [replace(self, learned=p.learned, held=p.held, words=p.words) for p in parts if p.is_enough]
 
-    def whole(self) -> "Footage":
+    def whole(self) -> "EmbeddedFootage":
         """The same footage, nothing of it held out."""
         return replace(self, learned=self.every, held=(), words=frozenset(self.gallery.words))
 
@@ -82,7 +82,7 @@ class Footage:
 
 def read_footage(
     spotter: Spotter, corpus: Corpus, dictionary: Dictionary, options: AdaptOptions, stage: Stage = quiet
-) -> Footage:
+) -> EmbeddedFootage:
     """Embed subtitled videos and the exemplars of the words that their subtitles name, and hold a part out.
 
     Args:
@@ -112,7 +112,7 @@ def read_footage(
         tracks = _tracks(spotter, videos, progress)
     split = _Split(tuple(s for s in stretches if _is_seen(s, tracks)), tuple(gallery.words), options)
     split.check()
-    return Footage(tracks, gallery, split.learned, split.held, split.words, split.stretches)
+    return EmbeddedFootage(tracks, gallery, split.learned, split.held, split.words, split.stretches)
 
 
 def turns_of(options: AdaptOptions) -> int:
@@ -120,13 +120,13 @@ def turns_of(options: AdaptOptions) -> int:
     return round(1 / options.held_out)
 
 
-def frame_range(stretch: Stretch, grid: Grid) -> tuple[int, int]:
+def frame_range(stretch: SubtitledStretch, grid: Grid) -> tuple[int, int]:
     """The first frame of a stretch and the one after its last, as far as the video goes."""
     first, last = (round((time - grid.origin) * grid.fps) for time in (stretch.span.start, stretch.span.end))
     return min(max(0, first), grid.frames), min(max(0, last), grid.frames)
 
 
-def _is_seen(stretch: Stretch, tracks: Mapping[str, Track]) -> bool:
+def _is_seen(stretch: SubtitledStretch, tracks: Mapping[str, Track]) -> bool:
     """Whether enough of a stretch is in its video: subtitles may outlast it."""
     if stretch.video not in tracks:
         return False
@@ -154,14 +154,14 @@ def _tracks(spotter: Spotter, videos: Mapping[str, CorpusVideo], progress: Progr
 
 def find_stretches(
     corpus: Corpus, videos: Collection[str], shown: Collection[str], options: AdaptOptions
-) -> list[Stretch]:
+) -> list[SubtitledStretch]:
     """The stretches of videos whose subtitle names a word that is shown."""
     return _stretches(corpus, read_words(corpus, shown, videos), shown, options)
 
 
 def _stretches(
     corpus: Corpus, named: SubtitlesOfVideos, shown: Collection[str], options: AdaptOptions
-) -> list[Stretch]:
+) -> list[SubtitledStretch]:
     labels: defaultdict[str, list[Label]] = defaultdict(list)
     for label in corpus.labels(list(named), LeastConfidence()):
         labels[label.video].append(label)
@@ -173,7 +173,7 @@ def _stretches(
             span = Segment(whole.start, min(whole.end, whole.start + options.longest))
             marked = (label for label in labels[video] if label.word in words and label.segment.middle in span)
             if words:
-                made.append(Stretch(video, span, words, tuple(marked)))
+                made.append(SubtitledStretch(video, span, words, tuple(marked)))
     return made
 
 
@@ -189,7 +189,7 @@ def _check_words(gallery: Gallery) -> None:
 class _Split:
     """Which stretches and which words are held out; it follows from their names, the seed and the turn."""
 
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[SubtitledStretch, ...]
     shown: tuple[str, ...]
     options: AdaptOptions
     turn: int = 0  # which part is held out
@@ -200,13 +200,13 @@ class _Split:
         return frozenset(self.shown) - set(self._part(sorted(self.shown), 1))
 
     @cached_property
-    def held(self) -> tuple[Stretch, ...]:
+    def held(self) -> tuple[SubtitledStretch, ...]:
         """The stretches of some videos; of few videos, a part of each in time, the last one first."""
         videos = sorted({stretch.video for stretch in self.stretches})
         if len(videos) >= max(_FEWEST_VIDEOS, turns_of(self.options)):
             chosen = set(self._part(videos, 2))
             return tuple(stretch for stretch in self.stretches if stretch.video in chosen)
-        kept: list[Stretch] = []
+        kept: list[SubtitledStretch] = []
         for video in videos:
             own = [stretch for stretch in self.stretches if stretch.video == video]
             places = np.array_split(np.arange(len(own)), turns_of(self.options))[-1 - self.turn]
@@ -219,7 +219,7 @@ class _Split:
         return [names[int(place)] for place in np.array_split(order, turns_of(self.options))[self.turn]]
 
     @cached_property
-    def learned(self) -> tuple[Stretch, ...]:
+    def learned(self) -> tuple[SubtitledStretch, ...]:
         """The other stretches that name a word to learn from, apart in time from those that are held out."""
         held = [(stretch.video, stretch.span) for stretch in self.held]
         return tuple(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.adaptation.footage import Stretch
+from signspot.adaptation.footage import SubtitledStretch
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
@@ -62,7 +62,7 @@ class Gain:
 def score_stretches(
     spotter: Spotter,
     tracks: Mapping[str, Track],
-    stretches: Sequence[Stretch],
+    stretches: Sequence[SubtitledStretch],
     gallery: Gallery,
     match: MatchBy,
     progress: Progress = silent,

@@ -152,7 +152,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from signspot.evaluation.corpus import CorpusScores
-    from signspot.evaluation.streams import Material, StreamOptions
+    from signspot.evaluation.streams import StreamMaterial, StreamOptions
     from signspot.metrics.bootstrap import Interval
 
 
@@ -299,7 +299,9 @@ def streams_verb(
         )
 
 
-def _materials(places: "Sequence[Path]", drawn: "StreamOptions", *, world: bool, filmed: bool) -> "Iterator[Material]":
+def _materials(
+    places: "Sequence[Path]", drawn: "StreamOptions", *, world: bool, filmed: bool
+) -> "Iterator[StreamMaterial]":
     """Streams and exemplars of every place, and of the world."""
     from signspot.corpus.corpus import open_corpus
     from signspot.evaluation.streams import material_of_clips, material_of_corpus

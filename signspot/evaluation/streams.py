@@ -58,7 +58,7 @@ class StreamScores:
 
 
 @dataclass(frozen=True)
-class Material:
+class StreamMaterial:
     """Streams, and exemplars of the words that are looked for in them."""
 
     name: str
@@ -77,7 +77,7 @@ class StreamOptions:
     seed: int = 0
 
 
-def material_of_clips(name: str, clips: Sequence[SignClip], options: StreamOptions | None = None) -> Material:
+def material_of_clips(name: str, clips: Sequence[SignClip], options: StreamOptions | None = None) -> StreamMaterial:
     """Draw words to look for, exemplars by some signers, and streams of clips by others.
 
     Args:
@@ -108,12 +108,12 @@ def material_of_clips(name: str, clips: Sequence[SignClip], options: StreamOptio
     own = [clip for word in asked for clip in _by_others(shown, word, lenders[word])] if chosen.signed else []
     signed = [*own, *others][: max(chosen.signs, len(own))]
     streams = make_streams([_Placed(clip) for clip in signed], chosen.seed, chosen.each)
-    return Material(name, streams, {word: [clip.landmarks for _, clip in own] for word, own in lent.items()})
+    return StreamMaterial(name, streams, {word: [clip.landmarks for _, clip in own] for word, own in lent.items()})
 
 
 def material_of_corpus(
     corpus: Corpus, *, filmed: bool = False, cache: Path | None = None, progress: Progress = silent
-) -> Material:
+) -> StreamMaterial:
     """The footage of a corpus whose signs are known, and its dictionary.
 
     Args:
@@ -138,12 +138,12 @@ def material_of_corpus(
     if not any(stream.truth for stream in streams):
         raise OptionsError(f"no sign is known in {corpus.folder}: there is no truth to measure by")
     sources = {word: [each.path for each in own if each.path is not None] for word, own in dictionary.items()}
-    return Material(corpus.folder.name, streams, {word: own for word, own in sources.items() if own})
+    return StreamMaterial(corpus.folder.name, streams, {word: own for word, own in sources.items() if own})
 
 
 def measure_streams(
     spotter: Spotter,
-    material: Material,
+    material: StreamMaterial,
     counts: Sequence[int] = EXEMPLARS,
     options: SpotOptions | None = None,
     progress: Progress = silent,

@@ -1,5 +1,6 @@
 """The numbers of annotated worlds as tables in Markdown and as pictures; means and deviations are over worlds."""
 
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -149,5 +150,9 @@ def _mean(counts: Iterable[int]) -> str:
 
 
 def _number(values: Sequence[float], digits: int) -> str:
-    mean = f"{statistics.mean(values):.{digits}f}"
-    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{digits}f}"
+    """Mean and deviation over the worlds in which there is such a number: without answers there is no precision."""
+    known = [value for value in values if not math.isnan(value)]
+    if not known:
+        return "–"
+    mean = f"{statistics.mean(known):.{digits}f}"
+    return mean if len(known) == 1 else f"{mean} ± {statistics.stdev(known):.{digits}f}"

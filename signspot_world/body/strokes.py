@@ -8,7 +8,7 @@ from signspot_world.language.phonology import Local, PathKind
 
 _RETURN = 0.8  # how long a way back takes against the way itself
 _LIFT = 0.22  # how far the hand leaves its way when it goes back, as a share of the path's size
-_WIGGLE_RATE, _WIGGLE = 4.5, 0.38  # cycles a second, radians
+_WIGGLE_RATE, _WIGGLE = 4.5, 0.38  # cycles per second, radians
 _TWIST, _NOD = 0.62, 0.5  # radians to either side
 _ACROSS = np.array([1.0, 0.0, 0.0])
 _ALONG = np.array([0.0, 1.0, 0.0])

@@ -26,7 +26,7 @@ class NoiseOptions:
 
     strength: float = 1.0  # of all faults at once; 0 switches them off
     body_jitter: float = 0.0004  # of body points that are still
-    body_jitter_motion: float = 0.0035  # more for every shoulder width a second
+    body_jitter_motion: float = 0.0035  # more for every shoulder width per second
     hand_jitter: float = 0.0016  # of a still hand as a whole
     hand_jitter_motion: float = 0.0030
     tip_jitter: float = 0.0022  # of fingertips against the wrist; inner joints have less
@@ -40,7 +40,7 @@ class NoiseOptions:
     depth_jitter: float = 0.022  # of the body's depth
     hand_depth_gain: float = 0.38  # by which the hands' depth is flattened
     drop_rate: float = 0.0035  # still hands that begin to be missed, a frame
-    drop_rate_motion: float = 0.007  # more for every shoulder width a second above 1
+    drop_rate_motion: float = 0.007  # more for every shoulder width per second above 1
     drop_long: float = 0.12  # share of misses that last long
     drop_overlap: float = 0.03  # more where hands overlap each other
     duplicate_rate: float = 0.004  # a hand near the other is taken for it, a frame

@@ -16,7 +16,7 @@ from signspot_world.language.sentences import Sentence
 
 LINE_WIDTH = 37  # characters a line, as broadcasters set them
 _SHORT = 24  # two sentences below this many characters may share a cue
-_READING_SPEED = 14.0  # characters a second
+_READING_SPEED = 14.0  # characters per second
 _SHORTEST = 0.8  # seconds that a cue is shown, at least
 _LAG = (1.0, 3.5)  # seconds by which the signing follows the speech, one value a video
 _WANDER, _STEADINESS = 0.8, 0.7  # how far the lag wanders from cue to cue, and how slowly

@@ -13,7 +13,7 @@ import torch
 
 from signspot.adaptation.adapting import adapt, is_kept, make_adapted
 from signspot.adaptation.batches import StretchBatches
-from signspot.adaptation.footage import Footage, read_footage
+from signspot.adaptation.footage import EmbeddedFootage, read_footage
 from signspot.adaptation.maps import Kept, Maps
 from signspot.adaptation.options import AdaptOptions
 from signspot.adaptation.training import learn_maps, losses
@@ -24,9 +24,9 @@ from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.progress import Progress
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.spotter import Spotter, load
-from signspot_world.corpus_writer import make_corpus
 from signspot_world.knobs import Knobs
 from signspot_world.options import CorpusOptions
+from tests.fixtures.worlds import corpus_once
 
 OPTIONS = AdaptOptions(steps=8, stretches=6, exemplars=1, rate=1e-2, held_out=0.33, embeddings=True)
 BOTH = Kept(codes=True, embedding=True)
@@ -39,7 +39,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
         words=16, hours=0.06, seed=5, video_seconds=36.0, dictionary_signers=2, exemplars=1.0, variants=1,
         knobs=Knobs(coarticulation=0.3, misalignment=0.3),
     )  # fmt: skip
-    return make_corpus(options, tmp_path_factory.mktemp("made") / "corpus")
+    return corpus_once(options, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -48,18 +48,18 @@ def spotter(tmp_path_factory: pytest.TempPathFactory) -> Spotter:
 
 
 @pytest.fixture(scope="module")
-def footage(spotter: Spotter, made: Corpus) -> Footage:
+def footage(spotter: Spotter, made: Corpus) -> EmbeddedFootage:
     return read_footage(spotter, made, made.dictionary(), OPTIONS)
 
 
 @pytest.fixture(scope="module")
-def run(footage: Footage, spotter: Spotter, tmp_path_factory: pytest.TempPathFactory) -> tuple[Maps, Path]:
+def run(footage: EmbeddedFootage, spotter: Spotter, tmp_path_factory: pytest.TempPathFactory) -> tuple[Maps, Path]:
     """Maps that were learned without a stop, and their folder."""
     folder = tmp_path_factory.mktemp("run") / "mine"
     return learn_maps(spotter.encoder, StretchBatches(footage, OPTIONS), folder), folder
 
 
-def test_both_losses_fall(footage: Footage, spotter: Spotter, run: tuple[Maps, Path]) -> None:
+def test_both_losses_fall(footage: EmbeddedFootage, spotter: Spotter, run: tuple[Maps, Path]) -> None:
     batches, scale = StretchBatches(footage, OPTIONS), alignment_scale(spotter.encoder)
     with torch.no_grad():
         before = [losses(Maps(128, 256), batches[step], OPTIONS, scale) for step in range(3)]
@@ -69,7 +69,7 @@ def test_both_losses_fall(footage: Footage, spotter: Spotter, run: tuple[Maps, P
 
 
 @pytest.mark.parametrize("bags", ["section", "figure", "released"])
-def test_every_reading_of_the_bags_has_a_gradient(footage: Footage, spotter: Spotter, bags: Bags) -> None:
+def test_every_reading_of_the_bags_has_a_gradient(footage: EmbeddedFootage, spotter: Spotter, bags: Bags) -> None:
     maps, options = Maps(128, 256), replace(OPTIONS, bags=bags)
     sum(losses(maps, StretchBatches(footage, options)[0], options, alignment_scale(spotter.encoder))).backward()
     assert maps.codes.grad is not None
@@ -79,7 +79,7 @@ def test_every_reading_of_the_bags_has_a_gradient(footage: Footage, spotter: Spo
 
 
 def test_what_is_made_is_an_ordinary_encoder(
-    footage: Footage, spotter: Spotter, made: Corpus, run: tuple[Maps, Path], tmp_path: Path
+    footage: EmbeddedFootage, spotter: Spotter, made: Corpus, run: tuple[Maps, Path], tmp_path: Path
 ) -> None:
     card = {"licence": "CC0-1.0"}
     encoder = make_adapted(spotter.encoder, run[0], BOTH, footage.gallery, "mine", card, 0.77)
@@ -108,7 +108,7 @@ def test_the_whole_of_it(spotter: Spotter, made: Corpus, tmp_path: Path) -> None
     assert (adapted.encoder is None) == (not adapted.kept)
 
 
-def test_what_is_held_out_is_not_learned_from(footage: Footage) -> None:
+def test_what_is_held_out_is_not_learned_from(footage: EmbeddedFootage) -> None:
     assert not {stretch.video for stretch in footage.learned} & {stretch.video for stretch in footage.held}
     assert 3 <= len(set(footage.gallery.words) - footage.words) <= 6
     batches, number = StretchBatches(footage, OPTIONS), sorted(footage.gallery.words)
@@ -116,7 +116,7 @@ def test_what_is_held_out_is_not_learned_from(footage: Footage) -> None:
         assert {number[word] for word in batches[step].word.tolist()} <= footage.words
 
 
-def test_every_stretch_and_every_word_is_held_out_in_one_turn(footage: Footage) -> None:
+def test_every_stretch_and_every_word_is_held_out_in_one_turn(footage: EmbeddedFootage) -> None:
     turns = footage.turns(OPTIONS)
     assert len(turns) == 3
     held = [stretch for turn in turns for stretch in turn.held]
@@ -128,7 +128,9 @@ def test_every_stretch_and_every_word_is_held_out_in_one_turn(footage: Footage) 
     assert len({part.digest for part in (*turns, whole)}) == 4
 
 
-def test_embeddings_stay_as_they_are_unless_asked_for(footage: Footage, spotter: Spotter, tmp_path: Path) -> None:
+def test_embeddings_stay_as_they_are_unless_asked_for(
+    footage: EmbeddedFootage, spotter: Spotter, tmp_path: Path
+) -> None:
     options = replace(OPTIONS, embeddings=False, steps=2)
     maps = learn_maps(spotter.encoder, StretchBatches(footage, options), tmp_path)
     assert not maps.embedding.detach().any()
@@ -144,7 +146,7 @@ def test_of_few_videos_the_last_part_is_held_out(spotter: Spotter, made: Corpus)
         assert max(learned) <= min(held)
 
 
-def test_the_foreground_clip_is_where_the_label_is(footage: Footage) -> None:
+def test_the_foreground_clip_is_where_the_label_is(footage: EmbeddedFootage) -> None:
     """In a batch with labels, ends of the foreground clip are within a second of the label, background ends are not."""
     batch, labelled = StretchBatches(footage, OPTIONS)[0], [s for s in footage.learned if s.labels]
     assert labelled
@@ -158,7 +160,7 @@ def test_the_foreground_clip_is_where_the_label_is(footage: Footage) -> None:
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_maps(
-    footage: Footage, spotter: Spotter, run: tuple[Maps, Path], tmp_path: Path
+    footage: EmbeddedFootage, spotter: Spotter, run: tuple[Maps, Path], tmp_path: Path
 ) -> None:
     batches = StretchBatches(footage, OPTIONS)
 
@@ -178,7 +180,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_maps(
         learn_maps(spotter.encoder, other, run[1])
 
 
-def test_stages_are_shown(footage: Footage, spotter: Spotter, made: Corpus) -> None:
+def test_stages_are_shown(footage: EmbeddedFootage, spotter: Spotter, made: Corpus) -> None:
     shown: list[str] = []
 
     @contextmanager

@@ -6,19 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
+from tests.fixtures.worlds import corpus_once
 
 Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
 def footage(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("adapt") / "footage"
     easy = CorpusOptions(
-        words=12, hours=0.04, seed=5, video_seconds=30.0, dictionary_signers=2, exemplars=1.0, variants=1
+        words=12, hours=0.025, seed=5, video_seconds=22.5, dictionary_signers=2, exemplars=1.0, variants=1
     )
-    return make_corpus(easy, folder).folder
+    return corpus_once(easy, tmp_path_factory).folder
 
 
 def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(signspot: Call, footage: Path, tmp_path: Path) -> None:

@@ -6,17 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
+from tests.fixtures.worlds import corpus_once
 
 Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made") / "corpus"
-    make_corpus(CorpusOptions(words=12, hours=0.02, seed=3, video_seconds=36.0, dictionary_signers=3), folder)
-    return folder
+    options = CorpusOptions(words=12, hours=0.02, seed=3, video_seconds=36.0, dictionary_signers=3)
+    return corpus_once(options, tmp_path_factory).folder
 
 
 def test_a_corpus_is_measured_as_a_table_and_as_json(signspot: Call, made: Path, corner: Path, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.training import TrunkConfig
 from signspot_lab.paper import reproduce as module
 from signspot_lab.paper.setup import ReproductionSize
-from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
+from tests.fixtures.worlds import corpus_once
 
 Outcome = tuple[int, str, str]
 
@@ -31,9 +31,7 @@ TINY = ReproductionSize(
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("world") / "corpus"
-    make_corpus(TINY.corpus, folder)
-    return folder
+    return corpus_once(TINY.corpus, tmp_path_factory).folder
 
 
 @pytest.fixture

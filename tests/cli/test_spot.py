@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,26 @@ def test_spot_prints_a_table_and_writes_what_was_asked_for(signspot: Call, corne
     assert read_spottings(tmp_path / "a.eaf") == written
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
     assert f"wrote {tmp_path / 'a.eaf'}" in err
+
+
+def test_a_video_is_embedded_once_whatever_is_drawn_of_it(
+    signspot: Call, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from signspot.embedding.windows import embed
+
+    embedded: list[object] = []
+
+    def counted(encoder: Any, source: Any, *more: Any) -> Any:
+        embedded.append(source)
+        return embed(encoder, source, *more)
+
+    monkeypatch.setattr("signspot.spotting.spotter.embed", counted)
+    code, _, err = signspot(
+        "spot", corner / "footage.pose", corner / "signs", "apple", "--encoder", corner / "encoder.safetensors",
+        "--threshold", "0.5", "--no-cache", "--refine", "--plot", tmp_path / "a.png", "--html", tmp_path / "a.html",
+    )  # fmt: skip
+    assert code == 0, err
+    assert len(embedded) == 1
 
 
 def test_json_lines_are_for_machines(signspot: Call, corner: Path) -> None:

@@ -60,7 +60,7 @@ def test_files_are_written_though_results_cannot_be_printed(
 
 def test_a_full_device_is_told_in_a_line() -> None:
     handle = os.open("/dev/full", os.O_WRONLY)
-    with start("models", stdout=handle) as run:
+    with start("cache", "info", stdout=handle) as run:
         _, err = run.communicate()
     os.close(handle)
     assert run.returncode == 1
@@ -68,7 +68,7 @@ def test_a_full_device_is_told_in_a_line() -> None:
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize(("module", "said"), [("typer", "nothing was begun"), ("safetensors", "nothing half-written")])
+@pytest.mark.parametrize(("module", "said"), [("typer", "nothing was begun"), ("torch", "nothing half-written")])
 def test_ctrl_c_while_modules_are_loaded_is_no_traceback(module: str, said: str) -> None:
     """Ctrl-C comes when a module is looked for; its importer then fails in its own way, as extension modules do."""
     code = (

@@ -25,8 +25,8 @@ from signspot.timeline import Grid
 from signspot.training.embedding import training as embedding
 from signspot.training.embedding.batches import ItemBatches, ItemBatchOptions
 from signspot.training.items import ItemOptions, find_training_subset
-from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
+from tests.fixtures.worlds import corpus_once
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -45,9 +45,8 @@ clips = 2
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus of eight words, as landmarks."""
-    folder = tmp_path_factory.mktemp("made") / "corpus"
-    make_corpus(CorpusOptions(words=8, hours=0.02, seed=3, video_seconds=30.0, dictionary_signers=3), folder)
-    return folder
+    options = CorpusOptions(words=8, hours=0.02, seed=3, video_seconds=30.0, dictionary_signers=3)
+    return corpus_once(options, tmp_path_factory).folder
 
 
 def centred_share(folder: Path, source: str) -> float:

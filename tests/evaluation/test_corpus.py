@@ -22,8 +22,8 @@ from signspot.records import Exemplar, Spotting
 from signspot.spotting.search import Found, Search, SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Grid, Track
-from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
+from tests.fixtures.worlds import corpus_once
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
 
@@ -31,7 +31,7 @@ SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "featu
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     options = CorpusOptions(words=16, hours=0.03, seed=5, dictionary_signers=3, video_seconds=27.0, test_share=0.5)
-    return make_corpus(options, tmp_path_factory.mktemp("evaluated") / "corpus")
+    return corpus_once(options, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

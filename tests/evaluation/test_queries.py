@@ -1,7 +1,5 @@
 """Queries: true uses of a word that a subtitle mentions."""
 
-from pathlib import Path
-
 import pytest
 
 from signspot.errors import OptionsError
@@ -9,12 +7,12 @@ from signspot.evaluation.queries import find_queries, merged
 from signspot.records import Label, LabelSource
 from signspot.timeline import Grid, Segment
 from signspot.training.items import Item
-from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
+from tests.fixtures.worlds import corpus_once
 
 
-def test_queries_are_true_uses_that_a_subtitle_mentions(tmp_path: Path) -> None:
-    corpus = make_corpus(CorpusOptions(words=16, hours=0.02, seed=5, dictionary_signers=3), tmp_path / "world")
+def test_queries_are_true_uses_that_a_subtitle_mentions(tmp_path_factory: pytest.TempPathFactory) -> None:
+    corpus = corpus_once(CorpusOptions(words=12, hours=0.02, seed=5, dictionary_signers=3), tmp_path_factory)
     (test,) = corpus.in_split("test")
     signs = corpus.signs(test.id)
     frames = round(signs[-1].end * 25) + 50

@@ -9,7 +9,7 @@ import pytest
 from signspot.errors import OptionsError
 from signspot.evaluation.stream_making import make_streams, placed
 from signspot.evaluation.streams import (
-    Material,
+    StreamMaterial,
     StreamOptions,
     material_of_clips,
     measure_streams,
@@ -29,11 +29,11 @@ def clips() -> list[IsolatedClip]:
 
 
 @pytest.fixture(scope="module")
-def material(clips: list[IsolatedClip]) -> Material:
+def material(clips: list[IsolatedClip]) -> StreamMaterial:
     return material_of_clips("world", clips, OPTIONS)
 
 
-def test_no_lender_of_a_word_signs_it_in_the_streams(clips: list[IsolatedClip], material: Material) -> None:
+def test_no_lender_of_a_word_signs_it_in_the_streams(clips: list[IsolatedClip], material: StreamMaterial) -> None:
     """Signers of a clip are told by its landmarks: exemplars are the clips themselves, streams hold other ones."""
     assert len(material.exemplars) == 4
     signed = [true.word for stream in material.streams for true in stream.truth]
@@ -60,7 +60,7 @@ def test_signs_follow_each_other_and_signers_are_placed_alike(clips: list[Isolat
     assert np.median(shoulders.mean(axis=1), axis=0) == pytest.approx([0.5, 0.4], abs=0.05)
 
 
-def test_streams_are_measured_through_the_search_of_users(material: Material) -> None:
+def test_streams_are_measured_through_the_search_of_users(material: StreamMaterial) -> None:
     spotter = load("warping", cache=False)
     one, three = measure_streams(spotter, material, (1, 3))
     assert (one.exemplars, three.exemplars, one.words, one.signs) == (1, 3, 4, 8)

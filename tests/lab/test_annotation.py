@@ -1,5 +1,6 @@
 """Two tiny worlds, made, annotated and measured; what is measured is read back as it was."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,10 @@ import pytest
 from signspot.errors import OptionsError
 from signspot_lab.annotated_worlds.abstaining import EVERYTHING, SCORE, TAUGHT
 from signspot_lab.annotated_worlds.measure import BELIEVED, PROBED, THRESHOLDS, Measured, measure_worlds
-from signspot_lab.annotated_worlds.tables import PAPER, write_report
+from signspot_lab.annotated_worlds.tables import PAPER, promises, write_report
 from signspot_lab.annotated_worlds.worlds import WorldsSize, world_options
 
-SIZE = WorldsSize(2, 12, 0.03)
+SIZE = WorldsSize(2, 8, 0.014)
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,15 @@ def test_the_report_has_all_tables_and_pictures(worlds: list[Measured], out: Pat
     for name in (SCORE, EVERYTHING, TAUGHT, *PAPER):
         assert f"| {name} |" in text
     assert all((out / f"annotation-{name}.png").stat().st_size > 5000 for name in ("yield", "precision"))
+
+
+def test_where_nothing_is_answered_there_is_no_precision(worlds: list[Measured]) -> None:
+    """In no world, or in one of two: the mean is over the others."""
+    nan = float("nan")
+    silent = [replace(w, promises=tuple(replace(p, precision=nan, answered=0.0) for p in w.promises)) for w in worlds]
+    assert "| ≥ 0.9 | 0.0 ± 0.0 | – |" in promises(silent)
+    sure = replace(worlds[1], promises=tuple(replace(p, precision=0.75) for p in worlds[1].promises))
+    assert promises([silent[0], sure]).count("| 75.0 |") == len(sure.promises)
 
 
 def test_damaged_measurements_are_told(worlds: list[Measured], out: Path) -> None:

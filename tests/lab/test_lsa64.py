@@ -68,8 +68,9 @@ def test_easy_signs_are_retrieved_by_everything(encoder: Encoder, clips: list[Is
 
 
 def test_every_signer_is_asked_in_turn_and_lends_to_the_others(encoder: Encoder, clips: list[IsolatedClip]) -> None:
-    both = list(one_shot([encoder], clips, ["8", "9"]))
-    each = [list(one_shot([encoder], clips, [signer])) for signer in ("8", "9")]
+    few = [clip for clip in clips if int(clip.word) % 4 == 0]
+    both = list(one_shot([encoder], few, ["8", "9"]))
+    each = [list(one_shot([encoder], few, [signer])) for signer in ("8", "9")]
     for together, one, two in zip(both, *each, strict=True):
         assert together.queries == one.queries + two.queries
         assert together.recall_1.value == pytest.approx((one.recall_1.value + two.recall_1.value) / 2)

@@ -13,8 +13,8 @@ from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig, Loss
 from signspot.training.embedding.training import train_on_corpus
 from signspot.training.run_folder import Run
-from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
+from tests.fixtures.worlds import corpus_once
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
 
@@ -22,7 +22,7 @@ SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "featu
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     options = CorpusOptions(words=8, hours=0.02, seed=3, video_seconds=30.0, dictionary_signers=3)
-    return make_corpus(options, tmp_path_factory.mktemp("made") / "corpus")
+    return corpus_once(options, tmp_path_factory)
 
 
 @pytest.mark.parametrize(

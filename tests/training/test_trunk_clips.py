@@ -12,8 +12,8 @@ from signspot.errors import OptionsError
 from signspot.landmarks.features import CHANNELS, JOINTS
 from signspot.training.augment import Augmentation
 from signspot.training.recogniser.clips import ClipOptions, TrunkBatches, TrunkSigns, collect_signs
-from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
+from tests.fixtures.worlds import corpus_once
 
 STILL = Augmentation(*[0.0] * 13)
 
@@ -61,7 +61,7 @@ def test_a_batch_follows_from_seed_and_step() -> None:
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     options = CorpusOptions(words=12, hours=0.02, seed=5, dictionary_signers=3)
-    return make_corpus(options, tmp_path_factory.mktemp("world") / "corpus")
+    return corpus_once(options, tmp_path_factory)
 
 
 def test_signs_are_cut_out_of_a_corpus(corpus: Corpus, tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.landmark_trunk import LandmarkTrunk
 from signspot.models.registry import build
 from signspot.training.embedding.trunk_features import BANK, trunk_features
-from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
+from tests.fixtures.worlds import corpus_once
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
 
@@ -24,7 +24,7 @@ SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "featu
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     options = CorpusOptions(words=8, hours=0.006, seed=3, video_seconds=10.0, dictionary_signers=3)
-    return make_corpus(options, tmp_path_factory.mktemp("corpus") / "world")
+    return corpus_once(options, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
