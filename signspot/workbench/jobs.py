@@ -18,6 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
 from signspot.annotation.store import Database
+from signspot.checked_values import checked_text, parse_json, shown
 from signspot.errors import FormatError, OptionsError
 from signspot.workbench import tables
 
@@ -86,7 +87,7 @@ class Jobs:
         over = table.c.state.not_in(ACTIVE)
         wanted = select(table).order_by(over, table.c.created.desc()).limit(most)
         found = self.database.run(lambda connection: connection.execute(wanted).mappings().all())
-        return [{**row, "spec": json.loads(row["spec"])} for row in found]
+        return [_job(row) for row in found]
 
     def get(self, job: str) -> dict[str, Any]:
         """One job.
@@ -98,7 +99,7 @@ class Jobs:
         found = self.database.run(lambda connection: connection.execute(wanted).mappings().first())
         if found is None:
             raise FormatError(f"there is no job '{job}'")
-        return {**found, "spec": json.loads(found["spec"])}
+        return _job(found)
 
     def cancel(self, job: str) -> None:
         """Stop a job; what it did stays, and `resume` goes on from there."""
@@ -198,6 +199,15 @@ class Jobs:
         elif code != 0:
             again = self.get(job)["attempts"] < _MOST_ATTEMPTS
             self._set(job, ("running",), state="waiting" if again else "failed", process=0, message=f"exit code {code}")
+
+
+def _job(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A job, out of the database.
+
+    Raises:
+        FormatError: what it is about is damaged.
+    """
+    return {**row, "spec": parse_json(checked_text(row["spec"], "a job"), f"the job {shown(row['id'])}")}
 
 
 def _is_alive(process: int) -> bool:

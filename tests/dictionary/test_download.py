@@ -105,7 +105,7 @@ class TestGoingOn:
     ) -> None:
         """A server that sends the rest of what it has now, whatever it was asked for.
 
-        Both versions, and any mixture of them, are the same film with a filling behind it: no look at the content tells.
+        Both versions, and any mixture of them, are the same film with a filling behind it: no look at them tells.
         """
         before, after = (video + b"\0\0\x10\x08free" + filling * 4096 for filling in (b"1", b"2"))
         server.content, server.drops, server.heeds_if_range = before, [len(video) + 1000, 0], False
@@ -124,6 +124,14 @@ class TestGoingOn:
     def test_what_is_left_of_another_file_is_not_used(self, fetch: Any, server: Any, tmp_path: Path) -> None:
         (tmp_path / "a.mp4.part").write_bytes(b"x" * 100)
         (tmp_path / "a.mp4.part.json").write_text(json.dumps({"address": "http://elsewhere/"}))
+        assert fetch() == server.sha256
+        assert server.ranges == [None]
+
+    @pytest.mark.parametrize("note", ["7", "[[1]]", '{"etag": 7}', '{"etag": "\\"a\\"\\r\\nX: y"}', "[" * 5000])
+    def test_a_damaged_note_is_as_none(self, fetch: Any, server: Any, tmp_path: Path, note: str) -> None:
+        (tmp_path / "a.mp4.part").write_bytes(server.content[:100])
+        head = json.dumps({"address": server.address + "/a.mp4"})[:-1]
+        (tmp_path / "a.mp4.part.json").write_text(f"{head}, {note[1:]}" if note.startswith("{") else note)
         assert fetch() == server.sha256
         assert server.ranges == [None]
 

@@ -158,6 +158,10 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
         import_lsa64(tmp_path, tmp_path / "out")
     with pytest.raises(FormatError, match=r"no WLASL_v\*\.json"):
         import_wlasl(tmp_path, tmp_path / "out")
+    for instance in ('{"video_id": "1", "fps": 0, "frame_end": 3}', "[]", '{"video_id": "1", "frame_start": 1e400}'):
+        (tmp_path / "WLASL_v0.3.json").write_text(f'[{{"gloss": "book", "instances": [{instance}]}}]')
+        with pytest.raises(FormatError, match="no list of WLASL"):
+            import_wlasl(tmp_path, tmp_path / "out")
     (tmp_path / "WLASL_v0.3.json").write_text('[{"gloss": "book"}]')
     with pytest.raises(FormatError, match="no list of WLASL"):
         import_wlasl(tmp_path, tmp_path / "out")

@@ -224,3 +224,20 @@ def test_a_file_of_another_kind_is_refused(kept: Path) -> None:
     (kept / "notes.txt").write_text("Ann")
     with pytest.raises(OptionsError, match=r"notes\.txt is no file in which somebody could be looked for"):
         forget("Ann", [kept / "notes.txt"])
+
+
+def test_an_id_is_a_name_and_no_pattern(kept: Path) -> None:
+    """A video called `*` is forgotten alone; odd things in the splits stay."""
+    footage = kept / "footage"
+    corpus = json.loads((footage / "corpus.json").read_text())
+    pose(footage / "videos" / "star.pose", 20)
+    corpus["videos"].append({"id": "*", "signer": "Cem", "landmarks": "videos/star.pose"})
+    (footage / "corpus.json").write_text(json.dumps(corpus))
+    (footage / "splits.json").write_text(json.dumps({"train": ["*", "Ben-talk", ["*"]], "test": []}))
+    truth = footage / "truth" / "signs"
+    truth.mkdir(parents=True)
+    for name in ("*", "Ben-talk"):
+        (truth / f"{name}.jsonl").write_text("")
+    forget("Cem", [footage], yes=True)
+    assert sorted(path.name for path in truth.iterdir()) == ["Ben-talk.jsonl"]
+    assert json.loads((footage / "splits.json").read_text())["train"] == ["Ben-talk", ["*"]]

@@ -16,6 +16,7 @@ from signspot.timeline import Segment
 from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.on_corpus import RecogniserScores, train_on_labels
 from signspot.training.recogniser.training import TrunkConfig
+from tests.fixtures.headers import with_card
 from tests.fixtures.worlds import TINY
 
 Trained = tuple[Recogniser, list[RecogniserScores]]
@@ -51,6 +52,24 @@ def test_files_give_it_back(trained: Trained, tiny_corpus: Corpus, tmp_path: Pat
         load_recogniser(tmp_path / "nothing.safetensors")
     with pytest.raises(OptionsError, match="safetensors"):
         save_recogniser(recogniser, tmp_path / "r.pt")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model": {"width": 1_000_000}}, "does not fit"),
+        ({"model": {"width": 10**30}}, "at most 1,000,000 is taken from a card"),
+        ({"words": ["apple"] * 3}, "of another shape"),
+        ({"words": "apple"}, "words must be a list"),
+        ({"name": None}, "its card lacks 'name'"),
+    ],
+)
+def test_a_card_that_asks_for_more_than_the_file_holds_is_refused(
+    changes: dict[str, object], said: str, trained: Trained, tmp_path: Path
+) -> None:
+    path = save_recogniser(trained[0], tmp_path / "r.safetensors")
+    with pytest.raises(CheckpointError, match=said):
+        load_recogniser(with_card(path, "signspot_recogniser", **changes))
 
 
 def test_a_stretch_is_averaged_over_its_windows(trained: Trained, tiny_corpus: Corpus) -> None:
