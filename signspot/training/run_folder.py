@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -157,8 +158,8 @@ def open_array(path: Path, kind: type[np.generic], dimensions: int, rows: int | 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            kept: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not isinstance(kept, np.ndarray) or (kept.dtype, kept.ndim) != (np.dtype(kind), dimensions) or not kept.size:
+            kept: NDArray[Any] = open_memmap(path, mode="r")  # of objects it opens none
+        if (kept.dtype, kept.ndim) != (np.dtype(kind), dimensions) or not kept.size:
             raise ValueError("it holds something else")
         if rows is not None and len(kept) != rows:
             raise ValueError(f"it has {len(kept):,} rows instead of {rows:,}")

@@ -97,7 +97,8 @@ def test_little_is_loaded_before_ctrl_c_is_heeded() -> None:
         "import signspot.cli.entry; print(*sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["importlib", "signspot", "signspot.cli", "signspot.cli.entry", "signspot.version"]
+    loaded = [name for name in done.stdout.split() if name != "warnings" and not name.startswith("importlib")]
+    assert loaded == ["signspot", "signspot.cli", "signspot.cli.entry", "signspot.version"]
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ from signspot.workbench.tables import FILE as WORKBENCH_FILE
 from signspot.workbench.tables import open_database
 from signspot.workbench.verification import Queues, Verdict, verified
 from signspot_lab.isolated.importing import read_wlasl_list
+from signspot_lab.isolated.lsa64 import read_lsa64
 from tools.attack.targets import (
     SPLITS,
     SPOTTINGS,
@@ -334,8 +335,24 @@ def kept_targets() -> list[Target]:
         Target("table to forget in", "dictionary.csv", "text", table_seeds, _forget(table_seeds)),
         Target("corpus to forget in", "corpus.json", "json", corpus_seeds, _forget(corpus_seeds)),
         Target("splits to forget in", "splits.json", "json", _splits_seeds, _forget(_splits_seeds)),
+        Target("isolated signs", "signer_001.npz", "bytes", _signs_seeds, _read_signs),
         Target("WLASL list", "WLASL_v0.3.json", "json", _text_seeds(json.dumps(WLASL)), _read_wlasl),
     ]
+
+
+def _signs_seeds(folder: Path) -> list[bytes]:
+    shapes = {"pose": (33, 4), "left_hand": (21, 3), "right_hand": (21, 3), "face": (60, 3)}
+    arrays = {name: np.ones((3, *shape), np.float16) for name, shape in shapes.items()}
+    file = io.BytesIO()
+    np.savez(
+        file, **arrays, label=np.array([[1, 2, 3]]), start=np.array([0, 3]), aspect=np.ones(1), time=np.arange(3) / 25
+    )
+    return [file.getvalue()]
+
+
+def _read_signs(path: Path) -> None:
+    for clip in read_lsa64(path.parent):
+        sane_text(clip.word, clip.signer, clip.clip)
 
 
 def _read_wlasl(path: Path) -> None:

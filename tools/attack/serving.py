@@ -75,7 +75,7 @@ class _Client:
         headers = {"X-Signspot": "1", "Content-Type": "application/json"}
         request = urllib.request.Request(self.address + path, content, headers, method=method)
         try:
-            with _OPENER.open(request, timeout=120) as answer:
+            with _OPENER.open(request, timeout=600) as answer:
                 return json.loads(answer.read())
         except urllib.error.HTTPError as error:
             with error:
