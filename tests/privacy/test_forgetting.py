@@ -16,7 +16,7 @@ from signspot.cli.main import app
 from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
 from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.tracks import track_entry, write_track
-from signspot.errors import OptionsError
+from signspot.errors import FormatError, OptionsError
 from signspot.files import content_digest
 from signspot.formats.formats import read_spottings, write
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
@@ -218,6 +218,22 @@ def test_members_of_archives_go_by_name_and_by_content(suffix: str, kept: Path) 
     assert {each.what for each in removed if each.kind == "member"} == {f"{path}: {name}" for name in list(copies)[:2]}
     shutil.unpack_archive(path, kept / "out")
     assert everything(kept / "out") == {"backup/videos/Ben-talk.pose": ben}
+
+
+@pytest.mark.parametrize("suffix", [".zip", ".tar.xz"])
+def test_a_damaged_archive_is_told(suffix: str, kept: Path) -> None:
+    path, member = kept / f"archive{suffix}", kept / "footage" / "videos" / "Ben-talk.pose"
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(member, "Ben-talk.pose")
+    else:
+        with tarfile.open(path, "w:xz") as tape:
+            tape.add(member, "Ben-talk.pose")
+    content = bytearray(path.read_bytes())
+    content[60:160] = b"\xff" * 100
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match="is no archive that can be read, or it is damaged"):
+        forget("Ann", [path])
 
 
 def test_a_file_of_another_kind_is_refused(kept: Path) -> None:

@@ -6,6 +6,7 @@ A run's folder, an archive or a served folder may come from somebody else, too, 
 import io
 import json
 import os
+import shutil
 import sqlite3
 import tarfile
 import zipfile
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
@@ -240,9 +242,14 @@ def _workbench_seeds(folder: Path) -> list[bytes]:
 
 
 def _read_workbench(path: Path) -> None:
-    for suffix in ("-wal", "-shm", "-journal"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    with closing(open_database(None, path.parent)) as database:
+    """In a folder of its own each time: SQLite keeps locks of a file whose content is replaced under its hands."""
+    with TemporaryDirectory(dir=path.parent) as place:
+        shutil.copy(path, place)
+        _look_through(Path(place))
+
+
+def _look_through(folder: Path) -> None:
+    with closing(open_database(None, folder)) as database:
         database.patience = 0
         Jobs(database, JobSettings("x", None, None)).all()
         queues = Queues(database)
