@@ -249,7 +249,7 @@ def test_an_id_is_a_name_and_no_pattern(kept: Path) -> None:
     pose(footage / "videos" / "star.pose", 20)
     corpus["videos"].append({"id": "*", "signer": "Cem", "landmarks": "videos/star.pose"})
     (footage / "corpus.json").write_text(json.dumps(corpus))
-    (footage / "splits.json").write_text(json.dumps({"train": ["*", "Ben-talk", ["*"]], "test": []}))
+    (footage / "splits.json").write_text(json.dumps({"train": ["*", "Ben-talk", ["*"]], "test": ["\ud800"]}))
     truth = footage / "truth" / "signs"
     truth.mkdir(parents=True)
     for name in ("*", "Ben-talk"):
@@ -257,3 +257,4 @@ def test_an_id_is_a_name_and_no_pattern(kept: Path) -> None:
     forget("Cem", [footage], yes=True)
     assert sorted(path.name for path in truth.iterdir()) == ["Ben-talk.jsonl"]
     assert json.loads((footage / "splits.json").read_text())["train"] == ["Ben-talk", ["*"]]
+    assert json.loads((footage / "splits.json").read_text())["test"] == ["\ud800"]
