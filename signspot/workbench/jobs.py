@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, insert, or_, select, update
+from sqlalchemy import Connection, RowMapping, and_, delete, insert, or_, select, update
 
 from signspot.annotation.store import Database
 from signspot.checked_values import checked_text, parse_json, shown
@@ -201,7 +201,7 @@ class Jobs:
             self._set(job, ("running",), state="waiting" if again else "failed", process=0, message=f"exit code {code}")
 
 
-def _job(row: Mapping[str, Any]) -> dict[str, Any]:
+def _job(row: RowMapping) -> dict[str, Any]:
     """A job, out of the database.
 
     Raises:

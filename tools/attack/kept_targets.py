@@ -15,6 +15,7 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import torch
@@ -276,7 +277,7 @@ def _tar_seeds(folder: Path) -> list[bytes]:
     seeds = []
     for way in ("w", "w:gz", "w:xz"):
         file = io.BytesIO()
-        with tarfile.open(fileobj=file, mode=way) as tape:  # type: ignore[call-overload]
+        with tarfile.open(fileobj=file, mode=way) as tape:
             for name in ("videos/a.mp4", "b.pose"):
                 entry = tarfile.TarInfo(name)
                 entry.size = 4
@@ -349,11 +350,15 @@ def kept_targets() -> list[Target]:
 
 def _signs_seeds(folder: Path) -> list[bytes]:
     shapes = {"pose": (33, 4), "left_hand": (21, 3), "right_hand": (21, 3), "face": (60, 3)}
-    arrays = {name: np.ones((3, *shape), np.float16) for name, shape in shapes.items()}
+    arrays: dict[str, Any] = {name: np.ones((3, *shape), np.float16) for name, shape in shapes.items()}
+    arrays |= {
+        "label": np.array([[1, 2, 3]]),
+        "start": np.array([0, 3]),
+        "aspect": np.ones(1),
+        "time": np.arange(3) / 25,
+    }
     file = io.BytesIO()
-    np.savez(
-        file, **arrays, label=np.array([[1, 2, 3]]), start=np.array([0, 3]), aspect=np.ones(1), time=np.arange(3) / 25
-    )
+    np.savez(file, **arrays)
     return [file.getvalue()]
 
 
