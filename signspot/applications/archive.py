@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from signspot.checked_values import checked_text, parse_json
+from signspot.checked_values import checked_list, checked_text, checked_whole, parse_json
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.embedding.tracks import SUFFIX, checked_grid, write_track
@@ -122,9 +122,9 @@ def _mapped(path: Path, begin: int, entry: Any) -> Half:
     """An array of a safetensors file, on disk until it is read."""
     if entry["dtype"] != "F16":
         raise FormatError(f"its numbers are {entry['dtype']}, not 16-bit")
-    rows, columns = map(int, entry["shape"])
-    first, last = map(int, entry["data_offsets"])
-    if rows < 0 or columns < 1 or last - first != 2 * rows * columns or begin + last > path.stat().st_size:
+    rows, columns = (checked_whole(each, "shape") for each in checked_list(entry["shape"], "shape"))
+    first, last = (checked_whole(each, "offset", most=2**62) for each in checked_list(entry["data_offsets"], "offsets"))
+    if columns < 1 or last - first != 2 * rows * columns or begin + last > path.stat().st_size:
         raise FormatError("its shape does not fit its size")
     return np.memmap(path, np.float16, "c", begin + first, (rows, columns))  # "c": torch takes no read-only arrays
 

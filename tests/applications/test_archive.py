@@ -113,3 +113,17 @@ def test_a_header_that_no_track_has_is_told(value: str, tmp_path: Path) -> None:
     path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
     with pytest.raises(FormatError, match="cannot be searched"):
         open_archive(tmp_path)
+
+
+@pytest.mark.parametrize("entry", [{"shape": [1e400, 256]}, {"shape": [-1, 256]}, {"data_offsets": [0, 1e400]}])
+def test_sizes_that_no_array_has_are_told(entry: dict[str, list[float]], tmp_path: Path) -> None:
+    rows = unit(np.ones((1, 256))).astype(np.float16)
+    path = write_track(Track(rows, Grid(25, 16, 1, 16), "e", "v"), tmp_path / "z.safetensors")
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header["embeddings"] |= entry
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
+    with pytest.raises(FormatError, match="cannot be searched"):
+        open_archive(tmp_path)
