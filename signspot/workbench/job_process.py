@@ -1,5 +1,6 @@
 """The process of one job: the very functions that the verbs run, with progress told to the database."""
 
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -60,6 +61,7 @@ def main(job: str, folder: str, database: str | None, encoder: str | None, devic
     wanted = select(tables.jobs).where(tables.jobs.c.id == job)
     row = opened.run(lambda connection: connection.execute(wanted).mappings().one())
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on what is half written is removed
         if row["kind"] not in _DOING:
             raise FormatError(f"a job is {', '.join(_DOING)}; got {shown(row['kind'])}")
         message = _DOING[row["kind"]](work, parse_json(row["spec"], "the job"))

@@ -30,7 +30,8 @@ _BEAT = 1.0  # seconds between two signs of life of a process
 _SILENT = 15.0  # seconds without one after which a process is taken for dead
 _MOST_ATTEMPTS = 5  # of a job whose process dies again and again
 _POLL = 0.3  # seconds
-_PROGRAM = (
+PROGRAM = (  # Ctrl-C while it loads ends it without a word: the server tells
+    "import os, signal; signal.signal(signal.SIGINT, lambda *_: os._exit(0)); "
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from signspot.workbench.job_process import main; main(*json.loads(sys.argv[2]))"
 )
@@ -187,7 +188,7 @@ class Jobs:
             self.settings.device,
             os.getpid(),
         ]
-        command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), json.dumps(told)]
+        command = [sys.executable, "-c", PROGRAM, json.dumps(sys.path), json.dumps(told)]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self._set(job, ("running",), process=self._process.pid)
         if self.get(job)["state"] == "cancelled" or self._stop.is_set():
