@@ -10,13 +10,14 @@
 Names are loaded when they are first used, so that `import signspot` and `signspot --help` are quick.
 """
 
-import logging
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from signspot.version import VERSION
 
+TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all of this: Ctrl-C must find us awake
 if TYPE_CHECKING:
+    from typing import Any
+
     from signspot.adaptation.adapting import Adapted, adapt
     from signspot.adaptation.options import AdaptOptions
     from signspot.annotation.records import AnnotateOptions
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-logging.getLogger(__name__).addHandler(logging.NullHandler())  # the library speaks only where somebody listens
 
 _HOME = {
     "AdaptOptions": "signspot.adaptation.options",
@@ -186,7 +186,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'signspot' has no attribute '{name}'")

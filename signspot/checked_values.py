@@ -181,7 +181,7 @@ def record_checker(kind: type[Record], scores: Collection[str] = ()) -> Callable
 def _checker(hint: Any, name: str, is_score: bool) -> Callable[[Any], Any]:
     if get_origin(hint) is tuple:
         part = _checker(get_args(hint)[0], name, is_score)
-        return lambda value: tuple(part(each) for each in _checked_list(value, name))
+        return lambda value: tuple(part(each) for each in checked_list(value, name))
     kinds = [each for each in get_args(hint) if each is not type(None)] or [hint]
     check = _plain_checker(kinds[0], name, is_score)
     return (lambda value: None if value is None else check(value)) if type(None) in get_args(hint) else check
@@ -200,7 +200,12 @@ def _plain_checker(kind: Any, name: str, is_score: bool) -> Callable[[Any], Any]
     return lambda value: checked_text(value, name)
 
 
-def _checked_list(value: object, what: str) -> list[Any]:
+def checked_list(value: object, what: str) -> list[Any]:
+    """A list.
+
+    Raises:
+        FormatError: it is none.
+    """
     if not isinstance(value, list):
         raise FormatError(f"{what} must be a list; got {shown(value)}.")
     return value

@@ -26,12 +26,15 @@ SignspotError               base of all
     └── MissingWordNetError  WordNet's files are not there
 """
 
+import logging
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from signspot.legible import message
+
+logging.getLogger("signspot").addHandler(logging.NullHandler())  # the library speaks only where somebody listens
 
 
 class SignspotError(Exception):

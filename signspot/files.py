@@ -59,11 +59,11 @@ def write_beside(path: StrPath) -> Iterator[Path]:
         yield beside
         if stat.S_IMODE(beside.stat().st_mode) != stat.S_IMODE(mode):
             beside.chmod(stat.S_IMODE(mode))
-        _sync(beside)
+        sync(beside)
         if _name_key(target) in _awaited:
             note_written(beside, target)  # before it has its name: killed at any moment, the next run knows it
         beside.replace(target)
-        _sync(target.parent)
+        sync(target.parent)
     except OSError as error:
         raise OutputError(explain_write_failure(target, error)) from error
     finally:
@@ -92,7 +92,7 @@ def _mode_of_new_files(path: Path) -> int:
         path.unlink()
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Force a file, or the names in a folder, to the disk; where folders cannot be opened, names are left to it.
 
     $SIGNSPOT_SYNC=0 leaves all of it to the disk, for scratch space.

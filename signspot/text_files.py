@@ -55,6 +55,22 @@ def read_text(path: Path, encoding: str | None = None, *, exact: bool = False, l
     return decoded
 
 
+def read_word_list(path: Path) -> list[str]:
+    """The words of a file, one per line; blank lines are passed over.
+
+    Raises:
+        OptionsError: it cannot be read, is not text, or holds no word.
+    """
+    try:
+        lines = read_text(path).text.split("\n")
+    except FormatError as error:
+        raise OptionsError(f"no list of words: {error}") from error
+    found = [line.strip() for line in lines if line.strip()]
+    if not found:
+        raise OptionsError(f"{path} holds no word. Write one per line.")
+    return found
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a data file that are not blank, with their numbers from 1; none, if the file is empty.
 

@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from signspot.checked_values import parse_json
 from signspot.corpus.corpus import FORMAT, VERSION, Corpus, Layout, open_corpus, video_as_json, write_json
 from signspot.corpus.truth import write_records, write_splits
 from signspot.corpus.videos import CorpusVideo
 from signspot.dictionary.contents import Contents
 from signspot.dictionary.json_file import write_json as write_dictionary
-from signspot.errors import OptionsError, OutputError
+from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.files import explain_write_failure
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.processes import results, run_each
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
+from signspot.text_files import read_text
 from signspot.version import VERSION as SIGNSPOT_VERSION
 from signspot_world.language.subtitles import write_vtt
 from signspot_world.options import CorpusOptions, options_as_json
@@ -101,15 +103,14 @@ def _claim(world: World, layout: Layout) -> None:
     wanted = json.loads(json.dumps(describe(world, layout.folder)))
     try:
         if layout.corpus.is_file():
-            _compare(json.loads(layout.corpus.read_text(encoding="utf-8")), wanted, layout.folder)
+            there = parse_json(read_text(layout.corpus, exact=True).text, str(layout.corpus))
+            _compare(there, wanted, layout.folder)
             layout.remove_leftovers()
             return
         if layout.folder.is_dir() and any(layout.folder.iterdir()):
             raise OptionsError(f"{layout.folder} is not empty and holds no corpus. Name a new or an empty folder")
         layout.folder.mkdir(parents=True, exist_ok=True)
-    except (ValueError, AttributeError) as error:
-        if isinstance(error, OptionsError):
-            raise
+    except (TypeError, AttributeError, FormatError) as error:
         raise OptionsError(f"{layout.corpus} is damaged. Name a new or an empty folder") from error
     except OSError as error:
         raise OutputError(explain_write_failure(layout.folder, error)) from error

@@ -17,6 +17,8 @@ from tools.attack.trials import BYTES, SECONDS, over, read_in_child
 
 REPOSITORY = Path(__file__).parent.parent
 SLOW = {"weight card": 10, "store": 60, "dictionary table": 100, "dictionary.json": 100, "dictionary embeddings": 100}
+SLOW |= {"encoder weights": 20, "recogniser weights": 30, "mouthing weights": 60, "training state": 30, "workbench": 20}
+SLOW |= {"dictionary to forget in": 60, "table to forget in": 60, "splits to forget in": 60}
 
 
 @pytest.mark.parametrize("name", [target.name for target in targets()])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import FormatError, OptionsError
-from signspot.text_files import LARGEST, decode, read_text
+from signspot.text_files import LARGEST, decode, read_text, read_word_list
 
 LINE = "Café, naïve – “déjà vu”\n"
 
@@ -99,3 +99,16 @@ def test_exact_text_refuses_nothing_and_damage(tmp_path: Path) -> None:
         read_text(tmp_path / "a.csv", exact=True)
     with pytest.raises(FormatError, match="at most 3 are read"):
         read_text(tmp_path / "a.csv", exact=True, largest=3)
+
+
+def test_a_list_of_words(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("\ufeffapple\r\n\n ice cream \n", encoding="utf-8")
+    assert read_word_list(path) == ["apple", "ice cream"]
+    path.write_bytes("Bär\n".encode("utf-16"))
+    assert read_word_list(path) == ["Bär"]
+    path.write_text("\n")
+    with pytest.raises(OptionsError, match="holds no word"):
+        read_word_list(path)
+    with pytest.raises(OptionsError, match="no list of words: cannot read"):
+        read_word_list(tmp_path / "nowhere.txt")

@@ -5,7 +5,6 @@ to every query, the best windows are kept, neighbours in time suppressed, and th
 A new video is one more file; no other is touched.
 """
 
-import json
 import struct
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +16,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from signspot.checked_values import parse_json
+from signspot.checked_values import checked_list, checked_text, checked_whole, parse_json
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
-from signspot.embedding.tracks import SUFFIX, write_track
+from signspot.embedding.tracks import SUFFIX, checked_grid, write_track
 from signspot.errors import EncoderMismatchError, FormatError, OptionsError, TrackError
 from signspot.files import text_digest
 from signspot.progress import Progress, silent
@@ -106,11 +105,15 @@ def _open(path: Path) -> ArchivedTrack:
         facts = header["__metadata__"]
         if not str(facts.get("kind", "")).startswith("signspot track"):
             raise FormatError("it is no track")
-        grid = Grid(**json.loads(facts["grid"]))
+        grid = checked_grid(parse_json(facts["grid"], "grid"))
+        video, encoder = (checked_text(facts[name], name) for name in ("video", "encoder"))
         arrays = {name: _mapped(path, 8 + size, header[name]) for name in ("embeddings", "codes") if name in header}
         if len(arrays["embeddings"]) != grid.count:
             raise FormatError(f"{grid.count} windows, but {len(arrays['embeddings'])} embeddings")
-        return ArchivedTrack(path, facts["video"], facts["encoder"], grid, arrays["embeddings"], arrays.get("codes"))
+        codes = arrays.get("codes")
+        if codes is not None and len(codes) != grid.frames:
+            raise FormatError(f"{grid.frames} frames, but {len(codes)} codes")
+        return ArchivedTrack(path, video, encoder, grid, arrays["embeddings"], codes)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error, FormatError) as error:
         raise FormatError(f"{path} cannot be searched: {error}. Make it again with: signspot embed") from error
 
@@ -119,9 +122,9 @@ def _mapped(path: Path, begin: int, entry: Any) -> Half:
     """An array of a safetensors file, on disk until it is read."""
     if entry["dtype"] != "F16":
         raise FormatError(f"its numbers are {entry['dtype']}, not 16-bit")
-    rows, columns = map(int, entry["shape"])
-    first, last = map(int, entry["data_offsets"])
-    if rows < 0 or columns < 1 or last - first != 2 * rows * columns or begin + last > path.stat().st_size:
+    rows, columns = (checked_whole(each, "shape") for each in checked_list(entry["shape"], "shape"))
+    first, last = (checked_whole(each, "offset", most=2**62) for each in checked_list(entry["data_offsets"], "offsets"))
+    if columns < 1 or last - first != 2 * rows * columns or begin + last > path.stat().st_size:
         raise FormatError("its shape does not fit its size")
     return np.memmap(path, np.float16, "c", begin + first, (rows, columns))  # "c": torch takes no read-only arrays
 

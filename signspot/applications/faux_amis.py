@@ -138,7 +138,11 @@ def read_translations(path: str | Path, first: Dictionary, second: Dictionary) -
         UnknownWordError: a word is not in its dictionary.
     """
     found: dict[str, str] = {}
-    for number, row in enumerate(csv.reader(read_text(Path(path)).text.splitlines()), 1):
+    try:
+        rows = list(csv.reader(read_text(Path(path)).text.split("\n")))
+    except csv.Error as error:
+        raise FormatError(f"{path} is no table of translations: {error}") from error
+    for number, row in enumerate(rows, 1):
         if not row:
             continue
         if len(row) != 2:

@@ -19,6 +19,7 @@ from signspot.annotation.records import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.statistics import spottings
 from signspot.annotation.store import open_store
+from signspot.checked_values import inside, parse_json
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.truth import read_records, write_records
 from signspot.dictionary.opening import open_dictionary
@@ -29,6 +30,7 @@ from signspot.progress import Stage, quiet
 from signspot.recognition.recogniser import save_recogniser
 from signspot.records import Label, LabelSource
 from signspot.spotting.spotter import load
+from signspot.text_files import read_text
 from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.on_corpus import train_on_labels
 from signspot.training.recogniser.training import TrunkConfig
@@ -121,18 +123,15 @@ class Loop:
 
     def _do(self, name: str, key: Mapping[str, Any], work: Callable[[], Outcome]) -> Outcome:
         """Take a stage's outcome from its record, if it follows from the same and its files are there; else do it."""
-        path = self.out / "stages" / f"{name.replace(' ', '-')}.json"
         digest = text_digest(json.dumps(key, sort_keys=True, default=str))
-        try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            if kept["key"] == digest and all((self.out / file).is_file() for file in kept["outcome"].get("files", ())):
-                self.stages.append(StageDone(name, kept["outcome"], redone=False))
-                return dict(kept["outcome"])
-        except (OSError, ValueError, KeyError, TypeError):
-            pass  # no record, or one that a person damaged: the stage is done again
+        kept = kept_outcome(self.out, name, digest)
+        if kept is not None:
+            self.stages.append(StageDone(name, kept, redone=False))
+            return kept
         outcome = work()
-        with write_beside(path) as beside:
-            beside.write_text(json.dumps({"key": digest, "outcome": outcome}, indent=1) + "\n", encoding="utf-8")
+        record = {"key": digest, "outcome": outcome, "seal": _seal(outcome)}
+        with write_beside(_record(self.out, name)) as beside:
+            beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         self.stages.append(StageDone(name, outcome, redone=True))
         return outcome
 
@@ -173,7 +172,7 @@ class Loop:
         return {"hash": kept.hash, "file": str(target), "told": told, "gains": gains, "files": files}
 
     def _annotate(self, adapted: Outcome, stage: Stage) -> Outcome:
-        place = self.out / f"annotation-{adapted['hash'][:8]}"
+        place = inside(self.out, f"annotation-{adapted['hash'][:8]}", "the run")
         job = AnnotationJob(
             self.folder, self.dictionary, place, encoder=adapted["file"], threshold=self.options.threshold
         )
@@ -222,6 +221,30 @@ class Loop:
     def _labels(self, outcome: Outcome) -> list[Label]:
         files = outcome.get("files", [])
         return list(read_records(Label, self.out / files[0])) if files else []
+
+
+def kept_outcome(out: Path, name: str, key: str) -> Outcome | None:
+    """The outcome of a stage by its record in the folder of a run.
+
+    None where there is no record, it follows from something else than `key`, a person changed it, or a file of it is
+    gone: then the stage is done again.
+    """
+    try:
+        kept = parse_json(read_text(_record(out, name), exact=True).text, name)
+        outcome: Outcome = kept["outcome"]
+        whole = kept["key"] == key and kept["seal"] == _seal(outcome)
+        files = [inside(out, file, name) for file in outcome.get("files", ())]
+    except (FormatError, KeyError, TypeError, AttributeError):
+        return None
+    return dict(outcome) if whole and all(file.is_file() for file in files) else None
+
+
+def _record(out: Path, name: str) -> Path:
+    return out / "stages" / f"{name.replace(' ', '-')}.json"
+
+
+def _seal(outcome: Outcome) -> str:
+    return text_digest(json.dumps(outcome, sort_keys=True))
 
 
 def _digest(folder: Path) -> str:

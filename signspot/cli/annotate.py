@@ -110,9 +110,10 @@ def annotate(
     from signspot.annotation.mouthing import IMPOSTORS, MouthingJob
     from signspot.annotation.records import AnnotateOptions, RunOptions
     from signspot.annotation.run import AnnotationJob
+    from signspot.text_files import read_word_list
 
     outputs = claim_results([corpus, dictionary, words_from, encoder, model], export or [], labels, force=force)
-    wanted = (*(words or ()), *(read_words(words_from) if words_from else ()))
+    wanted = (*(words or ()), *(read_word_list(words_from) if words_from else ()))
     run = make_engine(engine, workers, address)
     if source is SourceName.MOUTHING:
         refuse(source, {"--encoder": encoder, "--stride": stride != 1, "--device": device != "cpu"})
@@ -178,19 +179,6 @@ def search_lips(
 
 def _stages(stage: str) -> AbstractContextManager[Progress]:
     return bar(stage)
-
-
-def read_words(path: Path) -> list[str]:
-    """The words of a file, one per line."""
-    from signspot.errors import OptionsError
-
-    try:
-        found = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise OptionsError(f"cannot read the words in {path}: {getattr(error, 'strerror', None) or error}") from error
-    if not found:
-        raise OptionsError(f"{path} holds no word. Write one per line.")
-    return found
 
 
 def make_engine(name: EngineName, workers: int | None, address: str | None) -> "Engine":

@@ -1,21 +1,27 @@
-"""The entry point of the `signspot` command: Ctrl-C is heeded from the first moment, before the verbs are loaded."""
+"""The entry point of the `signspot` command: Ctrl-C is heeded from the first moment, before the verbs are loaded.
+
+Nothing is imported here that takes long: until `run` begins, Ctrl-C is Python's own, which answers with a traceback.
+"""
 
 import os
 import signal
-from types import FrameType
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
 
 
-def run() -> NoReturn:
+def run() -> "NoReturn":
     """Load the verbs and run the one that was asked for."""
     stopped: list[int] = []
 
-    def end_at_once(number: int, frame: FrameType | None) -> None:
+    def end_at_once(number: int, frame: "FrameType | None") -> None:
         """Nothing was begun, and modules that are half loaded cannot be left in order."""
         os.write(2, b"signspot: stopped; nothing was begun\n")
         os._exit(130)
 
-    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    def interrupt(number: int, frame: "FrameType | None") -> "NoReturn":
         """Libraries that are being loaded turn this into errors of all kinds, so it is noted, too."""
         stopped.append(number)
         raise KeyboardInterrupt

@@ -104,13 +104,9 @@ def find_subtitles(video: Path, named: Path | None) -> Path:
 
 def read_words(words: Sequence[str] | None, path: Path | None) -> list[str] | None:
     """The words to look for: those named and those of a file; None: those of the subtitles."""
-    from signspot.errors import OptionsError
-    from signspot.text_files import read_text
+    from signspot.text_files import read_word_list
 
-    listed = [line.strip() for line in read_text(path).text.splitlines() if line.strip()] if path else []
-    if path and not listed:
-        raise OptionsError(f"{path} holds no word. Write one per line")
-    return [*(words or ()), *listed] or None
+    return [*(words or ()), *(read_word_list(path) if path else ())] or None
 
 
 def search(

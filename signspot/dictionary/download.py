@@ -20,9 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from signspot.checked_values import checked_whole, parse_json
 from signspot.dictionary.connections import Connections, RefusedHostError
-from signspot.errors import DownloadError, OutputError
+from signspot.errors import DownloadError, FormatError, OutputError
 from signspot.files import explain_write_failure
+from signspot.text_files import read_text
 from signspot.video.inspection import page_problem
 
 _CHUNK = 1 << 16
@@ -49,8 +51,8 @@ class PartFile:
         self.path = target.with_name(target.name + ".part")
         self._note = target.with_name(target.name + ".part.json")
         self._known: dict[str, Any] = {}
-        with contextlib.suppress(OSError, ValueError):
-            self._known = dict(json.loads(self._note.read_text(encoding="utf-8")))
+        with contextlib.suppress(FormatError):
+            self._known = _part_of(parse_json(read_text(self._note, exact=True).text, self._note.name))
         if self._known.get("address") != address:
             self.discard()
 
@@ -96,6 +98,21 @@ class PartFile:
         """Give the file its name."""
         self.path.replace(self.target)
         self._note.unlink(missing_ok=True)
+
+
+def _part_of(note: Any) -> dict[str, Any]:
+    """What a note says that a part is of: address and marks, which go into headers, and the whole size.
+
+    Raises:
+        FormatError: it is damaged.
+    """
+    values = {name: note.get(name) or "" for name in ("address", "etag", "modified")} if isinstance(note, dict) else {}
+    if not values or not all(
+        isinstance(each, str) and each.isascii() and each.isprintable() for each in values.values()
+    ):
+        raise FormatError("a note of a part must hold its address and its marks")
+    total = note.get("total")
+    return {**values, "total": None if total is None else checked_whole(total, "total", most=10**_MOST_DIGITS)}
 
 
 def number(text: str | None) -> int | None:

@@ -94,11 +94,13 @@ def keep_readable(contents: Contents, place: Path) -> Contents:
     Raises:
         DictionaryError: nothing is left.
     """
+    paths = list({exemplar.path for exemplar in contents.exemplars})  # a table may name one video thousands of times
     with ThreadPoolExecutor(_THREADS) as pool:  # opening waits for the disk, and lets go of the interpreter
-        messages = list(pool.map(file_problem, (exemplar.path for exemplar in contents.exemplars)))
+        messages = dict(zip(paths, pool.map(file_problem, paths), strict=True))
     kept: list[Exemplar] = []
     problems = list(contents.problems)
-    for exemplar, message in zip(contents.exemplars, messages, strict=True):
+    for exemplar in contents.exemplars:
+        message = messages[exemplar.path]
         if message is None or exemplar.path is None:
             kept.append(exemplar)
             continue

@@ -165,7 +165,7 @@ def read_track(path: str | PathLike[str]) -> Track:
         raise TrackError(f"no track at {name}. Make one with: signspot embed VIDEO --out {name.name}")
     arrays, header = read_arrays(name, _KIND, _OLD_KINDS)
     try:
-        grid = _grid(parse_json(header["grid"], "grid"))
+        grid = checked_grid(parse_json(header["grid"], "grid"))
         texts = header["encoder"], header["video"], header["source"]
         embeddings, codes = (_floats(arrays.get(part), part) for part in ("embeddings", "codes"))
         if embeddings is None:
@@ -175,7 +175,13 @@ def read_track(path: str | PathLike[str]) -> Track:
         raise FormatError(f"the track {name} is damaged ({error}). Make it again with: signspot embed") from error
 
 
-def _grid(values: Any) -> Grid:
+def checked_grid(values: Any) -> Grid:
+    """The grid of a track, out of its header.
+
+    Raises:
+        FormatError: it is none.
+        KeyError: it lacks a number.
+    """
     if not isinstance(values, dict):
         raise FormatError(f"the grid must be an object; got {shown(values)}.")
     whole = {name: checked_whole(values[name], name, 1) for name in ("window", "stride", "frames")}

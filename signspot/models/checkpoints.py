@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from signspot.errors import CheckpointError, OptionsError
 from signspot.files import write_beside
@@ -95,7 +95,7 @@ def save_encoder(encoder: Encoder, path: str | PathLike[str], *, half: bool = Fa
         raise OptionsError(f"weights are written as .safetensors; got '{target.name}'")
     state = {name: _stored(name, value, half=half) for name, value in encoder.module.state_dict().items()}
     module = _build_quietly(encoder.module.architecture, encoder.module.options)
-    _fill(module, state, target.name)
+    fill(module, state, target.name)
     card = _make_card(encoder, content_hash(module, encoder.contract))
     with write_beside(target) as beside:
         save_file(state, beside, metadata={_HEADER: json.dumps(card, sort_keys=True)})
@@ -158,9 +158,9 @@ def _make_card(encoder: Encoder, digest: str) -> dict[str, Any]:
 
 def _load_ours(path: Path, card: dict[str, Any]) -> Encoder:
     try:
-        _check_sizes(card["options"])
+        check_sizes(card["options"])
         with torch.device("meta"):  # shapes without memory
-            _check_fit(_shapes(build(card["architecture"], **card["options"])), read_shapes(path), path.name)
+            check_fit(shapes(build(card["architecture"], **card["options"])), read_shapes(path), path.name)
         module = _build_quietly(card["architecture"], card["options"])
         fps, threshold = float(card["contract"]["fps"]), float(card["threshold"])
         stated = {**card["contract"], "threshold": threshold}
@@ -173,7 +173,7 @@ def _load_ours(path: Path, card: dict[str, Any]) -> Encoder:
             f"{path.name} was trained on {stated.get('kind')} input of version {known}; this signspot makes version "
             f"{made}. Train it again."
         )
-    _fill(module, read_weights(path), path.name)
+    fill(module, read_weights(path), path.name)
     encoder = make_encoder(str(card.get("name", path.stem)), module, fps=fps, threshold=threshold, card=card)
     if asdict(encoder.contract) != stated or encoder.hash != card.get("hash"):
         raise CheckpointError(f"the card of {path.name} describes other weights. Fetch both files again, together.")
@@ -185,7 +185,7 @@ def _load_public(path: Path) -> Encoder:
     options, prefix = recognise(state, path.name)
     module = _build_quietly("i3d", options)
     ours = {to_ours(name, prefix): value for name, value in state.items()}
-    _fill(module, ours, path.name, lambda name: to_public(name, prefix))
+    fill(module, ours, path.name, lambda name: to_public(name, prefix))
     logger.info("%s: I3D with %s", path.name, "its MLP" if options.get("mlp", True) else "no MLP: 1024 features")
     card: dict[str, Any] = {"architecture": "i3d", "options": module.options, "source": path.name}
     if options.get("mlp", True):
@@ -209,23 +209,31 @@ def _stored(name: str, value: Tensor, *, half: bool) -> Tensor:
     return rounded
 
 
-def _fill(module: SignEncoder, state: Mapping[str, Tensor], source: str, in_file: Callable[[str], str] = str) -> None:
-    """Put weights into a network, or list all that does not fit, by the names `in_file` gives."""
+def fill(module: nn.Module, state: Mapping[str, Tensor], source: str, in_file: Callable[[str], str] = str) -> None:
+    """Put weights into a network, or list all that does not fit, by the names `in_file` gives.
+
+    Raises:
+        CheckpointError: something does not fit, or is no number.
+    """
     found = {key: tuple(value.shape) for key, value in state.items()}
-    _check_fit(_shapes(module), found, source, in_file)
+    check_fit(shapes(module), found, source, in_file)
     broken = [in_file(key) for key, value in state.items() if value.is_floating_point() and not value.isfinite().all()]
     if broken:
         raise CheckpointError(f"{source} holds NaN or infinite weights in {len(broken)} tensors ({_first_few(broken)})")
     module.load_state_dict(dict(state), strict=False)
 
 
-def _check_fit(
+def check_fit(
     wanted: Mapping[str, tuple[int, ...]],
     found: Mapping[str, tuple[int, ...]],
     source: str,
     in_file: Callable[[str], str] = str,
 ) -> None:
-    """List all that does not fit between the shapes of a network and those of a file."""
+    """List all that does not fit between the shapes of a network and those of a file.
+
+    Raises:
+        CheckpointError: something does not fit.
+    """
     missing = [in_file(key) for key in wanted if key not in found and not key.endswith("num_batches_tracked")]
     unexpected = [in_file(key) for key in found if key not in wanted]
     other = [
@@ -239,12 +247,18 @@ def _check_fit(
         raise CheckpointError(f"{source} does not fit its network: {'; '.join(problems)}")
 
 
-def _shapes(module: SignEncoder) -> dict[str, tuple[int, ...]]:
+def shapes(module: nn.Module) -> dict[str, tuple[int, ...]]:
+    """The shape of every tensor of a network, by its name."""
     return {key: tuple(value.shape) for key, value in module.state_dict().items()}
 
 
-def _check_sizes(options: Mapping[str, Any]) -> None:
-    """Refuse a card whose network would take for ever to put together, even without memory."""
+def check_sizes(options: Mapping[str, Any]) -> None:
+    """Refuse a card whose network would take for ever to put together, even without memory.
+
+    Raises:
+        OptionsError: an option is beyond all measure.
+        TypeError: there are no options.
+    """
     if not isinstance(options, dict):
         raise TypeError("its options are no JSON object")
     for name, value in options.items():

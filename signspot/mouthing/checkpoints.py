@@ -11,10 +11,11 @@ from typing import Any, Literal
 import torch
 from safetensors.torch import save_file
 
-from signspot.checked_values import checked_whole
+from signspot.checked_values import checked_list, checked_text, checked_whole, parse_json
 from signspot.errors import CheckpointError, FormatError, OptionsError
 from signspot.files import write_beside
-from signspot.models.weight_files import read_header, read_weights
+from signspot.models.checkpoints import check_fit, check_sizes, fill, shapes
+from signspot.models.weight_files import read_header, read_shapes, read_weights
 from signspot.mouthing.lips import VERSION
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions
 from signspot.mouthing.rgb_network import RgbMouthingNetwork
@@ -71,17 +72,22 @@ def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingMo
             f"{path} holds no mouthing spotter. Train one with: signspot train configs/mouthing-world.toml"
         )
     try:
-        card = json.loads(header)
-        network = _network(card)
-        made_for = card["lips_version"], tuple(card["visemes"])
+        card = parse_json(header, path.name)
+        made_for = card["lips_version"], tuple(checked_list(card["visemes"], "visemes"))
         if made_for != (VERSION, VISEMES):
             raise CheckpointError(
                 f"{path.name} was trained on other lips or visemes than this signspot has. Train it again"
             )
-        network.load_state_dict({key: value.float() for key, value in read_weights(path).items()})
-    except (KeyError, TypeError, ValueError, RuntimeError, FormatError) as error:
-        raise CheckpointError(f"{path.name} does not fit the network of a mouthing spotter: {error!s:.200}") from error
-    return MouthingModel(str(card["name"]), network.eval(), card)
+        check_sizes(card["options"])
+        with torch.device("meta"):  # shapes without memory
+            check_fit(shapes(_network(card)), read_shapes(path), path.name)
+        network = _network(card)
+        fill(network, {key: value.float() for key, value in read_weights(path).items()}, path.name)
+        name = checked_text(card["name"], "the name")
+    except (KeyError, TypeError, ValueError, RuntimeError, OptionsError, FormatError) as error:
+        reason = f"its card lacks {error}" if isinstance(error, KeyError) else f"{error!s:.200}"
+        raise CheckpointError(f"{path.name} does not fit the network of a mouthing spotter: {reason}") from error
+    return MouthingModel(name, network.eval(), card)
 
 
 def _network(card: dict[str, Any]) -> MouthingNetwork:

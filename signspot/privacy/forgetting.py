@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -131,8 +132,8 @@ def _in_corpus(person: Person, folder: Path) -> Iterator[Step]:
 
 
 def _files_of(layout: Layout, video: CorpusVideo) -> Iterator[Path]:
-    own = [video.video, video.landmarks, video.subtitles, *layout.folder.glob(f"truth/*/{video.id}.jsonl")]
-    own += layout.folder.glob(f".finished/**/{video.id}.json")
+    own = [video.video, video.landmarks, video.subtitles, *layout.folder.glob(f"truth/*/{escape(video.id)}.jsonl")]
+    own += layout.folder.glob(f".finished/**/{escape(video.id)}.json")
     return (path for path in own if path is not None and path.is_file())
 
 
@@ -149,7 +150,9 @@ def _without(value: Any, names: set[str]) -> Any:
     """JSON without names in its lists."""
     if isinstance(value, dict):
         return {key: _without(each, names) for key, each in value.items()}
-    return [each for each in value if each not in names] if isinstance(value, list) else value
+    return (
+        [each for each in value if not (isinstance(each, str) and each in names)] if isinstance(value, list) else value
+    )
 
 
 def _in_store(person: Person, place: str | Path) -> Iterator[Step]:

@@ -3,9 +3,12 @@
 import csv
 import hashlib
 import io
+import lzma
 import shutil
+import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -24,6 +27,10 @@ from signspot.video.suffixes import MEDIA_SUFFIXES
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _BLOCK = 1 << 20  # bytes that are read at once
+_DAMAGED = (  # what the readers of archives raise on damaged ones
+    *(OSError, EOFError, ValueError, NotImplementedError, RuntimeError),
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error),
+)
 
 
 def in_plain_folder(person: Person, folder: Path) -> Iterator[Step]:
@@ -117,11 +124,15 @@ def _in_archive(person: Person, path: Path) -> Iterator[Step]:
     """Members whose content, or name, is that of the person's files; the archive is written again without them."""
     try:
         gone = [name for name, read in _members(path) if _is_persons(person, name, read)]
-    except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, NotImplementedError, RuntimeError) as error:
-        raise FormatError(f"{path} is no archive that can be read, or it is damaged ({error})") from error
+    except _DAMAGED as error:
+        raise _damaged(path, error) from error
     if gone:
         removals = tuple(Removal("member", f"{path}: {name}") for name in gone)
-        yield Step(removals, partial(_without_members, path, set(gone)))
+        yield Step(removals, partial(_rewrite_archive, path, set(gone)))
+
+
+def _damaged(path: Path, error: Exception) -> FormatError:
+    return FormatError(f"{path} is no archive that can be read, or it is damaged ({error!s:.200})")
 
 
 def _members(path: Path) -> Iterator[tuple[str, Callable[[], IO[bytes] | None]]]:
@@ -148,6 +159,13 @@ def _is_persons(person: Person, name: str, read: Callable[[], IO[bytes] | None])
         while block := stream.read(_BLOCK):
             digest.update(block)
     return any(digest.hexdigest().startswith(known) for known in person.digests)
+
+
+def _rewrite_archive(path: Path, gone: set[str]) -> None:
+    try:
+        _without_members(path, gone)
+    except _DAMAGED as error:
+        raise _damaged(path, error) from error
 
 
 def _without_members(path: Path, gone: set[str]) -> None:

@@ -13,17 +13,19 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from signspot.checked_values import checked_list, checked_text, parse_json
 from signspot.embedding.clips import landmark_clips
 from signspot.embedding.inputs import Source, landmarks_of, sign_features
-from signspot.errors import CheckpointError, EmptyVideoError, OptionsError
+from signspot.errors import CheckpointError, EmptyVideoError, FormatError, OptionsError
 from signspot.files import write_beside
 from signspot.landmarks.features import VERSION as FEATURES
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import check_signing, dominant_hand
+from signspot.models.checkpoints import check_fit, check_sizes, fill, shapes
 from signspot.models.encoder import SignEncoder
 from signspot.models.registry import build
-from signspot.models.weight_files import read_header, read_weights
+from signspot.models.weight_files import read_header, read_shapes, read_weights
 from signspot.timeline import Segment
 
 FPS = 25.0
@@ -155,19 +157,26 @@ def load_recogniser(path: str | PathLike[str]) -> Recogniser:
     if header is None:
         raise CheckpointError(f"{place} holds no recogniser. Train one with: signspot train configs/recogniser.toml")
     try:
-        card = json.loads(header)
-        words = tuple(map(str, card["words"]))
+        card = parse_json(header, place.name)
         if card["landmark_features"] != FEATURES:
             raise CheckpointError(f"{place.name} was trained on other landmark features. Train it again")
-        module = build("landmark", **card["model"])
-        head = nn.Linear(module.trunk.dimension, len(words))
-        weights = read_weights(place)
-        module.load_state_dict(_part(weights, "trunk."))
-        head.load_state_dict(_part(weights, "head."))
-    except (KeyError, TypeError, ValueError, RuntimeError, OptionsError) as error:
-        raise CheckpointError(f"{place.name} does not fit a recogniser: {error!s:.200}") from error
-    return Recogniser(str(card["name"]), words, module.eval(), head.eval(), card)
+        words = tuple(checked_text(word, "a word") for word in checked_list(card["words"], "words"))
+        check_sizes(card["model"])
+        with torch.device("meta"):  # shapes without memory
+            check_fit(shapes(_networks(card["model"], len(words))), read_shapes(place), place.name)
+        networks = _networks(card["model"], len(words))
+        fill(networks, read_weights(place), place.name)
+        name = checked_text(card["name"], "the name")
+    except (KeyError, TypeError, ValueError, RuntimeError, OptionsError, FormatError) as error:
+        reason = f"its card lacks {error}" if isinstance(error, KeyError) else f"{error!s:.200}"
+        raise CheckpointError(f"{place.name} does not fit a recogniser: {reason}") from error
+    module, head = networks["trunk"], networks["head"]
+    assert isinstance(module, SignEncoder)
+    assert isinstance(head, nn.Linear)
+    return Recogniser(name, words, module.eval(), head.eval(), card)
 
 
-def _part(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {key.removeprefix(prefix): value for key, value in weights.items() if key.startswith(prefix)}
+def _networks(options: Mapping[str, Any], words: int) -> nn.ModuleDict:
+    """Trunk and classifier of so many words, without weights."""
+    module = build("landmark", **options)
+    return nn.ModuleDict({"trunk": module, "head": nn.Linear(module.trunk.dimension, words)})

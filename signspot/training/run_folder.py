@@ -5,6 +5,7 @@ import json
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,12 +16,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from signspot.errors import CheckpointError, OptionsError, SignspotError
+from signspot.checked_values import parse_json
+from signspot.errors import CheckpointError, FormatError, OptionsError, SignspotError
 from signspot.files import write_beside
 from signspot.models.weight_files import read_state
+from signspot.text_files import read_text
 from signspot.training.distributed import ALONE, Group
 
 CPU = "cpu"  # where trainings run, unless the user says else
@@ -145,6 +149,25 @@ class RunFolder:
         return SignspotError(f"the loss at step {step} is {loss.item()}; its batch is saved in {path}")
 
 
+def open_array(path: Path, kind: type[np.generic], dimensions: int, rows: int | None = None) -> NDArray[Any]:
+    """Open an array that a training keeps, on disk until it is read; None: of any number of rows.
+
+    Raises:
+        FormatError: it is damaged, or another array than was kept.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            kept: NDArray[Any] = open_memmap(path, mode="r")  # of objects it opens none
+        if (kept.dtype, kept.ndim) != (np.dtype(kind), dimensions) or not kept.size:
+            raise ValueError("it holds something else")
+        if rows is not None and len(kept) != rows:
+            raise ValueError(f"it has {len(kept):,} rows instead of {rows:,}")
+        return kept
+    except Exception as error:  # whatever a damaged file makes numpy raise
+        raise FormatError(f"cannot read {path} ({error!s:.200}). Remove it, and it is made again.") from error
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """Where a training keeps its things, and who takes part."""
@@ -167,10 +190,13 @@ def claim(run: Run, setup: dict[str, Any]) -> None:
 
     Raises:
         OptionsError: the folder holds a run with another corpus, trunk or configuration.
+        FormatError: its record of that is damaged.
     """
     path, wanted = run.out / "run.json", json.loads(json.dumps(setup))
     if path.is_file():
-        there = json.loads(path.read_text())
+        there = parse_json(read_text(path, exact=True).text, str(path))
+        if not isinstance(there, dict):
+            raise FormatError(f"{path} does not tell what a training follows from. Name another folder with --out")
         for name, value in wanted.items():
             if there.get(name) != value:
                 raise OptionsError(f"{run.out} holds a training with another {name}. Name another folder with --out")

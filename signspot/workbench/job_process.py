@@ -1,6 +1,6 @@
 """The process of one job: the very functions that the verbs run, with progress told to the database."""
 
-import json
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +11,8 @@ from typing import Any
 from sqlalchemy import and_, select, update
 
 from signspot.annotation.store import Database
-from signspot.errors import SignspotError
+from signspot.checked_values import parse_json, shown
+from signspot.errors import FormatError, SignspotError
 from signspot.progress import Progress
 from signspot.workbench import tables
 from signspot.workbench.folder import ENCODERS, RUNS, ServedFolder
@@ -60,7 +61,10 @@ def main(job: str, folder: str, database: str | None, encoder: str | None, devic
     wanted = select(tables.jobs).where(tables.jobs.c.id == job)
     row = opened.run(lambda connection: connection.execute(wanted).mappings().one())
     try:
-        message = _DOING[row["kind"]](work, json.loads(row["spec"]))
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on what is half written is removed
+        if row["kind"] not in _DOING:
+            raise FormatError(f"a job is {', '.join(_DOING)}; got {shown(row['kind'])}")
+        message = _DOING[row["kind"]](work, parse_json(row["spec"], "the job"))
     except KeyboardInterrupt:
         return
     except SignspotError as error:

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, insert, or_, select, update
+from sqlalchemy import Connection, RowMapping, and_, delete, insert, or_, select, update
 
 from signspot.annotation.store import Database
+from signspot.checked_values import checked_text, parse_json, shown
 from signspot.errors import FormatError, OptionsError
 from signspot.workbench import tables
 
@@ -29,7 +30,8 @@ _BEAT = 1.0  # seconds between two signs of life of a process
 _SILENT = 15.0  # seconds without one after which a process is taken for dead
 _MOST_ATTEMPTS = 5  # of a job whose process dies again and again
 _POLL = 0.3  # seconds
-_PROGRAM = (
+PROGRAM = (  # Ctrl-C while it loads ends it without a word: the server tells
+    "import os, signal; signal.signal(signal.SIGINT, lambda *_: os._exit(0)); "
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from signspot.workbench.job_process import main; main(*json.loads(sys.argv[2]))"
 )
@@ -86,7 +88,7 @@ class Jobs:
         over = table.c.state.not_in(ACTIVE)
         wanted = select(table).order_by(over, table.c.created.desc()).limit(most)
         found = self.database.run(lambda connection: connection.execute(wanted).mappings().all())
-        return [{**row, "spec": json.loads(row["spec"])} for row in found]
+        return [_job(row) for row in found]
 
     def get(self, job: str) -> dict[str, Any]:
         """One job.
@@ -98,7 +100,7 @@ class Jobs:
         found = self.database.run(lambda connection: connection.execute(wanted).mappings().first())
         if found is None:
             raise FormatError(f"there is no job '{job}'")
-        return {**found, "spec": json.loads(found["spec"])}
+        return _job(found)
 
     def cancel(self, job: str) -> None:
         """Stop a job; what it did stays, and `resume` goes on from there."""
@@ -186,7 +188,7 @@ class Jobs:
             self.settings.device,
             os.getpid(),
         ]
-        command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), json.dumps(told)]
+        command = [sys.executable, "-c", PROGRAM, json.dumps(sys.path), json.dumps(told)]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self._set(job, ("running",), process=self._process.pid)
         if self.get(job)["state"] == "cancelled" or self._stop.is_set():
@@ -198,6 +200,15 @@ class Jobs:
         elif code != 0:
             again = self.get(job)["attempts"] < _MOST_ATTEMPTS
             self._set(job, ("running",), state="waiting" if again else "failed", process=0, message=f"exit code {code}")
+
+
+def _job(row: RowMapping) -> dict[str, Any]:
+    """A job, out of the database.
+
+    Raises:
+        FormatError: what it is about is damaged.
+    """
+    return {**row, "spec": parse_json(checked_text(row["spec"], "a job"), f"the job {shown(row['id'])}")}
 
 
 def _is_alive(process: int) -> bool:

@@ -136,7 +136,7 @@ def open_database(url: str | None, folder: Path) -> Database:
     """
     database = Database(url or URL.create("sqlite", database=str(folder / FILE)), patience=30)
 
-    def prepare(connection: "object") -> str | None:
+    def prepare(connection: "object") -> int:
         from sqlalchemy import Connection, insert
 
         assert isinstance(connection, Connection)
@@ -144,9 +144,9 @@ def open_database(url: str | None, folder: Path) -> Database:
         known = connection.execute(select(settings.c.value).where(settings.c.name == "version")).scalar()
         if known is None:
             connection.execute(insert(settings).values(name="version", value=str(VERSION)))
-        return known
+        return VERSION if known is None else int(known)
 
     known = database.run(prepare)
-    if known is not None and int(known) > VERSION:
+    if known > VERSION:
         raise StoreError(f"{database.name} was made by a later version of signspot ({known}). Update signspot")
     return database

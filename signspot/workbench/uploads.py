@@ -9,9 +9,18 @@ from typing import Any
 
 from signspot.bounded_process import BoundedProcess, EndedError
 from signspot.dictionary.build import file_name
-from signspot.errors import EmptyVideoError, FormatError, OptionsError, OutputError, VideoError, VideoLimitError
-from signspot.files import explain_write_failure
+from signspot.errors import (
+    EmptyVideoError,
+    FormatError,
+    OptionsError,
+    OutputError,
+    SignspotError,
+    VideoError,
+    VideoLimitError,
+)
+from signspot.files import content_digest, explain_write_failure, sync
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.leftovers import temporary_name
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.subtitles.reading import read_subtitles
 from signspot.video.containers import open_container
@@ -20,6 +29,7 @@ from signspot.video.suffixes import VIDEO_SUFFIXES
 from signspot.workbench.folder import ServedFolder
 
 MOST_BYTES = 4 << 30  # of one upload
+UPLOADS = "uploads"  # in the workbench's own folder; the next server removes what a killed one left there
 _MOST_TEXT = 20 << 20  # of subtitles and landmarks' headers: nobody has longer ones
 _MEMORY = 3 << 30  # bytes for the process that decodes
 _SECONDS = 60.0  # that it may take
@@ -43,8 +53,8 @@ async def receive(folder: ServedFolder, name: str, body: AsyncIterator[bytes], m
     suffix = Path(name).suffix.lower()
     if suffix not in {*VIDEO_SUFFIXES, *SUBTITLE_SUFFIXES, ".pose"}:
         raise OptionsError(f"'{name}' is neither a video, a .pose file nor subtitles")
-    place = folder.own / "uploads"
-    target = place / f"{uuid.uuid4().hex}{suffix}"
+    place = folder.own / UPLOADS
+    target = place / temporary_name(Path(f"{uuid.uuid4().hex}{suffix}"))
     size = 0
     try:
         place.mkdir(exist_ok=True)
@@ -111,6 +121,9 @@ def decode(request: list[str]) -> dict[str, Any]:
 def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
     """Give an upload its name in the folder; a name that is taken gets a number, nothing is replaced.
 
+    A file of this name and this very content is the upload: whoever sends again, since a server that was killed did not
+    answer, does not find it twice.
+
     Args:
         folder: that is served.
         path: the upload.
@@ -129,10 +142,13 @@ def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
         target = folder.new_file(relative, "the upload")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
+            sync(path)
             os.link(path, target)  # fails where the name is taken, whoever took it in the meantime
+            sync(target.parent)
         except FileExistsError:
-            turn += 1
-            continue
+            if not _is_same(path, target):
+                turn += 1
+                continue
         except OSError as error:
             raise OutputError(explain_write_failure(target, error)) from error
         with suppress(OSError):
@@ -140,10 +156,18 @@ def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
         return relative
 
 
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two files hold the same."""
+    try:
+        return one.stat().st_size == other.stat().st_size and content_digest(one) == content_digest(other)
+    except SignspotError:
+        return False
+
+
 async def receive_text(folder: ServedFolder, name: str, body: AsyncIterator[bytes]) -> Path:
     """Take a file of spottings (VIA, ELAN, tables) into the folder of the workbench, to be read and removed."""
     plain = file_name(Path(name.replace("\\", "/")).name)
-    target = folder.own / "uploads" / f"{uuid.uuid4().hex}-{plain}"
+    target = folder.own / UPLOADS / temporary_name(Path(f"{uuid.uuid4().hex}-{plain}"))
     content = b""
     async for piece in body:
         content += piece

@@ -11,8 +11,9 @@ from typing import Any, Literal, get_args
 from sqlalchemy import Connection, RowMapping, Select, and_, delete, exists, func, insert, select, update
 
 from signspot.annotation.store import Database
-from signspot.checked_values import checked_span, checked_text, checked_time
+from signspot.checked_values import checked_span, checked_text, checked_time, checked_whole, parse_json, shown
 from signspot.errors import FormatError, OptionsError
+from signspot.formats.rows import from_row
 from signspot.records import Decision as PlainDecision
 from signspot.records import LabelSource, Spotting
 from signspot.workbench import tables
@@ -196,7 +197,7 @@ class Queues:
             if last is None:
                 return None
             connection.execute(update(table).where(table.c.id == last["id"]).values(withdrawn=time.time()))
-            held = _of(tables.assignments, Verdict(**last))
+            held = _of(tables.assignments, _verdict(last))
             again = update(tables.assignments).where(held).values(decided=False, at=time.time())
             connection.execute(again)
             key = and_(tables.items.c.queue == queue, tables.items.c.item == last["item"])
@@ -214,7 +215,7 @@ class Queues:
         wanted = select(tables.decisions).where(tables.decisions.c.queue == queue).order_by(tables.decisions.c.at)
         if not withdrawn:
             wanted = wanted.where(tables.decisions.c.withdrawn.is_(None))
-        return [Verdict(**row) for row in self._database.rows(wanted, 1000)]
+        return [_verdict(row) for row in self._database.rows(wanted, 1000)]
 
     def verified_videos(self) -> dict[str, tuple[int, int]]:
         """Of each video: how many of its spottings are in queues, and how many of them are decided."""
@@ -286,9 +287,29 @@ def _row(queue: str, place: int, spotting: Spotting, copies: int, share: float) 
 
 
 def _item(row: RowMapping) -> Item:
-    rest = {name: value for name, value in json.loads(row["rest"]).items() if name in _OTHERS}
-    values = {name: row[name] for name in _COLUMNS} | rest
-    return Item(row["queue"], row["item"], Spotting(**{**values, "source": LabelSource(row["source"])}))
+    """An item of a queue, out of the database.
+
+    Raises:
+        FormatError: it is damaged.
+    """
+    where = f"item {shown(row['item'])} of the queue"
+    rest = parse_json(checked_text(row["rest"], where), where)
+    if not isinstance(rest, dict):
+        raise FormatError(f"{where} is damaged. Remove the queue, and make it again")
+    values = {name: row[name] for name in _COLUMNS} | {name: rest[name] for name in _OTHERS if name in rest}
+    return Item(row["queue"], checked_whole(row["item"], where), from_row(values, where))
+
+
+def _verdict(row: RowMapping) -> Verdict:
+    """A decision, out of the database.
+
+    Raises:
+        FormatError: it is damaged.
+    """
+    try:
+        return Verdict(**{**row, "item": checked_whole(row["item"], "item")})
+    except (TypeError, ValueError, AttributeError) as error:  # an OptionsError is a ValueError
+        raise FormatError(f"the decision {shown(row['id'])} is damaged: {error!s:.200}") from error
 
 
 def verified(items: Iterable[Item], verdicts: Sequence[Verdict]) -> Iterator[tuple[Item, list[Verdict], Spotting]]:

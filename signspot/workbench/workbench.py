@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from signspot.annotation.store import Database
+from signspot.leftovers import remove_leftovers
 from signspot.workbench.folder import ServedFolder
 from signspot.workbench.guard import Door
 from signspot.workbench.jobs import Jobs, JobSettings
@@ -42,13 +43,14 @@ class Workbench:
 
     @classmethod
     def open(cls, options: WorkbenchOptions) -> "Workbench":
-        """Open a folder; its database is made if it is not there.
+        """Open a folder; its database is made if it is not there, and what killed servers left half written goes.
 
         Raises:
             OptionsError: there is no such folder.
             StoreError: the database cannot be used.
         """
         folder = ServedFolder(options.folder, tuple(path.resolve() for path in options.dictionaries))
+        remove_leftovers(folder.own)  # uploads and recordings of people among them
         database = open_database(options.database, folder.own)
         settings = JobSettings(str(folder.root), options.database, options.encoder, options.device)
         searcher = Searcher(folder, options.encoder, options.device)

@@ -5,7 +5,6 @@ their instances in `WLASL_v0.3.json` beside `videos/ID.mp4`. A run that is stopp
 clip are kept until the file that holds them is written, and files that are there are not made again.
 """
 
-import json
 import os
 import re
 import shutil
@@ -18,12 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.checked_values import checked_list, checked_span, checked_text, checked_time, parse_json
 from signspot.errors import FormatError, SignspotError
 from signspot.files import write_beside
 from signspot.landmarks.estimate import PoseJob, estimate_files
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.progress import Progress, silent
+from signspot.text_files import read_text
 from signspot.timeline import Segment
 from signspot_lab.isolated.wlasl import WORDS
 
@@ -97,7 +98,7 @@ def import_wlasl(
         FormatError: the list is missing or damaged, or not one of its videos is there.
     """
     place = Path(source)
-    words, listed = _wlasl_list(place)
+    words, listed = read_wlasl_list(place)
     clips = [clip for clip in listed if clip.path.is_file()]
     missing = [f"{clip.path.name}: there is no such video" for clip in listed if not clip.path.is_file()]
     if not clips:
@@ -119,21 +120,21 @@ def _lsa64_clips(folder: Path) -> Iterator[SourceClip]:
             yield SourceClip(path, (word, signer, repetition))
 
 
-def _wlasl_list(folder: Path) -> tuple[list[str], list[SourceClip]]:
+def read_wlasl_list(folder: Path) -> tuple[list[str], list[SourceClip]]:
     """The glosses, and all instances of all of them."""
     lists = sorted(folder.glob(WLASL_LIST))
     if not lists:
         raise FormatError(f"no {WLASL_LIST} in {folder}. Give the folder that holds WLASL's list and its videos/")
     try:
-        entries = json.loads(lists[-1].read_text(encoding="utf-8"))
-        words = [str(entry["gloss"]) for entry in entries]
+        entries = checked_list(parse_json(read_text(lists[-1], exact=True).text, str(lists[-1])), "the list")
+        words = [" ".join(checked_text(entry["gloss"], "a gloss").split()) for entry in entries]
         clips = [
             _wlasl_clip(folder, number, instance)
             for number, entry in enumerate(entries)
             for instance in entry["instances"]
         ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FormatError(f"{lists[-1]} is no list of WLASL: {error!r}") from error
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, FormatError) as error:
+        raise FormatError(f"{lists[-1]} is no list of WLASL: {error!s:.200}") from error
     if not clips:
         raise FormatError(f"{lists[-1]} lists not one clip")
     return words, clips
@@ -146,9 +147,19 @@ def _wlasl_clip(folder: Path, word: int, instance: dict[str, Any]) -> SourceClip
     return SourceClip(
         path=folder / "videos" / f"{name}.mp4",
         label=(word, int(instance.get("signer_id", -1)), int(name)),
-        span=((first - 1) / fps, last / fps) if last > 0 else None,
+        span=_span((first - 1) / fps, last / fps) if last > 0 else None,
         source=str(instance.get("source", "")),
     )
+
+
+def _span(start: float, end: float) -> tuple[float, float]:
+    """Seconds of a clip within its video.
+
+    Raises:
+        FormatError: no video has such seconds.
+    """
+    checked_span(checked_time(start, "the first frame"), checked_time(end, "the last frame"), "the frames")
+    return start, end
 
 
 class _Importer:

@@ -10,7 +10,7 @@ import numpy as np
 
 from signspot.errors import FormatError
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
-from signspot_lab.isolated.clips import IsolatedClip
+from signspot_lab.isolated.clips import Arrays, IsolatedClip, read_packed
 
 FILES = "signer_*.npz"
 TRAIN_SIGNERS, VALIDATION_SIGNERS, TEST_SIGNERS = ("1", "2", "3", "4", "5", "6", "7"), ("8",), ("9",)
@@ -22,7 +22,7 @@ def read_lsa64(folder: str | PathLike[str], signers: tuple[str, ...] | None = No
     """All clips of some signers, or of all whose files are in `folder`; words and signers are named by their numbers.
 
     Raises:
-        FormatError: the folder has no such files.
+        FormatError: the folder has no such files, or one is damaged.
     """
     files = sorted(Path(folder).glob(FILES))
     chosen = [file for file in files if signers is None or file.stem.removeprefix("signer_").lstrip("0") in signers]
@@ -31,12 +31,10 @@ def read_lsa64(folder: str | PathLike[str], signers: tuple[str, ...] | None = No
             f"no signer_NN.npz files of LSA64 in {folder}. "
             "Make them with: signspot corpus import lsa64 VIDEOS --out FOLDER"
         )
-    return [clip for file in chosen for clip in _read_signer(file)]
+    return [clip for file in chosen for clip in read_packed(file, _read_signer)]
 
 
-def _read_signer(path: Path) -> list[IsolatedClip]:
-    with np.load(path) as file:  # arrays only: numpy refuses pickled objects unless told otherwise
-        data = {name: file[name] for name in file.files}
+def _read_signer(data: Arrays) -> list[IsolatedClip]:
     clips = []
     for (word, signer, repetition), start, end, aspect in zip(
         data["label"], data["start"][:-1], data["start"][1:], data["aspect"], strict=True

@@ -6,6 +6,7 @@ missing is imputed here as far as it can be, so that a clip reads like any other
 """
 
 from collections.abc import Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from signspot.errors import FormatError
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, Landmarks
-from signspot_lab.isolated.clips import IsolatedClip
+from signspot.text_files import read_text
+from signspot_lab.isolated.clips import Arrays, IsolatedClip, read_packed
 
 Points = NDArray[np.float32]
 
@@ -39,7 +41,7 @@ def read_wlasl(folder: str | PathLike[str]) -> list[IsolatedClip]:
     same source.
 
     Raises:
-        FormatError: the folder has no such files.
+        FormatError: the folder has no such files, or one is damaged.
     """
     files, words = sorted(Path(folder).glob(FILES)), Path(folder) / WORDS
     if not files or not words.is_file():
@@ -47,13 +49,11 @@ def read_wlasl(folder: str | PathLike[str]) -> list[IsolatedClip]:
             f"no wlasl_NN.npz files with words.txt in {folder}. "
             "Make them with: signspot corpus import wlasl WLASL --out FOLDER"
         )
-    glosses = words.read_text(encoding="utf-8").splitlines()
-    return [clip for file in files for clip in _read(file, glosses)]
+    glosses = read_text(words).text.splitlines()
+    return [clip for file in files for clip in read_packed(file, partial(_read, glosses))]
 
 
-def _read(path: Path, glosses: Sequence[str]) -> list[IsolatedClip]:
-    with np.load(path) as file:  # arrays only: numpy refuses pickled objects unless told otherwise
-        data = {name: file[name] for name in file.files}
+def _read(glosses: Sequence[str], data: Arrays) -> list[IsolatedClip]:
     bodies = np.concatenate([[0], np.cumsum(data["observed"], dtype=np.int64)])
     aspects = _known_aspects(data["aspect"], data["source"], data["face"], bodies)
     clips = []

@@ -45,6 +45,13 @@ def test_a_damaged_file_is_told(tmp_path: Path) -> None:
         read_gallery(path)
 
 
+def test_a_whole_file_of_other_exemplars_is_told(tmp_path: Path) -> None:
+    wanted, other = (write_gallery(gallery(word("apple", count)), tmp_path) for count in (1, 2))
+    wanted.write_bytes(other.read_bytes())
+    with pytest.raises(FormatError, match="not what its name says"):
+        read_gallery(wanted)
+
+
 def test_a_digest_tells_every_difference() -> None:
     one = gallery(word("apple", 2))
     others = [

@@ -1,5 +1,6 @@
 """An archive: exact comparison, suppression in time, alignment, and what is refused."""
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -98,3 +99,31 @@ def test_what_cannot_be_searched_is_told(spotter: Spotter, archived: Path, tmp_p
         (tmp_path / "z.safetensors").write_bytes(broken)
         with pytest.raises(FormatError, match="cannot be searched"):
             open_archive(tmp_path)
+
+
+@pytest.mark.parametrize("value", ['"x"', "{}", "7", "[" * 5000, '{"fps": 25, "window": 16, "stride": NaN}'])
+def test_a_header_that_no_track_has_is_told(value: str, tmp_path: Path) -> None:
+    rows = unit(np.ones((1, 256))).astype(np.float16)
+    path = write_track(Track(rows, Grid(25, 16, 1, 16), "e", "v"), tmp_path / "z.safetensors")
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header["__metadata__"]["grid"] = value
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
+    with pytest.raises(FormatError, match="cannot be searched"):
+        open_archive(tmp_path)
+
+
+@pytest.mark.parametrize("entry", [{"shape": [1e400, 256]}, {"shape": [-1, 256]}, {"data_offsets": [0, 1e400]}])
+def test_sizes_that_no_array_has_are_told(entry: dict[str, list[float]], tmp_path: Path) -> None:
+    rows = unit(np.ones((1, 256))).astype(np.float16)
+    path = write_track(Track(rows, Grid(25, 16, 1, 16), "e", "v"), tmp_path / "z.safetensors")
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header["embeddings"] |= entry
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
+    with pytest.raises(FormatError, match="cannot be searched"):
+        open_archive(tmp_path)

@@ -153,6 +153,9 @@ def test_words_of_one_dictionary_only_are_told(
     (tmp_path / "t.csv").write_text("a,b,c\n")
     with pytest.raises(FormatError, match="line 1"):
         read_translations(tmp_path / "t.csv", dictionary, second)
+    (tmp_path / "t.csv").write_text(f"a,{'b' * 200_000}\n")
+    with pytest.raises(FormatError, match="no table of translations"):
+        read_translations(tmp_path / "t.csv", dictionary, second)
     (tmp_path / "t.csv").write_text("nowhere,elsewhere\n")
     with pytest.raises(UnknownWordError):
         read_translations(tmp_path / "t.csv", dictionary, second)

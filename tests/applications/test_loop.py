@@ -1,14 +1,16 @@
 """The whole loop on a tiny world: every stage, what is done again, and a corpus from which nothing can be learnt."""
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from signspot.applications.loop import LearnOptions, Learnt, Loop
+from signspot.applications.loop import LearnOptions, Learnt, Loop, kept_outcome
 from signspot.applications.loop_report import write_loop_report
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
+from signspot.files import text_digest
 from tests.fixtures.annotation import HereEngine
 from tests.fixtures.worlds import TINY
 
@@ -59,3 +61,32 @@ def test_a_corpus_in_which_nothing_can_be_learnt(tiny_corpus: Corpus, encoder: s
     options = LearnOptions(labels="none", encoder=encoder, threshold=1.0)
     with pytest.raises(OptionsError, match="nothing can be learnt"):
         Loop(tmp_path / "bare", tmp_path / "bare" / "dictionary", tmp_path / "out", options, HereEngine).run()
+
+
+def test_a_record_that_a_person_changed_is_no_record(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("")
+    outcome = {"told": "x", "files": ["a.jsonl"]}
+    record = tmp_path / "stages" / "labels-M.json"
+    record.parent.mkdir()
+
+    def kept(**changes: object) -> object:
+        seal = text_digest(json.dumps(changes.get("outcome", outcome), sort_keys=True))
+        record.write_text(json.dumps({"key": "k", "outcome": outcome, "seal": seal, **changes}))
+        return kept_outcome(tmp_path, "labels M", "k")
+
+    assert kept() == outcome
+    assert kept(seal="0") is None
+    assert kept(key="other") is None
+    for other in (
+        "x",
+        [1],
+        {"files": 7},
+        {"files": ["gone"]},
+        {"files": ["../a"]},
+        {"files": [str(tmp_path / "a.jsonl")]},
+    ):
+        assert kept(outcome=other) is None
+    record.write_text("[" * 100_000)
+    assert kept_outcome(tmp_path, "labels M", "k") is None
+    record.unlink()
+    assert kept_outcome(tmp_path, "labels M", "k") is None

@@ -64,7 +64,7 @@ def test_from_footage_to_labels(signspot: Call, corner: Path, footage: Path, tmp
         (("--export", "labels.docx"), 2, "unknown format '.docx'"),
         (("--address", "127.0.0.1:6379"), 2, "--address (127.0.0.1:6379) is for --engine ray"),
         (("--workers", 0), 2, "workers must be at least 1; got 0"),
-        (("--words-from", "nowhere.txt"), 2, "cannot read the words in nowhere.txt"),
+        (("--words-from", "nowhere.txt"), 2, "no list of words: cannot read nowhere.txt"),
         (("--threshold", 7), 2, "threshold is a score in [0, 1]; got 7"),
         (("--padding", -1), 2, "padding must be 0 or more; got -1"),
         (("--words", "aple"), 1, "no word 'aple' in this dictionary (3 words). Did you mean 'apple'?"),
@@ -82,17 +82,6 @@ def test_mistakes_are_told_in_one_line(
     assert message in err
     assert err.count("\n") == 1
     assert "Traceback" not in err
-
-
-def test_words_from_a_file(tmp_path: Path) -> None:
-    from signspot.cli.annotate import read_words
-    from signspot.errors import OptionsError
-
-    (tmp_path / "words.txt").write_text("\ufeffapple\n\n ice cream \n", encoding="utf-8")
-    assert read_words(tmp_path / "words.txt") == ["apple", "ice cream"]
-    (tmp_path / "words.txt").write_text("\n")
-    with pytest.raises(OptionsError, match="holds no word"):
-        read_words(tmp_path / "words.txt")
 
 
 def test_every_video_gets_a_document_that_links_to_it(

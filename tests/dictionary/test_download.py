@@ -103,13 +103,18 @@ class TestGoingOn:
     def test_a_part_of_another_version_is_never_appended(
         self, fetch: Any, server: Any, video: bytes, etag: str, modified: str
     ) -> None:
-        """A server that sends the rest of what it has now, whatever it was asked for."""
-        server.content, server.drops, server.heeds_if_range = bytes(len(video)), [4000], False
+        """A server that sends the rest of what it has now, whatever it was asked for.
+
+        Both versions, and any mixture of them, are the same film with a filling behind it: no look at them tells.
+        """
+        before, after = (video + b"\0\0\x10\x08free" + filling * 4096 for filling in (b"1", b"2"))
+        server.content, server.drops, server.heeds_if_range = before, [len(video) + 1000, 0], False
         with pytest.raises(DownloadError):
             fetch(retries=0)
-        server.content, server.etag, server.last_modified = video, etag, modified
+        server.content, server.etag, server.last_modified = after, etag, modified
         assert fetch() == server.sha256
-        assert server.ranges == [None, "bytes=4000-", None]
+        rest = f"bytes={len(video) + 1000}-"
+        assert server.ranges == [None, rest, rest, None]
 
     def test_by_date_where_there_is_no_tag(self, fetch: Any, server: Any) -> None:
         server.etag, server.last_modified, server.drops = 'W/"weak"', "Mon, 01 Jan 2024 00:00:00 GMT", [4000]
@@ -119,6 +124,14 @@ class TestGoingOn:
     def test_what_is_left_of_another_file_is_not_used(self, fetch: Any, server: Any, tmp_path: Path) -> None:
         (tmp_path / "a.mp4.part").write_bytes(b"x" * 100)
         (tmp_path / "a.mp4.part.json").write_text(json.dumps({"address": "http://elsewhere/"}))
+        assert fetch() == server.sha256
+        assert server.ranges == [None]
+
+    @pytest.mark.parametrize("note", ["7", "[[1]]", '{"etag": 7}', '{"etag": "\\"a\\"\\r\\nX: y"}', "[" * 5000])
+    def test_a_damaged_note_is_as_none(self, fetch: Any, server: Any, tmp_path: Path, note: str) -> None:
+        (tmp_path / "a.mp4.part").write_bytes(server.content[:100])
+        head = json.dumps({"address": server.address + "/a.mp4"})[:-1]
+        (tmp_path / "a.mp4.part.json").write_text(f"{head}, {note[1:]}" if note.startswith("{") else note)
         assert fetch() == server.sha256
         assert server.ranges == [None]
 

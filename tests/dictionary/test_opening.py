@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from signspot.dictionary import opening
 from signspot.dictionary.dictionary import save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError
@@ -92,3 +93,13 @@ def test_what_is_no_dictionary(put: Any, name: str, message: str) -> None:
     (folder / "empty").mkdir()
     with pytest.raises(DictionaryError, match=message):
         open_dictionary(folder / name)
+
+
+def test_a_video_that_a_table_names_many_times_is_looked_at_once(put: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Path | None] = []
+    monkeypatch.setattr(opening, "file_problem", lambda path: looked.append(path))
+    place = put("a.mp4", "b.mp4")
+    lines = [f"{name}.mp4,word {number}\n" for number in range(50) for name in "ab"]
+    (place / "signs.csv").write_text("file,word\n" + "".join(lines))
+    assert len(open_dictionary(place).exemplars) == 100
+    assert sorted(path.name for path in looked if path) == ["a.mp4", "b.mp4"]

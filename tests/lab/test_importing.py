@@ -158,6 +158,10 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
         import_lsa64(tmp_path, tmp_path / "out")
     with pytest.raises(FormatError, match=r"no WLASL_v\*\.json"):
         import_wlasl(tmp_path, tmp_path / "out")
+    for instance in ('{"video_id": "1", "fps": 0, "frame_end": 3}', "[]", '{"video_id": "1", "frame_start": 1e400}'):
+        (tmp_path / "WLASL_v0.3.json").write_text(f'[{{"gloss": "book", "instances": [{instance}]}}]')
+        with pytest.raises(FormatError, match="no list of WLASL"):
+            import_wlasl(tmp_path, tmp_path / "out")
     (tmp_path / "WLASL_v0.3.json").write_text('[{"gloss": "book"}]')
     with pytest.raises(FormatError, match="no list of WLASL"):
         import_wlasl(tmp_path, tmp_path / "out")
@@ -165,3 +169,14 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="not one of the 1 videos"):
         import_wlasl(tmp_path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\3\4", b"\x93NUMPY", "whole"])
+def test_a_damaged_file_of_signs_is_told(content: bytes | str, tmp_path: Path) -> None:
+    path = tmp_path / "signer_001.npz"
+    if isinstance(content, str):
+        np.savez(path, label=np.zeros((1, 3)), start=np.arange(2))  # without landmarks
+    else:
+        path.write_bytes(content)
+    with pytest.raises(FormatError, match="holds no isolated signs, or it is damaged"):
+        read_lsa64(tmp_path)

@@ -13,7 +13,7 @@ from signspot.mouthing.candidates import Candidate
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.crops import MEAN, SIDE, SPREAD, crop_mouth, crop_mouths, mouth_places
 from signspot.mouthing.lips import LipTrack
-from signspot.mouthing.network import NetworkOptions
+from signspot.mouthing.network import MouthingNetwork, NetworkOptions
 from signspot.mouthing.rgb_network import RgbFrontEnd, RgbMouthingNetwork
 from signspot.mouthing.spotter import MouthingSpotter
 from signspot.timeline import Segment
@@ -22,6 +22,7 @@ from signspot.video.writer import write_video
 from signspot_world.body.motion import talking
 from signspot_world.body.signers import Role, make_signer
 from signspot_world.camera.projection import project
+from tests.fixtures.headers import with_card
 
 SIZE = (160, 120)
 
@@ -122,3 +123,32 @@ def test_weights_come_back_and_other_ones_are_refused(network, tmp_path):
         Path(tmp_path / "bad.safetensors").write_bytes(content.replace(old, new))
         with pytest.raises(CheckpointError):
             load_mouthing(tmp_path / "bad.safetensors")
+
+
+GIANT = {"width": 1_000_000, "heads": 4, "maps": 12, "dropout": 0.1}  # 12 TB of weights
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"options": GIANT}, "of another shape"),
+        ({"options": {**GIANT, "width": 10**30}}, "at most 1,000,000 is taken from a card"),
+        ({"options": [1]}, "no JSON object"),
+        ({"name": None}, "its card lacks 'name'"),
+        ({"name": 7}, "the name must be text"),
+        ({"visemes": 7}, "visemes must be a list"),
+    ],
+)
+def test_a_card_that_asks_for_more_than_the_file_holds_is_refused(changes, said, tmp_path):
+    path = tmp_path / "x.safetensors"
+    save_mouthing(MouthingModel("random", MouthingNetwork(NetworkOptions(8, 2, 2)), {}), path)
+    with pytest.raises(CheckpointError, match=said):
+        load_mouthing(with_card(path, "signspot_mouthing", **changes))
+
+
+def test_weights_that_are_no_numbers_are_refused(tmp_path):
+    path = tmp_path / "x.safetensors"
+    save_mouthing(MouthingModel("random", MouthingNetwork(NetworkOptions(8, 2, 2)), {}), path)
+    path.write_bytes(path.read_bytes()[:-2] + b"\x00\x7e")  # the last number is no number
+    with pytest.raises(CheckpointError, match="NaN or infinite weights"):
+        load_mouthing(path)

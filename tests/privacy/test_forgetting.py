@@ -16,7 +16,7 @@ from signspot.cli.main import app
 from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
 from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.tracks import track_entry, write_track
-from signspot.errors import OptionsError
+from signspot.errors import FormatError, OptionsError
 from signspot.files import content_digest
 from signspot.formats.formats import read_spottings, write
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
@@ -220,7 +220,41 @@ def test_members_of_archives_go_by_name_and_by_content(suffix: str, kept: Path) 
     assert everything(kept / "out") == {"backup/videos/Ben-talk.pose": ben}
 
 
+@pytest.mark.parametrize("suffix", [".zip", ".tar.xz"])
+def test_a_damaged_archive_is_told(suffix: str, kept: Path) -> None:
+    path, member = kept / f"archive{suffix}", kept / "footage" / "videos" / "Ben-talk.pose"
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(member, "Ben-talk.pose")
+    else:
+        with tarfile.open(path, "w:xz") as tape:
+            tape.add(member, "Ben-talk.pose")
+    content = bytearray(path.read_bytes())
+    content[60:160] = b"\xff" * 100
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match="is no archive that can be read, or it is damaged"):
+        forget("Ann", [path])
+
+
 def test_a_file_of_another_kind_is_refused(kept: Path) -> None:
     (kept / "notes.txt").write_text("Ann")
     with pytest.raises(OptionsError, match=r"notes\.txt is no file in which somebody could be looked for"):
         forget("Ann", [kept / "notes.txt"])
+
+
+def test_an_id_is_a_name_and_no_pattern(kept: Path) -> None:
+    """A video called `*` is forgotten alone; odd things in the splits stay."""
+    footage = kept / "footage"
+    corpus = json.loads((footage / "corpus.json").read_text())
+    pose(footage / "videos" / "star.pose", 20)
+    corpus["videos"].append({"id": "*", "signer": "Cem", "landmarks": "videos/star.pose"})
+    (footage / "corpus.json").write_text(json.dumps(corpus))
+    (footage / "splits.json").write_text(json.dumps({"train": ["*", "Ben-talk", ["*"]], "test": ["\ud800"]}))
+    truth = footage / "truth" / "signs"
+    truth.mkdir(parents=True)
+    for name in ("*", "Ben-talk"):
+        (truth / f"{name}.jsonl").write_text("")
+    forget("Cem", [footage], yes=True)
+    assert sorted(path.name for path in truth.iterdir()) == ["Ben-talk.jsonl"]
+    assert json.loads((footage / "splits.json").read_text())["train"] == ["Ben-talk", ["*"]]
+    assert json.loads((footage / "splits.json").read_text())["test"] == ["\ud800"]

@@ -10,12 +10,14 @@ import torch
 from signspot.corpus.corpus import Corpus
 from signspot.errors import CheckpointError, EmptyVideoError, NoHandsError, OptionsError
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.models.registry import build
 from signspot.recognition.recogniser import Recogniser, load_recogniser, save_recogniser
 from signspot.records import LabelSource
 from signspot.timeline import Segment
 from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.on_corpus import RecogniserScores, train_on_labels
 from signspot.training.recogniser.training import TrunkConfig
+from tests.fixtures.headers import with_card
 from tests.fixtures.worlds import TINY
 
 Trained = tuple[Recogniser, list[RecogniserScores]]
@@ -51,6 +53,27 @@ def test_files_give_it_back(trained: Trained, tiny_corpus: Corpus, tmp_path: Pat
         load_recogniser(tmp_path / "nothing.safetensors")
     with pytest.raises(OptionsError, match="safetensors"):
         save_recogniser(recogniser, tmp_path / "r.pt")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model": {"width": 1_000_000}}, "does not fit"),
+        ({"model": {"width": 10**30}}, "at most 1,000,000 is taken from a card"),
+        ({"words": ["apple"] * 3}, "of another shape"),
+        ({"words": "apple"}, "words must be a list"),
+        ({"name": None}, "its card lacks 'name'"),
+    ],
+)
+def test_a_card_that_asks_for_more_than_the_file_holds_is_refused(
+    changes: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    module = build("landmark", width=8, hand_width=8, part_width=4, last_width=8)
+    small = Recogniser("small", ("apple", "pear"), module, torch.nn.Linear(module.trunk.dimension, 2))
+    path = save_recogniser(small, tmp_path / "r.safetensors")
+    assert load_recogniser(path).words == small.words
+    with pytest.raises(CheckpointError, match=said):
+        load_recogniser(with_card(path, "signspot_recogniser", **changes))
 
 
 def test_a_stretch_is_averaged_over_its_windows(trained: Trained, tiny_corpus: Corpus) -> None:

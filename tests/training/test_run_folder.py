@@ -4,11 +4,12 @@ import os
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
-from signspot.errors import CheckpointError
-from signspot.training.run_folder import RunFolder
+from signspot.errors import CheckpointError, FormatError, OptionsError
+from signspot.training.run_folder import Run, RunFolder, claim, open_array
 from tools.attack.pickles import _torch_zip, _Touch, bombs
 
 
@@ -34,3 +35,41 @@ def test_a_state_that_would_run_something_runs_nothing(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=f"asks to run {os.system.__module__}.system"):
         RunFolder(tmp_path).load({}, {})
     assert not (tmp_path / "canary").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe\xff", b"[" * 100_000, b"9" * 10_000])
+def test_a_damaged_record_of_what_a_run_follows_from_is_told(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_bytes(content)
+    with pytest.raises(FormatError, match=r"run\.json"):
+        claim(Run(tmp_path), {"corpus": "x"})
+
+
+def test_a_record_of_another_run_is_told(tmp_path: Path) -> None:
+    claim(Run(tmp_path), {"corpus": "x"})
+    claim(Run(tmp_path), {"corpus": "x"})
+    with pytest.raises(OptionsError, match="another corpus"):
+        claim(Run(tmp_path), {"corpus": "y"})
+
+
+def test_kept_arrays_are_those_that_were_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.ones((3, 4), np.float16))
+    assert open_array(path, np.float16, 2, 3).sum() == 12
+    with pytest.raises(FormatError, match="3 rows instead of 4"):
+        open_array(path, np.float16, 2, 4)
+    whole = path.read_bytes()
+    for broken in (
+        b"",
+        whole[:-1],
+        whole[:40],
+        whole.replace(b"(3, 4)", b"(3, 4,"),
+        b"PK\3\4" + whole,
+        pickle.dumps(3),
+    ):
+        path.write_bytes(broken)
+        with pytest.raises(FormatError, match="Remove it, and it is made again"):
+            open_array(path, np.float16, 2)
+    for other in (np.ones((3, 4), np.float32), np.ones(3, np.float16), np.ones((0, 4), np.float16)):
+        np.save(path, other)
+        with pytest.raises(FormatError, match="holds something else"):
+            open_array(path, np.float16, 2)

@@ -16,6 +16,7 @@ import pytest
 import signspot
 from signspot.errors import EmptyVideoError, NotAVideoError, VideoError
 from signspot.timeline import Segment
+from signspot.video.containers import open_container
 from signspot.video.inspection import header_problem, video_problem
 from signspot.video.reader import open_video
 
@@ -113,6 +114,8 @@ def test_a_path_is_never_a_protocol(tmp_path, make_video, monkeypatch, name):
     assert video_problem(Path(name)) is None
     with open_video(name) as video:
         assert len(list(video.frames())) == 10
+    with open_container(Path(name)) as (container, stream):  # in this process, by the path as it is
+        assert len(list(container.decode(stream))) == 10
 
 
 def test_one_opener_for_all():

@@ -1,8 +1,11 @@
 """Jobs: rows in the database and processes of their own; neither a stop nor a kill loses one."""
 
+import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +14,7 @@ from typing import Any
 import pytest
 
 from signspot.errors import FormatError, OptionsError
-from signspot.workbench.jobs import Jobs, JobSettings
+from signspot.workbench.jobs import PROGRAM, Jobs, JobSettings
 from signspot.workbench.tables import open_database
 
 from .conftest import ServerProcess
@@ -79,3 +82,17 @@ def test_cancel_and_resume(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="no job"):
         jobs.get("none")
     database.close()
+
+
+def test_ctrl_c_while_a_job_loads_is_no_traceback() -> None:
+    """It reaches the process of a job, too, where the server runs in a terminal."""
+    interrupted = (
+        "import signal, sys\n"
+        "class Importer:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.endswith('job_process'): signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Importer())\n"
+    )
+    command = [sys.executable, "-c", interrupted + PROGRAM, json.dumps(sys.path), "[]"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,6 +1,9 @@
 """Uploads: bounded, decoded elsewhere, never in place of another file."""
 
 import http.client
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -9,8 +12,22 @@ import pytest
 from signspot.bounded_process import BoundedProcess
 from signspot.errors import VideoLimitError
 from signspot.workbench import uploads
+from signspot.workbench.workbench import Workbench, WorkbenchOptions
 
 from .conftest import Server
+
+_RECEIVE = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from signspot.workbench.folder import ServedFolder
+from signspot.workbench.uploads import receive
+
+async def body():
+    yield b"a part of a film"
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(receive(ServedFolder(Path(sys.argv[1])), "me.mp4", body()))
+"""
 
 
 def left_over(server: Server) -> list[str]:
@@ -19,15 +36,29 @@ def left_over(server: Server) -> list[str]:
 
 
 def test_a_film_comes_in_and_replaces_nothing(server: Server, material: Path) -> None:
-    content = (material / "news.mp4").read_bytes()
+    content = (material / "news.mp4").read_bytes() + b"\0\0\0\x09freex"
     before = (server.folder / "news.mp4").read_bytes()
     answer = server.ask("PUT", "/api/uploads/news.mp4", content)
     assert (answer.status, answer.json["name"], answer.json["kind"]) == (200, "news-2.mp4", "video")
     assert (server.folder / "news-2.mp4").read_bytes() == content
     assert (server.folder / "news.mp4").read_bytes() == before
     assert "news-2.mp4" in [video["name"] for video in server.ask("GET", "/api/library").json["videos"]]
+    again = server.ask("PUT", "/api/uploads/news.mp4", content)
+    assert again.json["name"] == "news-2.mp4", "sent again, since the answer was lost: it is there already"
+    assert not (server.folder / "news-3.mp4").exists()
     (server.folder / "news-2.mp4").unlink()
     assert left_over(server) == []
+
+
+def test_what_a_killed_server_was_sent_is_removed_by_the_next(tmp_path: Path) -> None:
+    """Recordings show people: none stays in a folder that nobody looks at."""
+    dead = subprocess.run([sys.executable, "-c", _RECEIVE, str(tmp_path)], capture_output=True, text=True)
+    assert dead.returncode == -signal.SIGKILL, dead.stderr
+    (left,) = (tmp_path / ".signspot" / "uploads").iterdir()
+    mine = left.with_name("kept by hand.mp4")
+    mine.write_bytes(b"")
+    Workbench.open(WorkbenchOptions(tmp_path)).close()
+    assert [path.name for path in left.parent.iterdir()] == [mine.name]
 
 
 @pytest.mark.parametrize(

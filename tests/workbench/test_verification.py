@@ -5,16 +5,18 @@ import io
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from signspot.annotation.store import Database
-from signspot.errors import FormatError, OptionsError
+from signspot.errors import FormatError, OptionsError, StoreError
 from signspot.formats.formats import read_spottings
 from signspot.records import LabelSource, Spotting
 from signspot.workbench import exports, verification
+from signspot.workbench.jobs import Jobs, JobSettings
 from signspot.workbench.measures import Share, cohens_kappa, measure
 from signspot.workbench.tables import open_database
 from signspot.workbench.verification import Queues, Verdict, verified
@@ -253,3 +255,29 @@ def test_history_and_labels(answered: tuple[Queues, str]) -> None:
 
 def _text(made: exports.Export) -> str:
     return made.content.decode()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update workbench_items set rest = '[]'",
+        "update workbench_items set rest = '{'",
+        "update workbench_items set score = 99",
+        "update workbench_items set source = 'x'",
+        "update workbench_items set start = 1e308",
+        "update workbench_decisions set word = x'ff', answer = 'word'",
+        "update workbench_decisions set answer = 'perhaps'",
+        "update workbench_jobs set spec = '{'",
+        "update workbench_settings set value = 'soon'",
+    ],
+)
+def test_damaged_rows_are_told(damage: str, tmp_path: Path) -> None:
+    """A served folder with its database may come from somebody else."""
+    with closing(open_database(None, tmp_path)) as made:
+        queue = Queues(made).add("q", spottings(2))
+        Queues(made).decide(verdict(queue, 0))
+        Jobs(made, JobSettings("x", None, None)).add("prepare", "a", {"video": "a.mp4"})
+        made.run(lambda connection: connection.exec_driver_sql(damage))
+    with pytest.raises((FormatError, StoreError)), closing(open_database(None, tmp_path)) as opened:
+        list(verified(Queues(opened).items(queue), Queues(opened).verdicts(queue)))
+        Jobs(opened, JobSettings("x", None, None)).all()

@@ -22,6 +22,7 @@ COUNTS = {  # per kind of attack, where --count says nothing
     "media": 200,
     "pickles": 1_000,
     "servers": 200,
+    "interrupts": 200,
     "guided": 60,  # seconds per reader
 }
 PARTS = tuple(part for part in COUNTS if find_spec(f"tools.attack.{part}"))

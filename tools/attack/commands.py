@@ -39,6 +39,7 @@ from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeat
 from signspot.training.items import Item
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.options import CorpusOptions
+from tools.attack import serving
 from tools.attack.servers import make_films, versions
 
 _FILMS = 4  # that are fetched
@@ -257,4 +258,5 @@ COMMANDS = (
     Command("export", _prepare_export, _export, _export_state, _check_export),
     Command("train", _nothing, _train, _train_state, _nothing),
     Command("annotate", _prepare_annotation, _annotate, _annotation_state, _check_annotation),
+    Command("serve", serving.prepare, serving.run, serving.state, serving.check),
 )

@@ -1,4 +1,4 @@
-"""Kills at random moments of build, fetch, export, train and annotate: nothing lost, nothing doubled, no litter.
+"""Kills at random moments of build, fetch, export, train, annotate and serve: nothing lost, nothing doubled, no litter.
 
 A command runs in a forked process, which is killed (SIGKILL) at a random moment and started again in the same folder,
 up to eight times; then it may finish. What it leaves is compared with what an undisturbed run left. Two runs of it in

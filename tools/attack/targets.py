@@ -55,13 +55,14 @@ def _sane_time(value: float | None) -> None:
     assert value is None or (isinstance(value, float | int) and 0 <= value <= LONGEST_VIDEO), f"time {value!r:.40}"
 
 
-def _sane_text(*values: str) -> None:
+def sane_text(*values: str) -> None:
+    """Text can be written again."""
     for value in values:
         assert isinstance(value, str), f"text {value!r:.40}"
         value.encode()
 
 
-def _sane_spottings(spottings: Iterable[Spotting]) -> None:
+def sane_spottings(spottings: Iterable[Spotting]) -> None:
     """What every reader of spottings promises, and what writers and the terminal rely on."""
     found = list(spottings)
     for row in to_rows(found):
@@ -72,7 +73,7 @@ def _sane_spottings(spottings: Iterable[Spotting]) -> None:
 
 def _sane_dictionary(dictionary: Dictionary) -> None:
     for exemplar in dictionary.exemplars:
-        _sane_text(exemplar.word, exemplar.id, exemplar.signer, exemplar.source, exemplar.licence, exemplar.variant)
+        sane_text(exemplar.word, exemplar.id, exemplar.signer, exemplar.source, exemplar.licence, exemplar.variant)
         if exemplar.segment is not None:
             _sane_time(exemplar.segment.start)
             _sane_time(exemplar.segment.end)
@@ -80,14 +81,14 @@ def _sane_dictionary(dictionary: Dictionary) -> None:
 
 def _sane_corpus(corpus: Corpus) -> None:
     for name, video in corpus.videos.items():
-        _sane_text(name, video.signer, video.split)
+        sane_text(name, video.signer, video.split)
         for path in (video.video, video.landmarks, video.subtitles):
             assert path is None or path.resolve().is_relative_to(corpus.folder.resolve()), f"{path} is outside"
 
 
 def _sane_labels(labels: Iterable[Label]) -> None:
     for label in labels:
-        _sane_text(label.word, label.video)
+        sane_text(label.word, label.video)
         for time in (label.time, label.start, label.end):
             _sane_time(time)
         assert 0 <= label.confidence <= 1, f"confidence {label.confidence!r:.40}"
@@ -96,7 +97,7 @@ def _sane_labels(labels: Iterable[Label]) -> None:
 
 def _read_signs(path: Path) -> None:
     for sign in _truth_corpus(path).signs("a"):
-        _sane_text(sign.word, sign.video, sign.variant, *sign.exemplars)
+        sane_text(sign.word, sign.video, sign.variant, *sign.exemplars)
         _sane_time(sign.start)
         _sane_time(sign.end)
         assert sign.start <= sign.end
@@ -105,7 +106,7 @@ def _read_signs(path: Path) -> None:
 
 def _read_mentions(path: Path) -> None:
     for mention in _truth_corpus(path).mentions("a"):
-        _sane_text(mention.word, mention.video)
+        sane_text(mention.word, mention.video)
         _sane_time(mention.signing_start)
         _sane_time(mention.signing_end)
         assert all(isinstance(number, int) for number in (mention.subtitle, mention.first, *mention.signs))
@@ -113,7 +114,7 @@ def _read_mentions(path: Path) -> None:
 
 def _read_exemplars(path: Path) -> None:
     for name, truth in _truth_corpus(path).exemplar_truths().items():
-        _sane_text(name, truth.word, truth.variant, truth.signer, truth.sign)
+        sane_text(name, truth.word, truth.variant, truth.signer, truth.sign)
         _sane_time(truth.start)
         assert truth.segment.duration >= 0
 
@@ -219,7 +220,8 @@ def _json_seeds(*values: Any) -> Callable[[Path], list[bytes]]:
     return lambda folder: [json.dumps(value).encode() for value in values]
 
 
-def _corpus_seeds(folder: Path) -> list[bytes]:
+def corpus_seeds(folder: Path) -> list[bytes]:
+    """A corpus of two videos, whose files lie in the folder."""
     for name in ("videos/a.pose", "videos/a.vtt", "videos/b.mp4"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(b"")
@@ -242,7 +244,8 @@ def _truth_corpus(path: Path) -> Corpus:
     return Corpus(path.parent.parent.parent, {}, {})
 
 
-def _dictionary_seeds(folder: Path) -> list[bytes]:
+def dictionary_seeds(folder: Path) -> list[bytes]:
+    """A dictionary of two words, whose files lie in the folder."""
     for name in ("apple.pose", "pear.pose"):
         write_landmarks(_landmarks(2), folder / name)
     exemplars = [
@@ -256,8 +259,9 @@ def _dictionary_seeds(folder: Path) -> list[bytes]:
     return [json.dumps({"format": "signspot-dictionary", "version": 1, "words": words}).encode()]
 
 
-def _table_seeds(folder: Path) -> list[bytes]:
-    _dictionary_seeds(folder)
+def table_seeds(folder: Path) -> list[bytes]:
+    """Tables of a dictionary, whose files lie in the folder."""
+    dictionary_seeds(folder)
     plain = "file,word,signer,start,end\napple.pose,apple,x,0.0,0.04\npear.pose,ice cream,,,\n"
     spottings = 'video;word;time;score;decision\napple.pose;"app;le";1;0,5;no\npear.pose;pear;1;1;yes\n'
     return [plain.encode(), spottings.encode(), plain.replace(",", "\t").encode("utf-16")]
@@ -317,7 +321,7 @@ def _read_store(path: Path) -> None:
         store.videos()
         list(store.queries())
         for _, candidate in store.evidence():
-            _sane_spottings([candidate.as_spotting()])
+            sane_spottings([candidate.as_spotting()])
         list(stored_spottings(store, 0.5))
 
 
@@ -329,7 +333,7 @@ def _track_seeds(folder: Path) -> list[bytes]:
 
 def _read_track(path: Path) -> None:
     track = read_track(path)
-    _sane_text(track.encoder, track.source)
+    sane_text(track.encoder, track.source)
     assert all(isinstance(value, int) for value in (track.grid.window, track.grid.stride, track.grid.frames))
     assert math.isfinite(track.grid.origin)
     assert np.isfinite(track.grid.times).all()
@@ -405,7 +409,7 @@ def _spotting_targets() -> list[Target]:
 
 
 def _read_spottings(path: Path) -> None:
-    _sane_spottings(read_spottings(path))
+    sane_spottings(read_spottings(path))
 
 
 def _read_eaf(path: Path) -> None:
@@ -418,7 +422,7 @@ def _read_subtitles(path: Path) -> None:
         _sane_time(subtitle.start)
         _sane_time(subtitle.end)
         assert subtitle.start <= subtitle.end
-        _sane_text(subtitle.text)
+        sane_text(subtitle.text)
 
 
 def _read_labels(path: Path) -> None:
@@ -428,7 +432,7 @@ def _read_labels(path: Path) -> None:
 def _read_splits(path: Path) -> None:
     splits = read_splits(path)
     words = splits.words
-    _sane_text(*splits.train, *splits.test, *words.all, *words.train, *words.test)
+    sane_text(*splits.train, *splits.test, *words.all, *words.train, *words.test)
 
 
 def _open_dictionary(path: Path) -> None:
@@ -464,13 +468,13 @@ def _own_targets() -> list[Target]:
     """Readers of signspot's own files."""
     return [
         Target("labels", "labels/x.jsonl", "lines", _json_seeds(*LABELS), _read_labels),
-        Target("corpus.json", "corpus.json", "json", _corpus_seeds, _read_corpus),
+        Target("corpus.json", "corpus.json", "json", corpus_seeds, _read_corpus),
         Target("splits.json", "splits.json", "json", _json_seeds(SPLITS), _read_splits),
         Target("truth of signs", "truth/signs/a.jsonl", "lines", _json_seeds(SIGN), _read_signs),
         Target("truth of mentions", "truth/mentions/a.jsonl", "lines", _json_seeds(MENTION), _read_mentions),
         Target("truth of exemplars", "truth/exemplars/a.jsonl", "lines", _json_seeds(EXEMPLAR), _read_exemplars),
-        Target("dictionary.json", "dictionary.json", "json", _dictionary_seeds, _open_dictionary),
-        Target("dictionary table", "dictionary.csv", "text", _table_seeds, _open_dictionary),
+        Target("dictionary.json", "dictionary.json", "json", dictionary_seeds, _open_dictionary),
+        Target("dictionary table", "dictionary.csv", "text", table_seeds, _open_dictionary),
         Target("dictionary embeddings", "embeddings.safetensors", "safetensors", _embedding_seeds, _open_dictionary),
         Target("bsldict", "bsldict_v1.pkl", "pickle", _json_seeds(BSLDICT), _open_dictionary),
         Target(
@@ -489,4 +493,6 @@ def _own_targets() -> list[Target]:
 
 def targets() -> list[Target]:
     """All readers."""
-    return [*_spotting_targets(), *_own_targets()]
+    from tools.attack.kept_targets import kept_targets  # it builds on this module
+
+    return [*_spotting_targets(), *_own_targets(), *kept_targets()]

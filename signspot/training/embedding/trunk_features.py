@@ -37,6 +37,7 @@ from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 from signspot.timeline import Grid, Segment
 from signspot.training.distributed import ALONE, Group
+from signspot.training.run_folder import open_array
 
 logger = logging.getLogger(__name__)
 
@@ -150,7 +151,7 @@ def _windows(encoder: Encoder, video: CorpusVideo, folder: Path) -> WindowFeatur
     path = folder / encoder.hash / f"{video.id}-{content_digest(source)}-{_VERSION}.npy"
     if not path.is_file():
         _write(embed_chunks(encoder, _frames(encoder, source), "features"), path, video.id)
-    kept, contract = _open(path), encoder.contract
+    kept, contract = open_array(path, np.float16, 2), encoder.contract
     return WindowFeatures(kept, Grid(contract.fps, contract.frames, 1, len(kept) + contract.frames - 1))
 
 
@@ -188,7 +189,7 @@ def _exemplars(encoder: Encoder, corpus: Corpus, folder: Path) -> tuple[tuple[Ex
         if not rows:
             raise DictionaryError(f"no exemplar in the dictionary of {corpus.folder} has a file")
         _write(np.stack(rows), path, "the dictionary")
-    kept = _open(path)
+    kept = open_array(path, np.float16, 3, len(sources))
     usable = np.isfinite(kept[:, 0, 0])
     if not usable.any():
         raise DictionaryError(f"none of {len(kept):,} exemplars can be used. See the log.")
@@ -237,11 +238,3 @@ def _write(made: HalfArray, path: Path, name: str) -> None:
         raise FormatError(f"the trunk's features of {name} are NaN or infinite. Check its landmarks and the encoder.")
     with write_beside(path) as beside:
         np.save(beside, made)
-
-
-def _open(path: Path) -> HalfArray:
-    try:
-        kept: HalfArray = np.load(path, mmap_mode="r", allow_pickle=False)
-        return kept
-    except (OSError, ValueError) as error:
-        raise FormatError(f"cannot read the features {path} ({error}). Remove it, and it is made again.") from error

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus
 from signspot.embedding.windows import embed_features
-from signspot.errors import EmptyVideoError, FormatError, OptionsError, SignspotError
+from signspot.errors import EmptyVideoError, OptionsError, SignspotError
 from signspot.files import content_digest, text_digest, write_beside
 from signspot.models.encoder import Encoder
 from signspot.progress import Progress, silent
@@ -21,6 +21,7 @@ from signspot.timeline import Segment
 from signspot.training.embedding.trunk_features import FilmedExemplars, TrunkFeatures
 from signspot.training.items import TrainingSubset
 from signspot.training.rgb.config import RgbBatchOptions
+from signspot.training.run_folder import open_array
 from signspot.video.clips import squashed_side
 from signspot.video.probing import Image
 from signspot.video.reader import open_video
@@ -50,7 +51,7 @@ class PictureStore:
         path = self._path(video, f"{frames} {[round(start, 4) for start in starts]}")
         if not path.is_file():
             self._cut(video, [max(0, round(start * self.fps)) for start in starts], frames, path)
-        return _open(path)
+        return open_array(path, np.uint8, 5, len(starts))
 
     def sign(self, video: Path, segment: Segment | None) -> Pictures:
         """(T, H, W, 3): all pictures of a video, or of a stretch of it."""
@@ -60,7 +61,7 @@ class PictureStore:
                 seen = [self._squash(frame.image) for frame in opened.resampled(self.fps, segment)]
             with write_beside(path) as beside:
                 np.save(beside, np.stack(seen))
-        return _open(path)
+        return open_array(path, np.uint8, 4)
 
     def _cut(self, video: Path, firsts: Sequence[int], frames: int, path: Path) -> None:
         """Decode a video once, and put each picture wherever it is wanted; memory holds one picture."""
@@ -100,14 +101,6 @@ class PictureStore:
     def _path(self, video: Path, cut: str) -> Path:
         key = text_digest(f"{cut} {self.fps} {self.side} {_VERSION}")
         return self.folder / f"{video.stem}-{content_digest(video)}-{key}.npy"
-
-
-def _open(path: Path) -> Pictures:
-    try:
-        kept: Pictures = np.load(path, mmap_mode="r", allow_pickle=False)
-        return kept
-    except (OSError, ValueError) as error:
-        raise FormatError(f"cannot read the pictures {path} ({error}). Remove it, and it is made again.") from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,128 @@
+"""Every verb that takes `--no-pixels`, with films, as users run it: no picture of them in outputs, caches and archives.
+
+All films have a purple background that nothing else has, so a picture of one is known wherever it lies: as a file, or
+in the `data:` address of a page. The same verbs with pixels are the counter-proof.
+"""
+
+import base64
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from signspot.cli.main import app
+from signspot.landmarks.cache import CacheEntry
+from signspot.landmarks.estimate import HOLISTIC
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.stretches import STRETCH, WARM_UP
+from signspot.video.reader import open_video
+from signspot.video.writer import write_video
+
+PURPLE = np.array([200, 0, 255])
+ADDRESS = re.compile(rb"data:(image|video)/[\w.+-]+;base64,([A-Za-z0-9+/=\s]+)")
+pytestmark = pytest.mark.slow
+VERSION = f"{HOLISTIC.version} {STRETCH:g} {WARM_UP:g}"
+
+
+def film(path: Path, landmarks: Landmarks, cache: Path) -> None:
+    """A purple film, and landmarks in the cache as if a signer had been seen in it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shades = np.arange(len(landmarks)) % 20
+    write_video(path, (np.full((64, 96, 3), PURPLE - (shade, 0, 0), np.uint8) for shade in shades), 25)
+    entry = CacheEntry.of(path, cache / "landmarks", VERSION, 25.0, None)
+    assert entry is not None
+    list(entry.keep(iter([landmarks])))
+
+
+@pytest.fixture
+def home(stretch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A video, two dictionaries of films, and a cache of landmarks alone."""
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    film(tmp_path / "news.mp4", stretch.footage, tmp_path / "cache")
+    for place in ("signs", "others"):
+        for word in ("river", "apple"):
+            for take in (1, 2):
+                moved = stretch.exemplars[word][take:]  # other landmarks, hence another film
+                film(tmp_path / place / word / f"{take}.mp4", moved, tmp_path / "cache")
+    return tmp_path
+
+
+def run(home: Path, *arguments: object) -> None:
+    asked = [str(each) for each in arguments]
+    done = CliRunner().invoke(app, [*asked, "--encoder", "warping"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+
+
+def purple(folder: Path) -> list[str]:
+    """Files below a folder that hold a picture of a film, also within a page."""
+    found = []
+    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+        content = path.read_bytes()
+        parts = [content, *(base64.b64decode(match[2]) for match in ADDRESS.finditer(content))]
+        if any(is_purple(picture) for part in parts for picture in pictures(part, folder.parent / "looked-at")):
+            found.append(path.relative_to(folder).as_posix())
+    return found
+
+
+def pictures(content: bytes, place: Path) -> Iterator[Any]:
+    """The pictures that bytes hold: one, or the first of a film; (H, W, 3)."""
+    if content[4:8] == b"ftyp":
+        place.with_suffix(".mp4").write_bytes(content)
+        with open_video(place.with_suffix(".mp4")) as opened:
+            yield next(iter(opened.resampled(25.0))).image
+    elif content.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")):
+        decoded = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
+        if decoded is not None:
+            yield decoded[..., ::-1]
+
+
+def is_purple(picture: Any) -> bool:
+    near = np.abs(picture.astype(int) - PURPLE).max(axis=2) < 60
+    return int(near.sum()) > 20
+
+
+VERBS = {
+    "spot": ("spot", "news.mp4", "signs", "river", "--html", "OUT/a.html", "--plot", "OUT/a.png", "--out", "OUT/a.eaf"),
+    "variants": ("variants", "river", "signs", "--footage", "news.mp4", "--html", "OUT/a.html", "--plot", "OUT/a.png"),
+    "faux-amis": ("faux-amis", "signs", "others", "--html", "OUT/a.html"),
+    "dictionary build": ("dictionary", "build", "signs", "OUT/built"),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_picture_is_written(verb: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    for flag, shown in (("--no-pixels", False), ("--pixels", True)):
+        out = home / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        run(home, *(part.replace("OUT", "out") for part in VERBS[verb]), flag)
+        assert any(path.is_file() for path in out.rglob("*"))
+        assert bool(purple(out)) == shown, purple(out)
+        assert purple(home / "cache") == purple(home / "state") == []
+
+
+def test_neither_mining_nor_an_archive_keeps_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    (home / "out").mkdir()
+    run(home, "mine", "river", "news.mp4", "--dictionary", "signs", "--out", "out/a.vtt", "--no-pixels")
+    run(home, "search", "out/tracks", "river", "--dictionary", "signs", "--add", "news.mp4", "--no-pixels")
+    assert [path.suffix for path in (home / "out" / "tracks").iterdir()] == [".safetensors"]
+    assert purple(home / "out") == purple(home / "cache") == []
+
+
+def test_what_looks_for_pictures_finds_them(home: Path) -> None:
+    assert purple(home / "signs") == ["apple/1.mp4", "apple/2.mp4", "river/1.mp4", "river/2.mp4"]
+    page = b"<img src='data:video/mp4;base64," + base64.b64encode((home / "news.mp4").read_bytes()) + b"'>"
+    (home / "page").mkdir()
+    (home / "page" / "x.html").write_bytes(page)
+    assert purple(home / "page") == ["x.html"]
+    assert os.environ["SIGNSPOT_CACHE"].startswith(str(home))
