@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import signspot.mouthing.checkpoints as checkpoints
+from signspot.mouthing.spotter import MouthingSpotter
 from signspot_lab.mouthing.clips import ClipOptions, make_clips, read_vocabulary
-from signspot_lab.mouthing.evaluation import probabilities
 from signspot_lab.mouthing.trials import answer, draw_trials
 from signspot_world.body.signers import Role
 
@@ -33,9 +33,8 @@ def asked():
     people = [f"shipped {number}" for number in range(4)]
     clips = list(make_clips(4, 4321, unseen, people, ClipOptions(seconds=20.0, role=Role.TEST)))
     trials = draw_trials(clips, unseen, 0, each=30)
-    network = checkpoints.load_mouthing().network
-    answers = answer(network, clips, trials)
-    return np.array([bool(trial.ends) for trial in trials]), probabilities(network, answers.logit), answers
+    answers = answer(MouthingSpotter(checkpoints.load_mouthing()), clips, trials)
+    return np.array([bool(trial.ends) for trial in trials]), answers.sure, answers
 
 
 def test_mouthed_words_are_more_probable(asked):
