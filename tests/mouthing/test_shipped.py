@@ -16,14 +16,18 @@ FOLDER = Path(checkpoints.__file__).parent / "weights"
 
 
 def test_weights_are_small_and_their_card_says_where_they_come_from():
-    assert checkpoints.shipped() == ["mouthing-world"]
-    path = FOLDER / "mouthing-world.safetensors"
-    assert path.stat().st_size < 3e6
-    card = json.loads(path.with_suffix(".json").read_text())
-    assert card["licence"] == "CC0-1.0"
-    assert "no real face" in card["data"]
-    assert card["command"].startswith("signspot train configs/mouthing-world.toml")
-    assert "mouthing-world" in (FOLDER / "LICENSES.md").read_text()
+    made_by = {"mouthing-templates": "python -m signspot_lab.mouthing.calibration", "mouthing-world": "signspot train "}
+    said = {"mouthing-templates": "Nothing was learned", "mouthing-world": "no real face"}
+    assert checkpoints.shipped() == sorted(made_by)
+    for name, command in made_by.items():
+        path = FOLDER / f"{name}.safetensors"
+        assert path.stat().st_size < 3e6
+        card = json.loads(path.with_suffix(".json").read_text())
+        assert card["licence"] == "CC0-1.0"
+        assert said[name] in card["data"]
+        assert card["command"].startswith(command)
+        assert name in (FOLDER / "LICENSES.md").read_text()
+    assert checkpoints.load_mouthing().name == "mouthing-world"
 
 
 @pytest.fixture(scope="module")
