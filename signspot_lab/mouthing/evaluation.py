@@ -135,7 +135,7 @@ def _world_rows(size: MouthingSize, seed: int, trained: int) -> Iterator[tuple[s
 def homophene_trials(trials: Sequence[Trial]) -> list[Trial]:
     """Mouthed words that have a homophene, half of them asked for as they are, half as the word that looks the same."""
     alike = _words_by_look()
-    found = []
+    found: list[Trial] = []
     for trial in trials:
         others = [word for word in alike[visemes_of(trial.word)] if word != trial.word]
         if trial.ends and others:
