@@ -28,7 +28,7 @@ from signspot_world.options import CorpusOptions, options_as_json
 from signspot_world.performance import FilmedSigning, perform_exemplar, perform_video
 from signspot_world.world import ExemplarPlan, VideoPlan, World
 
-WORLD_VERSION = 2  # raised whenever the same options would give other bytes
+WORLD_VERSION = 3  # raised whenever the same options would give other bytes
 _EXEMPLARS_PER_ITEM = 100
 _SOURCE, _LICENCE = "signspot world", "CC0-1.0"
 _here: tuple[World, Layout] | None = None  # what a worker process works on

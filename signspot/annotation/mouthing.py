@@ -19,7 +19,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.footage import Footage, list_footage
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import OptionsError
-from signspot.mouthing.candidates import LEAST, WORD_LEAST, LongWords, doubt_language
+from signspot.mouthing.candidates import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_words
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing
 from signspot.mouthing.visemes import query, visemes_of
 from signspot.progress import Stage
@@ -130,6 +130,9 @@ class _MouthingRun(CorpusRun):
         language = self.options.language
         for word in self.job.words:
             visemes_of(word, language)  # raises where it has no phonemes
+        doubt = doubt_words(self.job.words, language)
+        if doubt:
+            logger.warning("%s", doubt)
         if self.job.dictionary is not None:
             dictionary = open_dictionary(self.job.dictionary)
             chosen = dictionary.select(self.job.words) if self.job.words else dictionary

@@ -103,7 +103,7 @@ def lsa64(
 
 def mouthing(
     model: Annotated[
-        str | None, typer.Option(help="Name or file of a mouthing spotter. [default: the shipped one]")
+        list[str] | None, typer.Option(help="Name or file of a mouthing spotter; repeatable. [default: all shipped]")
     ] = None,
     lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks: false alarms on real faces.")] = None,
     wlasl: Annotated[Path | None, typer.Option(help="Folder of WLASL landmarks: the same.")] = None,
@@ -119,18 +119,20 @@ def mouthing(
 ) -> None:
     """Ask for words on the lips of the signing world: precision, recall, false alarms, time error, reliability.
 
+    Questions are asked as signspot mouth asks them. Beside the network stands a spotter that has learned nothing.
+
     Example: signspot evaluate mouthing --lsa64 lsa64/ --out mouthing.md
     """
     from signspot.files import Outputs
-    from signspot.mouthing.checkpoints import load_mouthing
+    from signspot.mouthing.checkpoints import load_mouthing, shipped
     from signspot_lab.mouthing.evaluation import MouthingSize, measure_mouthing
     from signspot_lab.mouthing.tables import as_text, write_report
 
-    with Outputs([model, lsa64, wlasl, corpus], force=force) as outputs:
+    with Outputs([*(model or ()), lsa64, wlasl, corpus], force=force) as outputs:
         if out is not None:
             outputs.claim(out, (".md",))
             outputs.claim(out.with_suffix(".png"))
-        chosen, size = load_mouthing(model), MouthingSize(clips, questions, real)
+        chosen, size = [load_mouthing(name) for name in model or shipped()], MouthingSize(clips, questions, real)
         with bar("mouthing", "rows") as progress:
             report = measure_mouthing(chosen, size, seed=seed, lsa64=lsa64, wlasl=wlasl, progress=progress)
         if out is not None:
@@ -138,14 +140,14 @@ def mouthing(
             note(f"written: {out}, {out.with_suffix('.png')}")
     say(as_text(report).rstrip())
     if corpus is not None:
-        say(_labels_of_corpus(model, corpus))
+        say(_labels_of_corpus(model or shipped(), corpus))
 
 
-def _labels_of_corpus(model: str | None, folder: Path) -> str:
+def _labels_of_corpus(models: "Sequence[str]", folder: Path) -> str:
     from signspot.corpus.corpus import open_corpus
     from signspot_lab.mouthing.corpora import as_text, measure_labels
 
-    return as_text(measure_labels(open_corpus(folder), model, stages=bar)).rstrip()
+    return as_text(measure_labels(open_corpus(folder), models, stages=bar)).rstrip()
 
 
 if TYPE_CHECKING:

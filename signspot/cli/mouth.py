@@ -118,15 +118,15 @@ def search(
 ) -> "Sequence[Label]":
     """Read lips and subtitles and look for the words, with progress for people and what could not be seen."""
     from signspot.landmarks.cache import default_cache
-    from signspot.mouthing.candidates import doubt_language, find_candidates
+    from signspot.mouthing.candidates import doubt_language, doubt_words, find_candidates
     from signspot.subtitles.reading import read_subtitles
 
     threshold, padding, language, cache = how
     shown = read_subtitles(subtitles)
     candidates = find_candidates(shown, words, padding, language)
-    doubt = doubt_language(shown, language)
-    if doubt:
-        note(doubt)
+    for doubt in (doubt_language(shown, language), doubt_words(words or (), language)):
+        if doubt:
+            note(doubt)
     if not candidates:
         note(f"{subtitles} mentions none of the words" if words else f"{subtitles} has no word that shows on lips")
     with bar(str(video), "frames") as progress:

@@ -22,6 +22,7 @@ WORD_LEAST = 0.8  # probability that some instance of a word must reach, for the
 _FEWEST_SHAPES = 3  # of a word that is looked for unasked: shorter ones are on the lips all the time
 _ENOUGH = 30  # words, from which on the language of subtitles can be guessed
 _FOREIGN = 0.6  # share of English words below which subtitles are hardly English
+_NAMED = 3  # words that a doubt names
 _ENGLISH = 0.9  # and above which they hardly are of another language
 
 
@@ -92,6 +93,21 @@ def doubt_language(subtitles: Sequence[Subtitle], language: str) -> str | None:
         "may be wrong. Name their language with --language"
         if wrong
         else None
+    )
+
+
+def doubt_words(words: Iterable[str], language: str) -> str | None:
+    """Which English words that are asked for no dictionary knows, so that their spelling says how they sound."""
+    if language.split("-")[0] != "en":
+        return None
+    pieces = {word: [token.word for token in tokens(word) if token.word.isalpha()] for word in words}
+    strange = [word for word, parts in pieces.items() if not all(map(is_known, parts))]
+    if not strange:
+        return None
+    named = ", ".join(repr(word) for word in strange[:_NAMED]) + (" …" if len(strange) > _NAMED else "")
+    return (
+        f"no English dictionary knows {named}: how it is said is guessed by its spelling. If it is a word of another "
+        "language, name that with --language"
     )
 
 

@@ -1,4 +1,4 @@
-"""Weights of the mouthing spotter from and to files: safetensors and a JSON card. Never by pickle."""
+"""Mouthing spotters from and to files: weights in safetensors, and a JSON card. Never by pickle."""
 
 import hashlib
 import json
@@ -17,22 +17,24 @@ from signspot.files import write_beside
 from signspot.models.checkpoints import check_fit, check_sizes, fill, shapes
 from signspot.models.weight_files import read_header, read_shapes, read_weights
 from signspot.mouthing.lips import VERSION
-from signspot.mouthing.network import MouthingNetwork, NetworkOptions
+from signspot.mouthing.network import LipMatcher, MouthingNetwork, NetworkOptions
 from signspot.mouthing.rgb_network import RgbMouthingNetwork
+from signspot.mouthing.templates import TemplateMatcher, TemplateOptions
 from signspot.mouthing.visemes import VISEMES
 
 DEFAULT = "mouthing-world"
 _SHIPPED = Path(__file__).parent / "weights"
 _SEES, _LANDMARKS, _RGB = "input", "landmarks", "rgb"  # what a network sees of lips, in its card
+_MATCHER, _LEARNED, _TEMPLATES = "matcher", "network", "templates"  # what compares lips with words, in its card
 _HEADER = "signspot_mouthing"  # under which the card stands in the safetensors header
 
 
 @dataclass(frozen=True)
 class MouthingModel:
-    """A network with its card."""
+    """What compares lips with words, with its card."""
 
     name: str
-    network: MouthingNetwork
+    network: LipMatcher
     card: dict[str, Any]  # licence, data, command, config, metrics
 
     @property
@@ -90,12 +92,17 @@ def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingMo
     return MouthingModel(name, network.eval(), card)
 
 
-def _network(card: dict[str, Any]) -> MouthingNetwork:
-    """The network that a card describes, without weights.
+def _network(card: dict[str, Any]) -> LipMatcher:
+    """What a card describes, without weights.
 
     Raises:
-        CheckpointError: it sees neither landmarks nor pixels.
+        CheckpointError: it sees neither landmarks nor pixels, or compares neither by a network nor by templates.
     """
+    matcher = card.get(_MATCHER, _LEARNED)
+    if matcher == _TEMPLATES:
+        return TemplateMatcher(TemplateOptions(**card["options"]))
+    if matcher != _LEARNED:
+        raise CheckpointError(f"a mouthing spotter is a '{_LEARNED}' or '{_TEMPLATES}'; the card says {matcher!r:.40}")
     options = NetworkOptions(**card["options"])
     sees = card.get(_SEES, _LANDMARKS)
     if sees not in (_LANDMARKS, _RGB):
@@ -117,6 +124,8 @@ def save_mouthing(model: MouthingModel, path: str | PathLike[str]) -> None:
         **{"name": model.name, "options": asdict(model.network.options)},
         **{"lips_version": VERSION, "visemes": list(VISEMES), _SEES: _LANDMARKS},
     }
+    if isinstance(model.network, TemplateMatcher):
+        card[_MATCHER] = _TEMPLATES
     if isinstance(model.network, RgbMouthingNetwork):
         card |= {_SEES: _RGB, "features": model.network.front.features}
     state = {key: value.detach().half().contiguous() for key, value in model.network.state_dict().items()}

@@ -4,7 +4,9 @@ Lips are read by convolutions over time, a word by convolutions over its visemes
 viseme; a word on the lips is a slanted line in that map, and convolutions over the map look for it.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -49,8 +51,38 @@ class _Residual(nn.Module):
         return x + added
 
 
-class MouthingNetwork(nn.Module):
-    """Compares lips with words."""
+class LipMatcher(nn.Module):
+    """The contract of all that compares lips with words."""
+
+    options: Any  # a frozen record: with the weights, all that its logits follow from
+    scale: Tensor  # (2,) calibration: gain and offset of a peak's logit
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.tensor([1.0, 0.0]))
+
+    @abstractmethod
+    def code_lips(self, lips: Tensor) -> Tensor:
+        """(B, T, C) lips to (B, …) codes, made once for all words that are looked for in them."""
+
+    @abstractmethod
+    def compare(self, coded: Tensor, words: Tensor) -> Tensor:
+        """(B, …) codes and (B, L) words to (B, ceil(T / STEP)) logits, before calibration, that the word ends there."""
+
+    def forward(self, lips: Tensor, words: Tensor) -> Tensor:
+        """(B, T, C) lips and (B, L) words to (B, ceil(T / STEP)) calibrated probabilities."""
+        logits = self.compare(self.code_lips(lips), words)
+        return torch.sigmoid(self.calibrated(logits))
+
+    def calibrated(self, logits: Tensor) -> Tensor:
+        """Logits whose sigmoid, at a peak, is how often such a peak is right."""
+        return logits * self.scale[0] + self.scale[1]
+
+
+class MouthingNetwork(LipMatcher):
+    """Compares lips with words by what it has learned."""
+
+    options: NetworkOptions
 
     def __init__(self, options: NetworkOptions | None = None):
         super().__init__()
@@ -72,8 +104,6 @@ class MouthingNetwork(nn.Module):
         )
         self.shapes = nn.Conv1d(width, len(VISEMES) + 1, 1)
         self.last = nn.Conv1d(2 * maps, 1, 5, padding=2)
-        self.scale: Tensor  # (2,) calibration: gain and offset of a peak's logit
-        self.register_buffer("scale", torch.tensor([1.0, 0.0]))
 
     def code_lips(self, lips: Tensor) -> Tensor:
         """Code lips, once for all words that are looked for in them.
@@ -127,15 +157,6 @@ class MouthingNetwork(nn.Module):
         at_end = (x * end[:, None, None]).sum(dim=3)
         found: Tensor = self.last(torch.cat([best, at_end], dim=1))[:, 0]
         return found
-
-    def forward(self, lips: Tensor, words: Tensor) -> Tensor:
-        """(B, T, CHANNELS) lips and (B, L) words to (B, ceil(T / STEP)) calibrated probabilities."""
-        logits = self.compare(self.code_lips(lips), words)
-        return torch.sigmoid(self.calibrated(logits))
-
-    def calibrated(self, logits: Tensor) -> Tensor:
-        """Logits whose sigmoid, at a peak, is how often such a peak is right."""
-        return logits * self.scale[0] + self.scale[1]
 
 
 def pad_words(queries: list[list[int]]) -> Tensor:

@@ -20,7 +20,7 @@ from signspot.landmarks.resampling import resample_stream
 from signspot.landmarks.stretches import MAX_SIDE
 from signspot.mouthing.crops import crop_mouths
 from signspot.mouthing.lips import FPS, Floats, LipTrack, follow_lips
-from signspot.mouthing.network import MouthingNetwork
+from signspot.mouthing.network import LipMatcher
 from signspot.mouthing.rgb_network import RgbFrontEnd, RgbMouthingNetwork
 from signspot.progress import Progress, silent
 from signspot.video.reader import open_video
@@ -85,7 +85,7 @@ def _joined(features: Floats, flags: Floats, name: str) -> LipTrack:
     return LipTrack(np.concatenate([features * seen, flags], axis=1), covered=float(flags[:, 1].mean()))
 
 
-def reader_of(network: MouthingNetwork) -> LipReader:
+def reader_of(network: LipMatcher) -> LipReader:
     """What reads lips as a network sees them."""
     return RgbLips(network.front) if isinstance(network, RgbMouthingNetwork) else LandmarkLips()
 

@@ -50,8 +50,8 @@ class WrongWords:
             self._alike["begins", shapes[:2]].append(word)
             self._alike["ends", shapes[-2:]].append(word)
 
-    def draw(self, mouthed: Sequence[Shapes], hard: float, random: np.random.Generator) -> Shapes:
-        """The visemes of a word that is no part of what is mouthed, and that no mouthed word is the beginning of.
+    def draw(self, mouthed: Sequence[Shapes], hard: float, random: np.random.Generator) -> str:
+        """A word that is no part of what is mouthed, and that no mouthed word is the beginning of.
 
         Args:
             mouthed: visemes of the whole words that are on the lips.
@@ -64,10 +64,11 @@ class WrongWords:
                 model = mouthed[int(random.integers(len(mouthed)))]
                 way = ("begins", model[:2]) if random.random() < 0.5 else ("ends", model[-2:])
                 words = self._alike.get(way, words)
-            shapes = self.vocabulary.visemes[words[int(random.integers(len(words)))]]
+            word = words[int(random.integers(len(words)))]
+            shapes = self.vocabulary.visemes[word]
             if not any(holds(each, shapes) or each[:3] == shapes[:3] for each in mouthed):
-                return shapes
-        return shapes
+                break
+        return word
 
 
 def holds(whole: Shapes, part: Shapes) -> bool:
@@ -121,7 +122,7 @@ class LipBatches(Dataset[LipBatch]):
                 for step, weight in enumerate(_SPREAD, place - 1):
                     row[min(max(step, 0), len(row) - 1)] += weight
             else:
-                words.append(self.wrong.draw(mouthed, self.how.hard, random))
+                words.append(self.wrong.vocabulary.visemes[self.wrong.draw(mouthed, self.how.hard, random)])
             ends.append(row)
         return _Window(clip.lips.values[first : first + frames], words, ends, self._shapes(clip, near, start))
 

@@ -54,13 +54,13 @@ def label_corpus(
 
 
 def measure_labels(
-    corpus: Corpus, model: str | None = None, least: float = LEAST, stages: Stage | None = None
+    corpus: Corpus, models: Sequence[str], least: float = LEAST, stages: Stage | None = None
 ) -> list[LabelScore]:
-    """Compare the spotter's labels, and those that the corpus came with, with the truth.
+    """Compare the labels of spotters, and those that the corpus came with, with the truth.
 
     Args:
         corpus: whose signs are known.
-        model: name or file of a mouthing spotter; None: the shipped one.
+        models: names or files of mouthing spotters.
         least: probability of a label.
         stages: as `annotate_mouthings` takes them.
 
@@ -70,11 +70,13 @@ def measure_labels(
     truth = {video: corpus.signs(video) for video in corpus.videos}
     if not any(truth.values()):
         raise OptionsError(f"{corpus.folder} does not know its signs (truth/signs). Make one with: signspot world make")
-    with TemporaryDirectory(prefix="signspot-mouthing-") as folder:
-        found = label_corpus(corpus, model, Path(folder), least, stages)
-    given = [label for label in corpus.labels() if label.source is LabelSource.MOUTHING]
+    kinds = {}
+    for model in models:
+        with TemporaryDirectory(prefix="signspot-mouthing-") as folder:
+            kinds[Path(model).stem] = label_corpus(corpus, model, Path(folder), least, stages)
+    kinds["the world's dice"] = [label for label in corpus.labels() if label.source is LabelSource.MOUTHING]
     rows = []
-    for name, labels in (("this spotter", found), ("the world's dice", given)):
+    for name, labels in kinds.items():
         for threshold in THRESHOLDS:
             rows.append(score_labels(name, threshold, [each for each in labels if each.confidence >= threshold], truth))
     return rows

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from signspot.files import write_beside
-from signspot_lab.mouthing.evaluation import MouthingReport, MouthingScore
+from signspot_lab.mouthing.evaluation import MAIN, MouthingReport, MouthingScore
 
 
 def score_table(scores: Sequence[MouthingScore]) -> str:
     """Precision, recall, false alarms and time error in Markdown."""
-    lines = [
-        "| asked | threshold | questions | mouthed | precision | recall | false alarms/h/word | median time error s |",
-        "|---|---|---|---|---|---|---|---|",
-        *(_row(score) for score in scores),
-    ]
+    titles = (
+        *("spotter", "asked", "threshold", "questions", "mouthed", "precision", "recall"),
+        *("false alarms/h/word", "median time error s"),
+    )
+    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|", *(_row(score) for score in scores)]
     return "\n".join(lines) + "\n"
 
 
@@ -23,9 +23,13 @@ def as_text(report: MouthingReport) -> str:
         score_table(report.scores),
         f"Words that look exactly like another word: {report.homophenes:.0%}.",
         "",
-        "| probability | peaks | mean probability | right |",
-        "|---|---|---|---|",
-        *(f"| {b.low:.1f} to {b.high:.1f} | {b.peaks} | {b.said:.2f} | {b.right:.2f} |" for b in report.reliability),
+        "| spotter | probability | labels | mean probability | right |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {name} | {b.low:.1f} to {b.high:.1f} | {b.labels} | {b.said:.2f} | {b.right:.2f} |"
+            for name, bins in report.reliability.items()
+            for b in bins
+        ),
     ]
     return "\n".join(lines) + "\n"
 
@@ -35,22 +39,29 @@ def _row(score: MouthingScore) -> str:
     shown = [
         "–" if value != value else f"{value:.{digits}f}" for value, digits in zip(numbers, (2, 2, 1, 2), strict=True)
     ]
-    return f"| {score.trials} | {score.threshold:g} | {score.asked} | {score.mouthed} | {' | '.join(shown)} |"
+    said = (score.spotter, score.trials, f"{score.threshold:g}", str(score.asked), str(score.mouthed), *shown)
+    return f"| {' | '.join(said)} |"
 
 
 def write_report(report: MouthingReport, path: Path) -> None:
-    """Write the tables, and beside them the reliability plot with the suffix `.png`."""
+    """Write the tables, and beside them a plot with the suffix `.png`: reliability, precision and recall."""
     from matplotlib.figure import Figure
 
     with write_beside(path) as beside:
         beside.write_text(as_text(report), encoding="utf-8")
-    figure = Figure(figsize=(4.5, 4.2), layout="constrained")
-    axes = figure.add_subplot(
-        xlabel="probability of a peak", ylabel="share of peaks that are right", title=report.model
-    )
-    axes.plot([0, 1], [0, 1], "--", color="grey", label="calibrated")
-    said, right = [b.said for b in report.reliability], [b.right for b in report.reliability]
-    axes.plot(said, right, "o-", label="unseen words, unseen signers")
-    axes.legend()
+    figure = Figure(figsize=(9.0, 4.2), layout="constrained")
+    reliable, traded = figure.subplots(1, 2)
+    reliable.set(xlabel="probability of a label", ylabel="share of labels that are right")
+    reliable.plot([0, 1], [0, 1], "--", color="grey", label="calibrated")
+    for name, bins in report.reliability.items():
+        reliable.plot([b.said for b in bins], [b.right for b in bins], "o-", label=name)
+        rows = [row for row in report.scores if (row.spotter, row.trials) == (name, MAIN)]
+        thresholds = [row.threshold for row in rows]
+        traded.plot(thresholds, [row.precision for row in rows], "o-", label=f"precision, {name}")
+        traded.plot(thresholds, [row.recall for row in rows], "s--", label=f"recall, {name}")
+    traded.set(xlabel="threshold", title=MAIN, ylim=(0, 1.02))
+    reliable.set_title(MAIN)
+    for axes in (reliable, traded):
+        axes.legend(fontsize="small")
     with write_beside(path.with_suffix(".png")) as beside:
         figure.savefig(beside, dpi=100, format="png")

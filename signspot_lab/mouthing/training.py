@@ -76,12 +76,10 @@ def train_mouthing(
         fresh = replace(vocabulary, words=tuple(word for word in vocabulary.words if word not in mouthed))
         others = [f"calibration {number}" for number in range(config.lips.calibration)]
         held_out = list(make_clips(len(others), config.seed, fresh, others, replace(options, chance=config.seed + 1)))
-    measured = calibrate(network, held_out, vocabulary, config.seed)
-    card = {
-        **{"licence": config.licence, "data": config.data, "command": command},
-        **{"config": _setup(config), "metrics": {"calibration": measured}},
-    }
-    return MouthingModel(config.name, network, card)
+    card = {"licence": config.licence, "data": config.data, "command": command, "config": _setup(config)}
+    model = MouthingModel(config.name, network, card)
+    card["metrics"] = {"calibration": calibrate(model, held_out, vocabulary, config.seed)}
+    return model
 
 
 def clips_of_corpus(corpus: Corpus) -> list[LipClip]:

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from signspot.mouthing.lips import FPS
-from signspot.mouthing.network import STEP, MouthingNetwork, pad_words
-from signspot_lab.mouthing.batches import Shapes, WrongWords, numbers
+from signspot.mouthing.candidates import Candidate
+from signspot.mouthing.lips import FPS, LipTrack
+from signspot.mouthing.spotter import MouthingSpotter
+from signspot.mouthing.visemes import visemes_of
+from signspot.timeline import Segment
+from signspot_lab.mouthing.batches import WrongWords
 from signspot_lab.mouthing.clips import LipClip, Vocabulary
 
 Floats = NDArray[np.float64]
@@ -23,7 +25,7 @@ class Trial:
 
     clip: int
     start: float  # of the window, seconds
-    shapes: Shapes
+    word: str
     ends: tuple[float, ...] = ()  # of its mouthings in the window; none: it is not mouthed
     share: float = 0.0  # of the word that is mouthed, at most
 
@@ -32,13 +34,18 @@ class Trial:
 class Answers:
     """What the spotter says to trials, each (n,)."""
 
-    logit: Floats  # of the highest peak, before calibration
-    late: Floats  # seconds from the nearest end of a mouthing of the word to the peak; infinite where there is none
+    sure: Floats  # probability of the label that it gives; 0 where it gives none, since it does not see the lips
+    late: Floats  # seconds from the nearest end of a mouthing of the word to the label; infinite where there is none
+    searched: Floats  # seconds of lips that were searched
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Whether the peak is at a mouthing of the word."""
+        """Whether the label is at a mouthing of the word."""
         return np.asarray(np.abs(self.late) <= TOLERANCE)
+
+    def only(self, wanted: NDArray[np.bool_]) -> "Answers":
+        """Those of some trials."""
+        return Answers(self.sure[wanted], self.late[wanted], self.searched[wanted])
 
 
 def draw_trials(
@@ -56,7 +63,7 @@ def draw_trials(
     random, wrong = np.random.default_rng((seed, 77)), WrongWords(vocabulary)
     trials = []
     for number, clip in enumerate(clips):
-        visemes = {word.word: _shapes(word.word, vocabulary) for word in clip.words}
+        visemes = {word.word: vocabulary.visemes.get(word.word) or visemes_of(word.word) for word in clip.words}
         for turn in range(each):
             start = clip.lips.start + float(random.uniform(0, max(0.0, len(clip.lips) / FPS - WINDOW)))
             near = [w for w in clip.words if w.segment.end > start and w.segment.start < start + WINDOW]
@@ -65,46 +72,25 @@ def draw_trials(
                 asked = inside[int(random.integers(len(inside)))]
                 same = [w for w in near if visemes[w.word] == visemes[asked.word]]
                 ends = tuple(w.segment.end for w in same)
-                trials.append(Trial(number, start, visemes[asked.word], ends, max(w.share for w in same)))
+                trials.append(Trial(number, start, asked.word, ends, max(w.share for w in same)))
             else:
-                shapes = wrong.draw([visemes[w.word] for w in near], hard, random)
-                trials.append(Trial(number, start, shapes))
+                trials.append(Trial(number, start, wrong.draw([visemes[w.word] for w in near], hard, random)))
     return trials
 
 
-def _shapes(word: str, vocabulary: Vocabulary) -> Shapes:
-    from signspot.mouthing.visemes import visemes_of
-
-    return vocabulary.visemes.get(word) or visemes_of(word)
-
-
-@torch.inference_mode()
-def answer(network: MouthingNetwork, clips: Sequence[LipClip], trials: Sequence[Trial]) -> Answers:
-    """Let the spotter answer."""
-    logits, late = [], []
-    for first in range(0, len(trials), 64):
-        block = trials[first : first + 64]
-        windows = [_window(clips[trial.clip], trial.start) for trial in block]
-        coded = network.code_lips(torch.from_numpy(np.stack(windows)))
-        found = network.compare(coded, pad_words([numbers(trial.shapes) for trial in block])).numpy()
-        for trial, row in zip(block, found, strict=True):
-            place = int(row.argmax())
-            time = _start(clips[trial.clip], trial.start) + place * STEP / FPS
-            logits.append(float(row[place]))
-            late.append(min((time - end for end in trial.ends), key=abs, default=float("inf")))
-    return Answers(np.array(logits), np.array(late))
+def answer(spotter: MouthingSpotter, clips: Sequence[LipClip], trials: Sequence[Trial]) -> Answers:
+    """Ask as users ask: each question is a window with one word, and what the search labels in it is the answer."""
+    rows = [_ask(spotter, clips[trial.clip].lips, trial) for trial in trials]
+    sure, late, searched = np.array(rows, float).reshape(-1, 3).T
+    return Answers(sure, late, searched)
 
 
-def _first(clip: LipClip, start: float) -> int:
-    return max(0, round((start - clip.lips.start) * FPS))
-
-
-def _start(clip: LipClip, start: float) -> float:
-    return clip.lips.start + _first(clip, start) / FPS
-
-
-def _window(clip: LipClip, start: float) -> NDArray[np.float32]:
-    """(T, CHANNELS) lips of a window, with nothing seen beyond the end of the clip."""
-    frames, first = round(WINDOW * FPS), _first(clip, start)
-    values = clip.lips.values[first : first + frames]
-    return np.pad(values, ((0, frames - len(values)), (0, 0)))
+def _ask(spotter: MouthingSpotter, lips: LipTrack, trial: Trial) -> tuple[float, float, float]:
+    """Probability of the label, its seconds from the nearest end of a mouthing, seconds searched."""
+    window = Segment(trial.start, trial.start + WINDOW)
+    found = spotter.search(lips, [Candidate(window, (trial.word,))], "", least=0.0)
+    searched = max(0.0, min(window.end, lips.end) - trial.start) if found.queries else 0.0
+    if not found.labels:
+        return 0.0, np.inf, searched
+    (label,) = found.labels
+    return label.confidence, min((label.time - end for end in trial.ends), key=abs, default=np.inf), searched

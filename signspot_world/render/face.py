@@ -55,6 +55,8 @@ _UPPER_LIP = (
     191,
     78,
 )
+_BELOW = (181, 84, 17, 314, 405)  # the rim of the lower lip, its middle part
+_LOWER_EDGE = (178, 87, 14, 317, 402)  # the edge of the lower lip above it
 _UPPER_TEETH = (80, 81, 82, 13, 312, 311, 310)
 _EYES = ((33, 159, 133, 145), (362, 386, 263, 374))  # corner, lid, corner, lower lid
 _BROWS = ((70, 105, 107), (300, 334, 336))  # outer end, middle, inner end
@@ -179,17 +181,45 @@ def _draw_nose(canvas: Canvas, figure: Figure, width: float, paint: Paint) -> No
 
 
 def _draw_lips(canvas: Canvas, figure: Figure, width: float, paint: Paint) -> None:
-    """Both lips, and between them, as far as they are open, the mouth with the upper teeth."""
-    inner = figure.mesh(*_INNER)[:, :2]
-    canvas.fill(figure.mesh(*_OUTER)[:, :2], paint.lips)
-    canvas.fill(figure.mesh(*_UPPER_LIP)[:, :2], mix(paint.lips, paint.crease, 0.3))
+    """Both lips with their relief, the line between them to the corners, and, as far as they are open, mouth and teeth.
+
+    An estimator reads the width of a mouth off its corners and how far lips are pushed out off their light and shade:
+    without these it guesses both.
+    """
+    outer, inner = figure.mesh(*_OUTER)[:, :2], figure.mesh(*_INNER)[:, :2]
+    _draw_lip_shadow(canvas, figure, width, paint)
+    canvas.fill(outer, paint.lips)
+    canvas.fill(figure.mesh(*_UPPER_LIP)[:, :2], paint.upper_lip)
+    _draw_lip_light(canvas, figure, width, paint)
     opening = float(np.linalg.norm(figure.mesh(13)[0, :2] - figure.mesh(14)[0, :2]))
     canvas.fill(inner, paint.mouth)
     if opening > 0.03 * width:
         edge = figure.mesh(*_UPPER_TEETH)[:, :2]
         low = figure.mesh(14)[0, :2] - figure.mesh(13)[0, :2]
         canvas.fill(np.concatenate([edge, (edge + low * np.float32(0.32))[::-1]]), paint.teeth)
-    canvas.stroke(inner[10:], paint.mouth, 0.008 * width)
+    line = np.concatenate([outer[10:11], inner[10:], inner[:1], outer[:1]])
+    canvas.stroke(line, paint.mouth, 0.012 * width)
+    for corner in (outer[0], outer[10]):
+        canvas.dot(corner, 0.011 * width, paint.mouth)
+
+
+def _draw_lip_shadow(canvas: Canvas, figure: Figure, width: float, paint: Paint) -> None:
+    """The hollow under the lower lip, and the rim of both, a little darker than skin."""
+    outer = figure.mesh(*_OUTER)[:, :2]
+    middle = outer.mean(0)
+    canvas.fill(middle + (outer - middle) * np.float32(1.10), paint.wing)
+    below, down = figure.mesh(*_BELOW)[:, :2], figure.mesh(17)[0, :2] - figure.mesh(0)[0, :2]
+    down = down / (float(np.linalg.norm(down)) + 1e-6)
+    canvas.fill(np.concatenate([below, (below + down * np.float32(0.055 * width))[::-1]]), paint.hollow)
+
+
+def _draw_lip_light(canvas: Canvas, figure: Figure, width: float, paint: Paint) -> None:
+    """The light on the lower lip: the further both are pushed out before their corners, the brighter."""
+    out = float(figure.mesh(61, 291)[:, 2].mean() - figure.mesh(0, 13, 14, 17)[:, 2].mean()) / width
+    rim, edge = figure.mesh(*_BELOW)[:, :2], figure.mesh(*_LOWER_EDGE)[:, :2]
+    upper, lower = edge + (rim - edge) * np.float32(0.25), edge + (rim - edge) * np.float32(0.6)
+    share = float(np.clip(1.6 * (out - 0.05), 0.05, 0.35))
+    canvas.fill(np.concatenate([upper, lower[::-1]]), mix(paint.lips, paint.white, share))
 
 
 def _draw_glasses(canvas: Canvas, figure: Figure, width: float) -> None:

@@ -22,7 +22,9 @@ class Paint:
     cloth: ColourRamp
     trousers: ColourRamp
     hair: ColourRamp
-    lips: Colour
+    lips: Colour  # the lower one
+    upper_lip: Colour  # in the shade
+    hollow: Colour  # under the lower lip
     mouth: Colour
     teeth: Colour
     brow: Colour
@@ -57,7 +59,9 @@ def mix_paint(appearance: Appearance) -> Paint:
         cloth=make_material(appearance.clothes, tint, dark=0.3),
         trousers=make_material(mix(appearance.clothes, (24, 26, 32), 0.75), tint),
         hair=make_material(appearance.hair_colour, tint, dark=0.35, gloss=0.12),
-        lips=lit(mix(skin, (158, 44, 52), 0.42)),
+        lips=lit(mix(skin, (148, 34, 46), 0.66)),
+        upper_lip=lit(mix(skin, (112, 24, 34), 0.72)),
+        hollow=mix(skin, (60, 24, 16), 0.22),
         mouth=(48, 16, 18),
         teeth=lit((232, 226, 214)),
         brow=_brow_colour(appearance),

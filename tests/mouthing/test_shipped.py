@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import signspot.mouthing.checkpoints as checkpoints
+from signspot.mouthing.spotter import MouthingSpotter
 from signspot_lab.mouthing.clips import ClipOptions, make_clips, read_vocabulary
-from signspot_lab.mouthing.evaluation import probabilities
 from signspot_lab.mouthing.trials import answer, draw_trials
 from signspot_world.body.signers import Role
 
@@ -16,14 +16,18 @@ FOLDER = Path(checkpoints.__file__).parent / "weights"
 
 
 def test_weights_are_small_and_their_card_says_where_they_come_from():
-    assert checkpoints.shipped() == ["mouthing-world"]
-    path = FOLDER / "mouthing-world.safetensors"
-    assert path.stat().st_size < 3e6
-    card = json.loads(path.with_suffix(".json").read_text())
-    assert card["licence"] == "CC0-1.0"
-    assert "no real face" in card["data"]
-    assert card["command"].startswith("signspot train configs/mouthing-world.toml")
-    assert "mouthing-world" in (FOLDER / "LICENSES.md").read_text()
+    made_by = {"mouthing-templates": "python -m signspot_lab.mouthing.calibration", "mouthing-world": "signspot train "}
+    said = {"mouthing-templates": "Nothing was learned", "mouthing-world": "no real face"}
+    assert checkpoints.shipped() == sorted(made_by)
+    for name, command in made_by.items():
+        path = FOLDER / f"{name}.safetensors"
+        assert path.stat().st_size < 3e6
+        card = json.loads(path.with_suffix(".json").read_text())
+        assert card["licence"] == "CC0-1.0"
+        assert said[name] in card["data"]
+        assert card["command"].startswith(command)
+        assert name in (FOLDER / "LICENSES.md").read_text()
+    assert checkpoints.load_mouthing().name == "mouthing-world"
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +37,8 @@ def asked():
     people = [f"shipped {number}" for number in range(4)]
     clips = list(make_clips(4, 4321, unseen, people, ClipOptions(seconds=20.0, role=Role.TEST)))
     trials = draw_trials(clips, unseen, 0, each=30)
-    network = checkpoints.load_mouthing().network
-    answers = answer(network, clips, trials)
-    return np.array([bool(trial.ends) for trial in trials]), probabilities(network, answers.logit), answers
+    answers = answer(MouthingSpotter(checkpoints.load_mouthing()), clips, trials)
+    return np.array([bool(trial.ends) for trial in trials]), answers.sure, answers
 
 
 def test_mouthed_words_are_more_probable(asked):

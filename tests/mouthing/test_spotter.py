@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from signspot.errors import CheckpointError, OptionsError
-from signspot.mouthing.candidates import Candidate, doubt_language, find_candidates
+from signspot.mouthing.candidates import Candidate, doubt_language, doubt_words, find_candidates
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.lips import CHANNELS, LipTrack
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions, pad_words
@@ -58,6 +58,15 @@ def test_subtitles_of_another_language_are_doubted():
     assert doubt_language(german, "de") is None
     assert doubt_language(english, "en-GB") is None
     assert doubt_language(german[:2], "en") is None  # too few words to tell
+
+
+def test_words_that_no_dictionary_knows_are_doubted():
+    said = doubt_words(["apple", "Straße", "ice cream", "brœd", "tøj", "grød"], "en-GB")
+    assert said is not None
+    assert said.startswith("no English dictionary knows 'Straße', 'brœd', 'tøj' …: how it is said is guessed")
+    assert doubt_words(["Straße"], "de") is None
+    assert doubt_words(["apple", "ice-cream"], "en") is None
+    assert doubt_words([], "en") is None
 
 
 def test_a_label_is_the_best_place_of_its_window(spotter, lips):
