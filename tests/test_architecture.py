@@ -64,7 +64,7 @@ LAB_FLOORS = (
     ("contrastive", "isolated"),
     ("frame_codes", "mouthing"),
     ("annotated_worlds", "background", "difficulty", "lsa64", "paper", "render_quality", "split_estimation"),
-    ("world_calibration",),
+    ("estimator_comparison", "world_calibration"),
     ("encoder_ablation", "promised_alarms", "without_labels"),
     ("adapted", "applications", "subtitled_streams"),
 )  # fmt: skip

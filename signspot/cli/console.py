@@ -51,6 +51,27 @@ Device = Annotated[
         help="Where networks run: cpu, cuda, cuda:1 …, mps, or auto for the fastest there is.",
     ),
 ]
+
+
+def _choose_estimator(context: typer.Context, name: str | None) -> str | None:
+    """Estimate with the named estimator until the verb ends; refuse one that is not there; typer calls it."""
+    if name is not None:
+        from signspot.landmarks.estimators import estimating_with
+
+        context.with_resource(estimating_with(name))
+    return name
+
+
+EstimatorName = Annotated[
+    str | None,
+    typer.Option(
+        "--estimator",
+        callback=_choose_estimator,
+        help="What estimates landmarks: mediapipe, or openvino (its networks, less often where nothing changes). "
+        "[default: mediapipe]",
+        show_default=False,
+    ),
+]
 Workers = Annotated[
     int | None,
     typer.Option(
