@@ -20,7 +20,7 @@ FILES = sorted(path for package in PACKAGES for path in (REPOSITORY / package).r
 FLOORS = (
     (
         *("bounded_process", "bounded_server", "checked_values", "errors", "files", "leftovers", "legible"),
-        *("pickle_scan", "processes"),
+        *("openvino_offline", "pickle_scan", "processes"),
         *("progress", "records", "restricted_pickle"),
         *("safe_xml", "text_files", "timeline", "version"),
     ),
@@ -63,7 +63,10 @@ LAB_FLOORS = (
     ("warping",),
     ("contrastive", "isolated"),
     ("frame_codes", "mouthing"),
-    ("annotated_worlds", "background", "difficulty", "lsa64", "paper", "render_quality", "split_estimation"),
+    (
+        *("annotated_worlds", "background", "difficulty", "lsa64", "paper", "render_quality", "rgb_backends"),
+        "split_estimation",
+    ),
     ("estimator_comparison", "world_calibration"),
     ("encoder_ablation", "promised_alarms", "without_labels"),
     ("adapted", "applications", "subtitled_streams"),

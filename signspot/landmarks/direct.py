@@ -43,11 +43,12 @@ class Economy:
 
     body_every: int = 2  # frames; the body between two is their mean, its hands led by the hands' own points
     still: float = 6.0  # of 255: a part of the picture that changed less in every cell is not estimated again
+    light_hands: bool = False  # by MediaPipe's smaller network of hands, which takes half the time
 
     @property
     def name(self) -> str:
         """Of the settings, for the cache."""
-        return f"{self.body_every}-{self.still:g}"
+        return f"{self.body_every}-{self.still:g}{'-light' if self.light_hands else ''}"
 
 
 USUAL, EXACT = Economy(), Economy(body_every=1, still=0.0)

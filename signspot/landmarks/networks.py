@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
 from signspot.landmarks.regions import Floats, Picture
+from signspot.openvino_offline import load_openvino
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,12 @@ BODY_DETECTOR = Network("pose_detection/pose_detection.tflite", 224, ("Identity"
 BODY = Network("pose_landmark/pose_landmark_full.tflite", 256, ("Identity", "Identity_1", "Identity_3"))
 HAND_FINDER = Network("holistic_landmark/hand_recrop.tflite", 256, ("output_crop",))
 HAND = Network("hand_landmark/hand_landmark_full.tflite", 224, ("Identity", "Identity_1"))
+LIGHT_HAND = Network("hand_landmark/hand_landmark_lite.tflite", 224, ("Identity", "Identity_1"))
 FACE_DETECTOR = Network(
     "face_detection/face_detection_short_range.tflite", 128, ("regressors", "classificators"), signed=True
 )
 FACE = Network("face_landmark/face_landmark.tflite", 192, ("conv2d_21", "conv2d_31"))
-NETWORKS = (BODY_DETECTOR, BODY, HAND_FINDER, HAND, FACE_DETECTOR, FACE)
+NETWORKS = (BODY_DETECTOR, BODY, HAND_FINDER, HAND, LIGHT_HAND, FACE_DETECTOR, FACE)
 
 
 class Running:
@@ -76,13 +78,12 @@ def find_models() -> Path:
 @cache
 def _openvino() -> Any:
     try:
-        import openvino
+        return load_openvino()
     except ImportError as error:
         raise LandmarksError(
             "the estimator 'openvino' needs OpenVINO. Install it: pip install 'signspot[openvino]', "
             "or choose the estimator 'mediapipe'"
         ) from error
-    return openvino
 
 
 @cache

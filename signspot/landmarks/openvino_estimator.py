@@ -9,7 +9,7 @@ import numpy as np
 from signspot.landmarks.direct import LEFT, RIGHT, USUAL, Body, BodyPart, Economy, FacePart, HandPart, Thumbnail, View
 from signspot.landmarks.holistic import Sight, join_sights
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, Points
-from signspot.landmarks.networks import HAND, HAND_FINDER, Running, version
+from signspot.landmarks.networks import HAND, HAND_FINDER, LIGHT_HAND, Running, version
 from signspot.landmarks.regions import Floats, Picture
 from signspot.video.reader import Frame
 
@@ -63,7 +63,7 @@ class DirectTracker:
 
     def __init__(self, economy: Economy) -> None:
         self._economy = economy
-        networks = Running(HAND_FINDER), Running(HAND)
+        networks = Running(HAND_FINDER), Running(LIGHT_HAND if economy.light_hands else HAND)
         self._body, self._face = BodyPart(economy), FacePart(economy)
         self._hands = {name: HandPart(economy, joints, networks) for name, joints, _ in _SIDES}
         self._before: Body | None = None  # at the last picture whose body was estimated

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from signspot.errors import OptionsError
+from signspot.openvino_offline import load_nncf, load_openvino
 
 logger = logging.getLogger(__name__)
 
@@ -105,15 +106,13 @@ def _find_openvino(name: str) -> Backend:
 
 
 def _openvino(module: nn.Module, examples: list[Tensor], *, int8: bool) -> TensorFunction:
-    import openvino
-
+    openvino = load_openvino()
     shown = examples[0].contiguous()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of tracing: lengths become constants, as they should for one shape
         model: Any = openvino.convert_model(module, example_input=shown, input=[tuple(shown.shape)])
     if int8:
-        import nncf
-
+        nncf = load_nncf()
         logger.info("int8 is calibrated on %d inputs of %s", len(examples), tuple(shown.shape))
         nncf.set_log_level(logging.ERROR)
         given = nncf.Dataset([example.contiguous().numpy() for example in examples])
