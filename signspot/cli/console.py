@@ -161,7 +161,7 @@ class _Pace:
         self._first: tuple[int, float] | None = None
 
     def amount(self, done: int, total: int | None) -> str:
-        """Work done, and the time that is left or, where nobody knows, the time that has passed."""
+        """Work done, of frames how many per second, and the time left or, where nobody knows, that has passed."""
         now = time.monotonic()
         if done <= 0:
             return f"starting, {duration(now - self._began)}"
@@ -170,8 +170,9 @@ class _Pace:
             return f"{done:,}{self._unit}, {duration(now - self._began)} so far"
         if done <= first:
             return f"{done:,} of {total:,}{self._unit}"
-        left = (now - since) / (done - first) * max(total - done, 0)
-        return f"{done:,} of {total:,}{self._unit}, {duration(left)} left"
+        each = (now - since) / (done - first)
+        rate = f", {1 / each:.{0 if each < 0.1 else 1}f} per second" if self._unit == " frames" and each > 0 else ""
+        return f"{done:,} of {total:,}{self._unit}{rate}, {duration(each * max(total - done, 0))} left"
 
 
 @contextmanager
