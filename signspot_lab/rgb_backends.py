@@ -18,7 +18,7 @@ from itertools import islice
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from signspot.errors import OptionsError
 from signspot.models.backends import Backend, find_backend
@@ -41,16 +41,17 @@ def read_frames(path: str, side: int, count: int, fps: float = 25.0) -> Tensor:
     return torch.from_numpy(np.stack(frames))
 
 
-def random_trunk(side: int) -> InceptionTrunk:
-    """An I3D whose weights are random, and whose batch norms differ from channel to channel."""
+def random_trunk(frames: Tensor) -> InceptionTrunk:
+    """An I3D of random weights whose batch norms have seen clips of some frames: signals live to the last layer."""
     torch.manual_seed(0)
-    trunk = I3D(I3DOptions(image_size=side)).eval()
-    for name, values in trunk.state_dict().items():
-        if name.endswith("running_var"):
-            values.uniform_(0.5, 1.5)
-        elif name.endswith("bn.bias"):
-            values.uniform_(-0.2, 0.2)
-    return trunk
+    trunk = I3D(I3DOptions(image_size=frames.shape[-1]))
+    for unit in trunk.modules():
+        if isinstance(unit, nn.BatchNorm3d):
+            unit.momentum = 1.0  # what they have seen last counts
+    starts = np.linspace(0, len(frames) - trunk.frames, 4).astype(int)
+    with torch.no_grad():
+        trunk.train()(torch.stack([frames[at : at + trunk.frames].transpose(0, 1) for at in starts]))
+    return trunk.eval()
 
 
 def one_by_one(trunk: InceptionTrunk, frames: Tensor, windows: int) -> Tensor:
@@ -82,6 +83,17 @@ def agreement(features: Tensor, expected: Tensor) -> tuple[float, float]:
     return float((one * two).sum(dim=1).min()), float(np.mean(together))
 
 
+def prepare(video: str, encoder: str | None, side: int, windows: int) -> tuple[InceptionTrunk, Tensor]:
+    """A trunk, of an encoder or with random weights, and frames for so many windows."""
+    if encoder is None:
+        frames = read_frames(video, side, windows + I3DOptions.frames - 1)
+        return random_trunk(frames), frames
+    trunk = load_encoder(encoder).module.trunk
+    if not isinstance(trunk, InceptionTrunk):
+        raise OptionsError(f"{encoder} is no rgb encoder")
+    return trunk, read_frames(video, trunk.image_size, windows + trunk.frames - 1)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run every backend over the same windows, and print a table."""
     parser = argparse.ArgumentParser(prog="python -m signspot_lab.rgb_backends", description=__doc__)
@@ -93,10 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--backend", action="append", choices=BACKENDS, help="repeatable [default: all]")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    trunk = load_encoder(options.encoder).module.trunk if options.encoder else random_trunk(options.side)
-    if not isinstance(trunk, InceptionTrunk):
-        raise OptionsError(f"{options.encoder} is no rgb encoder")
-    frames = read_frames(options.video, trunk.image_size, options.windows + trunk.frames - 1)
+    trunk, frames = prepare(options.video, options.encoder, options.side, options.windows)
     few = max(2, options.windows // 4)  # eager is slow, and its time grows with the windows
     began = time.process_time()
     one_by_one(trunk, frames, few)

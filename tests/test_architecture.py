@@ -19,7 +19,8 @@ FILES = sorted(path for package in PACKAGES for path in (REPOSITORY / package).r
 # Rooms of the product by floor, lowest first; a file in the package's own folder is a room of its own.
 FLOORS = (
     (
-        *("bounded_process", "bounded_server", "checked_values", "errors", "files", "leftovers", "legible"),
+        *("bounded_process", "bounded_server", "checked_values", "errors", "files", "free_memory", "leftovers"),
+        "legible",
         *("openvino_offline", "pickle_scan", "processes"),
         *("progress", "records", "restricted_pickle"),
         *("safe_xml", "text_files", "timeline", "version"),

@@ -46,14 +46,19 @@ class OpenVinoEstimator:
         tracker = DirectTracker(self.economy)
         waiting: list[list[float]] = []  # times of pictures that were shown and not yet given
         shown: Picture | None = None
+        last: Sight | None = None  # of the picture shown last, if it has been given
         for frame in frames:
             if shown is not None and frame.image is shown:
-                waiting[-1].append(frame.time)
+                if last is None:
+                    waiting[-1].append(frame.time)
+                else:
+                    yield last, frame.time
                 continue
-            shown = frame.image
+            shown, last = frame.image, None
             waiting.append([frame.time])
             for sight in tracker.see(frame.image):
                 yield from ((sight, time) for time in waiting.pop(0))
+                last = None if waiting else sight
         for sight in tracker.finish():
             yield from ((sight, time) for time in waiting.pop(0))
 

@@ -150,7 +150,7 @@ def test_memory_for_one_process_only(
     long_video: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then no worker is started: this one would be killed."""
-    monkeypatch.setattr("signspot.processes.free_memory", lambda: 700 * 2**20)
+    monkeypatch.setattr("signspot.free_memory.free_memory", lambda: 700 * 2**20)
     with open_video(long_video) as video:
         found = concatenate(list(stream_landmarks(video, FPS, estimator=Deadly(), workers=3)))
     assert np.array_equal(found.body, read(long_video, 1).body)

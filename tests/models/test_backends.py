@@ -17,20 +17,24 @@ SIDE = 32
 
 
 @pytest.fixture(scope="module")
-def trunk():
-    torch.manual_seed(0)
-    made = I3D(I3DOptions(image_size=SIDE, width=0.25)).eval()
-    for name, values in made.state_dict().items():
-        if name.endswith("running_var"):
-            values.uniform_(0.5, 1.5)
-        elif name.endswith("bn.bias"):
-            values.uniform_(-0.2, 0.2)
-    return made
+def frames():
+    """Each frame brighter or darker in places of its own, so that windows differ."""
+    random = torch.Generator().manual_seed(1)
+    coarse = torch.rand(40, 3, 4, 4, generator=random)
+    return F.interpolate(coarse, size=(SIDE, SIDE)) - 0.5
 
 
 @pytest.fixture(scope="module")
-def frames():
-    return torch.rand(40, 3, SIDE, SIDE, generator=torch.Generator().manual_seed(1)) - 0.5
+def trunk(frames):
+    """Random weights, and batch norms that know what passes through them, so that signals live to the last layer."""
+    torch.manual_seed(0)
+    made = I3D(I3DOptions(image_size=SIDE, width=0.25))
+    for unit in made.modules():
+        if isinstance(unit, torch.nn.BatchNorm3d):
+            unit.momentum = 1.0
+    with torch.no_grad():
+        made.train()(torch.stack([frames[at : at + 16].transpose(0, 1) for at in (0, 8, 16, 24)]))
+    return made.eval()
 
 
 def need(*packages: str) -> None:
@@ -61,7 +65,7 @@ def test_a_backend_gives_the_features_of_the_plain_network(trunk, frames, how, l
     assert found.dtype == torch.float32
     assert found.shape == expected.shape
     assert float((found * expected).sum(dim=1).min()) > least
-    assert float((found[0] - found[-1]).abs().max()) > 1e-4  # windows differ: the comparison says something
+    assert float((found[0] - found[-1]).abs().max()) > 0.01  # windows differ: the comparison says something
 
 
 def test_a_compiled_network_is_the_same_function(trunk, frames, monkeypatch):
