@@ -120,7 +120,7 @@ class Detector:
         kept = np.flatnonzero(scores >= score)
         if not len(kept):
             return None
-        raw, scores, anchors = raw[kept] / self.size, scores[kept], self._anchors[kept]
+        raw, scores, anchors = raw[kept] / np.float32(self.size), scores[kept], self._anchors[kept]
         centres, sides = raw[:, :2] + anchors, raw[:, 2:4]
         best = int(scores.argmax())
         alike = _overlaps(centres, sides, best) > overlap

@@ -43,7 +43,7 @@ class Region:
                 [sin * across, cos * down, self.y - (sin * self.width + cos * self.height) / 2],
             ]
         )
-        cropped: Picture = cv2.warpAffine(  # type: ignore[assignment]  # its stub gives any kind of array
+        cropped: Picture = cv2.warpAffine(
             picture,
             matrix,
             (size, size),
@@ -111,7 +111,8 @@ def around_turned(points: Floats, angle: float) -> Region:
 
 def of_pose_hand(wrist: Floats, little: Floats, index: Floats) -> Region:
     """The region of a hand by the body's three points of it."""
-    return about((2 * index + little) / 3, wrist, -_UP)
+    middle: Floats = ((2 * index + little) / 3).astype(np.float32)
+    return about(middle, wrist, -_UP)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,10 +37,10 @@ class OneEuro:
         speed = np.zeros_like(values) if self._raw is None else (values - self._raw) / np.float32(scale * seconds)
         self._raw = values
         smooth = self._speeds.step(speed, _share(self._derivative_cutoff, seconds))
-        cutoff = self._min_cutoff + self._beta * np.abs(smooth)
+        cutoff = np.float32(self._min_cutoff) + np.float32(self._beta) * np.abs(smooth)
         return self._values.step(values, _share(cutoff, seconds))
 
 
-def _share(cutoff: "float | Floats", seconds: float) -> Floats:
+def _share(cutoff: float | Floats, seconds: float) -> Floats:
     """How much of a new value passes a filter with a cut-off frequency in hertz."""
     return np.asarray(1 / (1 + 1 / (2 * np.pi * cutoff * seconds)), dtype=np.float32)

@@ -100,5 +100,5 @@ def test_nothing_is_followed_that_was_not_seen_or_has_left():
 
 def test_letterbox_and_turn():
     assert letterbox(160, 120) == Region(80, 60, 160, 160)
-    assert turn(*points((0, 0), (1, 0)), 0.0) == pytest.approx(0)
-    assert turn(*points((0, 0), (0, 1)), 0.0) == pytest.approx(math.pi / 2)
+    assert turn(points((0, 0))[0], points((1, 0))[0], 0.0) == pytest.approx(0)
+    assert turn(points((0, 0))[0], points((0, 1))[0], 0.0) == pytest.approx(math.pi / 2)
