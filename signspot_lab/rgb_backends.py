@@ -71,7 +71,7 @@ def measure(trunk: InceptionTrunk, backend: Backend, frames: Tensor, windows: in
         began = time.process_time()
         features = embed(frames, range(windows))
         spent.append(time.process_time() - began)
-    return features, min(spent)
+    return features, min(spent, default=float("nan"))
 
 
 def agreement(features: Tensor, expected: Tensor) -> tuple[float, float]:
