@@ -152,7 +152,7 @@ class BodyPart:
             return None
         numbers = raw.reshape(-1, 5).astype(np.float32)
         points = refine(numbers[:35, :3] / self._run.size, heat)
-        visible = 1 / (1 + np.exp(-numbers[:33, 3]))
+        visible = (1 / (1 + np.exp(-numbers[:33, 3]))).astype(np.float32)
         placed = region.place(points)
         scale = about(placed[33], placed[34]).width
         leaders = self._leaders.step(placed[33:35], scale, self._seconds)
@@ -209,7 +209,8 @@ class HandPart:
         if last.memory.unchanged(view) and last.memory.region is not None and _near(rough, last.memory.region):
             return last.points
         last.memory.keep(view, rough)
-        centre, rim = rough.place(self._locate(rough.crop(view.picture, self._locate.size))[0].reshape(2, 2) / 256)
+        found = self._locate(rough.crop(view.picture, self._locate.size))[0].reshape(2, 2)
+        centre, rim = rough.place(found / np.float32(self._locate.size))
         anew = about(centre, rim, -np.pi / 2).grown(1.0, -0.1)
         region = follow(_of_hand(last.points), last.points, anew, HANDS)
         raw, present = self._run(region.crop(view.picture, self._run.size))
@@ -231,7 +232,7 @@ def _of_hand(points: Floats | None) -> Region | None:
     """Where a hand is looked for that was seen at (21, 3) points."""
     if points is None:
         return None
-    knuckle = ((points[5, :2] + points[13, :2]) / 2 + points[9, :2]) / 2
+    knuckle: Floats = (((points[5, :2] + points[13, :2]) / 2 + points[9, :2]) / 2).astype(np.float32)
     return around_turned(points[_PALM], turn(points[0], knuckle)).grown(2.0, -0.1)
 
 

@@ -107,4 +107,4 @@ def test_a_terminal_sees_frames_and_the_time_that_is_left(monkeypatch: pytest.Mo
         ["script", "-qec", f'{sys.executable} -c "{code}"', "/dev/null"], capture_output=True, text=True
     )
     assert re.search(r"starting, \d s", done.stdout)
-    assert re.search(r"50 of 200 frames, \d+ per second, \d s left", done.stdout)
+    assert re.search(r"50 of 200 frames, [\d.]+ per second, \d+ s left", done.stdout)
