@@ -151,7 +151,7 @@ class BodyPart:
         if present[0] <= _PRESENT:
             return None
         numbers = raw.reshape(-1, 5).astype(np.float32)
-        points = refine(numbers[:35, :3] / self._run.size, heat)
+        points = refine(numbers[:35, :3] / np.float32(self._run.size), heat)
         visible = (1 / (1 + np.exp(-numbers[:33, 3]))).astype(np.float32)
         placed = region.place(points)
         scale = about(placed[33], placed[34]).width
