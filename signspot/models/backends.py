@@ -6,8 +6,10 @@ A backend turns a module of one input into a function of the same shapes. Its na
 import logging
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib.util import find_spec
+from io import StringIO
 from typing import Any, Literal
 
 import torch
@@ -116,7 +118,8 @@ def _openvino(module: nn.Module, examples: list[Tensor], *, int8: bool) -> Tenso
         logger.info("int8 is calibrated on %d inputs of %s", len(examples), tuple(shown.shape))
         nncf.set_log_level(logging.ERROR)
         given = nncf.Dataset([example.contiguous().numpy() for example in examples])
-        model = nncf.quantize(model, given, subset_size=len(examples))
+        with redirect_stdout(StringIO()):  # it draws bars
+            model = nncf.quantize(model, given, subset_size=len(examples))
     threads = torch.get_num_threads()
     compiled = openvino.Core().compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": threads})
 
