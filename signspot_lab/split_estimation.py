@@ -3,8 +3,9 @@
     python -m signspot_lab.split_estimation news.mp4 --workers 2
     python -m signspot_lab.split_estimation news.mp4 --compare
 
-The first takes about 1.6 minutes on two free cores: a minute of video by one process, then by two. Where other work
-goes on, the ratio of processor times says what two free cores would give.
+The first estimates a minute of video by one process, then by two: at 45 ms per frame, under two minutes on two free
+cores (`--estimator openvino` is quicker). Where other work goes on, the ratio of processor times says what two free
+cores would give.
 
 A tracker that begins anew after a cut, with a second of warm-up, may see other landmarks than one that followed the
 signer all along. How far they are apart is printed beside how far two runs in one go are apart. Distances are of the
@@ -21,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from signspot.landmarks.estimate import estimate_landmarks
-from signspot.landmarks.holistic import HolisticEstimator
+from signspot.landmarks.estimators import ESTIMATORS, estimating_with, find_estimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
-from signspot.landmarks.stretches import MAX_SIDE, plan
+from signspot.landmarks.stretches import MAX_SIDE, Estimator, plan
 from signspot.timeline import Segment
 from signspot.video.reader import open_video
 
@@ -32,12 +33,12 @@ _ABOVE_HIPS = 17  # points of the body, from the nose to the wrists; legs are gu
 _CHUNK = 64  # frames
 
 
-def estimate_in_one_go(path: str, segment: Segment) -> Landmarks:
+def estimate_in_one_go(path: str, segment: Segment, estimator: Estimator) -> Landmarks:
     """The landmarks by one tracker that follows the signer from the first frame to the last."""
     with open_video(path, max_side=MAX_SIDE) as video:
         size = (video.info.width, video.info.height)
         frames = video.resampled(DEFAULT_FPS, segment)
-        return concatenate(list(HolisticEstimator().stream(frames, size, _CHUNK)))
+        return concatenate(list(estimator.stream(frames, size, _CHUNK)))
 
 
 def compare(first: Landmarks, second: Landmarks) -> list[str]:
@@ -100,13 +101,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of the video; stretches last 30")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--compare", action="store_true", help="also with one tracker from the first frame to the last")
+    parser.add_argument("--estimator", default="mediapipe", choices=list(ESTIMATORS))
     options = parser.parse_args(arguments)
     segment = Segment(0.0, options.seconds)
-    alone, shared = (timed(options.video, segment, workers) for workers in (1, options.workers))
+    with estimating_with(options.estimator):
+        alone, shared = (timed(options.video, segment, workers) for workers in (1, options.workers))
     stretches = len(plan(len(alone.landmarks) / DEFAULT_FPS, DEFAULT_FPS))
     lines = speed_lines(alone, shared, options.workers, stretches)
     if options.compare:
-        whole, again = (estimate_in_one_go(options.video, segment) for _ in range(2))
+        estimator = find_estimator(options.estimator)
+        whole, again = (estimate_in_one_go(options.video, segment, estimator) for _ in range(2))
         lines += [
             "",
             "Seen by one only, same frames, median, 99th percentile:",
