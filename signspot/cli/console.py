@@ -48,7 +48,8 @@ Device = Annotated[
     typer.Option(
         "--device",
         callback=_check_device,
-        help="Where networks run: cpu, cuda, cuda:1 …, mps, or auto for the fastest there is.",
+        help="Where networks run: cpu, cuda, cuda:1 …, mps, or auto for the fastest there is; rgb encoders also: "
+        "openvino, openvino-int8, cpu-compiled, cuda-half.",
     ),
 ]
 
