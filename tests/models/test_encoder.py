@@ -118,7 +118,7 @@ def test_a_device_is_found_by_its_name():
     assert find_device("auto").type in ("cpu", "cuda", "mps")
     with pytest.raises(
         OptionsError,
-        match=r"no device 'tpu'\. There are: cpu, cpu-compiled, openvino, openvino-int8, cuda, cuda-half, mps, auto",
+        match=r"no device 'tpu'\. There are: cpu, cpu-compiled, openvino, .*, auto",
     ):
         find_device("tpu")
     with pytest.raises(OptionsError, match="no device 'cpu:1': this computer has 1 of 'cpu'"):
