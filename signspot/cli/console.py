@@ -140,7 +140,7 @@ def bar(title: str, unit: str = "") -> Iterator[Progress]:
             return Text(pace.amount(int(task.completed), None if task.total is None else int(task.total)))
 
     pace = _Pace(unit)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), Amount())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=14), Amount())
     with Bars(*columns, console=console, transient=True) as bars:
         task = bars.add_task(title, total=None)
 
