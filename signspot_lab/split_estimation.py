@@ -1,6 +1,11 @@
-"""What it costs to estimate a video in stretches: the same landmarks as in one go, and how much faster.
+"""What it costs to estimate a video in stretches: how much faster, and with --compare, the same landmarks as in one go.
 
-    python -m signspot_lab.split_estimation news.mp4 --seconds 90 --workers 2
+    python -m signspot_lab.split_estimation news.mp4 --workers 2
+    python -m signspot_lab.split_estimation news.mp4 --compare
+
+The first estimates a minute of video by one process, then by two: at 45 ms per frame, under two minutes on two free
+cores (`--estimator openvino` is quicker). Where other work goes on, the ratio of processor times says what two free
+cores would give.
 
 A tracker that begins anew after a cut, with a second of warm-up, may see other landmarks than one that followed the
 signer all along. How far they are apart is printed beside how far two runs in one go are apart. Distances are of the
@@ -8,16 +13,18 @@ point that differs most in a frame, in shares of the picture's width or height.
 """
 
 import argparse
+import resource
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from signspot.landmarks.estimate import estimate_landmarks
-from signspot.landmarks.holistic import HolisticEstimator
+from signspot.landmarks.estimators import ESTIMATORS, estimating_with, find_estimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
-from signspot.landmarks.stretches import MAX_SIDE, plan
+from signspot.landmarks.stretches import MAX_SIDE, Estimator, plan
 from signspot.timeline import Segment
 from signspot.video.reader import open_video
 
@@ -26,12 +33,12 @@ _ABOVE_HIPS = 17  # points of the body, from the nose to the wrists; legs are gu
 _CHUNK = 64  # frames
 
 
-def estimate_in_one_go(path: str, segment: Segment) -> Landmarks:
+def estimate_in_one_go(path: str, segment: Segment, estimator: Estimator) -> Landmarks:
     """The landmarks by one tracker that follows the signer from the first frame to the last."""
     with open_video(path, max_side=MAX_SIDE) as video:
         size = (video.info.width, video.info.height)
         frames = video.resampled(DEFAULT_FPS, segment)
-        return concatenate(list(HolisticEstimator().stream(frames, size, _CHUNK)))
+        return concatenate(list(estimator.stream(frames, size, _CHUNK)))
 
 
 def compare(first: Landmarks, second: Landmarks) -> list[str]:
@@ -48,38 +55,71 @@ def compare(first: Landmarks, second: Landmarks) -> list[str]:
     return cells
 
 
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Landmarks and what they cost."""
+
+    landmarks: Landmarks
+    wall: float  # seconds
+    processor: float  # seconds of this process and of those it started
+
+
+def timed(path: str, segment: Segment, workers: int) -> Timed:
+    """Estimate a part of a video in stretches by so many processes."""
+    wall, processor = time.perf_counter(), _processor_seconds()
+    made = estimate_landmarks(path, segment=segment, workers=workers)
+    return Timed(made, time.perf_counter() - wall, _processor_seconds() - processor)
+
+
+def _processor_seconds() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def speed_lines(alone: Timed, shared: Timed, workers: int, stretches: int) -> list[str]:
+    """What sharing a video costs and gains."""
+    same = all(
+        np.array_equal(getattr(alone.landmarks, part), getattr(shared.landmarks, part), equal_nan=True)
+        for part in PARTS
+    )
+    cost = shared.processor / alone.processor
+    busy = min(workers, stretches)
+    return [
+        f"{len(alone.landmarks)} frames, {stretches} stretches",
+        f"processor time: 1 process {alone.processor:.1f} s, {workers} processes {shared.processor:.1f} s "
+        f"({cost:.2f} times): at most {busy / cost:.2f} times as fast on {busy} free cores",
+        f"wall clock: 1 process {alone.wall:.1f} s, {workers} processes {shared.wall:.1f} s: "
+        f"{alone.wall / shared.wall:.2f} times as fast (read it only where nothing else ran)",
+        f"the landmarks of 1 and {workers} processes are {'the same' if same else 'NOT the same'}",
+    ]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Estimate a video in one go twice, in stretches, and in stretches by several processes; print how they differ."""
+    """Estimate a video in stretches by one process and by several; with --compare, also twice in one go."""
     parser = argparse.ArgumentParser(prog="python -m signspot_lab.split_estimation", description=__doc__)
     parser.add_argument("video")
-    parser.add_argument("--seconds", type=float, default=90.0)
+    parser.add_argument("--seconds", type=float, default=60.0, help="of the video; stretches last 30")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--compare", action="store_true", help="also with one tracker from the first frame to the last")
+    parser.add_argument("--estimator", default="mediapipe", choices=list(ESTIMATORS))
     options = parser.parse_args(arguments)
     segment = Segment(0.0, options.seconds)
-    seconds: list[float] = []
-
-    def timed(workers: int) -> Landmarks:
-        start = time.perf_counter()
-        made = estimate_landmarks(options.video, segment=segment, workers=workers)
-        seconds.append(time.perf_counter() - start)
-        return made
-
-    whole, again = (estimate_in_one_go(options.video, segment) for _ in range(2))
-    alone, shared = timed(1), timed(options.workers)
-    same = all(np.array_equal(getattr(alone, part), getattr(shared, part), equal_nan=True) for part in PARTS)
-    stretches = len(plan(len(whole) / DEFAULT_FPS, DEFAULT_FPS))
-    lines = [
-        f"{len(whole)} frames, {stretches} stretches. Seen by one only, same frames, median, 99th percentile:",
-        "",
-        f"| against one go | {' | '.join(part.replace('_', ' ') for part in PARTS)} |",
-        f"|---|{'---|' * len(PARTS)}",
-        f"| one go, once more | {' | '.join(compare(whole, again))} |",
-        f"| stretches | {' | '.join(compare(whole, alone))} |",
-        "",
-        f"1 process {seconds[0]:.1f} s, {options.workers} processes {seconds[1]:.1f} s: "
-        f"{seconds[0] / seconds[1]:.2f} times as fast",
-        f"the landmarks of 1 and {options.workers} processes are {'the same' if same else 'NOT the same'}",
-    ]
+    with estimating_with(options.estimator):
+        alone, shared = (timed(options.video, segment, workers) for workers in (1, options.workers))
+    stretches = len(plan(len(alone.landmarks) / DEFAULT_FPS, DEFAULT_FPS))
+    lines = speed_lines(alone, shared, options.workers, stretches)
+    if options.compare:
+        estimator = find_estimator(options.estimator)
+        whole, again = (estimate_in_one_go(options.video, segment, estimator) for _ in range(2))
+        lines += [
+            "",
+            "Seen by one only, same frames, median, 99th percentile:",
+            "",
+            f"| against one go | {' | '.join(part.replace('_', ' ') for part in PARTS)} |",
+            f"|---|{'---|' * len(PARTS)}",
+            f"| one go, once more | {' | '.join(compare(whole, again))} |",
+            f"| stretches | {' | '.join(compare(whole, alone.landmarks))} |",
+        ]
     sys.stdout.write("\n".join(lines) + "\n")
 
 

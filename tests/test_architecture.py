@@ -19,8 +19,9 @@ FILES = sorted(path for package in PACKAGES for path in (REPOSITORY / package).r
 # Rooms of the product by floor, lowest first; a file in the package's own folder is a room of its own.
 FLOORS = (
     (
-        *("bounded_process", "bounded_server", "checked_values", "errors", "files", "leftovers", "legible"),
-        *("pickle_scan", "processes"),
+        *("bounded_process", "bounded_server", "checked_values", "errors", "files", "free_memory", "leftovers"),
+        "legible",
+        *("openvino_offline", "pickle_scan", "processes"),
         *("progress", "records", "restricted_pickle"),
         *("safe_xml", "text_files", "timeline", "version"),
     ),
@@ -63,8 +64,11 @@ LAB_FLOORS = (
     ("warping",),
     ("contrastive", "isolated"),
     ("frame_codes", "mouthing"),
-    ("annotated_worlds", "background", "difficulty", "lsa64", "paper", "render_quality", "split_estimation"),
-    ("world_calibration",),
+    (
+        *("annotated_worlds", "background", "difficulty", "lsa64", "paper", "render_quality", "rgb_backends"),
+        "split_estimation",
+    ),
+    ("estimator_comparison", "world_calibration"),
     ("encoder_ablation", "promised_alarms", "without_labels"),
     ("adapted", "applications", "subtitled_streams"),
 )  # fmt: skip

@@ -13,7 +13,15 @@ from pathlib import Path
 import pytest
 
 from signspot.errors import EngineError, MissingExtraError, OptionsError, UnknownWordError, VideoError
-from signspot.processes import ATTEMPTS, Failure, WorkerPool, locked, portable, results, run_each
+from signspot.processes import (
+    ATTEMPTS,
+    Failure,
+    WorkerPool,
+    locked,
+    portable,
+    results,
+    run_each,
+)
 
 DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
 RAISES = "(_ for _ in ()).throw(__import__('signspot.errors', fromlist=['_']).{error})"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, bar, count, duration, note, print_table, say
+from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, count, duration, note, print_table, say
 from signspot.cli.train import command, told_how_to_go_on
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def adapt(
     ] = None,
     encoder: EncoderName = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     steps: Annotated[int, typer.Option(help="Steps of learning.")] = 150,
     bags: Annotated[
         Literal["appendix", "section", "figure", "released"],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, count, note, say
+from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, claim_outputs, count, note, say
 from signspot.progress import Progress
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def annotate(
     encoder: EncoderName = None,
     model: Annotated[str | None, typer.Option(help="A mouthing spotter. [default: the shipped one]")] = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
     workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: 1; with Ray: all]")] = None,
     address: _Address = None,

@@ -48,7 +48,29 @@ Device = Annotated[
     typer.Option(
         "--device",
         callback=_check_device,
-        help="Where networks run: cpu, cuda, cuda:1 …, mps, or auto for the fastest there is.",
+        help="Where networks run: cpu, cuda, cuda:1 …, mps, or auto for the fastest there is; rgb encoders also: "
+        "openvino, openvino-int8, cpu-compiled, cuda-half.",
+    ),
+]
+
+
+def _choose_estimator(context: typer.Context, name: str | None) -> str | None:
+    """Estimate with the named estimator until the verb ends; refuse one that is not there; typer calls it."""
+    if name is not None:
+        from signspot.landmarks.estimators import estimating_with
+
+        context.with_resource(estimating_with(name))
+    return name
+
+
+EstimatorName = Annotated[
+    str | None,
+    typer.Option(
+        "--estimator",
+        callback=_choose_estimator,
+        help="What estimates landmarks: mediapipe, or openvino (its networks, less often where nothing changes). "
+        "[default: mediapipe]",
+        show_default=False,
     ),
 ]
 Workers = Annotated[
@@ -118,7 +140,7 @@ def bar(title: str, unit: str = "") -> Iterator[Progress]:
             return Text(pace.amount(int(task.completed), None if task.total is None else int(task.total)))
 
     pace = _Pace(unit)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), Amount())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=14), Amount())
     with Bars(*columns, console=console, transient=True) as bars:
         task = bars.add_task(title, total=None)
 
@@ -140,7 +162,7 @@ class _Pace:
         self._first: tuple[int, float] | None = None
 
     def amount(self, done: int, total: int | None) -> str:
-        """Work done, and the time that is left or, where nobody knows, the time that has passed."""
+        """Work done, of frames how many per second, and the time left or, where nobody knows, that has passed."""
         now = time.monotonic()
         if done <= 0:
             return f"starting, {duration(now - self._began)}"
@@ -149,8 +171,9 @@ class _Pace:
             return f"{done:,}{self._unit}, {duration(now - self._began)} so far"
         if done <= first:
             return f"{done:,} of {total:,}{self._unit}"
-        left = (now - since) / (done - first) * max(total - done, 0)
-        return f"{done:,} of {total:,}{self._unit}, {duration(left)} left"
+        each = (now - since) / (done - first)
+        rate = f", {1 / each:.{0 if each < 0.1 else 1}f} per second" if self._unit == " frames" and each > 0 else ""
+        return f"{done:,} of {total:,}{self._unit}{rate}, {duration(each * max(total - done, 0))} left"
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import typer
 from signspot.cli.console import (
     Device,
     EncoderName,
+    EstimatorName,
     Force,
     Workers,
     bar,
@@ -34,6 +35,7 @@ def densify(
     html: Annotated[Path | None, typer.Option(help="Write a page with the whole timeline.")] = None,
     encoder: EncoderName = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     workers: Workers = None,
     force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,

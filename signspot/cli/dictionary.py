@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, bar, count, note, print_table, say
+from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, count, note, print_table, say
 
 if TYPE_CHECKING:
     from signspot.dictionary.dictionary import Dictionary
@@ -27,6 +27,7 @@ def build(
     ] = True,
     encoder: EncoderName = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     force: Force = False,
 ) -> None:
     """Build a dictionary of its own from example videos: word/*.mp4, or word.mp4, word_2.mp4, or a CSV table.

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, Workers, bar, say, usual_workers
+from signspot.cli.console import Device, EncoderName, EstimatorName, Force, Workers, bar, say, usual_workers
 
 
 def embed(
@@ -14,6 +14,7 @@ def embed(
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     encoder: EncoderName = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     workers: Workers = None,
     force: Force = False,
     cache: Annotated[bool, typer.Option(help="Keep the track in the cache folder, too.")] = True,

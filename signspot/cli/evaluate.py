@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, bar, note, print_table, say
+from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, note, print_table, say
 
 
 def annotation(
@@ -251,6 +251,7 @@ def streams_verb(
         list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
     ] = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     words: Annotated[int, typer.Option(min=1, help="Words that are looked for, at most.")] = 40,
     signs: Annotated[int, typer.Option(min=2, help="Isolated signs that are joined into streams.")] = 560,
     match: Annotated[

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, count, note, say
+from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, claim_outputs, count, note, say
 
 if TYPE_CHECKING:
     from signspot.applications.feedback import Feedback
@@ -21,6 +21,7 @@ def feedback(
     ] = None,
     encoder: EncoderName = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, note, print_table, say
+from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, claim_outputs, note, print_table, say
 from signspot.cli.spot import exemplars_of
 
 
@@ -22,6 +22,7 @@ def identify(
     ] = "auto",
     encoder: EncoderName = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it beside the best exemplars (.png, .svg, .pdf).")] = None,
     force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Force, Workers, bar, count, note, say, usual_workers
+from signspot.cli.console import EstimatorName, Force, Workers, bar, count, note, say, usual_workers
 
 
 def landmarks(
@@ -14,6 +14,7 @@ def landmarks(
     out: Annotated[Path, typer.Option(help="Folder for the .pose files.")] = Path(),
     fps: Annotated[float, typer.Option(help="Frames per second to estimate at.")] = 25.0,
     workers: Workers = None,
+    estimator: EstimatorName = None,
     force: Force = False,
     cache: Annotated[bool, typer.Option(help="Use and fill the cache folder.")] = True,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.annotate import EngineName, make_engine
-from signspot.cli.console import Device, EncoderName, Force, bar, note, print_table
+from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, note, print_table
 
 
 class LabelsName(StrEnum):
@@ -36,6 +36,7 @@ def learn(
     workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: 1; with Ray: all]")] = None,
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster.")] = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     force: Force = False,
 ) -> None:
     """Close the loop of the paper: labels M, adaptation, labels D, recognisers on M, D and M + D, and one report.

@@ -8,6 +8,7 @@ import typer
 from signspot.cli.console import (
     Device,
     EncoderName,
+    EstimatorName,
     Force,
     Pixels,
     bar,
@@ -33,6 +34,7 @@ def mine(
     pixels: Pixels = True,
     encoder: EncoderName = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:

@@ -8,6 +8,7 @@ import typer
 from signspot.cli.console import (
     Device,
     EncoderName,
+    EstimatorName,
     Force,
     Pixels,
     Workers,
@@ -36,6 +37,7 @@ def search(
     pixels: Pixels = True,
     encoder: EncoderName = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     workers: Workers = None,
     force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,

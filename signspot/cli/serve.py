@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, note, say
+from signspot.cli.console import Device, EncoderName, EstimatorName, note, say
 
 
 def serve(
@@ -25,6 +25,7 @@ def serve(
     upload_limit: Annotated[int, typer.Option(min=1, help="Megabytes of one upload, at most.")] = 4000,
     encoder: EncoderName = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Open the workbench: see, search, sign and verify in the browser.

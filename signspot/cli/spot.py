@@ -10,6 +10,7 @@ import typer
 from signspot.cli.console import (
     Device,
     EncoderName,
+    EstimatorName,
     Force,
     Pixels,
     Workers,
@@ -64,6 +65,7 @@ def spot(
     seed: Annotated[int, typer.Option(help="Random seed for sampling exemplar clips.")] = 0,
     encoder: EncoderName = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     workers: Workers = None,
     out: Annotated[
         list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv .jsonl …; repeatable.")

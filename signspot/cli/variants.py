@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, Pixels, bar, claim_outputs, note, print_table, say
+from signspot.cli.console import (
+    Device,
+    EncoderName,
+    EstimatorName,
+    Force,
+    Pixels,
+    bar,
+    claim_outputs,
+    note,
+    print_table,
+    say,
+)
 
 if TYPE_CHECKING:
     from signspot.applications.variants import Variants, VariantUse
@@ -26,6 +37,7 @@ def variants(
     pixels: Pixels = True,
     encoder: EncoderName = None,
     device: Device = "cpu",
+    estimator: EstimatorName = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from signspot.errors import OptionsError, SignspotError
 from signspot.landmarks.cache import Cache, CacheEntry
-from signspot.landmarks.holistic import HolisticEstimator
+from signspot.landmarks.estimators import usual_estimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
 from signspot.landmarks.pose_file import PoseWriter
 from signspot.landmarks.stretches import MAX_SIDE, STRETCH, WARM_UP, Estimator, stream_stretches
@@ -23,9 +23,6 @@ _CHUNK = 64  # frames
 _SMALL_CHUNK = 8  # frames, where progress is reported after each
 
 
-HOLISTIC: Estimator = HolisticEstimator()
-
-
 def stream_landmarks(
     video: Video,
     fps: float = DEFAULT_FPS,
@@ -34,7 +31,7 @@ def stream_landmarks(
     *,
     cache: Cache = None,
     digest: str | None = None,
-    estimator: Estimator = HOLISTIC,
+    estimator: Estimator | None = None,
     workers: int = 1,
 ) -> Iterator[Landmarks]:
     """Give a signer's points in every frame of a video, in chunks of up to `chunk` frames, in bounded memory.
@@ -46,9 +43,10 @@ def stream_landmarks(
         chunk: frames that are given at once, at most.
         cache: see `estimate_landmarks`; what is in the cache is read from there, what is not is kept there.
         digest: of the video's content, where it is known already.
-        estimator: what estimates.
+        estimator: what estimates; `estimators.usual_estimator` if not given.
         workers: processes that share a long video; with more than one, a script needs `if __name__ == "__main__":`.
     """
+    estimator = estimator or usual_estimator()
     version = f"{estimator.version} {STRETCH:g} {WARM_UP:g}"
     entry = CacheEntry.of(video.info.path, cache, version, fps, segment, digest)
     known = entry.stream(chunk) if entry else None

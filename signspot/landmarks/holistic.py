@@ -1,4 +1,4 @@
-"""MediaPipe Holistic, the one estimator so far: pictures of one video in, body, hand and face points out."""
+"""MediaPipe Holistic, the usual estimator: pictures of one video in, body, hand and face points out."""
 
 import logging
 import os
@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -91,20 +92,30 @@ class Tracker:
         """Estimate the points in the next picture, (H, W, 3) RGB."""
         image = np.ascontiguousarray(image)
         if self._graph is not None:
-            return Sight(self._graph.process(image))
+            return Sight.of(self._graph.process(image))
         with without_noise():  # models load, and log, in the background until the first picture is through
             self._graph = _make_graph()
-            return Sight(self._graph.process(image))
+            return Sight.of(self._graph.process(image))
 
 
+@dataclass(frozen=True, slots=True)
 class Sight:
     """The points of one picture, NaN where nothing was found."""
 
-    def __init__(self, found: Any):
-        self.body = _array(found.pose_landmarks, BODY_POINTS, visibility=True)  # (33, 4)
-        self.left_hand = _array(found.left_hand_landmarks, HAND_POINTS)  # (21, 3)
-        self.right_hand = _array(found.right_hand_landmarks, HAND_POINTS)  # (21, 3)
-        self.face = _array(found.face_landmarks, len(_FACE), chosen=_FACE)  # (60, 3)
+    body: Points  # (33, 4)
+    left_hand: Points  # (21, 3)
+    right_hand: Points  # (21, 3)
+    face: Points  # (60, 3)
+
+    @classmethod
+    def of(cls, found: Any) -> "Sight":
+        """The points of a result of MediaPipe."""
+        return cls(
+            body=_array(found.pose_landmarks, BODY_POINTS, visibility=True),
+            left_hand=_array(found.left_hand_landmarks, HAND_POINTS),
+            right_hand=_array(found.right_hand_landmarks, HAND_POINTS),
+            face=_array(found.face_landmarks, len(_FACE), chosen=_FACE),
+        )
 
 
 def join_sights(sights: list[Sight], times: list[float], size: tuple[int, int]) -> Landmarks:

@@ -16,9 +16,10 @@ from typing import Protocol
 
 import numpy as np
 
-from signspot.errors import EmptyVideoError
+from signspot.errors import EmptyVideoError, EngineError
+from signspot.free_memory import affordable
 from signspot.landmarks.landmarks import Landmarks, concatenate
-from signspot.processes import Failure, run_each
+from signspot.processes import Failure, attempt, run_each
 from signspot.timeline import Segment
 from signspot.video.reader import Frame, Video, open_video
 
@@ -26,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 MAX_SIDE = 1280  # pixels; larger pictures are scaled down while they are decoded: the models see no more
 STRETCH, WARM_UP = 30.0, 1.0  # seconds
+_PROCESS = 600 * 2**20  # bytes that an estimating process takes, rounded up
 
 
 class Estimator(Protocol):
@@ -96,11 +98,18 @@ def stream_stretches(
     if workers > 1 and not video.seeks(stretches[-1].start):
         logger.warning("%s cannot be sought: one process estimates its landmarks", video.info.path.name)
         workers = 1
+    if workers > 1:
+        workers = affordable(workers, _PROCESS)
     if workers == 1:
         yield from _one_reading(video, fps, segment, stretches, chunk, estimator)
         return
     work, done = partial(_estimate, path=video.info.path, fps=fps, estimator=estimator), 0
     for stretch, made in run_each(work, stretches, workers, ordered=True):
+        if isinstance(made, Failure) and isinstance(made.error, EngineError):
+            logger.warning(
+                "%s from %g s: %s This process estimates it", video.info.path.name, stretch.start, made.message
+            )
+            made = attempt(work, stretch)
         if isinstance(made, Failure):
             if isinstance(made.error, EmptyVideoError) and stretch.warm_up:
                 return  # the video ends before it announced

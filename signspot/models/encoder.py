@@ -3,20 +3,19 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from signspot.errors import OptionsError
+from signspot.models.backends import Backend, find_backend
 from signspot.models.batch_norm import Domain, check_domain, use_domain
 from signspot.models.mlp import Head
 
 Kind = Literal["rgb", "landmarks"]
 WindowFunction = Callable[[Tensor, Sequence[int]], Tensor]  # (N, ...) frames, first frames of windows → (n, 1024)
-
-DEVICES = ("cpu", "cuda", "mps", "auto")
 
 
 @dataclass(frozen=True)
@@ -62,6 +61,7 @@ class Trunk(nn.Module):
     code_reach: int = 0  # frames before and after a frame that its code is computed from, too
     frames: int  # in a clip
     dimension: int  # of the features
+    backend: Backend = Backend()  # how windows are embedded, where a trunk leaves it a choice
 
     def input_shape(self) -> dict[str, int]:
         """The fields of the contract that describe one frame of input."""
@@ -105,6 +105,7 @@ class SignEncoder(nn.Module):
         self.mlp = mlp
         self.architecture = architecture  # its name in the registry
         self.options = dict(options)  # with which the registry builds it again
+        self._prepared: dict[tuple[Domain, Backend], WindowFunction] = {}
 
     def forward(self, clips: Tensor, domain: Domain = "continuous") -> Tensor:
         """Clips to (B, D) embeddings of unit norm.
@@ -123,9 +124,17 @@ class SignEncoder(nn.Module):
         return features
 
     def window_features(self, domain: Domain = "continuous") -> WindowFunction:
-        """As `Trunk.window_features`, by the layers of `domain`; of the weights as they are now."""
-        with use_domain(self.trunk, check_domain(domain)):
-            compute = self.trunk.window_features()  # it may hold a copy of the trunk, which keeps its domain
+        """As `Trunk.window_features`, by the layers of `domain`; of the weights as they are now.
+
+        A backend that takes long to prepare is prepared once: of the weights as they were then.
+        """
+        key = domain, self.trunk.backend
+        compute = self._prepared.get(key)
+        if compute is None:
+            with use_domain(self.trunk, check_domain(domain)):
+                compute = self.trunk.window_features()  # it may hold a copy of the trunk, which keeps its domain
+            if self.trunk.backend.has_fixed_shapes:
+                self._prepared[key] = compute  # preparing takes long, and such a backend is for weights that stay
 
         def features(frames: Tensor, starts: Sequence[int]) -> Tensor:
             with use_domain(self.trunk, domain):
@@ -161,31 +170,27 @@ class Encoder:
         return next((parameter.device for parameter in self.module.parameters()), torch.device("cpu"))
 
     def to(self, device: str) -> "Encoder":
-        """Move the weights, in place, to a device by its name (see `find_device`)."""
-        self.module.to(find_device(device))
-        return self
+        """Move the weights, in place, to a device by its name (see `backends.find_backend`).
+
+        Returns:
+            This encoder; where rgb windows lose precision there, one with a hash of its own.
+        """
+        backend = find_backend(device)
+        self.module.to(backend.device)
+        self.module.trunk.backend = backend
+        if backend.is_exact or self.contract.kind != "rgb":
+            return self
+        marked = hashlib.sha256(f"{self.hash} {backend.how}".encode()).hexdigest()[:16]
+        return replace(self, hash=marked)
 
 
 def find_device(name: str) -> torch.device:
-    """The device of a name: "cpu", "cuda" (or "cuda:1"), "mps", or "auto" for the fastest that is there.
+    """The device of a name, as `backends.find_backend`; how it runs there is left out.
 
     Raises:
         OptionsError: there is no such device on this computer.
     """
-    there = ["cpu"]
-    there += ["cuda"] if torch.cuda.is_available() else []
-    there += ["mps"] if torch.backends.mps.is_available() else []
-    if name == "auto":
-        return torch.device(there[-1])
-    kind, _, number = name.partition(":")
-    if kind not in DEVICES:
-        raise OptionsError(f"no device '{name}'. There are: {', '.join(DEVICES)}")
-    if kind not in there:
-        raise OptionsError(f"no device '{name}' on this computer. It has: {', '.join(there)}. Choose one, or auto.")
-    count = torch.cuda.device_count() if kind == "cuda" else 1
-    if number and not (number.isdecimal() and int(number) < count):
-        raise OptionsError(f"no device '{name}': this computer has {count} of '{kind}', counted from 0")
-    return torch.device(name)
+    return find_backend(name).device
 
 
 def make_encoder(

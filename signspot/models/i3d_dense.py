@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from signspot.errors import OptionsError
+from signspot.models.backends import TensorFunction
 from signspot.models.inception import ENDPOINTS, I3D, POOLS, ConvUnit, InceptionTrunk, pad_same, use_channels_last
 
 _STEM = ENDPOINTS[: ENDPOINTS.index("Mixed_3b")]
@@ -23,6 +24,7 @@ _REST = ENDPOINTS[len(_STEM) :]
 _FRAMES = 16  # the plan below is for clips of this length
 _MIDDLE = 8  # frames from the first to the last of the five middle steps of Conv3d_1a_7x7
 _FEWEST = 4  # windows from which sharing pays
+_CALIBRATION = 4  # more blocks of windows on which int8 is calibrated, where the video has them
 
 # Step of Conv3d_1a_7x7: the frame of the window where it begins, and the taps of the kernel that see a frame.
 _FIRST, _SIXTH, _SEVENTH = (0, slice(2, 7)), (10, slice(0, 6)), (12, slice(0, 4))
@@ -47,12 +49,12 @@ class WindowEmbedder:
     """
 
     def __init__(self, trunk: InceptionTrunk, *, batch: int = 16) -> None:
-        self._trunk = fold_batch_norm(trunk)
-        self._frames = trunk.frames
-        self._batch = batch
+        self._trunk, self._backend = fold_batch_norm(trunk), trunk.backend
+        self._frames, self._batch = trunk.frames, batch
         folded = all(isinstance(unit.bn, nn.Identity) for unit in self._trunk.modules() if isinstance(unit, ConvUnit))
         # What moves in a window is seen against that window's own mean, which no two windows share.
         self._shares = isinstance(trunk, I3D) and trunk.frames == _FRAMES and folded and not trunk.motion
+        self._ready: dict[tuple[str, torch.Size], TensorFunction] = {}
 
     @torch.inference_mode()
     def __call__(self, frames: Tensor, starts: Sequence[int]) -> Tensor:
@@ -73,13 +75,54 @@ class WindowEmbedder:
     def _embed(self, frames: Tensor, starts: list[int]) -> Tensor:
         consecutive = starts == list(range(starts[0], starts[0] + len(starts)))
         if self._shares and consecutive and len(starts) >= _FEWEST:
-            return self._finish(self._shared_stem(frames[starts[0] : starts[-1] + _FRAMES]))
+            length = self._batch + _FRAMES - 1
+            run = self._filled(frames[starts[0] : starts[-1] + _FRAMES], length)
+            others = [frames[at : at + length] for at in range(0, len(frames) - length + 1, length)]
+            return self._run("shared", _SharedWindows(self._trunk), run, others)[: len(starts)]
         clips = torch.stack([frames[start : start + self._frames] for start in starts]).transpose(1, 2)
-        seen = self._trunk.seen(clips).contiguous(memory_format=torch.channels_last_3d)
-        return self._finish(self._trunk.run(seen, _STEM))
+        return self._run("clips", _Clips(self._trunk), self._filled(clips, self._batch), [])[: len(starts)]
 
-    def _finish(self, x: Tensor) -> Tensor:
-        return self._trunk.run(x.contiguous(memory_format=torch.channels_last_3d), _REST).mean(dim=(2, 3, 4))
+    def _filled(self, x: Tensor, length: int) -> Tensor:
+        """(length, ...) of (n, ...), the last repeated, for a backend that prepares every shape anew."""
+        if not self._backend.has_fixed_shapes or len(x) >= length:
+            return x
+        return torch.cat([x, x[-1:].expand(length - len(x), *x.shape[1:])])
+
+    def _run(self, name: str, module: nn.Module, x: Tensor, others: list[Tensor]) -> Tensor:
+        """Run a module that is prepared once for every shape; `others` of the same shape help to calibrate it."""
+        key = name, x.shape if self._backend.has_fixed_shapes else torch.Size()
+        if key not in self._ready:
+            self._ready[key] = self._backend.prepare(module.eval(), [x, *others[:_CALIBRATION]])
+        return self._ready[key](x)
+
+
+class _Clips(nn.Module):
+    """Windows each by itself."""
+
+    def __init__(self, trunk: InceptionTrunk) -> None:
+        super().__init__()
+        self._trunk = trunk
+
+    def forward(self, clips: Tensor) -> Tensor:
+        """(n, 3, F, H, W) clips to (n, 1024) features."""
+        seen = self._trunk.seen(clips).contiguous(memory_format=torch.channels_last_3d)
+        return _finish(self._trunk, self._trunk.run(seen, _STEM))
+
+
+def _finish(trunk: InceptionTrunk, x: Tensor) -> Tensor:
+    return trunk.run(x.contiguous(memory_format=torch.channels_last_3d), _REST).mean(dim=(2, 3, 4))
+
+
+class _SharedWindows(nn.Module):
+    """Windows of stride 1 that share their stem."""
+
+    def __init__(self, trunk: InceptionTrunk) -> None:
+        super().__init__()
+        self._trunk = trunk
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """(n + 15, 3, H, W) frames to (n, 1024) features."""
+        return _finish(self._trunk, self._shared_stem(frames))
 
     def _shared_stem(self, frames: Tensor) -> Tensor:
         """(n + 15, 3, H, W) frames to (n, 192, 8, H / 8, W / 8): the stem of n windows of stride 1."""

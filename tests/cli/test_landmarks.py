@@ -1,6 +1,8 @@
 """`signspot landmarks`: real MediaPipe on real files."""
 
+import os
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +86,24 @@ def test_frames_and_time_left_are_told_when_piped(
     monkeypatch.setattr("signspot.cli.console._NEXT_LINE", 0.0)
     _, _, err = signspot("landmarks", grey(tmp_path / "a.mp4", 20), "--out", tmp_path, "--no-cache")
     assert "landmarks: 16 of 20 frames, " in err
+    assert " per second, " in err
     assert " left" in err
+
+
+def test_the_estimator_is_an_option_and_part_of_the_cache_key(
+    signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if find_spec("openvino") is None:
+        pytest.skip("OpenVINO is not installed")
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    video = grey(tmp_path / "a.mp4")
+    assert signspot("landmarks", video, "--out", tmp_path / "one")[0] == 0
+    assert signspot("landmarks", video, "--out", tmp_path / "two", "--estimator", "openvino")[0] == 0
+    assert len(list((tmp_path / "cache" / "landmarks").rglob("*.pose"))) == 2
+    assert "SIGNSPOT_ESTIMATOR" not in os.environ  # the choice ends with the verb
+    code, _, err = signspot("landmarks", video, "--out", tmp_path, "--estimator", "openpose")
+    assert code != 0
+    assert "no estimator 'openpose'. There are: mediapipe, openvino" in err
 
 
 def test_the_cache_is_told_and_emptied(signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

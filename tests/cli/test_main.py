@@ -62,7 +62,7 @@ def test_in_a_log_progress_is_a_line_now_and_then(
             now[0] = 100.0 + second
             progress(25 * second, 2500)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "news.mp4: 125 of 2,500 frames, 1 min 35 s left"
+    assert lines[0] == "news.mp4: 125 of 2,500 frames, 25 per second, 1 min 35 s left"
     assert [line.partition(" of")[0] for line in lines[1:-1]] == [f"news.mp4: {n:,}" for n in (875, 1625, 2375)]
     assert lines[-1] == "news.mp4: done in 1 min 40 s"
 
@@ -88,6 +88,15 @@ def test_the_time_left_follows_from_the_pace_since_work_began(monkeypatch: pytes
     assert pace.amount(600, 600).endswith("0 s left")
 
 
+def test_slow_frames_are_told_with_a_decimal(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    pace = console._Pace("frames")
+    pace.amount(10, 100)
+    clock[0] = 4.0
+    assert pace.amount(20, 100) == "20 of 100 frames, 2.5 per second, 32 s left"
+
+
 def test_a_terminal_sees_frames_and_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
         "import time; from signspot.cli.console import bar\n"
@@ -98,4 +107,4 @@ def test_a_terminal_sees_frames_and_the_time_that_is_left(monkeypatch: pytest.Mo
         ["script", "-qec", f'{sys.executable} -c "{code}"', "/dev/null"], capture_output=True, text=True
     )
     assert re.search(r"starting, \d s", done.stdout)
-    assert re.search(r"50 of 200 frames, \d s left", done.stdout)
+    assert re.search(r"50 of 200 frames, [\d.]+ per second, \d+ s left", done.stdout)

@@ -1,8 +1,12 @@
 """Long videos in stretches: any number of workers gives the same landmarks, and every frame once."""
 
+import os
+import signal
 from collections.abc import Iterable, Iterator
+from multiprocessing import parent_process
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
@@ -99,6 +103,88 @@ def test_a_video_that_ends_before_it_announced(long_video: Path, monkeypatch: py
         found = read(long_video, workers)
         assert len(found) == len(expected)
         assert np.array_equal(found.body[:, 0, 0], expected.body[:, 0, 0])
+
+
+class Deadly(Follower):
+    """Kills the worker that it runs in, but does its work in the main process."""
+
+    def stream(self, frames: Iterable[Frame], size: tuple[int, int], chunk: int) -> Iterator[Landmarks]:
+        """As `Estimator.stream`."""
+        if parent_process() is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield from super().stream(frames, size, chunk)
+
+
+class Frail(Follower):
+    """Dies once, wherever it first runs in a worker."""
+
+    def __init__(self, mark: Path):
+        self.mark = mark
+
+    def stream(self, frames: Iterable[Frame], size: tuple[int, int], chunk: int) -> Iterator[Landmarks]:
+        """As `Estimator.stream`."""
+        if parent_process() is not None and not self.mark.exists():
+            self.mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield from super().stream(frames, size, chunk)
+
+
+def test_a_killed_worker_is_replaced_and_no_frame_is_lost(long_video: Path, tmp_path: Path) -> None:
+    with open_video(long_video) as video:
+        frail = Frail(tmp_path / "died")
+        found = concatenate(list(stream_landmarks(video, FPS, estimator=frail, workers=2)))
+    assert (tmp_path / "died").exists()
+    assert np.array_equal(found.body, read(long_video, 1).body)
+
+
+def test_where_every_worker_is_killed_this_process_goes_on(long_video: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with open_video(long_video) as video:
+        segment = Segment(0.0, 50.0)  # two stretches
+        found = concatenate(list(stream_landmarks(video, FPS, segment, estimator=Deadly(), workers=2)))
+    assert np.array_equal(found.body, read(long_video, 1, segment).body)
+    assert "long.mp4 from 0 s: its worker died 3 times (killed by SIGKILL)" in caplog.text
+    assert "This process estimates it" in caplog.text
+
+
+def test_memory_for_one_process_only(
+    long_video: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then no worker is started: this one would be killed."""
+    monkeypatch.setattr("signspot.free_memory.free_memory", lambda: 700 * 2**20)
+    with open_video(long_video) as video:
+        found = concatenate(list(stream_landmarks(video, FPS, estimator=Deadly(), workers=3)))
+    assert np.array_equal(found.body, read(long_video, 1).body)
+    assert "there is memory for 1 of 3 processes only" in caplog.text
+    assert "died" not in caplog.text
+
+
+def test_more_workers_than_frames(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A video of three frames is one stretch: no worker is started, and none would live."""
+    images = (np.full((32, 48, 3), shade, np.uint8) for shade in (40, 90, 140))
+    short = write_video(tmp_path / "short.mp4", images, FPS)
+    with open_video(short) as video:
+        found = concatenate(list(stream_landmarks(video, FPS, estimator=Deadly(), workers=64)))
+    assert len(found) == 3
+    assert not caplog.text
+
+
+def test_a_file_without_an_index_is_read_by_one_process(
+    long_video: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A bare stream of H.264 cannot be sought: no worker is started, a line says so, every frame is there."""
+    bare = tmp_path / "bare.h264"
+    with av.open(str(long_video)) as source, av.open(str(bare), "w", format="h264") as target:
+        stream = target.add_stream_from_template(source.streams.video[0])
+        for packet in source.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = stream
+                target.mux(packet)
+    with open_video(bare) as video:
+        found = concatenate(list(stream_landmarks(video, FPS, estimator=Deadly(), workers=2)))
+        frames = sum(1 for _ in video.resampled(FPS))
+    assert len(found) == frames
+    if len(plan(video.info.duration, FPS)) > 1:
+        assert "cannot be sought: one process" in caplog.text
 
 
 def test_one_video_is_shared_by_more_workers_than_videos(long_video: Path, tmp_path: Path) -> None:

@@ -1,0 +1,129 @@
+"""How a network runs: as PyTorch runs it, compiled, in half precision, or by OpenVINO in float32 or int8.
+
+A backend turns a module of one input into a function of the same shapes. Its name is what users give as `device`.
+"""
+
+import logging
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from importlib.util import find_spec
+from io import StringIO
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from signspot.errors import OptionsError
+from signspot.openvino_offline import load_nncf, load_openvino
+
+logger = logging.getLogger(__name__)
+
+How = Literal["eager", "compiled", "half", "openvino", "openvino-int8"]
+TensorFunction = Callable[[Tensor], Tensor]
+
+DEVICES = ("cpu", "cpu-compiled", "openvino", "openvino-int8", "cuda", "cuda-half", "mps", "auto")
+
+_CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """Where and how a network runs."""
+
+    device: torch.device = _CPU  # where tensors go
+    how: How = "eager"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether embeddings are those of PyTorch but for the rounding of float32."""
+        return self.how not in ("half", "openvino-int8")
+
+    @property
+    def has_fixed_shapes(self) -> bool:
+        """Whether every shape of input is prepared anew, so that few shapes should be given."""
+        return self.how not in ("eager", "half")
+
+    def prepare(self, module: nn.Module, examples: Sequence[Tensor]) -> TensorFunction:
+        """Make a function of a module.
+
+        Args:
+            module: from one tensor to one tensor, on this backend's device, set to evaluation.
+            examples: inputs of the shape that will be given; int8 is calibrated on all of them.
+        """
+        if self.how == "eager":
+            return module
+        if self.how == "compiled":
+            return torch.compile(module)
+        if self.how == "half":
+            halved = module.half()
+            return lambda x: halved(x.half()).float()
+        return _openvino(module, list(examples), int8=self.how == "openvino-int8")
+
+
+def find_backend(name: str) -> Backend:
+    """The backend of a device's name: "cpu", "cuda" (or "cuda:1"), "mps", or "auto" for the fastest of these.
+
+    "cpu-compiled" is the CPU by `torch.compile`, "openvino" the CPU by OpenVINO, "openvino-int8" the same in whole
+    numbers of 8 bits, "cuda-half" (or "cuda:1-half") a GPU in half precision. They change how rgb trunks run;
+    landmark trunks are small and run as PyTorch runs them.
+
+    Raises:
+        OptionsError: there is no such device on this computer, or what runs it is not installed.
+    """
+    if name.startswith("openvino"):
+        return _find_openvino(name)
+    place, _, manner = name.partition("-")
+    if manner and manner != {"cpu": "compiled", "cuda": "half"}.get(place.partition(":")[0]):
+        raise OptionsError(f"no device '{name}'. There are: {', '.join(DEVICES)}")
+    how: How = "compiled" if manner == "compiled" else "half" if manner == "half" else "eager"
+    return Backend(_find_place(place), how)
+
+
+def _find_place(name: str) -> torch.device:
+    there = ["cpu"]
+    there += ["cuda"] if torch.cuda.is_available() else []
+    there += ["mps"] if torch.backends.mps.is_available() else []
+    if name == "auto":
+        return torch.device(there[-1])
+    kind, _, number = name.partition(":")
+    if kind not in DEVICES:
+        raise OptionsError(f"no device '{name}'. There are: {', '.join(DEVICES)}")
+    if kind not in there:
+        raise OptionsError(f"no device '{name}' on this computer. It has: {', '.join(there)}. Choose one, or auto.")
+    count = torch.cuda.device_count() if kind == "cuda" else 1
+    if number and not (number.isdecimal() and int(number) < count):
+        raise OptionsError(f"no device '{name}': this computer has {count} of '{kind}', counted from 0")
+    return torch.device(name)
+
+
+def _find_openvino(name: str) -> Backend:
+    if name not in DEVICES:
+        raise OptionsError(f"no device '{name}'. There are: {', '.join(DEVICES)}")
+    for package in ("openvino", *(("nncf",) if name == "openvino-int8" else ())):
+        if find_spec(package) is None:
+            raise OptionsError(f"the device '{name}' needs {package}. Install it: pip install 'signspot[openvino]'")
+    return Backend(how="openvino-int8" if name == "openvino-int8" else "openvino")
+
+
+def _openvino(module: nn.Module, examples: list[Tensor], *, int8: bool) -> TensorFunction:
+    openvino = load_openvino()
+    shown = examples[0].contiguous()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of tracing: lengths become constants, as they should for one shape
+        model: Any = openvino.convert_model(module, example_input=shown, input=[tuple(shown.shape)])
+    if int8:
+        nncf = load_nncf()
+        logger.info("int8 is calibrated on %d inputs of %s", len(examples), tuple(shown.shape))
+        nncf.set_log_level(logging.ERROR)
+        given = nncf.Dataset([example.contiguous().numpy() for example in examples])
+        with redirect_stdout(StringIO()):  # it draws bars
+            model = nncf.quantize(model, given, subset_size=len(examples))
+    threads = torch.get_num_threads()
+    compiled = openvino.Core().compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": threads})
+
+    def run(x: Tensor) -> Tensor:
+        return torch.from_numpy(compiled([x.contiguous().numpy()])[0].copy())
+
+    return run

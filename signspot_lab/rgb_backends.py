@@ -1,0 +1,131 @@
+"""What each backend of an rgb trunk is worth: speed as a ratio to eager PyTorch, and how well its features agree.
+
+    python -m signspot_lab.rgb_backends news.mp4 --side 224 --windows 32
+    python -m signspot_lab.rgb_backends news.mp4 --encoder my-i3d.safetensors
+
+Eager is the plain network over windows one by one, as the authors' tool runs it; all others see the same frames in the
+same process. Times are of the processor, on one thread, the fastest of a few rounds. Without an encoder the weights of
+the I3D are random: then agreement is numeric only, and says nothing of spottings. `curve` is the correlation of the
+similarities of every window with every eighth window, by the backend and by eager PyTorch.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from signspot.errors import OptionsError
+from signspot.models.backends import Backend, find_backend
+from signspot.models.checkpoints import load_encoder
+from signspot.models.i3d_dense import WindowEmbedder
+from signspot.models.inception import I3D, I3DOptions, InceptionTrunk
+from signspot.video.clips import squash_and_crop
+from signspot.video.reader import open_video
+
+BACKENDS = ("cpu", "cpu-compiled", "openvino", "openvino-int8")
+_QUERY = 8  # windows from one query to the next
+
+
+def read_frames(path: str, side: int, count: int, fps: float = 25.0) -> Tensor:
+    """(count, 3, side, side) the first frames of a video, as a trunk sees them."""
+    with open_video(path) as video:
+        frames = [squash_and_crop(frame.image, side) for frame in islice(video.resampled(fps), count)]
+    if len(frames) < count:
+        raise OptionsError(f"{path} has {len(frames)} frames; {count} are needed. Ask for fewer windows")
+    return torch.from_numpy(np.stack(frames))
+
+
+def random_trunk(frames: Tensor) -> InceptionTrunk:
+    """An I3D of random weights whose batch norms have seen clips of some frames: signals live to the last layer."""
+    torch.manual_seed(0)
+    trunk = I3D(I3DOptions(image_size=frames.shape[-1]))
+    for unit in trunk.modules():
+        if isinstance(unit, nn.BatchNorm3d):
+            unit.momentum = 1.0  # what they have seen last counts
+    starts = np.linspace(0, len(frames) - trunk.frames, 4).astype(int)
+    with torch.no_grad():
+        trunk.train()(torch.stack([frames[at : at + trunk.frames].transpose(0, 1) for at in starts]))
+    return trunk.eval()
+
+
+def one_by_one(trunk: InceptionTrunk, frames: Tensor, windows: int) -> Tensor:
+    """(windows, D) features by the plain network."""
+    with torch.inference_mode():
+        clips = (frames[start : start + trunk.frames].transpose(0, 1)[None] for start in range(windows))
+        return torch.cat([trunk(clip) for clip in clips])
+
+
+def measure(trunk: InceptionTrunk, backend: Backend, frames: Tensor, windows: int, rounds: int) -> tuple[Tensor, float]:
+    """Features of all windows of stride 1, and the fewest processor seconds of a few rounds after a first one."""
+    trunk.backend = backend
+    embed = WindowEmbedder(trunk)
+    features = embed(frames, range(windows))
+    spent = []
+    for _ in range(rounds):
+        began = time.process_time()
+        features = embed(frames, range(windows))
+        spent.append(time.process_time() - began)
+    return features, min(spent, default=float("nan"))
+
+
+def agreement(features: Tensor, expected: Tensor) -> tuple[float, float]:
+    """The lowest cosine of a window's features, and the mean correlation of similarity curves."""
+    one, two = F.normalize(features), F.normalize(expected)
+    curves = [each @ each[::_QUERY].T for each in (one, two)]
+    pairs = zip(curves[0].T.numpy(), curves[1].T.numpy(), strict=True)
+    together = [float(np.corrcoef(first, second)[0, 1]) for first, second in pairs]
+    return float((one * two).sum(dim=1).min()), float(np.mean(together))
+
+
+def prepare(video: str, encoder: str | None, side: int, windows: int) -> tuple[InceptionTrunk, Tensor]:
+    """A trunk, of an encoder or with random weights, and frames for so many windows."""
+    if encoder is None:
+        frames = read_frames(video, side, windows + I3DOptions.frames - 1)
+        return random_trunk(frames), frames
+    trunk = load_encoder(encoder).module.trunk
+    if not isinstance(trunk, InceptionTrunk):
+        raise OptionsError(f"{encoder} is no rgb encoder")
+    return trunk, read_frames(video, trunk.image_size, windows + trunk.frames - 1)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run every backend over the same windows, and print a table."""
+    parser = argparse.ArgumentParser(prog="python -m signspot_lab.rgb_backends", description=__doc__)
+    parser.add_argument("video")
+    parser.add_argument("--encoder", help="an rgb encoder; without, an I3D with random weights")
+    parser.add_argument("--side", type=int, default=224, help="pixels, of an I3D with random weights")
+    parser.add_argument("--windows", type=int, default=32)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--backend", action="append", choices=BACKENDS, help="repeatable [default: all]")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    trunk, frames = prepare(options.video, options.encoder, options.side, options.windows)
+    few = max(2, options.windows // 4)  # eager is slow, and its time grows with the windows
+    began = time.process_time()
+    one_by_one(trunk, frames, few)
+    eager = (time.process_time() - began) / few
+    lines = [
+        f"{options.windows} windows of {trunk.frames} × {trunk.image_size} × {trunk.image_size}; "
+        f"eager, one by one: {eager:.3f} s of processor time per window",
+        "",
+        "| backend | seconds per window | times as fast as eager | lowest cosine | curve |",
+        "|---|---|---|---|---|",
+    ]
+    expected, _ = measure(trunk, Backend(), frames, options.windows, 0)
+    for name in options.backend or BACKENDS:
+        features, spent = measure(trunk, find_backend(name), frames, options.windows, options.rounds)
+        lowest, curve = agreement(features, expected)
+        each = spent / options.windows
+        label = "cpu, stem shared by windows" if name == "cpu" else name
+        lines.append(f"| {label} | {each:.3f} | {eager / each:.2f} | {lowest:.5f} | {curve:.5f} |")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""What the measurements of speed print, by hand."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.errors import OptionsError
+from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks
+from signspot.video.writer import write_video
+from signspot_lab.estimator_comparison import concatenate_all
+from signspot_lab.rgb_backends import agreement, random_trunk, read_frames
+from signspot_lab.split_estimation import Timed, compare, speed_lines
+
+
+def landmarks(frames: int) -> Landmarks:
+    body = np.full((frames, BODY_POINTS, 4), 0.5, np.float32)
+    hand = np.full((frames, HAND_POINTS, 3), 0.5, np.float32)
+    face = np.full((frames, len(FACE_POINTS), 3), 0.5, np.float32)
+    return Landmarks(body, hand, hand.copy(), face, np.arange(frames) / 25, (64, 48))
+
+
+def test_what_sharing_costs_bounds_what_it_gains() -> None:
+    """11 s of processor time instead of 10 by two processes: 2 / 1.1 times as fast on two free cores."""
+    alone, shared = Timed(landmarks(4), 12.0, 10.0), Timed(landmarks(4), 8.0, 11.0)
+    lines = speed_lines(alone, shared, 2, 2)
+    assert lines[0] == "4 frames, 2 stretches"
+    assert "(1.10 times): at most 1.82 times as fast on 2 free cores" in lines[1]
+    assert "1.50 times as fast" in lines[2]
+    assert lines[3].endswith("are the same")
+    other = replace(alone.landmarks, face=alone.landmarks.face + 0.1)
+    assert speed_lines(alone, replace(shared, landmarks=other), 2, 2)[3].endswith("are NOT the same")
+    assert "at most 0.91 times as fast on 1 free cores" in speed_lines(alone, shared, 2, 1)[1]
+
+
+def test_landmarks_are_compared_part_by_part() -> None:
+    one, two = landmarks(4), landmarks(4)
+    two.left_hand[0] = np.nan
+    two.face[:, 3, 0] += 0.02
+    body, left, right, face = compare(one, two)
+    assert body == right == "0.0%, 100.0%, 0.0000, 0.0000"
+    assert left == "25.0%, 100.0%, 0.0000, 0.0000"
+    assert face == "0.0%, 0.0%, 0.0200, 0.0200"
+    both = concatenate_all({"b": one, "a": two})
+    assert len(both) == 8
+    assert np.isnan(both.left_hand[0]).all()  # of a, which comes first
+    assert np.allclose(np.diff(both.times), 1 / 25)
+
+
+def test_features_agree_with_themselves_and_less_with_others() -> None:
+    features = torch.rand(16, 8, generator=torch.Generator().manual_seed(0))
+    assert agreement(features, features) == (pytest.approx(1.0), pytest.approx(1.0))
+    lowest, curve = agreement(features + 0.3 * torch.rand(16, 8, generator=torch.Generator().manual_seed(1)), features)
+    assert lowest < 0.999
+    assert curve < 0.999
+
+
+def test_a_random_trunk_tells_windows_apart(tmp_path: Path) -> None:
+    shades = np.random.default_rng(0).integers(0, 255, (24, 8, 8, 3), dtype=np.uint8)
+    images = (np.kron(shade, np.ones((8, 8, 1), np.uint8)) for shade in shades)
+    video = str(write_video(tmp_path / "noise.mp4", images, 25))
+    frames = read_frames(video, 32, 24)
+    trunk = random_trunk(frames)
+    with torch.inference_mode():
+        seen = trunk(torch.stack([frames[at : at + 16].transpose(0, 1) for at in (0, 8)]))
+    assert not trunk.training
+    assert float(torch.cosine_similarity(seen[0], seen[1], dim=0)) < 0.99
+    with pytest.raises(OptionsError, match="has 24 frames; 100 are needed"):
+        read_frames(video, 32, 100)

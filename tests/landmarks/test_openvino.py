@@ -1,0 +1,171 @@
+"""The estimator that drives MediaPipe's networks itself: against MediaPipe, and what it leaves out."""
+
+import sys
+from collections import Counter
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+if find_spec("openvino") is None:  # an import would tell its makers
+    pytest.skip("OpenVINO is not installed", allow_module_level=True)
+
+from signspot.errors import LandmarksError, OptionsError
+from signspot.landmarks import networks
+from signspot.landmarks.direct import EXACT, Economy, Thumbnail, refine
+from signspot.landmarks.estimators import HOLISTIC, VARIABLE, estimating_with, find_estimator, usual_estimator
+from signspot.landmarks.landmarks import concatenate
+from signspot.landmarks.networks import BODY, FACE_DETECTOR, HAND, Detector, Running
+from signspot.landmarks.openvino_estimator import OpenVinoEstimator
+from signspot.landmarks.regions import Region
+from signspot.video.reader import Frame
+from signspot_world.body.motion import isolated
+from signspot_world.body.signers import Role, make_signer
+from signspot_world.camera.projection import project
+from signspot_world.knobs import named_rng
+from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot_world.render.appearance import make_appearance
+from signspot_world.render.render import render
+
+SIZE = (256, 256)
+
+
+@pytest.fixture(scope="module")
+def film() -> list[Frame]:
+    """A second of a signer of the world, in the middle of a sign."""
+    lexicon = make_lexicon(LexiconOptions(words=("apple",), seed=3, variant_shares=(1.0,)))
+    signer = make_signer("one", 1, Role.DICTIONARY, left_share=0, webcam_share=0)
+    motion, _ = isolated(lexicon["apple"].variants[0], signer, named_rng(1, "apple"))
+    shown = project(motion, signer.camera, SIZE)[10:22]
+    return [Frame(number / 25, image) for number, image in enumerate(render(shown, make_appearance(2), SIZE))]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """How often each network ran."""
+    counted: Counter[int] = Counter()
+    run = Running.__call__
+
+    def count(self, crop):
+        counted[self.size] += 1
+        return run(self, crop)
+
+    monkeypatch.setattr(Running, "__call__", count)
+    return counted
+
+
+def estimated(estimator, frames):
+    return concatenate(list(estimator.stream(iter(frames), SIZE, 5)))
+
+
+def apart(one, two):
+    """The median distance of the point that differs most in a frame, in shares of the picture."""
+    both = np.isfinite(one).all(axis=(1, 2)) & np.isfinite(two).all(axis=(1, 2))
+    assert both.mean() > 0.7
+    return float(np.median(np.abs(one - two)[both][..., :2].max(axis=(1, 2))))
+
+
+def test_without_savings_it_sees_what_mediapipe_sees(film):
+    usual, direct = estimated(HOLISTIC, film), estimated(OpenVinoEstimator(EXACT), film)
+    assert direct.times.tolist() == usual.times.tolist()
+    assert apart(usual.body[:, :17], direct.body[:, :17]) < 0.02
+    assert apart(usual.face, direct.face) < 0.01
+    assert np.abs(usual.body[:, :17, 3] - direct.body[:, :17, 3]).max() < 0.1
+    for hand in ("left_hand", "right_hand"):
+        seen = [np.isfinite(getattr(each, hand)).all(axis=(1, 2)) for each in (usual, direct)]
+        assert (seen[0] == seen[1]).mean() > 0.7
+
+
+def test_the_body_is_estimated_in_every_other_frame_and_lies_between(film, calls):
+    every = estimated(OpenVinoEstimator(EXACT), film)
+    assert calls[BODY.size] >= len(film)
+    calls.clear()
+    half = estimated(OpenVinoEstimator(Economy(body_every=2, still=0.0)), film)
+    assert len(half) == len(film)
+    assert half.times.tolist() == every.times.tolist()
+    assert apart(every.body[:, :15], half.body[:, :15]) < 0.03
+    middle = (half.body[0:-2:2, :15, :2] + half.body[2::2, :15, :2]) / 2
+    assert np.allclose(half.body[1:-1:2, :15, :2], middle[: len(half.body[1:-1:2])], atol=1e-4)
+
+
+def test_what_stands_still_is_estimated_once(film, calls):
+    same = [Frame(number / 25, film[0].image.copy()) for number in range(8)]
+    still = estimated(OpenVinoEstimator(Economy(body_every=1)), same)
+    assert calls[HAND.size] <= 2 + 1  # each hand once, and the detector of bodies, whose input has the same size
+    assert np.array_equal(still.face[0], still.face[-1], equal_nan=True)
+    assert np.array_equal(still.body[0], still.body[-1])
+
+
+@pytest.mark.parametrize("economy", [EXACT, Economy()])
+def test_a_picture_that_is_shown_again_is_seen_once(film, calls, economy):
+    twice = [Frame(number / 25, film[number // 2].image) for number in range(8)]
+    shown = estimated(OpenVinoEstimator(economy), twice)
+    assert np.allclose(shown.times, np.arange(8) / 25)
+    assert np.array_equal(shown.body[0::2], shown.body[1::2])
+    counted = dict(calls)
+    calls.clear()
+    once = estimated(OpenVinoEstimator(economy), film[:4])
+    assert calls == counted
+    assert np.array_equal(shown.body[0::2], once.body)
+
+
+def test_nobody_is_seen_where_nobody_is():
+    grey = [Frame(number / 25, np.full((64, 64, 3), 90, np.uint8)) for number in range(3)]
+    seen = estimated(OpenVinoEstimator(), grey)
+    assert len(seen) == 3
+    for part in ("body", "left_hand", "right_hand", "face"):
+        assert np.isnan(getattr(seen, part)).all()
+
+
+def test_points_move_to_the_middle_of_their_heat():
+    heat = np.full((64, 64, 2), -20.0, np.float32)
+    heat[10, 20, 0] = heat[10, 22, 0] = 20.0  # certain, on either side of column 21
+    heat[:, :, 1] = -1.0  # never certain: 0.27 everywhere
+    points = np.array([[20.5 / 64, 11.2 / 64, 0.3], [0.5, 0.5, 0.1]], np.float32)
+    moved = refine(points, heat)
+    assert moved[0] == pytest.approx((21 / 64, 10 / 64, 0.3), abs=1e-5)
+    assert moved[1] == pytest.approx(points[1])
+
+
+def test_cells_tell_what_has_changed():
+    picture = np.full((96, 96, 3), 100, np.uint8)
+    other = picture.copy()
+    other[40:44, 40:44] = 130
+    one, two = Thumbnail(picture), Thumbnail(other)
+    assert one.same(two, Region(20, 20, 20, 20), 6.0)
+    assert not one.same(two, Region(42, 42, 10, 10), 6.0)
+    assert one.same(two, Region(42, 42, 10, 10), 31.0)
+
+
+def test_a_detector_has_as_many_anchors_as_its_network_has_places():
+    for network, strides in ((FACE_DETECTOR, (8, 16, 16, 16)), (networks.BODY_DETECTOR, (8, 16, 32, 32, 32))):
+        raw = Running(network)(np.zeros((network.size, network.size, 3), np.uint8))[0]
+        assert len(Detector(network, strides, 2)._anchors) == len(raw)
+
+
+def test_estimators_have_names(monkeypatch):
+    assert find_estimator("mediapipe") is HOLISTIC is usual_estimator()
+    with pytest.raises(OptionsError, match="no estimator 'openpose'"):
+        find_estimator("openpose")
+    with estimating_with("openvino"):
+        assert usual_estimator().version.startswith("openvino-")
+        assert "-holistic-" in usual_estimator().version
+    assert usual_estimator() is HOLISTIC
+    monkeypatch.setenv(VARIABLE, "nothing")
+    with pytest.raises(OptionsError, match="no estimator 'nothing'"):
+        usual_estimator()
+
+
+def test_settings_keep_landmarks_apart():
+    versions = {OpenVinoEstimator(each).version for each in (EXACT, Economy(), Economy(light_hands=True))}
+    assert len(versions | {HOLISTIC.version}) == 4
+
+
+def test_without_openvino_it_says_what_to_install(monkeypatch):
+    networks._openvino.cache_clear()
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    try:
+        with pytest.raises(LandmarksError, match=r"needs OpenVINO. Install it: pip install 'signspot\[openvino\]'"):
+            find_estimator("openvino")
+    finally:
+        networks._openvino.cache_clear()

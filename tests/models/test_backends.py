@@ -1,0 +1,138 @@
+"""One contract over all backends: the same features as eager PyTorch, to rounding or to the loss that is told."""
+
+from importlib.util import find_spec
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from signspot.errors import OptionsError
+from signspot.models.backends import Backend, find_backend
+from signspot.models.encoder import find_device, make_encoder
+from signspot.models.i3d_dense import WindowEmbedder
+from signspot.models.inception import I3D, I3DOptions
+from signspot.models.registry import build
+
+SIDE = 32
+STARTS = [*range(8), 12, 20]
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """Each frame brighter or darker in places of its own, so that windows differ."""
+    random = torch.Generator().manual_seed(1)
+    coarse = torch.rand(40, 3, 4, 4, generator=random)
+    return F.interpolate(coarse, size=(SIDE, SIDE)) - 0.5
+
+
+@pytest.fixture(scope="module")
+def trunk(frames):
+    """Random weights, and batch norms that know what passes through them, so that signals live to the last layer."""
+    torch.manual_seed(0)
+    made = I3D(I3DOptions(image_size=SIDE, width=0.25))
+    for unit in made.modules():
+        if isinstance(unit, torch.nn.BatchNorm3d):
+            unit.momentum = 1.0
+    with torch.no_grad():
+        made.train()(torch.stack([frames[at : at + 16].transpose(0, 1) for at in (0, 8, 16, 24)]))
+    return made.eval()
+
+
+def need(*packages: str) -> None:
+    """Skip where a package is missing; they are not imported, which would tell their makers."""
+    if any(find_spec(package) is None for package in packages):
+        pytest.skip(f"{' and '.join(packages)} are not installed")
+
+
+def plain(trunk, frames):
+    with torch.inference_mode():
+        return F.normalize(torch.cat([trunk(frames[at : at + 16].transpose(0, 1)[None]) for at in STARTS]))
+
+
+def embedded(trunk, frames, starts, backend):
+    trunk.backend = backend
+    try:
+        return F.normalize(WindowEmbedder(trunk, batch=6)(frames, starts))
+    finally:
+        trunk.backend = Backend()
+
+
+@pytest.mark.parametrize(("how", "least"), [("eager", 0.999999), ("half", 0.995), ("openvino", 0.99999)])
+def test_a_backend_gives_the_features_of_the_plain_network(trunk, frames, how, least):
+    """Whole blocks, a rest that is shorter, and windows that lie apart."""
+    if how == "openvino":
+        need("openvino")
+    expected = plain(trunk, frames)
+    found = embedded(trunk, frames, STARTS, Backend(how=how))
+    assert found.dtype == torch.float32
+    assert found.shape == expected.shape
+    assert float((found * expected).sum(dim=1).min()) > least
+    assert float((found[0] - found[-1]).abs().max()) > 0.01  # windows differ: the comparison says something
+
+
+@pytest.mark.slow
+def test_int8_resembles_the_plain_network(trunk, frames, capfd):
+    """Random weights amplify every rounding, so the bound is low; how much trained weights lose is to be measured."""
+    need("openvino", "nncf")
+    expected = plain(trunk, frames)
+    found = embedded(trunk, frames, STARTS, Backend(how="openvino-int8"))
+    own, others = found @ expected.T, ~torch.eye(len(STARTS), dtype=torch.bool)
+    assert float(own.diagonal().mean()) > 0.8
+    assert float(own.diagonal().mean()) > float(own[others].mean())  # each is most like itself
+    assert capfd.readouterr().out == ""  # nncf draws no bars
+
+
+def test_a_compiled_network_is_the_same_function(trunk, frames, monkeypatch):
+    """Compiling takes a minute and a C++ compiler: here only that the compiled function is what runs."""
+    compiled = []
+    monkeypatch.setattr(torch, "compile", lambda module: compiled.append(module) or module)
+    expected = embedded(trunk, frames, range(4), Backend())
+    assert torch.equal(embedded(trunk, frames, range(4), Backend(how="compiled")), expected)
+    assert len(compiled) == 1
+
+
+def test_a_backend_is_prepared_once_for_all_videos(frames, monkeypatch):
+    need("openvino")
+    prepared = []
+    prepare = Backend.prepare
+    monkeypatch.setattr(Backend, "prepare", lambda self, *given: prepared.append(1) or prepare(self, *given))
+    encoder = make_encoder("small", build("i3d", image_size=SIDE, width=0.25)).to("openvino")
+    for _ in range(2):
+        encoder.module.window_features()(frames, range(6))
+    assert len(prepared) == 1
+
+
+def test_what_loses_precision_has_a_hash_of_its_own():
+    need("openvino", "nncf")
+    encoder = make_encoder("small", build("i3d", image_size=SIDE, width=0.25))
+    assert encoder.to("openvino").hash == encoder.hash
+    assert encoder.to("openvino-int8").hash != encoder.hash
+    assert encoder.to("openvino-int8").hash == encoder.to("openvino-int8").hash
+    assert encoder.to("cpu").hash == encoder.hash
+    assert encoder.module.trunk.backend == Backend()
+
+
+def test_backends_have_names(monkeypatch):
+    assert find_backend("cpu") == Backend()
+    assert find_backend("cpu-compiled") == Backend(how="compiled")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert find_backend("cuda-half") == Backend(torch.device("cuda"), "half")
+    assert find_backend("cuda:1-half") == Backend(torch.device("cuda:1"), "half")
+    assert find_device("cuda:1-half") == torch.device("cuda:1")
+    assert not find_backend("cuda-half").is_exact
+
+
+@pytest.mark.parametrize("name", ["gpu", "cpu-half", "cuda-compiled", "openvino-int4", "mps-half"])
+def test_other_names_are_refused(name):
+    with pytest.raises(OptionsError, match=f"no device '{name}'. There are: cpu, cpu-compiled, openvino"):
+        find_backend(name)
+
+
+def test_what_is_not_installed_or_not_there_is_told(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(OptionsError, match="no device 'cuda' on this computer"):
+        find_backend("cuda-half")
+    monkeypatch.setattr("signspot.models.backends.find_spec", lambda name: None)
+    with pytest.raises(OptionsError, match=r"needs openvino. Install it: pip install 'signspot\[openvino\]'"):
+        find_backend("openvino")

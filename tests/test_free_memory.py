@@ -1,0 +1,30 @@
+"""Memory that is left, and the workers that fit into it."""
+
+from pathlib import Path
+
+import pytest
+
+from signspot.free_memory import affordable, free_memory
+
+
+def test_no_more_workers_than_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signspot.free_memory.free_memory", lambda: 1000)
+    assert affordable(4, 300) == 3
+    assert affordable(2, 300) == 2
+    assert affordable(4, 5000) == 1
+    monkeypatch.setattr("signspot.free_memory.free_memory", lambda: None)
+    assert affordable(4, 5000) == 4
+
+
+def test_free_memory_is_what_the_computer_and_its_container_leave(tmp_path: Path) -> None:
+    assert free_memory(tmp_path) is None
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    2000 kB\n")
+    assert free_memory(tmp_path) == 2000 * 1024
+    group = tmp_path / "sys/fs/cgroup"
+    group.mkdir(parents=True)
+    (group / "memory.max").write_text("max\n")
+    (group / "memory.current").write_text("300\n")
+    assert free_memory(tmp_path) == 2000 * 1024
+    (group / "memory.max").write_text("1000\n")
+    assert free_memory(tmp_path) == 700
