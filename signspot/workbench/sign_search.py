@@ -1,7 +1,7 @@
 """Sign to search: a recording in, the nearest words of a dictionary and the places in the folder out, best first."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import landmarks_of
 from signspot.errors import SignspotError
 from signspot.formats.rows import to_row
+from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import check_signing
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.search import SpotOptions
@@ -40,20 +41,27 @@ def identify_sign(bench: Workbench, recording: Path, dictionary: str, span: Segm
     Raises:
         LandmarksError: no signer or no hand is in view.
     """
-    began = time.perf_counter()
-    landmarks = landmarks_of(recording, None)
+    return search_sign(bench, lambda: landmarks_of(recording, None), dictionary, span)
+
+
+def search_sign(
+    bench: Workbench, see: Callable[[], Landmarks], dictionary: str, span: Segment | None
+) -> dict[str, Any]:
+    """As `identify_sign`, of a recording whose landmarks are given, or waited for, by `see`."""
+    began, worked = time.perf_counter(), time.process_time()
+    landmarks = see()
     if span is not None:
         cut = landmarks.between(span)
         landmarks = replace(cut, times=cut.times - cut.times[0]) if len(cut) > 4 else landmarks
     check_signing(landmarks, "the recording")
-    seen = time.perf_counter()
+    seen, worked_seen = time.perf_counter(), time.process_time()
     spotter = bench.searcher.spotter
     options = SpotOptions()
     views = ExemplarEmbedder(spotter.encoder, None).embed_source(landmarks, mirror=True)
     words = spotter.identify_views(views, bench.searcher.gallery(dictionary, ()), options)[:_WORDS]
-    identified = time.perf_counter()
+    identified, worked_identified = time.perf_counter(), time.process_time()
     places = find_places(spotter, sign_gallery(views), ready_tracks(bench))
-    done = time.perf_counter()
+    done, worked_done = time.perf_counter(), time.process_time()
     return {
         "dictionary": dictionary,
         "hands": round(landmarks_seen(landmarks), 3),
@@ -66,6 +74,11 @@ def identify_sign(bench: Workbench, recording: Path, dictionary: str, span: Segm
             "landmarks": round(seen - began, 3),
             "words": round(identified - seen, 3),
             "places": round(done - identified, 3),
+        },
+        "processor": {
+            "landmarks": round(worked_seen - worked, 3),
+            "words": round(worked_identified - worked_seen, 3),
+            "places": round(worked_done - worked_identified, 3),
         },
     }
 

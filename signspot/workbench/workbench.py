@@ -8,6 +8,7 @@ from signspot.annotation.store import Database
 from signspot.workbench.folder import ServedFolder
 from signspot.workbench.guard import Door
 from signspot.workbench.jobs import Jobs, JobSettings
+from signspot.workbench.recordings import Recordings
 from signspot.workbench.searching import Searcher
 from signspot.workbench.states import States
 from signspot.workbench.tables import open_database
@@ -39,6 +40,7 @@ class Workbench:
     queues: Queues
     jobs: Jobs
     states: States
+    recordings: Recordings
 
     @classmethod
     def open(cls, options: WorkbenchOptions) -> "Workbench":
@@ -52,7 +54,7 @@ class Workbench:
         database = open_database(options.database, folder.own)
         settings = JobSettings(str(folder.root), options.database, options.encoder, options.device)
         searcher = Searcher(folder, options.encoder, options.device)
-        parts = Queues(database), Jobs(database, settings), States(searcher)
+        parts = Queues(database), Jobs(database, settings), States(searcher), Recordings()
         return cls(options, folder, database, searcher, *parts)
 
     @property
@@ -70,5 +72,6 @@ class Workbench:
 
     def close(self) -> None:
         """Stop jobs and let the database go."""
+        self.recordings.close()
         self.jobs.stop()
         self.database.close()
