@@ -40,7 +40,7 @@ async def add_pictures(recording: str, request: Request, bench: Bench) -> dict[s
 async def search(
     recording: str, dictionary: str, bench: Bench, start: float = 0.0, end: float | None = None
 ) -> dict[str, Any]:
-    """Say which words the recorded sign may be, and where it occurs in the folder; of a part of it, if that is given."""
+    """Say which words the recorded sign, or a part of it, may be, and where it occurs in the folder."""
     known = bench.recordings.get(recording)
     span = None if end is None else Segment(max(0.0, start), max(start, end))
     found = await run_in_threadpool(search_sign, bench, known.landmarks, dictionary, span)

@@ -65,8 +65,8 @@ def read_picture(content: bytes) -> NDArray[np.uint8]:
 
 def landmarks_told(answer: dict[str, Any], at: float) -> Landmarks:
     """One frame of landmarks, as `see` told it."""
-    parts = {
-        name: np.frombuffer(base64.b64decode(answer[name]), np.float32).reshape(1, *shape)
-        for name, shape in _SHAPES.items()
-    }
-    return Landmarks(**parts, times=np.array([at]), size=(int(answer["size"][0]), int(answer["size"][1])))
+    body, left, right, face = (
+        np.frombuffer(base64.b64decode(answer[name]), np.float32).reshape(1, *_SHAPES[name]) for name in _PARTS
+    )
+    size = int(answer["size"][0]), int(answer["size"][1])
+    return Landmarks(body, left, right, face, np.array([at]), size)

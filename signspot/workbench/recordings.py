@@ -40,9 +40,7 @@ def read_pictures(content: bytes) -> list[Picture]:
     found, place = [], 0
     while place < len(content):
         if place + _HEAD.size > len(content):
-            raise OptionsError(
-                "pictures are sent as milliseconds (4 bytes), size (4 bytes) and a JPEG, again and again"
-            )
+            raise OptionsError("pictures are sent as milliseconds (4 bytes), size (4 bytes) and a JPEG each")
         at, size = _HEAD.unpack_from(content, place)
         place += _HEAD.size
         if size < 1 or place + size > len(content):

@@ -2,6 +2,7 @@
 
 import struct
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def test_where_many_wait_some_between_are_left_out() -> None:
     waiting = [(k / 25, b"") for k in range(25)]
     kept = thinned(waiting, 10)
     assert kept[-1] == waiting[-1], "the latest is always looked at"
-    assert {round((b[0] - a[0]) * 25) for a, b in zip(kept, kept[1:], strict=False)} == {3}, "evenly"
+    assert {round((b[0] - a[0]) * 25) for a, b in pairwise(kept)} == {3}, "evenly"
     assert len(kept) <= 10
     assert thinned(waiting[:10], 10) == waiting[:10]
     assert thinned([], 10) == []
