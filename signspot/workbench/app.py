@@ -73,7 +73,8 @@ def status_of(error: SignspotError) -> int:
 
 async def _tell(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
     assert isinstance(error, SignspotError)
-    return _answer(request, status_of(error), str(error))
+    root = request.app.state.bench.folder.root
+    return _answer(request, status_of(error), str(error).replace(str(root), root.name))  # no path of this machine
 
 
 async def _tell_gone(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:

@@ -1,6 +1,7 @@
 """Files that people send: bounded in size, decoded in a process of their own before they enter the folder."""
 
 import os
+import time
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -24,6 +25,7 @@ _MOST_TEXT = 20 << 20  # of subtitles and landmarks' headers: nobody has longer 
 _MEMORY = 3 << 30  # bytes for the process that decodes
 _SECONDS = 60.0  # that it may take
 _FRAMES = 200  # that it decodes
+_LEFT = 3600.0  # seconds after which a file that is neither kept nor refused is left over
 _process = BoundedProcess("signspot.workbench.uploads:decode", memory=_MEMORY)
 
 
@@ -120,7 +122,13 @@ def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
     Returns:
         Its name there.
     """
-    plain = file_name(Path(name.replace("\\", "/")).name)
+    try:
+        return _placed(folder, path, file_name(Path(name.replace("\\", "/")).name), below)
+    finally:
+        path.unlink(missing_ok=True)  # it has its name now, or was refused
+
+
+def _placed(folder: ServedFolder, path: Path, plain: str, below: str) -> str:
     stem, suffix = Path(plain).stem, Path(plain).suffix.lower()
     turn = 1
     while True:
@@ -135,9 +143,15 @@ def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
             continue
         except OSError as error:
             raise OutputError(explain_write_failure(target, error)) from error
-        with suppress(OSError):
-            path.unlink()
         return relative
+
+
+def sweep(folder: ServedFolder) -> None:
+    """Remove what a killed server left of uploads: they are an hour old, and nobody waits for them."""
+    for path in (folder.own / "uploads").glob("*"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _LEFT:
+                path.unlink()
 
 
 async def receive_text(folder: ServedFolder, name: str, body: AsyncIterator[bytes]) -> Path:

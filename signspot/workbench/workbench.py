@@ -12,7 +12,7 @@ from signspot.workbench.recordings import Recordings
 from signspot.workbench.searching import Searcher
 from signspot.workbench.states import States
 from signspot.workbench.tables import open_database
-from signspot.workbench.uploads import MOST_BYTES
+from signspot.workbench.uploads import MOST_BYTES, sweep
 from signspot.workbench.verification import Queues
 
 
@@ -51,6 +51,7 @@ class Workbench:
             StoreError: the database cannot be used.
         """
         folder = ServedFolder(options.folder, tuple(path.resolve() for path in options.dictionaries))
+        sweep(folder)
         database = open_database(options.database, folder.own)
         settings = JobSettings(str(folder.root), options.database, options.encoder, options.device)
         searcher = Searcher(folder, options.encoder, options.device)
