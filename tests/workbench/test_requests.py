@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from signspot.corpus.corpus import open_corpus
 from signspot.dictionary.opening import open_dictionary
 from signspot.formats.elan import read_vocabulary
 from signspot.formats.formats import format_names, read_spottings
+from signspot.records import LabelSource
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import load
 
@@ -102,6 +104,33 @@ def test_a_dictionary_is_edited(own: Server, material: Path, tmp_path: Path) -> 
     assert own.ask("PATCH", f"{address}/exemplar?id=river/film", {"word": " "}).status == 422
     (tmp_path / "x.ecv").write_bytes(own.ask("GET", f"{address}/vocabulary.ecv").body)
     assert set(read_vocabulary(tmp_path / "x.ecv").entries) == set(open_dictionary(own.folder / "dictionary"))
+
+
+def test_what_is_verified_goes_into_labels_and_exemplars(own: Server) -> None:
+    """A yes and a no are labels that trainings and tests read; a yes becomes an exemplar, once."""
+    rows = [
+        {"word": "river", "video": "news.mp4", "time": at, "start": at - 0.3, "end": at + 0.3, "score": 0.9}
+        for at in (1.0, 2.0, 3.0)
+    ]
+    rows = [{**row, "licence": "CC0"} for row in rows]
+    queue = own.ask("POST", "/api/queues", {"name": "my / queue", "dictionary": "dictionary", "rows": rows}).json["id"]
+    assert own.ask("POST", f"/api/queues/{queue}/labels").status == 422, "nobody has decided"
+    for item, answer in enumerate(("yes", "no", "unsure")):
+        told = {"id": f"decision-{item}", "item": item, "annotator": "Ada", "answer": answer}
+        own.ask("POST", f"/api/queues/{queue}/decisions", {**told, "start": item + 0.6, "end": item + 1.4})
+    assert own.ask("POST", f"/api/queues/{queue}/labels").json == {
+        "file": "labels/verified-my _ queue.jsonl",
+        "labels": 2,
+    }
+    labels = open_corpus(own.folder).labels()
+    assert [(each.video, each.word, each.confidence, each.source, each.licence) for each in labels] == [
+        ("news", "river", 1.0, LabelSource.VERIFIED, "CC0"), ("news", "river", 0.0, LabelSource.VERIFIED, "CC0"),
+    ]  # fmt: skip
+    made = own.ask("POST", f"/api/queues/{queue}/exemplars").json["exemplars"]
+    assert len(made) == 1
+    added = next(each for each in open_dictionary(own.folder / "dictionary")["river"] if each.id == made[0])
+    assert (added.licence, "news.mp4, 0.60-1.40 s" in added.source) == ("CC0", True)
+    assert own.ask("POST", f"/api/queues/{queue}/exemplars").json["exemplars"] == [], "each once"
 
 
 def test_comparisons(server: Server, material: Path) -> None:

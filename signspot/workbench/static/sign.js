@@ -5,7 +5,7 @@ import { LiveRecording } from "./recorder.js";
 const camera = document.getElementById("camera"), take = document.getElementById("take"), count = document.getElementById("count");
 const signs = document.getElementById("dictionary"), record = document.getElementById("record"), trim = document.getElementById("trim");
 const from = document.getElementById("from"), to = document.getElementById("to");
-let stream = null, recording = null, seconds = 3, live = null, ready = null, over = 0;
+let stream = null, recording = null, seconds = 3, live = null, ready = null, over = 0, turn = 0;
 
 async function open() {
   if (stream) return stream;
@@ -38,7 +38,7 @@ async function start() {
   for (const number of ["3", "2", "1"]) { count.textContent = number; await wait(700); }
   count.textContent = "";
   if (!live.looked) hint.textContent = t("loading");
-  for (let turn = 0; !live.looked && !live.error && turn < 200; turn++) await wait(100); // models are still being loaded
+  for (let tries = 0; !live.looked && !live.error && tries < 200; tries++) await wait(100); // models are still being loaded
   count.classList.add("recording");
   hint.textContent = t("go");
   seconds = Number(document.getElementById("seconds").value);
@@ -113,6 +113,7 @@ function shown(found, took) {
   document.getElementById("places").replaceChildren(...found.places.map(placeCard));
   document.getElementById("timing").textContent = (found.places.length ? "" : t("no_place") + " ") + t("timing", found.seconds);
   document.getElementById("timing").dataset.seconds = took.toFixed(2);
+  document.getElementById("timing").dataset.turn = String(++turn);
 }
 
 function playing(card, film, address, span) {
