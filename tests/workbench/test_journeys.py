@@ -107,6 +107,23 @@ def test_sign_to_search_with_the_fake_camera(page: Page, server: Server) -> None
     assert len([line for line in asked if line.endswith("/pictures")]) == sent, "nothing is recorded or sent again"
 
 
+def test_landmarks_without_a_film_are_played_as_skeletons(page: Page, server: Server) -> None:
+    shutil.copy(server.folder / "news.pose", server.folder / "talk.pose")
+    row = {"word": "river", "video": "talk.pose", "time": 1.0, "start": 0.8, "end": 1.2, "score": 0.9}
+    queue = server.ask("POST", "/api/queues", {"name": "bones", "rows": [row]}).json["id"]
+    drawn = "(() => { const c = document.querySelector('#screen canvas, #slot canvas'); return c.width > 0 && c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((value) => value > 0); })()"
+    try:
+        page.goto(f"{server.address}/spot?video=talk.pose&dictionary=dictionary&word=river")
+        page.get_by_role("button", name="Play", exact=True).click()
+        until(page, drawn)
+        page.add_init_script("localStorage.setItem('signspot-who', 'Ada')")
+        page.goto(f"{server.address}/verify/{queue}")
+        page.locator("#slot canvas").wait_for()
+        until(page, drawn)
+    finally:
+        (server.folder / "talk.pose").unlink()
+
+
 def make_queue(server: Server, count: int, share: float = 0.0) -> str:
     rows = [
         {"word": "river", "video": "news.mp4", "time": k / 10 + 0.5, "start": k / 10 + 0.3, "end": k / 10 + 0.7,

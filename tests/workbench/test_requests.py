@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,16 @@ def test_the_page_gets_what_the_command_line_prints(server: Server) -> None:
     at_first = [hit for hit in told["words"][0]["hits"] if hit["score"] >= told["words"][0]["threshold"]]
     assert [hit["time"] for hit in at_first] == [spotting.time for spotting in usual]
     assert {hit["video"] for hit in told["words"][0]["hits"]} == {"news.mp4"}, "no path of this machine"
+
+
+def test_a_hit_is_aligned_with_its_exemplar(server: Server) -> None:
+    told = server.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").json["words"][0]
+    hit = max(told["hits"], key=lambda each: each["score"])
+    query = f"exemplar={hit['exemplar']}&start={hit['start']}&end={hit['end']}&mirrored={hit['mirrored']}"
+    shares = server.ask("GET", f"/api/alignment/news.mp4?dictionary=dictionary&{query}").json["shares"]
+    assert len(shares) == round(25 * hit["end"]) - round(25 * hit["start"]) + 1
+    assert shares == sorted(shares)
+    assert shares[0] < 0.3 < 0.7 < shares[-1]
 
 
 def test_mistakes_are_one_line(server: Server) -> None:
@@ -140,6 +151,15 @@ def test_comparisons(server: Server, material: Path) -> None:
     pose = (material / "dictionary" / "river" / "river.pose").read_bytes()
     found = server.ask("PUT", "/api/feedback?dictionary=dictionary&word=river&name=me.pose", pose).json
     assert (found["word"], found["rank"]) == ("river", 1)
+
+
+def test_the_script_in_the_docs_runs(server: Server) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "use-the-workbench.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(text.partition("```python\n")[2].partition("```")[0], names)
+    names["ask"].__defaults__ = (None, server.address)
+    queue = names["queue_of"]("news.mp4", "river")
+    assert server.ask("GET", "/api/queues").json[0]["id"] == queue
 
 
 def test_the_api_describes_itself(server: Server) -> None:
