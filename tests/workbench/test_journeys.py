@@ -111,7 +111,10 @@ def test_landmarks_without_a_film_are_played_as_skeletons(page: Page, server: Se
     shutil.copy(server.folder / "news.pose", server.folder / "talk.pose")
     row = {"word": "river", "video": "talk.pose", "time": 1.0, "start": 0.8, "end": 1.2, "score": 0.9}
     queue = server.ask("POST", "/api/queues", {"name": "bones", "rows": [row]}).json["id"]
-    drawn = "(() => { const c = document.querySelector('#screen canvas, #slot canvas'); return c.width > 0 && c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((value) => value > 0); })()"
+    drawn = """(() => {
+        const seen = document.querySelector('#screen canvas, #slot canvas'), size = [seen.width, seen.height];
+        return size[0] > 0 && seen.getContext('2d').getImageData(0, 0, ...size).data.some((value) => value > 0);
+    })()"""
     try:
         page.goto(f"{server.address}/spot?video=talk.pose&dictionary=dictionary&word=river")
         page.get_by_role("button", name="Play", exact=True).click()

@@ -253,11 +253,14 @@ if (data.video) {
   if (data.word) search(data.word);
 }
 if (film) {
+  let watching = 0; // one turn a frame, however often the film is sought
   const watch = () => {
+    cancelAnimationFrame(watching);
     time = film.currentTime;
+    if (!data.film && result && time > result.duration) film.pause();
     if (data.loop && chosen && time >= chosen.end) film.currentTime = chosen.start;
     show();
-    if (!film.paused) requestAnimationFrame(watch);
+    if (!film.paused) watching = requestAnimationFrame(watch);
   };
   film.addEventListener("play", watch);
   film.addEventListener("seeked", watch);
