@@ -14,6 +14,7 @@ from signspot.formats.formats import format_names, read_spottings
 from signspot.records import LabelSource
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import load
+from signspot.subtitles.reading import read_subtitles
 
 from .conftest import Server
 
@@ -52,6 +53,20 @@ def test_a_hit_is_aligned_with_its_exemplar(server: Server) -> None:
     assert len(shares) == round(25 * hit["end"]) - round(25 * hit["start"]) + 1
     assert shares == sorted(shares)
     assert shares[0] < 0.3 < 0.7 < shares[-1]
+
+
+def test_captions_are_webvtt_without_markup(own: Server, tmp_path: Path) -> None:
+    (own.folder / "news.vtt").write_text(
+        "WEBVTT\n\n00:01.500 --> 01:02:03.250\n<b>A</b> river &lt;script&gt; --&gt; x\nand\n"
+    )
+    answer = own.ask("GET", "/api/captions/news.mp4")
+    assert answer.headers["content-type"].startswith("text/vtt")
+    assert "00:00:01.500 --> 01:02:03.250" in answer.text
+    assert "<" not in answer.text
+    assert answer.text.count("-->") == 1
+    (tmp_path / "again.vtt").write_bytes(answer.body)
+    shown = own.ask("GET", "/api/subtitles/news.mp4").json
+    assert [line.text for line in read_subtitles(tmp_path / "again.vtt")] == [line["text"] for line in shown]
 
 
 def test_mistakes_are_one_line(server: Server) -> None:
