@@ -38,7 +38,9 @@ def first_page(place: Path, options: argparse.Namespace) -> str:
     make_names(folder, options.videos, options.words)
     with serving(folder, place / "cache") as served:
         durations, worked = [], []
-        for _ in range(20):
+        for turn in range(20):
+            if turn == 1:
+                _settle(served)
             began, before = time.perf_counter(), served.processor
             served.ask("GET", "/")
             durations.append(time.perf_counter() - began)
@@ -51,6 +53,12 @@ def first_page(place: Path, options: argparse.Namespace) -> str:
         )
 
 
+def _settle(served: Served) -> None:
+    """Wait until the server has looked at all files of its folder, which it does beside its work."""
+    while any(video["ready"] is None for video in served.json("GET", "/api/library")["videos"]):
+        time.sleep(1)
+
+
 def many_users(place: Path, options: argparse.Namespace) -> str:
     """Everybody verifies the same queue; every decision that was confirmed must be in the table of all decisions."""
     folder = place / "folder"
@@ -58,7 +66,7 @@ def many_users(place: Path, options: argparse.Namespace) -> str:
     make_names(folder, options.videos, options.words)
     queue = make_queue(folder, options.items)
     with serving(folder, place / "cache") as served:
-        served.ask("GET", "/")
+        _settle(served)
         before, worked = served.megabytes, served.processor
         durations, confirmed, errors = people_at_work(served, queue, options.users, options.seconds)
         worked = served.processor - worked
@@ -67,18 +75,18 @@ def many_users(place: Path, options: argparse.Namespace) -> str:
         kept = {row["id"] for row in rows if not row["withdrawn"]}
         return (
             f"{options.users} users for {options.seconds:.0f} s, queue of {options.items}: {len(confirmed)} decisions, "
-            f"{errors} errors, {len(confirmed - kept)} lost, {len(rows) - len(kept)} doubled; next and decide: "
+            f"{len(errors)} errors{f' ({errors[0]})' if errors else ''}, {len(confirmed - kept)} lost, {len(rows) - len(kept)} doubled; next and decide: "
             f"{1000 * median(durations):.0f} ms median, {1000 * quantiles(durations, n=20)[-1]:.0f} ms for 95 %, "
             f"{1000 * worked / max(1, len(durations)):.0f} ms of processor; "
             f"memory {before:.0f} MB before, {served.megabytes:.0f} MB after"
         )
 
 
-def people_at_work(served: Served, queue: str, users: int, seconds: float) -> tuple[list[float], set[str], int]:
+def people_at_work(served: Served, queue: str, users: int, seconds: float) -> tuple[list[float], set[str], list[str]]:
     """Everybody asks, decides and now and then looks around; give durations, confirmed decisions and errors."""
     durations: list[float] = []
     confirmed: set[str] = set()
-    errors = [0]
+    errors: list[str] = []
     until = time.monotonic() + seconds
 
     def work(who: str) -> None:
@@ -94,8 +102,8 @@ def people_at_work(served: Served, queue: str, users: int, seconds: float) -> tu
                 durations.append(time.perf_counter() - began)
                 if turn % 20 == 0:
                     served.ask("GET", random.choice(["/verify", "/"]))
-            except OSError:
-                errors[0] += 1
+            except OSError as error:
+                errors.append(f"{error}")
             turn += 1
             time.sleep(0.5)  # nobody decides faster
 
@@ -104,7 +112,7 @@ def people_at_work(served: Served, queue: str, users: int, seconds: float) -> tu
         thread.start()
     for thread in threads:
         thread.join()
-    return durations, confirmed, errors[0]
+    return durations, confirmed, errors
 
 
 def hour_of_use(place: Path, options: argparse.Namespace) -> str:

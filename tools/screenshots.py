@@ -38,6 +38,10 @@ Yesterday their language got a name, and there was music.
 00:07.000 --> 00:10.000
 The teacher of science and her friend in the winter garden.
 """
+_LOADED = """
+[...document.images].every((image) => image.complete || !image.offsetParent) &&
+[...document.querySelectorAll("video")].every((film) => !film.src || !film.offsetParent || film.readyState > 1)
+"""
 WIDTHS = {"": (1200, 900), "-phone": (400, 800)}
 
 
@@ -144,6 +148,11 @@ def _visit(page: Page, name: str, address: str, queue: str) -> None:
         page.locator(
             {"dictionary": "#words .card", "compare": "#side figure", "queue": "#slot video"}[name]
         ).first.wait_for()
+    page.wait_for_load_state("networkidle")
+    for _ in range(300):  # pictures and films are there
+        if page.evaluate(_LOADED):
+            break
+        time.sleep(0.2)
     time.sleep(1.2)
 
 

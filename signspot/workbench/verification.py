@@ -2,11 +2,12 @@
 
 import hashlib
 import json
+import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from sqlalchemy import Connection, RowMapping, Select, and_, delete, exists, func, insert, select, update
 
@@ -17,6 +18,7 @@ from signspot.records import Decision as PlainDecision
 from signspot.records import LabelSource, Spotting
 from signspot.workbench import tables
 
+T = TypeVar("T")
 Answer = Literal["yes", "no", "unsure", "variant", "word"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 LEASE = 900.0  # seconds after which an item that nobody decided about is handed to the next person
@@ -85,6 +87,14 @@ class Queues:
 
     def __init__(self, database: Database):
         self._database = database
+        self._turn = threading.Lock()
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        """One transaction that writes; in SQLite one at a time, or those that wait would try again and again."""
+        if self._database.url.get_backend_name() != "sqlite":
+            return self._database.run(work)
+        with self._turn:
+            return self._database.run(work)
 
     def add(
         self, name: str, spottings: Iterable[Spotting], *, dictionary: str = "", copies: int = 2, share: float = 0.1
@@ -116,7 +126,7 @@ class Queues:
                 for start in range(0, len(rows), 1000):
                     connection.execute(insert(tables.items), rows[start : start + 1000])
 
-        self._database.run(work)
+        self._write(work)
         return queue
 
     def remove(self, queue: str) -> None:
@@ -160,7 +170,7 @@ class Queues:
     def hand_out(self, queue: str, annotator: str, count: int = 3) -> list[Item]:
         """The next items for a person: those that they hold already, then fresh ones; nobody else gets them."""
         who = checked_annotator(annotator)
-        return self._database.run(lambda connection: _hand_out(connection, queue, who, count))
+        return self._write(lambda connection: _hand_out(connection, queue, who, count))
 
     def decide(self, verdict: Verdict) -> Verdict:
         """Keep a decision; sent twice it is kept once, and a later one about the same item replaces the former."""
@@ -180,7 +190,7 @@ class Queues:
             connection.execute(insert(tables.decisions).values(asdict(made)))
             return made
 
-        return self._database.run(work)
+        return self._write(work)
 
     def undo(self, queue: str, annotator: str) -> Item | None:
         """Withdraw a person's last standing decision and hand its item to them again; None: there is none.
@@ -202,7 +212,7 @@ class Queues:
             key = and_(tables.items.c.queue == queue, tables.items.c.item == last["item"])
             return _item(connection.execute(select(tables.items).where(key)).mappings().one())
 
-        return self._database.run(work)
+        return self._write(work)
 
     def items(self, queue: str) -> Iterator[Item]:
         """Every item of a queue, in order."""

@@ -111,7 +111,8 @@ function shown(found, took) {
   hint.textContent = found.hands < 0.5 ? t("hands", { percent: Math.round(100 * found.hands) }) : "";
   document.getElementById("words").replaceChildren(...found.words.map((each) => wordCard(found.dictionary, each)));
   document.getElementById("places").replaceChildren(...found.places.map(placeCard));
-  document.getElementById("timing").textContent = (found.places.length ? "" : t("no_place") + " ") + t("timing", found.seconds);
+  document.getElementById("timing").textContent = found.places.length ? "" : t("no_place");
+  document.getElementById("timing").title = t("timing", found.seconds);
   document.getElementById("timing").dataset.seconds = took.toFixed(2);
   document.getElementById("timing").dataset.turn = String(++turn);
 }
