@@ -3,6 +3,7 @@
 import re
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,47 +51,56 @@ def line(page: Page, name: str) -> Any:
 def until_running(server: ServerProcess, title: str) -> dict[str, Any]:
     """The job, once its process is at work."""
     while True:
-        job = next(each for each in server.ask("GET", "/api/jobs").json if each["title"] == title)
-        assert job["state"] in ("waiting", "running"), job
-        if job["stage"]:
+        job = next((each for each in server.ask("GET", "/api/jobs").json if each["title"] == title), None)
+        assert job is None or job["state"] in ("waiting", "running"), job
+        if job is not None and job["stage"]:
             return dict(job)
         time.sleep(0.1)
 
 
-def test_annotate_and_adapt_survive_cancel_kill_and_stop(browser: Browser, corpus: Path, tmp_path: Path) -> None:
-    server = ServerProcess(folder=corpus, cache=tmp_path / "cache").start()
+@pytest.fixture
+def server(corpus: Path, tmp_path: Path) -> Iterator[ServerProcess]:
+    made = ServerProcess(folder=corpus, cache=tmp_path / "cache").start()
+    yield made
+    made.end(signal.SIGTERM)
+
+
+@pytest.fixture
+def library(browser: Browser, server: ServerProcess) -> Iterator[Page]:
     context = browser.new_context()
     context.set_default_timeout(PATIENCE)
-    expect.set_options(timeout=PATIENCE)
     page = context.new_page()
     page.add_init_script(SEEN)
-    try:
-        page.goto(server.address)
-        ask_for(page, "annotate", "first run")
-        until_running(server, "first run")
-        page.get_by_role("button", name="Cancel first run").click()
-        expect(line(page, "first run")).to_contain_text("cancelled")
-        page.get_by_role("button", name="Resume first run").click()
-        until_running(server, "first run")
-        server.end(signal.SIGKILL)
-        server.start()
-        expect(line(page, "first run")).to_contain_text("done", timeout=PATIENCE)  # the page goes on by itself
-        assert re.search(r"running .+ \d+/\d+", " ".join(page.evaluate("window.seen"))), "progress is seen"
-        with open_store(corpus / "runs" / "first run") as store:
-            assert {video.problem for video in store.videos()} <= {""}
-            count = sum(1 for _ in store.videos())
-        assert count == len(list((corpus / "videos").glob("*.pose")))
-        ask_for(page, "adapt", "mine")
-        until_running(server, "mine")
-        server.end(signal.SIGTERM)
-        assert server.process is not None
-        server.start()
-        expect(line(page, "mine")).to_contain_text("done", timeout=PATIENCE)
-        expect(line(page, "mine")).to_contain_text(re.compile(r"no gain|encoders/mine"))
-        page.goto(f"{server.address}/verify")
-        page.locator("#new button").click()
-        page.wait_for_url("**/verify/*")
-        assert server.ask("GET", "/api/queues").json[0]["items"] > 0
-    finally:
-        context.close()
-        server.end(signal.SIGTERM)
+    page.goto(server.address)
+    yield page
+    context.close()
+
+
+def test_annotate_is_cancelled_resumed_and_killed(library: Page, server: ServerProcess, corpus: Path) -> None:
+    ask_for(library, "annotate", "first run")
+    until_running(server, "first run")
+    library.get_by_role("button", name="Cancel first run").click()
+    expect(line(library, "first run")).to_contain_text("cancelled", timeout=PATIENCE)
+    library.get_by_role("button", name="Resume first run").click()
+    until_running(server, "first run")
+    server.end(signal.SIGKILL)
+    server.start()
+    expect(line(library, "first run")).to_contain_text("done", timeout=PATIENCE)  # the page goes on by itself
+    assert re.search(r"running .+ \d+/\d+", " ".join(library.evaluate("window.seen"))), "progress is seen"
+    with open_store(corpus / "runs" / "first run") as store:
+        videos = list(store.videos())
+    assert {video.problem for video in videos} <= {""}
+    assert len(videos) == len(list((corpus / "videos").glob("*.pose")))
+    library.goto(f"{server.address}/verify")
+    library.locator("#new button").click()
+    library.wait_for_url("**/verify/*")
+    assert server.ask("GET", "/api/queues").json[0]["items"] > 0
+
+
+def test_adapt_goes_on_after_a_stop(library: Page, server: ServerProcess) -> None:
+    ask_for(library, "adapt", "mine")
+    until_running(server, "mine")
+    server.end(signal.SIGTERM)
+    server.start()
+    expect(line(library, "mine")).to_contain_text("done", timeout=PATIENCE)
+    expect(line(library, "mine")).to_contain_text(re.compile(r"no gain|encoders/mine"))

@@ -159,6 +159,14 @@ def test_what_is_verified_goes_into_labels_and_exemplars(own: Server) -> None:
     assert own.ask("POST", f"/api/queues/{queue}/exemplars").json["exemplars"] == [], "each once"
 
 
+def test_the_list_of_queues_tells_how_much_is_decided(server: Server) -> None:
+    rows = [{"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}] * 7
+    assert server.ask("POST", "/api/queues", {"name": "seven", "rows": rows}).status == 200
+    text = server.ask("GET", "/verify", Accept_Language="en").text
+    assert "0 of 7 decided" in text
+    assert "built-in" not in text
+
+
 def test_comparisons(server: Server, material: Path) -> None:
     groups = server.ask("GET", "/api/variants/dictionary?word=river").json
     assert sorted(name for group in groups for name in group["exemplars"]) == ["river/film", "river/river"]
