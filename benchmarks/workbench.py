@@ -75,8 +75,8 @@ def many_users(place: Path, options: argparse.Namespace) -> str:
         kept = {row["id"] for row in rows if not row["withdrawn"]}
         return (
             f"{options.users} users for {options.seconds:.0f} s, queue of {options.items}: {len(confirmed)} decisions, "
-            f"{len(errors)} errors {sorted(set(errors))[:3]}, {len(confirmed - kept)} lost, {len(rows) - len(kept)} doubled; "
-            "next and decide: "
+            f"{len(errors)} errors {sorted(set(errors))[:3]}, {len(confirmed - kept)} lost, "
+            f"{len(rows) - len(kept)} doubled; next and decide: "
             f"{1000 * median(durations):.0f} ms median, {1000 * quantiles(durations, n=20)[-1]:.0f} ms for 95 %, "
             f"{1000 * worked / max(1, len(durations)):.0f} ms of processor; "
             f"memory {before:.0f} MB before, {served.megabytes:.0f} MB after"

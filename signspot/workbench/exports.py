@@ -112,7 +112,7 @@ def save_labels(spottings: Iterable[Spotting], folder: ServedFolder, name: str) 
     """
     labels = [_label(one) for one in spottings if one.decision in ("yes", "no")]
     if not labels:
-        raise OptionsError("there is no yes and no no in this queue yet: decide first")
+        raise OptionsError("nobody has said yes or no in this queue yet: decide first")
     target = folder.new_file(f"labels/verified-{file_name(name)}.jsonl", "the labels")
     target.parent.mkdir(exist_ok=True)
     outputs = Outputs()

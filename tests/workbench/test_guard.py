@@ -77,7 +77,7 @@ class Inline(HTMLParser):
 @pytest.mark.parametrize("path", [*PAGES, "/nowhere", "/api/nowhere", "/static/spot.js"])
 def test_every_answer_carries_a_strict_policy(server: Server, path: str) -> None:
     answer = server.ask("GET", path)
-    policy = answer.headers["content-security-policy"]
+    policy = answer.headers.get("content-security-policy", "")
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert "frame-ancestors 'none'" in policy
