@@ -26,6 +26,7 @@ _WORDS, _PLACES = 12, 24  # that are shown
 _PROPOSED = 60  # places that embeddings propose in all videos, to be decided by alignment
 _AROUND = 1.0  # seconds around a proposed place that are searched
 _ROWS = 8192  # windows that are compared at once, so that they stay in the processor's cache
+_EVERY = 2  # windows, of which one is compared: neighbours are alike, and a second around each place is aligned
 _APART = 1.0  # seconds between two proposed places of one video
 
 
@@ -114,8 +115,7 @@ def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[Video
     found: dict[tuple[str, float], Spotting] = {}
     for _, name, at in proposed[:_PROPOSED]:
         within = Segment(max(0.0, at - _AROUND), at + _AROUND)
-        best = spotter.search(known[name], gallery, SpotOptions(threshold=0.0, top=1), within=within).best
-        for spotting in best.values():
+        for spotting in spotter.best_places(known[name], gallery, within).values():
             found[name, spotting.time] = spotting
     return _apart(sorted(found.values(), key=lambda spotting: -spotting.score))[:_PLACES]
 
@@ -123,7 +123,8 @@ def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[Video
 def propose(track: Track, gallery: Gallery, name: str) -> list[tuple[float, str, float]]:
     """The places of one track that are nearest to a sign by embedding: similarity, video, seconds; some apart."""
     signs, times = gallery.embeddings.T.astype(np.float32), track.grid.times
-    parts = (track.embeddings[start : start + _ROWS] for start in range(0, len(track), _ROWS))
+    times = times[::_EVERY]
+    parts = (track.embeddings[start : start + _ROWS : _EVERY] for start in range(0, len(track), _ROWS))
     scores = np.concatenate([(np.asarray(part, np.float32) @ signs).max(axis=1) for part in parts])
     count = min(len(scores), 8 * _PROPOSED)
     best = np.argpartition(-scores, count - 1)[:count]
