@@ -146,7 +146,7 @@ def _stamp(seconds: float) -> str:
 
 def _cue_text(text: str) -> str:
     """Text that can neither end its cue nor hold markup."""
-    plain = " ".join(text.split())
+    plain = "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") or " "
 
 
