@@ -9,7 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, TypeVar, get_args
 
-from sqlalchemy import Connection, RowMapping, Select, and_, delete, exists, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    RowMapping,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 
 from signspot.annotation.store import Database
 from signspot.checked_values import checked_span, checked_text, checked_time
@@ -265,7 +277,7 @@ def _hand_out(connection: Connection, queue: str, who: str, count: int) -> list[
     known = exists().where(and_(held.c.queue == items.c.queue, held.c.item == items.c.item, held.c.annotator == who))
     free = (
         select(items)
-        .where(items.c.queue == queue, items.c.remaining > 0, ~known)
+        .where(items.c.queue == queue, items.c.remaining > literal_column("0"), ~known)  # as the index `OPEN` has it
         .order_by(items.c.item)
         .limit(max(0, count - len(found)))
         .with_for_update(skip_locked=True)

@@ -8,6 +8,7 @@ const FRAME = 1 / 25, MOST_ROWS = 300;
 const bones = (a, b) => `/api/skeleton/video/${path(data.video)}?start=${a}&end=${b}`, canvas = document.getElementById("skeleton");
 const film = document.getElementById("film") || (canvas ? new LandmarkFilm(canvas, bones) : null), rows = document.getElementById("rows");
 const signs = document.getElementById("dictionary"), input = document.getElementById("word");
+let known = new Map(); // hit → its row
 let result = null, panels = [], from = 0, to = 1, time = 0, chosen = null, lines = [], scheduled = false;
 
 const skeleton = data.film ? new Skeleton(canvas, film, bones) : null;
@@ -50,6 +51,8 @@ function row(hit) {
   const rate = hit.false_alarms_per_hour === null ? "" : shownRate(hit.false_alarms_per_hour);
   made.append(element("td", {}, button), element("td", {}, hit.word + (hit.mirrored ? " ⇋" : "")), element("td", {}, hit.score.toFixed(2)), element("td", {}, rate));
   made.addEventListener("click", () => jump(hit));
+  made.hit = hit;
+  known.set(hit, made);
   return made;
 }
 
@@ -57,15 +60,17 @@ function table() {
   scheduled = false;
   if (!rows) return;
   const found = hits();
-  rows.replaceChildren(...found.slice(0, MOST_ROWS).map(row));
+  rows.replaceChildren(...found.slice(0, MOST_ROWS).map((hit) => known.get(hit) || row(hit)));
+  for (const made of rows.children) made.setAttribute("aria-selected", String(made.hit === chosen));
   const nothing = document.getElementById("nothing");
   nothing.hidden = found.length > 0;
   if (result) nothing.textContent = t("no_hits");
   document.getElementById("export").hidden = !result;
 }
 
+// While a threshold is dragged, peaks and promise change with every frame; the table follows a moment later.
 function later() {
-  if (!scheduled) { scheduled = true; requestAnimationFrame(table); }
+  if (!scheduled) { scheduled = true; setTimeout(() => requestAnimationFrame(table), 120); }
 }
 
 function view(a, b) {
@@ -88,7 +93,8 @@ function zoom(factor) {
 function drawn(found) {
   result = found;
   chosen = null;
-  const hooks = { jump, go: (seconds) => go(seconds, true), moved: later, changed: later, edited: (hit) => { later(); beside(hit); } };
+  known = new Map();
+  const hooks = { jump, go: (seconds) => go(seconds, true), moved: later, changed: later, edited: (hit) => { known.delete(hit); later(); beside(hit); } };
   panels = found.words.map((word) => new WordPanel(word, found, hooks));
   document.getElementById("panels").replaceChildren(...panels.map((panel) => panel.root));
   document.getElementById("beside").hidden = true;
