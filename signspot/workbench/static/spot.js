@@ -42,7 +42,7 @@ function show() {
   for (const line of lines) line.item.classList.toggle("now", line.start <= time && time < line.end);
   for (const row of rows ? rows.children : []) row.classList.toggle("now", Number(row.dataset.start) <= time && time < Number(row.dataset.end));
   if (skeleton && skeleton.on) skeleton.draw(time);
-  if (film && !film.paused && (time < from || time > to)) view(time - (to - from) / 4, time + (3 * (to - from)) / 4);
+  if (result && film && !film.paused && (time < from || time > to)) view(time - (to - from) / 4, time + (3 * (to - from)) / 4);
 }
 
 function row(hit) {
