@@ -265,15 +265,10 @@ def _hand_out(connection: Connection, queue: str, who: str, count: int) -> list[
         if gone.rowcount:
             here = and_(items.c.queue == queue, items.c.item == row.item)
             connection.execute(update(items).where(here).values(remaining=items.c.remaining + 1))
-    mine = and_(held.c.queue == queue, held.c.annotator == who)
-    own = (
-        select(items)
-        .join(held, and_(held.c.queue == items.c.queue, held.c.item == items.c.item))
-        .where(mine, held.c.decided.is_(False))
-        .order_by(items.c.item)
-        .limit(count)
-    )
-    found = [_item(row) for row in connection.execute(own).mappings()]
+    mine = and_(held.c.queue == queue, held.c.annotator == who, held.c.decided.is_(False))
+    own = connection.execute(select(held.c.item).where(mine).order_by(held.c.item).limit(count)).scalars().all()
+    held_items = select(items).where(items.c.queue == queue, items.c.item.in_(own)).order_by(items.c.item)
+    found = [_item(row) for row in connection.execute(held_items).mappings()] if own else []
     known = exists().where(and_(held.c.queue == items.c.queue, held.c.item == items.c.item, held.c.annotator == who))
     free = (
         select(items)
