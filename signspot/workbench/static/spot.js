@@ -4,11 +4,11 @@ import { combobox } from "./combo.js";
 import { shownRate, WordPanel } from "./curves.js";
 import { LandmarkFilm, Skeleton } from "./skeleton.js";
 
-const FRAME = 1 / 25, MOST_ROWS = 300;
+const FRAME = 1 / 25, MOST_ROWS = 300, SOME_ROWS = 30; // of the table, and of it while a threshold is dragged
 const bones = (a, b) => `/api/skeleton/video/${path(data.video)}?start=${a}&end=${b}`, canvas = document.getElementById("skeleton");
 const film = document.getElementById("film") || (canvas ? new LandmarkFilm(canvas, bones) : null), rows = document.getElementById("rows");
 const signs = document.getElementById("dictionary"), input = document.getElementById("word");
-let known = new Map(); // hit → its row
+let known = new Map(), rest = 0; // hit → its row; timer of the whole table
 let result = null, panels = [], from = 0, to = 1, time = 0, chosen = null, lines = [], scheduled = false;
 
 const skeleton = data.film ? new Skeleton(canvas, film, bones) : null;
@@ -56,11 +56,11 @@ function row(hit) {
   return made;
 }
 
-function table() {
+function table(most = MOST_ROWS) {
   scheduled = false;
   if (!rows) return;
   const found = hits();
-  rows.replaceChildren(...found.slice(0, MOST_ROWS).map((hit) => known.get(hit) || row(hit)));
+  rows.replaceChildren(...found.slice(0, most).map((hit) => known.get(hit) || row(hit)));
   for (const made of rows.children) made.setAttribute("aria-selected", String(made.hit === chosen));
   const nothing = document.getElementById("nothing");
   nothing.hidden = found.length > 0;
@@ -70,7 +70,9 @@ function table() {
 
 // While a threshold is dragged, peaks and promise change with every frame; the table follows a moment later.
 function later() {
-  if (!scheduled) { scheduled = true; setTimeout(() => requestAnimationFrame(table), 120); }
+  clearTimeout(rest);
+  rest = setTimeout(() => requestAnimationFrame(() => table()), 300);
+  if (!scheduled) { scheduled = true; setTimeout(() => requestAnimationFrame(() => table(SOME_ROWS)), 120); }
 }
 
 function view(a, b) {
