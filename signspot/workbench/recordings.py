@@ -21,6 +21,7 @@ from signspot.workbench.picture_process import landmarks_told
 MOST_PICTURES = 400  # of one recording
 MOST_BYTES = 8 << 20  # of pictures that are sent at once
 _MOST_WAITING = 10  # pictures that may wait; where more do, some between them are left out
+_WIDEST = 0.2  # seconds between two pictures that are looked at: so far apart they tell words as well as all of them
 _MOST_OPEN = 4  # recordings that hold a process with the models
 _KEPT = 24  # recordings that are remembered, so that a part of one can be searched for
 _IDLE = 300.0  # seconds after which a recording that nobody goes on with is let go
@@ -51,9 +52,15 @@ def read_pictures(content: bytes) -> list[Picture]:
 
 
 def thinned(waiting: Sequence[Picture], most: int = _MOST_WAITING) -> list[Picture]:
-    """The pictures that are looked at where too many wait: every second, third, …; the last one always."""
-    step = max(1, math.ceil(len(waiting) / most))
-    return list(waiting[len(waiting) - 1 :: -step])[::-1] if waiting else []
+    """The pictures that are looked at where too many wait: some at equal distances, never far apart, and the last one."""
+    if len(waiting) <= most:
+        return list(waiting)
+    apart = min((waiting[-1][0] - waiting[0][0]) / most, _WIDEST) - 1e-3
+    kept = [waiting[-1]]
+    for picture in reversed(waiting[:-1]):
+        if kept[-1][0] - picture[0] >= apart:
+            kept.append(picture)
+    return kept[::-1]
 
 
 @dataclass

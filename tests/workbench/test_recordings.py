@@ -36,6 +36,9 @@ def test_where_many_wait_some_between_are_left_out() -> None:
     assert {round((b[0] - a[0]) * 25) for a, b in pairwise(kept)} == {3}, "evenly"
     assert len(kept) <= 10
     assert thinned(waiting[:10], 10) == waiting[:10]
+    many = [(k / 25, b"") for k in range(201)]
+    assert thinned(many, 10) == many[::5], "never more than 0.2 s apart"
+    assert thinned(thinned(many, 10), 10) == many[::5]
     assert thinned([], 10) == []
 
 
