@@ -52,7 +52,7 @@ def read_pictures(content: bytes) -> list[Picture]:
 
 
 def thinned(waiting: Sequence[Picture], most: int = _MOST_WAITING) -> list[Picture]:
-    """The pictures that are looked at where too many wait: some at equal distances, never far apart, and the last one."""
+    """The pictures that are looked at where too many wait: some, never far apart, and always the last one."""
     if len(waiting) <= most:
         return list(waiting)
     apart = min((waiting[-1][0] - waiting[0][0]) / most, _WIDEST) - 1e-3
