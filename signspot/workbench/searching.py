@@ -135,7 +135,8 @@ class Searcher:
         key = "track", video.name, video.changed
         known: Track | None = self._tracks.get(key)
         if known is None:
-            known = self.spotter.track(video.landmarks if video.landmarks is not None else video.path)
+            found = self.spotter.track(video.landmarks if video.landmarks is not None else video.path)
+            known = replace(found, video=video.name)  # once: a track is checked whole when it is made
             self._tracks.put(key, known)
         return known
 

@@ -95,7 +95,7 @@ def ready_tracks(bench: Workbench) -> Iterator[tuple[VideoFile, Track]]:
     for video in bench.folder.listing().videos.values():
         try:
             if bench.searcher.is_ready(video):
-                yield video, replace(bench.searcher.track(video), video=video.name)
+                yield video, bench.searcher.track(video)
         except SignspotError:
             continue
 
