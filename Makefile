@@ -65,8 +65,9 @@ sbom: $(VENV)/.core
 	mkdir -p build
 	$(BIN)/python tools/sbom.py > build/dependencies.md
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.workbench
 
 # For example: make attack ATTACK='readers --count 500'
 attack: $(VENV)/.test

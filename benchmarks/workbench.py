@@ -1,93 +1,110 @@
-"""The workbench under load: the first page of a large folder, a long queue, many people at once.
+"""The workbench under load: the first page of a large folder, many people at once, an hour of use, what a browser sees.
 
-Example: python -m benchmarks.workbench --seconds 60 --users 50
+Example: python -m benchmarks.workbench --only users --users 50 --seconds 60
 """
 
 import argparse
-import json
-import subprocess
-import sys
+import csv
+import io
+import random
 import threading
 import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
-from typing import Any
 
+from benchmarks.workbench_browser import drag_threshold, sign_to_search
+from benchmarks.workbench_server import Served, make_names, make_small, serving
 from signspot.records import Spotting
 from signspot.workbench.tables import open_database
 from signspot.workbench.verification import Queues
 
-_PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    run()"
+
+def make_queue(folder: Path, items: int) -> str:
+    """A queue in a folder's database, before its server starts."""
+    (folder / ".signspot").mkdir()
+    database = open_database(None, folder / ".signspot")
+    rows = [Spotting(f"word-{k % 500}", "video-00000.mp4", k / 10, k / 10, k / 10 + 0.5, 0.9) for k in range(items)]
+    queue = Queues(database).add("long", rows)
+    database.close()
+    return queue
 
 
-def make_folder(folder: Path, videos: int, words: int) -> None:
-    """A folder as large as asked for; its files are named like videos, and nobody opens them."""
-    for number in range(videos):
-        (folder / f"video-{number:05d}.mp4").write_bytes(b"\0" * 64)
-        (folder / f"video-{number:05d}.vtt").write_text("WEBVTT\n")
-    (folder / "dictionary").mkdir()
-    entries = {
-        f"word-{number:05d}": {"exemplars": [{"id": f"{number}", "url": "https://example.org/x.mp4"}]}
-        for number in range(words)
-    }
-    told = {"format": "signspot-dictionary", "version": 1, "words": entries}
-    (folder / "dictionary" / "dictionary.json").write_text(json.dumps(told))
+def first_page(place: Path, options: argparse.Namespace) -> str:
+    """The library of a large folder, as whoever comes first sees it."""
+    folder = place / "folder"
+    folder.mkdir()
+    make_names(folder, options.videos, options.words)
+    with serving(folder, place / "cache") as served:
+        durations, worked = [], []
+        for turn in range(20):
+            if turn == 1:
+                _settle(served)
+            began, before = time.perf_counter(), served.processor
+            served.ask("GET", "/")
+            durations.append(time.perf_counter() - began)
+            worked.append(served.processor - before)
+            time.sleep(0.15)
+        return (
+            f"first page, {options.videos} videos, {options.words} words: {1000 * durations[0]:.0f} ms at first, "
+            f"{1000 * median(durations):.0f} ms median of {len(durations)}; of processor {1000 * worked[0]:.0f} ms at "
+            f"first, {1000 * median(worked):.0f} ms median"
+        )
 
 
-@contextmanager
-def serving(folder: Path) -> Iterator[tuple[str, int]]:
-    """A server; give its address and the number of its process."""
-    command = [sys.executable, "-c", _PROGRAM, "serve", str(folder), "--port", "0"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        assert server.stdout is not None
-        yield server.stdout.readline().strip().rstrip("/"), server.pid
-    finally:
-        server.terminate()
-        server.wait(30)
+def _settle(served: Served) -> None:
+    """Wait until the server has looked at all files of its folder, which it does beside its work."""
+    while any(video["ready"] is None for video in served.json("GET", "/api/library")["videos"]):
+        time.sleep(1)
 
 
-def ask(method: str, address: str, body: Any = None) -> bytes:
-    """One request."""
-    content = None if body is None else json.dumps(body).encode()
-    headers = {"X-Signspot": "1", "Content-Type": "application/json"}
-    request = urllib.request.Request(address, content, headers, method=method)
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return bytes(answer.read())
+def many_users(place: Path, options: argparse.Namespace) -> str:
+    """Everybody verifies the same queue; every decision that was confirmed must be in the table of all decisions."""
+    folder = place / "folder"
+    folder.mkdir()
+    make_names(folder, options.videos, options.words)
+    queue = make_queue(folder, options.items)
+    with serving(folder, place / "cache") as served:
+        _settle(served)
+        before, worked = served.megabytes, served.processor
+        durations, confirmed, errors = people_at_work(served, queue, options.users, options.seconds)
+        worked = served.processor - worked
+        text = served.ask("GET", f"/api/queues/{queue}/export?format=.decisions.csv").decode()
+        rows = list(csv.DictReader(io.StringIO(text)))
+        kept = {row["id"] for row in rows if not row["withdrawn"]}
+        return (
+            f"{options.users} users for {options.seconds:.0f} s, queue of {options.items}: {len(confirmed)} decisions, "
+            f"{len(errors)} errors {sorted(set(errors))[:3]}, {len(confirmed - kept)} lost, "
+            f"{len(rows) - len(kept)} doubled; next and decide: "
+            f"{1000 * median(durations):.0f} ms median, {1000 * quantiles(durations, n=20)[-1]:.0f} ms for 95 %, "
+            f"{1000 * worked / max(1, len(durations)):.0f} ms of processor; "
+            f"memory {before:.0f} MB before, {served.megabytes:.0f} MB after"
+        )
 
 
-def megabytes(process: int) -> float:
-    """Memory that a process holds."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
-
-
-def people_at_work(address: str, queue: str, users: int, seconds: float) -> tuple[list[float], int, int]:
-    """Everybody asks, decides and now and then looks at the library; give durations, decisions and errors."""
+def people_at_work(served: Served, queue: str, users: int, seconds: float) -> tuple[list[float], set[str], list[str]]:
+    """Everybody asks, decides and now and then looks around; give durations, confirmed decisions and errors."""
     durations: list[float] = []
-    decided, errors = [0], [0]
+    confirmed: set[str] = set()
+    errors: list[str] = []
     until = time.monotonic() + seconds
 
     def work(who: str) -> None:
-        turn = 0
+        turn = int(who.removeprefix("user"))  # not everybody looks around at the same moment
         while time.monotonic() < until:
             began = time.perf_counter()
             try:
-                for item in json.loads(ask("POST", f"{address}/api/queues/{queue}/next?annotator={who}&count=1", {})):
+                for item in served.json("POST", f"/api/queues/{queue}/next?annotator={who}&count=1", {}):
                     spotting = item["spotting"]
                     told = {"id": f"{who}-{item['item']:08d}", "item": item["item"], "annotator": who, "answer": "yes"}
                     span = {"start": spotting["start"], "end": spotting["end"], "seconds": 1.0}
-                    ask("POST", f"{address}/api/queues/{queue}/decisions", {**told, **span})
-                    decided[0] += 1
-                if turn % 20 == 0:
-                    ask("GET", address + "/verify")
-            except OSError:
-                errors[0] += 1
-            durations.append(time.perf_counter() - began)
+                    confirmed.add(served.json("POST", f"/api/queues/{queue}/decisions", {**told, **span})["id"])
+                durations.append(time.perf_counter() - began)
+                if turn % 20 == 19:
+                    served.ask("GET", random.choice(["/verify", "/"]))
+            except OSError as error:
+                errors.append(f"{error}")
             turn += 1
             time.sleep(0.5)  # nobody decides faster
 
@@ -96,35 +113,73 @@ def people_at_work(address: str, queue: str, users: int, seconds: float) -> tupl
         thread.start()
     for thread in threads:
         thread.join()
-    return durations, decided[0], errors[0]
+    return durations, confirmed, errors
 
 
-def sign_search(words: int, hours: int) -> str:
-    """Seconds from the landmarks of a recorded sign to the nearest words, and to the places in hours of tracks."""
-    from benchmarks.material import landmark_encoder, random_gallery, random_track
-    from signspot.embedding.exemplars import SignViews
-    from signspot.spotting.search import SpotOptions
-    from signspot.spotting.spotter import Spotter
-    from signspot.workbench.folder import VideoFile
-    from signspot.workbench.sign_search import find_places, sign_gallery
+def hour_of_use(place: Path, options: argparse.Namespace) -> str:
+    """Thousands of requests of every kind, one after the other; memory at the beginning and at the end."""
+    folder = place / "folder"
+    folder.mkdir()
+    words = make_small(folder)
+    chance = random.Random(3)
+    with serving(folder, place / "cache") as served:
+        hits = served.json("GET", "/api/spot/news.mp4?dictionary=dictionary&word=word0")["words"][0]["hits"][:20]
+        queue = served.json("POST", "/api/queues", {"name": "q", "dictionary": "dictionary", "rows": hits * 200})["id"]
+        memory, began = [], time.monotonic()
+        for turn in range(options.requests):
+            if turn % max(1, options.requests // 6) == 0:
+                memory.append(served.megabytes)
+            chance.choice(_KINDS)(served, queue, chance.choice(words), chance)
+        memory.append(served.megabytes)
+        shown = ", ".join(f"{each:.0f}" for each in memory)
+        return (
+            f"{options.requests} requests of {len(_KINDS)} kinds in {time.monotonic() - began:.0f} s: "
+            f"memory {shown} MB, read at equal distances"
+        )
 
-    encoder = landmark_encoder()
-    spotter, track = Spotter(encoder), random_track(encoder, 3600)
-    gallery = random_gallery(words, 1, encoder, track)
-    codes = None if gallery.codes is None else gallery.codes[:2].astype("float32")
-    views = SignViews(gallery.embeddings[:2], codes)
-    tracks = [(VideoFile(f"hour-{number}", Path(), 0, 0), track) for number in range(hours)]
-    find_places(spotter, sign_gallery(views), iter(tracks[:1]))  # what is loaded once is loaded,
-    spotter.identify_views(views, gallery, SpotOptions())  # as the page does before anybody signs
-    began = time.process_time()
-    spotter.identify_views(views, gallery, SpotOptions())
-    identified = time.process_time()
-    find_places(spotter, sign_gallery(views), iter(tracks))
-    done = time.process_time()
-    return (
-        f"sign to search, after the landmarks: {identified - began:.2f} s for {words} words, "
-        f"{done - identified:.2f} s for {hours} h of tracks (seconds of one processor)"
-    )
+
+def _search(served: Served, _: str, word: str, chance: random.Random) -> None:
+    other = f"&word=word{chance.randrange(8)}" * chance.randrange(3)
+    served.ask("GET", f"/api/spot/news.mp4?dictionary=dictionary&word={word}{other}")
+
+
+def _decide(served: Served, queue: str, word: str, chance: random.Random) -> None:
+    who = f"user{chance.randrange(5)}"
+    for item in served.json("POST", f"/api/queues/{queue}/next?annotator={who}", {}):
+        told = {"id": f"{chance.getrandbits(64):016x}", "item": item["item"], "annotator": who, "answer": "no"}
+        served.ask("POST", f"/api/queues/{queue}/decisions", {**told, "start": 0.1, "end": 0.5, "seconds": 1})
+    if chance.random() < 0.2:
+        served.ask("POST", f"/api/queues/{queue}/undo?annotator={who}", {})
+
+
+def _export(served: Served, queue: str, word: str, chance: random.Random) -> None:
+    served.ask("GET", f"/api/queues/{queue}/export?format={chance.choice(['.csv', '.eaf', '.via.json', '.vtt'])}")
+
+
+def _visit(*pages: str) -> Callable[[Served, str, str, random.Random], None]:
+    def visit(served: Served, queue: str, word: str, chance: random.Random) -> None:
+        served.ask("GET", chance.choice(pages).format(queue=queue, word=word))
+
+    return visit
+
+
+_KINDS: tuple[Callable[[Served, str, str, random.Random], None], ...] = (
+    *(_search, _decide, _decide, _export),
+    _visit("/", "/spot?video=news.mp4", "/sign", "/verify", "/dictionary", "/compare", "/requests"),
+    _visit("/verify/{queue}", "/verify/{queue}/results", "/api/queues/{queue}/gallery", "/api/queues/{queue}/measures"),
+    _visit("/api/words/dictionary?q={word}", "/api/words/dictionary?q=wrd", "/api/dictionaries/dictionary/words"),
+    _visit("/api/thumbnail/word/dictionary?word={word}", "/api/thumbnail/video/news.mp4?time=1", "/api/media/news.mp4"),
+    _visit(
+        "/api/skeleton/video/news.mp4?start=0&end=5", "/api/mentions/news.mp4?dictionary=dictionary", "/api/library"
+    ),
+)
+PARTS: dict[str, Callable[[Path, argparse.Namespace], str]] = {
+    "first": first_page,
+    "users": many_users,
+    "hour": hour_of_use,
+    "drag": drag_threshold,
+    "sign": sign_to_search,
+}
 
 
 def main() -> None:
@@ -135,44 +190,16 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=50_000)
     parser.add_argument("--users", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--only", choices=("load", "sign"), help="one of the two alone")
+    parser.add_argument("--requests", type=int, default=4000, help="of the hour of use")
+    parser.add_argument(
+        "--signs", type=int, default=2000, help="words of the dictionary that a recording is looked up in"
+    )
+    parser.add_argument("--hours", type=int, default=10, help="of tracks that a recording is looked for in")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="these parts alone")
     options = parser.parse_args()
-    if options.only != "load":
-        print(sign_search(2000, 10))
-    if options.only == "sign":
-        return
-    with TemporaryDirectory() as place:
-        folder = Path(place) / "folder"
-        folder.mkdir()
-        make_folder(folder, options.videos, options.words)
-        (folder / ".signspot").mkdir()
-        database = open_database(None, folder / ".signspot")
-        rows = [
-            Spotting(f"word-{k % 500}", "video-00000.mp4", k / 10, k / 10, k / 10 + 0.5, 0.9)
-            for k in range(options.items)
-        ]
-        queue = Queues(database).add("long", rows)
-        database.close()
-        with serving(folder) as (address, process):
-            first = []
-            for _ in range(20):
-                began = time.perf_counter()
-                ask("GET", address + "/")
-                first.append(time.perf_counter() - began)
-            print(
-                f"first page, {options.videos} videos, {options.words} words: {1000 * first[0]:.0f} ms at first, "
-                f"{1000 * median(first):.0f} ms median of {len(first)}"
-            )
-            before = megabytes(process)
-            durations, decided, errors = people_at_work(address, queue, options.users, options.seconds)
-            after = megabytes(process)
-            kept = json.loads(ask("GET", f"{address}/api/queues"))[0]["decided"]
-            tail = quantiles(durations, n=20)[-1]
-            print(
-                f"{options.users} users for {options.seconds:.0f} s, queue of {options.items}: {decided} decisions, "
-                f"{errors} errors, {decided - kept} lost; next and decide: {1000 * median(durations):.0f} ms median, "
-                f"{1000 * tail:.0f} ms for 95 %; memory {before:.0f} MB before, {after:.0f} MB after"
-            )
+    for name in options.only or PARTS:
+        with TemporaryDirectory() as place:
+            print(PARTS[name](Path(place), options), flush=True)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.evaluation.stream_making import Stream
-from signspot.evaluation.streams import Material, material_of_corpus, measure_streams
+from signspot.evaluation.streams import StreamMaterial, material_of_corpus, measure_streams
 from signspot.landmarks.direct import EXACT, Economy
 from signspot.landmarks.holistic import HolisticEstimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
@@ -105,7 +105,7 @@ def estimate_corpus(
     return found
 
 
-def spotted(material: Material, landmarks: Mapping[str, Landmarks], seconds: float, encoder: str) -> list[float]:
+def spotted(material: StreamMaterial, landmarks: Mapping[str, Landmarks], seconds: float, encoder: str) -> list[float]:
     """The mAP with 1, 3 and 5 exemplars in the first seconds of every video, by some landmarks of it."""
     streams = []
     for stream in material.streams:

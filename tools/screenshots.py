@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,12 @@ Yesterday their language got a name, and there was music.
 00:07.000 --> 00:10.000
 The teacher of science and her friend in the winter garden.
 """
+_LOADED = """
+[...document.images].every((image) => image.complete || !image.offsetParent) &&
+[...document.querySelectorAll("video")].every((film) => !film.src || !film.offsetParent || film.readyState > 1) &&
+[...document.querySelectorAll("video[poster]")].every((film) => performance.getEntriesByName(film.poster).length)
+"""
+PAGES = ("library", "spot", "sign", "verify", "queue", "results", "dictionary", "compare", "requests")
 WIDTHS = {"": (1200, 900), "-phone": (400, 800)}
 
 
@@ -113,13 +119,13 @@ def make_queue(address: str) -> str:
     return queue
 
 
-def shoot(browser: Browser, address: str, queue: str, target: Path) -> None:
-    """All pages at both widths."""
+def shoot(browser: Browser, address: str, queue: str, target: Path, pages: Sequence[str] = PAGES) -> None:
+    """Pages at both widths."""
     for suffix, (width, height) in WIDTHS.items():
         context = browser.new_context(viewport={"width": width, "height": height}, permissions=["camera"])
         page = context.new_page()
         page.add_init_script("localStorage.setItem('signspot-who', 'Cem')")
-        for name in ("library", "spot", "sign", "verify", "queue", "results", "dictionary", "compare", "requests"):
+        for name in pages:
             _visit(page, name, address, queue)
             page.screenshot(path=target / f"workbench-{name}{suffix}.png", full_page=name not in ("requests",))
         context.close()
@@ -144,6 +150,16 @@ def _visit(page: Page, name: str, address: str, queue: str) -> None:
         page.locator(
             {"dictionary": "#words .card", "compare": "#side figure", "queue": "#slot video"}[name]
         ).first.wait_for()
+    page.wait_for_load_state("networkidle")
+    for _ in range(300):  # pictures and films are there
+        if page.evaluate(_LOADED):
+            break
+        time.sleep(0.2)
+    if name == "spot":  # in the middle of the hit, whatever was played meanwhile
+        page.evaluate("document.querySelectorAll('video').forEach((film) => film.pause())")
+        page.evaluate(
+            "document.getElementById('film').currentTime = document.getElementById('hit-film').currentTime = 1.44"
+        )
     time.sleep(1.2)
 
 
@@ -152,6 +168,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "screenshots")
     parser.add_argument("--out", type=Path, default=PICTURES)
+    parser.add_argument("--only", nargs="+", choices=PAGES, default=PAGES, help="these pages alone")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     folder = make_folder(options.work)
@@ -163,7 +180,7 @@ def main() -> None:
     ]
     with serving(folder) as address, sync_playwright() as player, nullcontext():
         browser = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *flags])
-        shoot(browser, address, make_queue(address), options.out)
+        shoot(browser, address, make_queue(address), options.out, options.only)
         browser.close()
     print(f"pictures of the workbench in {options.out}")
 

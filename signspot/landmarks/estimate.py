@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from os import PathLike
 from pathlib import Path
 from typing import Protocol
@@ -47,14 +47,24 @@ def stream_landmarks(
         workers: processes that share a long video; with more than one, a script needs `if __name__ == "__main__":`.
     """
     estimator = estimator or usual_estimator()
-    version = f"{estimator.version} {STRETCH:g} {WARM_UP:g}"
-    entry = CacheEntry.of(video.info.path, cache, version, fps, segment, digest)
+    entry = CacheEntry.of(video.info.path, cache, _version(estimator), fps, segment, digest)
     known = entry.stream(chunk) if entry else None
     if known is not None:
         yield from known
         return
     fresh = stream_stretches(video, fps, segment, chunk, estimator, workers)
     yield from entry.keep(fresh) if entry else fresh
+
+
+def has_landmarks(video: Path, cache: Path, fps: float = DEFAULT_FPS) -> bool:
+    """Whether the landmarks of a whole video are in a cache."""
+    entry = CacheEntry.of(video, cache, _version(usual_estimator()), fps, None)
+    return entry is not None and entry.path.is_file()
+
+
+@lru_cache(maxsize=8)
+def _version(estimator: Estimator) -> str:
+    return f"{estimator.version} {STRETCH:g} {WARM_UP:g}"
 
 
 def estimate_landmarks(

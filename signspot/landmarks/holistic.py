@@ -7,7 +7,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
@@ -174,10 +174,11 @@ def _array(found: Any, count: int, *, visibility: bool = False, chosen: list[int
 @contextmanager
 def without_noise() -> Iterator[None]:
     """Hold back what is written to stderr meanwhile; then log MediaPipe's lines and pass on all others."""
-    with _lock, tempfile.TemporaryFile() as held:
+    with _lock, ExitStack() as opened:
         try:
+            held = opened.enter_context(tempfile.TemporaryFile())
             stderr = os.dup(_STDERR)
-        except OSError:  # there is no stderr, so nothing to keep clean
+        except OSError:  # nothing may be written here, or there is no stderr to keep clean
             yield
             return
         try:

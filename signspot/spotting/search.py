@@ -184,6 +184,22 @@ class Search:
         spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
         return Found(self.track, matcher, gallery, self.options, thresholds, tuple(spottings), best, rough)
 
+    def best_places(self, gallery: Gallery, within: Segment) -> dict[str, Spotting]:
+        """The best place of every word in a segment, as `run` finds it; its score is not read as false alarms.
+
+        Decoys need not be searched for, so many segments of many videos are looked at in a moment.
+        """
+        matcher = self.matcher(gallery, within)
+        inside = _inside(matcher.times, within)
+        found: dict[str, Spotting] = {}
+        for curve in best_scores(matcher, gallery) if inside.any() else ():
+            peaks = find_word_peaks(matcher, curve, self.fallback, self.options.overlap)
+            kept = [peak for peak in peaks if inside[peak.index]]
+            best = int(np.where(inside, curve.scores, -1).argmax())
+            place = min(kept, key=lambda peak: (-peak.score, peak.time)) if kept else place_of(matcher, curve, best)
+            found[curve.word] = self._spotting(gallery, curve, place, None)
+        return found
+
     def word_scores(self, gallery: Gallery, within: Segment | None = None) -> WordScores:
         """The best score of each word at every moment, or at those that decide about a segment; no peaks, no spans."""
         matcher = self.matcher(gallery, within)

@@ -130,6 +130,26 @@ def show_subtitles(name: str, bench: Bench) -> list[dict[str, Any]]:
     return [{"start": line.start, "end": line.end, "text": line.text} for line in read_subtitles(video.subtitles)]
 
 
+@router.get("/captions/{name:path}")
+def show_captions(name: str, bench: Bench) -> Response:
+    """The subtitles of a video as WebVTT, whatever file they come from: players show them over the film."""
+    video = bench.folder.video(name)
+    lines = [] if video.subtitles is None else read_subtitles(video.subtitles)
+    cues = [f"{_stamp(each.start)} --> {_stamp(each.end)}\n{_cue_text(each.text)}\n\n" for each in lines]
+    return Response("WEBVTT\n\n" + "".join(cues), media_type="text/vtt")
+
+
+def _stamp(seconds: float) -> str:
+    whole = round(1000 * seconds)
+    return f"{whole // 3_600_000:02d}:{whole // 60_000 % 60:02d}:{whole // 1000 % 60:02d}.{whole % 1000:03d}"
+
+
+def _cue_text(text: str) -> str:
+    """Text that can neither end its cue nor hold markup."""
+    plain = "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") or " "
+
+
 class JobRequest(BaseModel):
     """A job that is asked for."""
 

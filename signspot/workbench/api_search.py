@@ -34,6 +34,16 @@ def spot(video: str, dictionary: str, word: Annotated[list[str], Query()], bench
     return bench.searcher.search(bench.folder.video(video), dictionary, word)
 
 
+@router.get("/alignment/{video:path}")
+def alignment(
+    video: str, dictionary: str, exemplar: str, start: float, end: float, bench: Bench, mirrored: bool = False
+) -> dict[str, Any]:
+    """Which moment of an exemplar, from 0 to 1, belongs to each frame of a hit: both can be played in time."""
+    span = Segment(max(0.0, start), max(0.0, start, end))
+    found = bench.searcher.aligned(bench.folder.video(video), dictionary, exemplar, span, mirrored=mirrored)
+    return {"shares": found}
+
+
 @router.get("/mentions/{video:path}")
 def mentions(video: str, dictionary: str, bench: Bench, language: str = "en") -> list[dict[str, Any]]:
     """The subtitles of a video, with the words of a dictionary that they name, in any form."""

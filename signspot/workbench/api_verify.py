@@ -13,7 +13,7 @@ from signspot.annotation.statistics import spottings as run_spottings
 from signspot.annotation.store import open_store
 from signspot.formats.formats import read_spottings
 from signspot.records import Spotting
-from signspot.workbench import exports
+from signspot.workbench import editing, exports
 from signspot.workbench.api_search import SpottingRow, download
 from signspot.workbench.folder import ServedFolder
 from signspot.workbench.measures import Share, measure
@@ -168,6 +168,22 @@ def export(queue: str, format: str, bench: Bench, only: str = "") -> Response:
         )
     found = [spotting for _, _, spotting in _verified(bench, queue) if not only or spotting.decision == only]
     return download(exports.export(found, name, format))
+
+
+@router.post("/queues/{queue}/labels", dependencies=[OWNER])
+def keep_labels(queue: str, bench: Bench) -> dict[str, Any]:
+    """Write every yes and no into `labels/` of the folder, where adapting, training and evaluation find them."""
+    found = (spotting for _, _, spotting in _verified(bench, queue))
+    file, count = exports.save_labels(found, bench.folder, bench.queues.get(queue)["name"])
+    return {"file": file, "labels": count}
+
+
+@router.post("/queues/{queue}/exemplars", dependencies=[OWNER])
+def keep_exemplars(queue: str, bench: Bench, dictionary: str = "") -> dict[str, Any]:
+    """Add every sign that people confirmed to a dictionary, the queue's own if none is named; each once."""
+    name = dictionary or bench.queues.get(queue)["dictionary"]
+    found = [spotting for _, _, spotting in _verified(bench, queue)]
+    return {"dictionary": name, "exemplars": editing.add_confirmed(bench, name, found)}
 
 
 @router.put("/queues/{queue}/import", dependencies=[VERIFIER])

@@ -14,7 +14,15 @@ from starlette.exceptions import HTTPException
 
 from signspot.errors import OptionsError, OutputError, SignspotError, StoreError, UnknownWordError
 from signspot.version import VERSION
-from signspot.workbench import api_compare, api_dictionary, api_library, api_search, api_verify, pages
+from signspot.workbench import (
+    api_compare,
+    api_dictionary,
+    api_library,
+    api_recordings,
+    api_search,
+    api_verify,
+    pages,
+)
 from signspot.workbench.guard import Guard
 from signspot.workbench.workbench import Workbench, WorkbenchOptions
 
@@ -38,7 +46,7 @@ def create_app(options: WorkbenchOptions) -> FastAPI:
         title="signspot workbench", version=VERSION, description=_ABOUT, lifespan=life, docs_url=None, redoc_url=None
     )
     app.state.bench = bench
-    for part in (api_library, api_search, api_verify, api_dictionary, api_compare):
+    for part in (api_library, api_search, api_recordings, api_verify, api_dictionary, api_compare):
         app.include_router(part.router, prefix="/api")
     app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=str(files("signspot.workbench") / "static")), name="static")
@@ -65,7 +73,8 @@ def status_of(error: SignspotError) -> int:
 
 async def _tell(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
     assert isinstance(error, SignspotError)
-    return _answer(request, status_of(error), str(error))
+    root = request.app.state.bench.folder.root
+    return _answer(request, status_of(error), str(error).replace(str(root), root.name))  # no path of this machine
 
 
 async def _tell_gone(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:

@@ -1,7 +1,7 @@
 """Changes to a dictionary: exemplars added, trimmed, named, grouped into variants, removed; written at once, whole."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from signspot.dictionary.contents import unique_ids
 from signspot.dictionary.dictionary import Dictionary, save_dictionary
 from signspot.errors import DictionaryError, OptionsError
 from signspot.formats.elan import write_vocabulary
+from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.legible import one_line
-from signspot.records import Exemplar
+from signspot.records import Exemplar, Spotting
 from signspot.timeline import Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter
@@ -20,6 +21,7 @@ from signspot.workbench.workbench import Workbench
 
 TEXTS = ("word", "variant", "signer", "source", "licence", "consent")
 _CONTEXT = 0.4  # seconds before and after a sign that are cut with it
+_MOST_ADDED = 200  # signs that become exemplars at once
 _writing = threading.Lock()  # one change at a time: each reads the dictionary and writes it
 
 
@@ -98,20 +100,50 @@ def add(bench: Workbench, name: str, path: Path, word: str, texts: dict[str, str
 
 
 def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str) -> Path:
-    """Cut a sign out of a video of the folder, with a little before and after, into a dictionary's folder."""
+    """Cut a sign out of a video of the folder, with a little before and after, into a dictionary's folder.
+
+    Of a video without pictures its landmarks are cut out.
+    """
     source = bench.folder.video(video)
     home = bench.folder.dictionary(dictionary)
     stem = file_name(f"{Path(video).stem}-{span.start:.2f}")
-    target = home / "media" / file_name(word) / f"{stem}.mp4"
+    target = home / "media" / file_name(word) / f"{stem}{'.mp4' if source.is_film else '.pose'}"
     target.parent.mkdir(parents=True, exist_ok=True)
-    wide = span.padded(_CONTEXT)
+    padded = span.padded(_CONTEXT)
+    wide = Segment(max(0.0, padded.start), padded.end)
+    if not source.is_film:
+        some = open_landmarks(source.path).between(wide)
+        if not len(some):
+            raise OptionsError(f"'{video}' has no landmarks from {span.start:g} to {span.end:g} s")
+        return write_landmarks(replace(some, times=some.times - some.times[0]), target)
     with open_video(source.path) as opened, VideoWriter(target, 25.0) as writer:
-        for frame in opened.resampled(25.0):
-            if frame.time >= wide.end:
-                break
-            if frame.time >= wide.start:
-                writer.add(frame.image)
+        for frame in opened.resampled(25.0, wide):
+            writer.add(frame.image)
     return target
+
+
+def add_confirmed(bench: Workbench, name: str, spottings: Iterable[Spotting]) -> list[str]:
+    """Cut every spotting that a person said yes to out of its video, and add it to a dictionary, each once.
+
+    Returns:
+        The ids of the exemplars that are new.
+    """
+    known = {each.source for each in bench.searcher.dictionary(name).exemplars}
+    made: list[str] = []
+    for spotting in spottings:
+        source = f"{spotting.video}, {spotting.start:.2f}-{spotting.end:.2f} s, verified"
+        if spotting.decision != "yes" or source in known or len(made) == _MOST_ADDED:
+            continue
+        known.add(source)
+        path = cut(bench, spotting.video, spotting.segment, name, spotting.word)
+        texts = {
+            "source": source,
+            "variant": spotting.variant,
+            "licence": spotting.licence,
+            "consent": spotting.consent,
+        }
+        made.append(add(bench, name, path, spotting.word, texts))
+    return made
 
 
 def vocabulary(bench: Workbench, name: str, target: Path) -> Path:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from signspot.corpus.labels import label_of
 from signspot.corpus.truth import write_records
 from signspot.dictionary.build import file_name
 from signspot.errors import OptionsError
@@ -87,23 +88,38 @@ def _placed(spotting: Spotting, folder: ServedFolder) -> Spotting:
 
 def _labels(spottings: Iterable[Spotting], name: str) -> Export:
     """Labels for training: a person's yes has the confidence 1, their no 0; what is unsure is none."""
-    labels = [
-        Label(
-            one.word,
-            one.video.rpartition(".")[0] or one.video,
-            one.time,
-            {"yes": 1.0, "no": 0.0}.get(one.decision, one.score),
-            one.source,
-            one.start,
-            one.end,
-        )
-        for one in spottings
-        if one.decision != "unsure"
-    ]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "labels.jsonl"
-        write_records(labels, path)
+        write_records([_label(one) for one in spottings if one.decision != "unsure"], path)
         return Export(f"{file_name(name)}{LABELS}", _KINDS[".jsonl"], path.read_bytes())
+
+
+def _label(spotting: Spotting) -> Label:
+    made = label_of(spotting)
+    return replace(made, video=made.video.rpartition(".")[0] or made.video)
+
+
+def save_labels(spottings: Iterable[Spotting], folder: ServedFolder, name: str) -> tuple[str, int]:
+    """Write what people decided into the folder `labels` of the served one: trainings and tests read it there.
+
+    A file that a person has changed since is not replaced.
+
+    Returns:
+        Its name in the folder, and how many labels it holds.
+
+    Raises:
+        OptionsError: nobody has said yes or no yet.
+    """
+    labels = [_label(one) for one in spottings if one.decision in ("yes", "no")]
+    if not labels:
+        raise OptionsError("nobody has said yes or no in this queue yet: decide first")
+    target = folder.new_file(f"labels/verified-{file_name(name)}.jsonl", "the labels")
+    target.parent.mkdir(exist_ok=True)
+    outputs = Outputs()
+    outputs.claim(target)
+    with outputs:
+        write_records(labels, target)
+    return target.relative_to(folder.root).as_posix(), len(labels)
 
 
 def decisions(verdicts: Iterable[Verdict], items: Iterable[Item], name: str) -> Export:

@@ -36,6 +36,7 @@ def _video(
         "size": video.size,
         "film": video.is_film,
         "subtitles": video.subtitles is not None,
+        "landmarks": bench.states.has_landmarks(video),
         "ready": bench.states.is_ready(video),
         "annotated": bool(annotated.get(video.name.rpartition(".")[0])),
         "spottings": every,

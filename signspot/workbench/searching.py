@@ -29,6 +29,7 @@ from signspot.records import Exemplar, Spotting
 from signspot.spotting.search import DEFAULT_RATE, Found, SpotOptions, is_default
 from signspot.spotting.spotter import Spotter, load
 from signspot.timeline import Segment, Track
+from signspot.workbench.aligned import exemplar_shares
 from signspot.workbench.folder import ServedFolder, VideoFile
 
 _MOST_EXEMPLARS = 24  # that one search shows as lines
@@ -36,6 +37,7 @@ _MOST_WORDS = 6  # that one search looks for
 _KEPT = 16  # results and galleries that stay in memory
 _LOWEST = 0.3  # score from which on peaks are sent to the page, which shows those above its threshold
 _MOST_HITS = 1500  # of a word that are sent, the best
+_LONGEST = 8.0  # seconds of a hit that are aligned with its exemplar
 _FINEST = 65535  # a curve travels as 16-bit numbers
 
 T = TypeVar("T")
@@ -133,7 +135,8 @@ class Searcher:
         key = "track", video.name, video.changed
         known: Track | None = self._tracks.get(key)
         if known is None:
-            known = self.spotter.track(video.landmarks if video.landmarks is not None else video.path)
+            found = self.spotter.track(video.landmarks if video.landmarks is not None else video.path)
+            known = replace(found, video=video.name)  # once: a track is checked whole when it is made
             self._tracks.put(key, known)
         return known
 
@@ -212,6 +215,24 @@ class Searcher:
             ],
             "hits": [_hit(spotting, video) for spotting in hits],
         }
+
+    def aligned(
+        self, video: VideoFile, dictionary: str, exemplar: str, span: Segment, *, mirrored: bool
+    ) -> list[float]:
+        """Which share of an exemplar belongs to each frame of some seconds of a video; two numbers: evenly."""
+        track, gallery = self.track(video), self.gallery(dictionary, [self.exemplar(dictionary, exemplar).word])
+        rows = [
+            row
+            for row, (each, flag) in enumerate(map(gallery.exemplar, range(len(gallery.rows))))
+            if each.id == exemplar and flag == mirrored
+        ]
+        if track.codes is None or gallery.codes is None or not rows:
+            return [0.0, 1.0]
+        first, last = (
+            round(seconds * track.grid.fps) for seconds in (span.start, min(span.end, span.start + _LONGEST))
+        )
+        shares = exemplar_shares(track.codes[max(0, first) : max(first, last) + 1], gallery.codes[rows[0]])
+        return [round(float(share), 3) for share in shares] or [0.0, 1.0]
 
     def sign_span(self, dictionary: str, exemplar: Exemplar) -> list[float] | None:
         """Where the sign is in an exemplar's video, in seconds; None where nobody knows."""

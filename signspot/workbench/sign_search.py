@@ -1,7 +1,7 @@
 """Sign to search: a recording in, the nearest words of a dictionary and the places in the folder out, best first."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import landmarks_of
 from signspot.errors import SignspotError
 from signspot.formats.rows import to_row
+from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import check_signing
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.search import SpotOptions
@@ -25,6 +26,7 @@ _WORDS, _PLACES = 12, 24  # that are shown
 _PROPOSED = 60  # places that embeddings propose in all videos, to be decided by alignment
 _AROUND = 1.0  # seconds around a proposed place that are searched
 _ROWS = 8192  # windows that are compared at once, so that they stay in the processor's cache
+_EVERY = 2  # windows, of which one is compared: neighbours are alike, and a second around each place is aligned
 _APART = 1.0  # seconds between two proposed places of one video
 
 
@@ -40,20 +42,27 @@ def identify_sign(bench: Workbench, recording: Path, dictionary: str, span: Segm
     Raises:
         LandmarksError: no signer or no hand is in view.
     """
-    began = time.perf_counter()
-    landmarks = landmarks_of(recording, None)
+    return search_sign(bench, lambda: landmarks_of(recording, None), dictionary, span)
+
+
+def search_sign(
+    bench: Workbench, see: Callable[[], Landmarks], dictionary: str, span: Segment | None
+) -> dict[str, Any]:
+    """As `identify_sign`, of a recording whose landmarks are given, or waited for, by `see`."""
+    began, worked = time.perf_counter(), time.process_time()
+    landmarks = see()
     if span is not None:
         cut = landmarks.between(span)
         landmarks = replace(cut, times=cut.times - cut.times[0]) if len(cut) > 4 else landmarks
     check_signing(landmarks, "the recording")
-    seen = time.perf_counter()
+    seen, worked_seen = time.perf_counter(), time.process_time()
     spotter = bench.searcher.spotter
     options = SpotOptions()
     views = ExemplarEmbedder(spotter.encoder, None).embed_source(landmarks, mirror=True)
     words = spotter.identify_views(views, bench.searcher.gallery(dictionary, ()), options)[:_WORDS]
-    identified = time.perf_counter()
+    identified, worked_identified = time.perf_counter(), time.process_time()
     places = find_places(spotter, sign_gallery(views), ready_tracks(bench))
-    done = time.perf_counter()
+    done, worked_done = time.perf_counter(), time.process_time()
     return {
         "dictionary": dictionary,
         "hands": round(landmarks_seen(landmarks), 3),
@@ -66,6 +75,11 @@ def identify_sign(bench: Workbench, recording: Path, dictionary: str, span: Segm
             "landmarks": round(seen - began, 3),
             "words": round(identified - seen, 3),
             "places": round(done - identified, 3),
+        },
+        "processor": {
+            "landmarks": round(worked_seen - worked, 3),
+            "words": round(worked_identified - worked_seen, 3),
+            "places": round(worked_done - worked_identified, 3),
         },
     }
 
@@ -81,7 +95,7 @@ def ready_tracks(bench: Workbench) -> Iterator[tuple[VideoFile, Track]]:
     for video in bench.folder.listing().videos.values():
         try:
             if bench.searcher.is_ready(video):
-                yield video, replace(bench.searcher.track(video), video=video.name)
+                yield video, bench.searcher.track(video)
         except SignspotError:
             continue
 
@@ -101,8 +115,7 @@ def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[Video
     found: dict[tuple[str, float], Spotting] = {}
     for _, name, at in proposed[:_PROPOSED]:
         within = Segment(max(0.0, at - _AROUND), at + _AROUND)
-        best = spotter.search(known[name], gallery, SpotOptions(threshold=0.0, top=1), within=within).best
-        for spotting in best.values():
+        for spotting in spotter.best_places(known[name], gallery, within).values():
             found[name, spotting.time] = spotting
     return _apart(sorted(found.values(), key=lambda spotting: -spotting.score))[:_PLACES]
 
@@ -110,7 +123,8 @@ def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[Video
 def propose(track: Track, gallery: Gallery, name: str) -> list[tuple[float, str, float]]:
     """The places of one track that are nearest to a sign by embedding: similarity, video, seconds; some apart."""
     signs, times = gallery.embeddings.T.astype(np.float32), track.grid.times
-    parts = (track.embeddings[start : start + _ROWS] for start in range(0, len(track), _ROWS))
+    times = times[::_EVERY]
+    parts = (track.embeddings[start : start + _ROWS : _EVERY] for start in range(0, len(track), _ROWS))
     scores = np.concatenate([(np.asarray(part, np.float32) @ signs).max(axis=1) for part in parts])
     count = min(len(scores), 8 * _PROPOSED)
     best = np.argpartition(-scores, count - 1)[:count]

@@ -6,6 +6,7 @@ import time
 from signspot.annotation.store import open_store
 from signspot.errors import SignspotError
 from signspot.files import content_digest
+from signspot.landmarks.estimate import has_landmarks
 from signspot.workbench.folder import ServedFolder, VideoFile
 from signspot.workbench.searching import Searcher
 from signspot.workbench.verification import Queues
@@ -39,6 +40,16 @@ class States:
                 self._thread = threading.Thread(target=self._look, daemon=True)
                 self._thread.start()
         return None
+
+    def has_landmarks(self, video: VideoFile) -> bool:
+        """Whether the landmarks of a video are known; False also where nobody has looked yet."""
+        if video.landmarks is not None or not video.is_film:
+            return True
+        cache = self._searcher.spotter.cache if (video.name, video.size, video.changed) in self._known else None
+        try:
+            return cache is not None and has_landmarks(video.path, cache / "landmarks")
+        except SignspotError:
+            return False
 
     def _look(self) -> None:
         while True:

@@ -79,7 +79,6 @@ items = Table(
     _text("consent"),
     _text("rest"),  # JSON: further fields of the spotting
     _whole("remaining"),  # how often it is still to be handed out
-    Index("workbench_items_open", "queue", "remaining", "item"),
     Index("workbench_items_word", "queue", "word"),
     Index("workbench_items_video", "video"),
 )
@@ -112,6 +111,14 @@ decisions = Table(
     Index("workbench_decisions_item", "queue", "item"),
     Index("workbench_decisions_annotator", "queue", "annotator", "at"),
 )
+# What is still to be handed out, in its order: the next items are found at once in a queue of any length.
+OPEN = Index(
+    "workbench_items_waiting",
+    items.c.queue,
+    items.c.item,
+    sqlite_where=items.c.remaining > 0,
+    postgresql_where=items.c.remaining > 0,
+)
 # One standing decision of a person about an item, whatever two of their windows send at the same moment.
 Index(
     "workbench_decisions_standing",
@@ -141,6 +148,7 @@ def open_database(url: str | None, folder: Path) -> Database:
 
         assert isinstance(connection, Connection)
         metadata.create_all(connection)
+        OPEN.create(connection, checkfirst=True)  # a database of an earlier version has it not
         known = connection.execute(select(settings.c.value).where(settings.c.name == "version")).scalar()
         if known is None:
             connection.execute(insert(settings).values(name="version", value=str(VERSION)))

@@ -3,7 +3,6 @@
 import os
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +132,13 @@ def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
     Returns:
         Its name there.
     """
-    plain = file_name(Path(name.replace("\\", "/")).name)
+    try:
+        return _placed(folder, path, file_name(Path(name.replace("\\", "/")).name), below)
+    finally:
+        path.unlink(missing_ok=True)  # it has its name now, or was refused
+
+
+def _placed(folder: ServedFolder, path: Path, plain: str, below: str) -> str:
     stem, suffix = Path(plain).stem, Path(plain).suffix.lower()
     turn = 1
     while True:
@@ -151,8 +156,6 @@ def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
                 continue
         except OSError as error:
             raise OutputError(explain_write_failure(target, error)) from error
-        with suppress(OSError):
-            path.unlink()
         return relative
 
 

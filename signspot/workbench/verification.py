@@ -2,13 +2,26 @@
 
 import hashlib
 import json
+import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
-from sqlalchemy import Connection, RowMapping, Select, and_, delete, exists, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    RowMapping,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 
 from signspot.annotation.store import Database
 from signspot.checked_values import checked_span, checked_text, checked_time, checked_whole, parse_json, shown
@@ -18,6 +31,7 @@ from signspot.records import Decision as PlainDecision
 from signspot.records import LabelSource, Spotting
 from signspot.workbench import tables
 
+T = TypeVar("T")
 Answer = Literal["yes", "no", "unsure", "variant", "word"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 LEASE = 900.0  # seconds after which an item that nobody decided about is handed to the next person
@@ -86,6 +100,14 @@ class Queues:
 
     def __init__(self, database: Database):
         self._database = database
+        self._turn = threading.Lock()
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        """One transaction that writes; in SQLite one at a time, or those that wait would try again and again."""
+        if self._database.url.get_backend_name() != "sqlite":
+            return self._database.run(work)
+        with self._turn:
+            return self._database.run(work)
 
     def add(
         self, name: str, spottings: Iterable[Spotting], *, dictionary: str = "", copies: int = 2, share: float = 0.1
@@ -117,7 +139,7 @@ class Queues:
                 for start in range(0, len(rows), 1000):
                     connection.execute(insert(tables.items), rows[start : start + 1000])
 
-        self._database.run(work)
+        self._write(work)
         return queue
 
     def remove(self, queue: str) -> None:
@@ -161,7 +183,7 @@ class Queues:
     def hand_out(self, queue: str, annotator: str, count: int = 3) -> list[Item]:
         """The next items for a person: those that they hold already, then fresh ones; nobody else gets them."""
         who = checked_annotator(annotator)
-        return self._database.run(lambda connection: _hand_out(connection, queue, who, count))
+        return self._write(lambda connection: _hand_out(connection, queue, who, count))
 
     def decide(self, verdict: Verdict) -> Verdict:
         """Keep a decision; sent twice it is kept once, and a later one about the same item replaces the former."""
@@ -181,7 +203,7 @@ class Queues:
             connection.execute(insert(tables.decisions).values(asdict(made)))
             return made
 
-        return self._database.run(work)
+        return self._write(work)
 
     def undo(self, queue: str, annotator: str) -> Item | None:
         """Withdraw a person's last standing decision and hand its item to them again; None: there is none.
@@ -203,7 +225,7 @@ class Queues:
             key = and_(tables.items.c.queue == queue, tables.items.c.item == last["item"])
             return _item(connection.execute(select(tables.items).where(key)).mappings().one())
 
-        return self._database.run(work)
+        return self._write(work)
 
     def items(self, queue: str) -> Iterator[Item]:
         """Every item of a queue, in order."""
@@ -244,19 +266,14 @@ def _hand_out(connection: Connection, queue: str, who: str, count: int) -> list[
         if gone.rowcount:
             here = and_(items.c.queue == queue, items.c.item == row.item)
             connection.execute(update(items).where(here).values(remaining=items.c.remaining + 1))
-    mine = and_(held.c.queue == queue, held.c.annotator == who)
-    own = (
-        select(items)
-        .join(held, and_(held.c.queue == items.c.queue, held.c.item == items.c.item))
-        .where(mine, held.c.decided.is_(False))
-        .order_by(items.c.item)
-        .limit(count)
-    )
-    found = [_item(row) for row in connection.execute(own).mappings()]
+    mine = and_(held.c.queue == queue, held.c.annotator == who, held.c.decided.is_(False))
+    own = connection.execute(select(held.c.item).where(mine).order_by(held.c.item).limit(count)).scalars().all()
+    held_items = select(items).where(items.c.queue == queue, items.c.item.in_(own)).order_by(items.c.item)
+    found = [_item(row) for row in connection.execute(held_items).mappings()] if own else []
     known = exists().where(and_(held.c.queue == items.c.queue, held.c.item == items.c.item, held.c.annotator == who))
     free = (
         select(items)
-        .where(items.c.queue == queue, items.c.remaining > 0, ~known)
+        .where(items.c.queue == queue, items.c.remaining > literal_column("0"), ~known)  # as the index `OPEN` has it
         .order_by(items.c.item)
         .limit(max(0, count - len(found)))
         .with_for_update(skip_locked=True)

@@ -9,6 +9,7 @@ from signspot.leftovers import remove_leftovers
 from signspot.workbench.folder import ServedFolder
 from signspot.workbench.guard import Door
 from signspot.workbench.jobs import Jobs, JobSettings
+from signspot.workbench.recordings import Recordings
 from signspot.workbench.searching import Searcher
 from signspot.workbench.states import States
 from signspot.workbench.tables import open_database
@@ -40,6 +41,7 @@ class Workbench:
     queues: Queues
     jobs: Jobs
     states: States
+    recordings: Recordings
 
     @classmethod
     def open(cls, options: WorkbenchOptions) -> "Workbench":
@@ -54,7 +56,7 @@ class Workbench:
         database = open_database(options.database, folder.own)
         settings = JobSettings(str(folder.root), options.database, options.encoder, options.device)
         searcher = Searcher(folder, options.encoder, options.device)
-        parts = Queues(database), Jobs(database, settings), States(searcher)
+        parts = Queues(database), Jobs(database, settings), States(searcher), Recordings()
         return cls(options, folder, database, searcher, *parts)
 
     @property
@@ -72,5 +74,6 @@ class Workbench:
 
     def close(self) -> None:
         """Stop jobs and let the database go."""
+        self.recordings.close()
         self.jobs.stop()
         self.database.close()

@@ -51,7 +51,7 @@ def measure_scan(windows: int, queries: int = 8, dimension: int = 256, threads: 
             (f"10 million windows at that pace, {name}", f"{whole_scan * 1e7 / windows:.2f}"),
         ]
     try:
-        import faiss  # type: ignore[import-not-found]
+        import faiss
     except ImportError:
         return [*found, ("faiss-flat", "not installed")]
     index = faiss.IndexFlatIP(dimension)

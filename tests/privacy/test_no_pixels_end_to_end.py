@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from signspot.cli.main import app
 from signspot.landmarks.cache import CacheEntry
-from signspot.landmarks.estimate import HOLISTIC
+from signspot.landmarks.estimators import HOLISTIC
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.stretches import STRETCH, WARM_UP
 from signspot.video.reader import open_video

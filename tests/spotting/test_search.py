@@ -71,6 +71,9 @@ def test_scores_of_words_are_those_of_the_best_places(
         expected = {word: place.score for word, place in best.items()}
         assert whole.highest(within) == pytest.approx(expected, abs=2e-6)
         assert spotter.word_scores(track, gallery, options, within).highest(within) == pytest.approx(expected, abs=2e-6)
+        every = spotter.search(track, gallery, SpotOptions(threshold=0.0), within=within).best
+        unread = {word: replace(place, false_alarms_per_hour=None) for word, place in every.items()}
+        assert spotter.best_places(track, gallery, within) == unread
     assert whole.highest(Segment(end + 5, end + 6)) == {}
 
 

@@ -6,9 +6,10 @@ import os
 import re
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 
@@ -35,25 +36,23 @@ def test_it_listens_on_this_machine_only(server: Server) -> None:
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "192.168.1.20", ""])
 def test_foreign_hosts_are_refused(server: Server, host: str) -> None:
     """A stranger's page whose name was made to lead here (DNS rebinding) still sends its own name."""
-    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(server.address).port, timeout=60)
-    connection.putrequest("GET", "/api/library", skip_host=True)
-    connection.putheader("Host", host)
-    connection.endheaders()
-    answer = connection.getresponse()
-    assert answer.status in (400, 421)
-    assert b"news" not in answer.read()
-    connection.close()
+    with closing(http.client.HTTPConnection("127.0.0.1", urlsplit(server.address).port, timeout=60)) as connection:
+        connection.putrequest("GET", "/api/library", skip_host=True)
+        connection.putheader("Host", host)
+        connection.endheaders()
+        answer = connection.getresponse()
+        assert b"news" not in answer.read()
+        assert answer.status in (400, 421)
 
 
 def test_cross_site_requests_are_refused(server: Server) -> None:
-    body = {"kind": "prepare", "video": "news.mp4"}
-    assert server.ask("POST", "/api/jobs/clear").status == 200
+    body = {"kind": "prepare", "video": "none.mp4"}  # nothing happens, should it be let in
+    assert server.ask("POST", "/api/jobs", body).status == 404
     assert server.ask("POST", "/api/jobs", body, Origin="http://evil.example").status == 403
     assert server.ask("POST", "/api/jobs", body, Sec_Fetch_Site="cross-site").status == 403
     assert server.ask("POST", "/api/jobs/clear", X_Signspot="").status == 403, "what a form can send"
     assert server.ask("GET", "/api/media/news.mp4", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors").status == 403
     assert server.ask("GET", "/", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate").status == 200, "a link"
-    assert server.ask("GET", "/api/jobs").json == []
 
 
 class Inline(HTMLParser):
@@ -78,7 +77,7 @@ class Inline(HTMLParser):
 @pytest.mark.parametrize("path", [*PAGES, "/nowhere", "/api/nowhere", "/static/spot.js"])
 def test_every_answer_carries_a_strict_policy(server: Server, path: str) -> None:
     answer = server.ask("GET", path)
-    policy = answer.headers["content-security-policy"]
+    policy = answer.headers.get("content-security-policy", "")
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert "frame-ancestors 'none'" in policy
@@ -212,3 +211,75 @@ def test_language_links_lead_nowhere_else(server: Server) -> None:
     for back in ("//evil.example/", "https://evil.example/", "/\\evil.example"):
         answer = server.ask("GET", f"/language/de?back={back}")
         assert (answer.status, answer.headers["location"]) == (303, "/")
+
+
+def test_the_verb_binds_to_this_machine(tmp_path: Path) -> None:
+    """As people run it, without an address."""
+    from typer.testing import CliRunner
+
+    from signspot.cli.main import app
+
+    bound: list[tuple[str, int]] = []
+
+    def run(self: object, sockets: list[socket.socket]) -> None:
+        bound.extend(each.getsockname() for each in sockets)
+        for each in sockets:
+            each.close()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("uvicorn.Server.run", run)
+        CliRunner().invoke(app, ["serve", str(tmp_path), "--port", "0"], catch_exceptions=False)
+    assert [host for host, _ in bound] == ["127.0.0.1"]
+
+
+SEARCHES = {  # what everybody may send who may look: it changes nothing
+    ("PUT", "/api/clips/{video}"), ("PUT", "/api/sign"), ("PUT", "/api/feedback"), ("POST", "/api/warm"),
+    ("POST", "/api/export"), ("POST", "/api/recordings"), ("PUT", "/api/recordings/{recording}/pictures"),
+    ("POST", "/api/recordings/{recording}/search"), ("DELETE", "/api/recordings/{recording}"),
+}  # fmt: skip
+DECIDES = {
+    ("POST", "/api/queues/{queue}/next"), ("POST", "/api/queues/{queue}/decisions"),
+    ("POST", "/api/queues/{queue}/undo"), ("PUT", "/api/queues/{queue}/import"),
+}  # fmt: skip
+
+
+def test_every_change_needs_a_role(guarded: Server) -> None:
+    tokens = {role: {"Authorization": f"Bearer {token}"} for token, role in guarded.door.tokens.items()}
+    paths = guarded.ask("GET", "/openapi.json", **tokens[Role.LOOK]).json["paths"]
+    routes = {(method.upper(), path) for path, methods in paths.items() for method in methods} - SEARCHES
+    changes = {route for route in routes if route[0] != "GET"}
+    assert len(changes) > 15
+    assert changes >= DECIDES
+    for method, path in sorted(changes):
+        place = re.sub(r"\{\w+\}", "none", path)
+        assert guarded.ask(method, place, {}, **tokens[Role.LOOK]).status == 403, (method, path)
+        if (method, path) not in DECIDES:
+            assert guarded.ask(method, place, {}, **tokens[Role.VERIFY]).status == 403, (method, path)
+
+
+def test_nothing_is_written_or_read_elsewhere(server: Server, material: Path, tmp_path: Path) -> None:
+    """Names of places that requests give, beside those of videos."""
+    outside = server.folder.parent / "outside.jsonl"
+    outside.write_text('{"word": "secret", "video": "x", "time": 1, "start": 0.5, "end": 1.5, "score": 0.9}\n')
+    for name in ("../outside.jsonl", str(outside)):
+        answer = server.ask("POST", "/api/queues", {"name": "q", "file": name})
+        assert answer.status == 422, name
+        assert str(server.folder.parent) not in answer.text.replace(name, ""), "no path of this machine"
+    film = (material / "news.mp4").read_bytes()
+    for below in ("..", "../elsewhere", "a/../../elsewhere", "/tmp/elsewhere", ".signspot"):
+        assert server.ask("PUT", f"/api/uploads/x.mp4?below={below}", film).status == 422, below
+    left = server.folder / ".signspot" / "uploads"
+    assert not left.is_dir() or not list(left.iterdir()), "what is refused is removed"
+    assert not (server.folder.parent / "elsewhere").exists()
+    assert not (server.folder.parent / "x.mp4").exists()
+    outside.unlink()
+
+
+def test_markup_in_names_stays_text(server: Server, material: Path) -> None:
+    """In pages as they are sent, whatever scripts do later."""
+    hostile = "</script><img src=x onerror=alert(1)>\"'><b>"
+    for place in ("/?q=", "/spot?video=news.mp4&word=", "/compare?word=", "/dictionary?q="):
+        answer = server.ask("GET", place + quote(hostile))
+        assert answer.status == 200
+        assert "<img src=x" not in answer.text, place
+        assert "onerror=alert(1)>" not in answer.text, place

@@ -7,6 +7,7 @@ import shutil
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -88,6 +89,8 @@ def test_words_complete_and_mistakes_are_told(page: Page, server: Server) -> Non
 
 
 def test_sign_to_search_with_the_fake_camera(page: Page, server: Server) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(f"{request.method} {urlsplit(request.url).path}"))
     page.goto(f"{server.address}/sign")
     assert page.locator("#camera").evaluate("(film) => getComputedStyle(film).transform").startswith("matrix(-1")
     page.get_by_role("button", name="Record").click()
@@ -95,6 +98,33 @@ def test_sign_to_search_with_the_fake_camera(page: Page, server: Server) -> None
     expect(page.locator("#places .card strong").first).to_have_text("news.mp4")
     left = server.folder / ".signspot" / "uploads"
     assert not left.is_dir() or not list(left.iterdir()), "the recording is not kept"
+    assert "PUT /api/sign" not in asked, "the server looked while the recording was made"
+    sent = len([line for line in asked if line.endswith("/pictures")])
+    assert sent > 5
+    page.locator("#from").fill("10")
+    page.get_by_role("button", name="Search again").click()
+    until(page, "document.getElementById('nothing').hidden && document.querySelectorAll('#words .card').length > 0")
+    assert len([line for line in asked if line.endswith("/pictures")]) == sent, "nothing is recorded or sent again"
+
+
+def test_landmarks_without_a_film_are_played_as_skeletons(page: Page, server: Server) -> None:
+    shutil.copy(server.folder / "news.pose", server.folder / "talk.pose")
+    row = {"word": "river", "video": "talk.pose", "time": 1.0, "start": 0.8, "end": 1.2, "score": 0.9}
+    queue = server.ask("POST", "/api/queues", {"name": "bones", "rows": [row]}).json["id"]
+    drawn = """(() => {
+        const seen = document.querySelector('#screen canvas, #slot canvas'), size = [seen.width, seen.height];
+        return size[0] > 0 && seen.getContext('2d').getImageData(0, 0, ...size).data.some((value) => value > 0);
+    })()"""
+    try:
+        page.goto(f"{server.address}/spot?video=talk.pose&dictionary=dictionary&word=river")
+        page.get_by_role("button", name="Play", exact=True).click()
+        until(page, drawn)
+        page.add_init_script("localStorage.setItem('signspot-who', 'Ada')")
+        page.goto(f"{server.address}/verify/{queue}")
+        page.locator("#slot canvas").wait_for()
+        until(page, drawn)
+    finally:
+        (server.folder / "talk.pose").unlink()
 
 
 def make_queue(server: Server, count: int, share: float = 0.0) -> str:

@@ -3,14 +3,18 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from signspot.corpus.corpus import open_corpus
 from signspot.dictionary.opening import open_dictionary
 from signspot.formats.elan import read_vocabulary
 from signspot.formats.formats import format_names, read_spottings
+from signspot.records import LabelSource
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import load
+from signspot.subtitles.reading import read_subtitles
 
 from .conftest import Server
 
@@ -39,6 +43,30 @@ def test_the_page_gets_what_the_command_line_prints(server: Server) -> None:
     at_first = [hit for hit in told["words"][0]["hits"] if hit["score"] >= told["words"][0]["threshold"]]
     assert [hit["time"] for hit in at_first] == [spotting.time for spotting in usual]
     assert {hit["video"] for hit in told["words"][0]["hits"]} == {"news.mp4"}, "no path of this machine"
+
+
+def test_a_hit_is_aligned_with_its_exemplar(server: Server) -> None:
+    told = server.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").json["words"][0]
+    hit = max(told["hits"], key=lambda each: each["score"])
+    query = f"exemplar={hit['exemplar']}&start={hit['start']}&end={hit['end']}&mirrored={hit['mirrored']}"
+    shares = server.ask("GET", f"/api/alignment/news.mp4?dictionary=dictionary&{query}").json["shares"]
+    assert len(shares) == round(25 * hit["end"]) - round(25 * hit["start"]) + 1
+    assert shares == sorted(shares)
+    assert shares[0] < 0.3 < 0.7 < shares[-1]
+
+
+def test_captions_are_webvtt_without_markup(own: Server, tmp_path: Path) -> None:
+    (own.folder / "news.vtt").write_text(
+        "WEBVTT\n\n00:01.500 --> 01:02:03.250\n<b>A</b> river &lt;script&gt; --&gt; x\nand\n"
+    )
+    answer = own.ask("GET", "/api/captions/news.mp4")
+    assert answer.headers["content-type"].startswith("text/vtt")
+    assert "00:00:01.500 --> 01:02:03.250" in answer.text
+    assert "<" not in answer.text
+    assert answer.text.count("-->") == 1
+    (tmp_path / "again.vtt").write_bytes(answer.body)
+    shown = own.ask("GET", "/api/subtitles/news.mp4").json
+    assert [line.text for line in read_subtitles(tmp_path / "again.vtt")] == [line["text"] for line in shown]
 
 
 def test_mistakes_are_one_line(server: Server) -> None:
@@ -104,6 +132,41 @@ def test_a_dictionary_is_edited(own: Server, material: Path, tmp_path: Path) -> 
     assert set(read_vocabulary(tmp_path / "x.ecv").entries) == set(open_dictionary(own.folder / "dictionary"))
 
 
+def test_what_is_verified_goes_into_labels_and_exemplars(own: Server) -> None:
+    """A yes and a no are labels that trainings and tests read; a yes becomes an exemplar, once."""
+    rows = [
+        {"word": "river", "video": "news.mp4", "time": at, "start": at - 0.3, "end": at + 0.3, "score": 0.9}
+        for at in (1.0, 2.0, 3.0)
+    ]
+    rows = [{**row, "licence": "CC0"} for row in rows]
+    queue = own.ask("POST", "/api/queues", {"name": "my / queue", "dictionary": "dictionary", "rows": rows}).json["id"]
+    assert own.ask("POST", f"/api/queues/{queue}/labels").status == 422, "nobody has decided"
+    for item, answer in enumerate(("yes", "no", "unsure")):
+        told = {"id": f"decision-{item}", "item": item, "annotator": "Ada", "answer": answer}
+        own.ask("POST", f"/api/queues/{queue}/decisions", {**told, "start": item + 0.6, "end": item + 1.4})
+    assert own.ask("POST", f"/api/queues/{queue}/labels").json == {
+        "file": "labels/verified-my _ queue.jsonl",
+        "labels": 2,
+    }
+    labels = open_corpus(own.folder).labels()
+    assert [(each.video, each.word, each.confidence, each.source, each.licence) for each in labels] == [
+        ("news", "river", 1.0, LabelSource.VERIFIED, "CC0"), ("news", "river", 0.0, LabelSource.VERIFIED, "CC0"),
+    ]  # fmt: skip
+    made = own.ask("POST", f"/api/queues/{queue}/exemplars").json["exemplars"]
+    assert len(made) == 1
+    added = next(each for each in open_dictionary(own.folder / "dictionary")["river"] if each.id == made[0])
+    assert (added.licence, "news.mp4, 0.60-1.40 s" in added.source) == ("CC0", True)
+    assert own.ask("POST", f"/api/queues/{queue}/exemplars").json["exemplars"] == [], "each once"
+
+
+def test_the_list_of_queues_tells_how_much_is_decided(server: Server) -> None:
+    rows = [{"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}] * 7
+    assert server.ask("POST", "/api/queues", {"name": "seven", "rows": rows}).status == 200
+    text = server.ask("GET", "/verify", Accept_Language="en").text
+    assert "0 of 7 decided" in text
+    assert "built-in" not in text
+
+
 def test_comparisons(server: Server, material: Path) -> None:
     groups = server.ask("GET", "/api/variants/dictionary?word=river").json
     assert sorted(name for group in groups for name in group["exemplars"]) == ["river/film", "river/river"]
@@ -111,6 +174,15 @@ def test_comparisons(server: Server, material: Path) -> None:
     pose = (material / "dictionary" / "river" / "river.pose").read_bytes()
     found = server.ask("PUT", "/api/feedback?dictionary=dictionary&word=river&name=me.pose", pose).json
     assert (found["word"], found["rank"]) == ("river", 1)
+
+
+def test_the_script_in_the_docs_runs(server: Server) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "use-the-workbench.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(text.partition("```python\n")[2].partition("```")[0], names)
+    names["ask"].__defaults__ = (None, server.address)
+    queue = names["queue_of"]("news.mp4", "river")
+    assert server.ask("GET", "/api/queues").json[0]["id"] == queue
 
 
 def test_the_api_describes_itself(server: Server) -> None:

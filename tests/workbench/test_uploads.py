@@ -4,12 +4,13 @@ import http.client
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from signspot.bounded_process import BoundedProcess
+from signspot.bounded_process import BoundedProcess, EndedError
 from signspot.errors import VideoLimitError
 from signspot.workbench import uploads
 from signspot.workbench.workbench import Workbench, WorkbenchOptions
@@ -97,21 +98,35 @@ def test_names_lead_nowhere_else(server: Server, material: Path, name: str) -> N
 
 
 def test_size_is_limited_told_or_not(tmp_path: Path) -> None:
-    small = Server(folder=tmp_path, most_bytes=1_000_000).start()
+    small = Server(folder=tmp_path, most_bytes=100_000).start()
     try:
-        answer = small.ask("PUT", "/api/uploads/big.mp4", b"x" * 1_100_000)
+        answer = small.ask("PUT", "/api/uploads/big.mp4", b"x" * 110_000)
         assert (answer.status, "too large" in answer.json["error"]) == (422, True)
-        connection = http.client.HTTPConnection("127.0.0.1", urlsplit(small.address).port)
-        pieces = (b"x" * 100_000 for _ in range(12))  # in chunks, so that no length is told
-        try:
+        pieces = (b"x" * 30_000 for _ in range(4))  # in chunks, so that no length is told
+        with closing(http.client.HTTPConnection("127.0.0.1", urlsplit(small.address).port)) as connection:
             connection.request("PUT", "/api/uploads/big.mp4", pieces, {"X-Signspot": "1"}, encode_chunked=True)
-            assert connection.getresponse().status == 422
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # it was cut off
-        connection.close()
+            cut = connection.getresponse()
+            assert (cut.status, b"too large" in cut.read()) == (422, True)
         assert left_over(small) == []
     finally:
         small.stop()
+
+
+def test_hidden_names_come_into_view(server: Server) -> None:
+    film = (server.folder / "news.mp4").read_bytes()
+    kept = server.ask("PUT", "/api/uploads/.hidden.mp4", film)
+    assert (kept.status, kept.json.get("name")) == (200, "hidden.mp4")
+    (server.folder / "hidden.mp4").unlink()
+
+
+def test_memory_of_decoding_is_limited(material: Path, tmp_path: Path) -> None:
+    assert uploads._MEMORY <= 3 << 30
+    path = tmp_path / "film.mp4"
+    path.write_bytes((material / "news.mp4").read_bytes())
+    small = BoundedProcess("signspot.workbench.uploads:decode", memory=1 << 20)
+    with pytest.raises(EndedError, match=r"memory|broke down"):
+        small.ask([str(path), "film.mp4"], 60.0)
+    small.close()
 
 
 def test_decoding_happens_in_a_process_with_limits(

@@ -13,10 +13,9 @@ export function unpack(text) {
 }
 
 // False alarms per hour at a threshold: known at every peak, between two of them on a straight line of logarithms.
-export function rateAt(hits, threshold) {
-  const known = hits.filter((hit) => hit.false_alarms_per_hour !== null);
-  if (!known.length) return null;
-  const sorted = known.sorted || (known.sorted = known.slice().sort((a, b) => a.score - b.score));
+// `sorted`: hits whose rate is known, by score, the lowest first.
+export function rateAt(sorted, threshold) {
+  if (!sorted.length) return null;
   if (threshold <= sorted[0].score) return sorted[0].false_alarms_per_hour;
   let low = 0, high = sorted.length - 1;
   if (threshold >= sorted[high].score) return sorted[high].false_alarms_per_hour;
@@ -43,6 +42,7 @@ export class WordPanel {
     this.hidden = new Set();
     this.chosen = null;
     this.hits = word.hits.slice().sort((a, b) => b.score - a.score);
+    this.rates = this.hits.filter((hit) => hit.false_alarms_per_hour !== null).reverse();
     this.curves = word.exemplars.map((exemplar) => unpack(exemplar.curve));
     let least = this.threshold;
     for (const curve of this.curves) for (const score of curve) if (score < least) least = score;
@@ -50,8 +50,18 @@ export class WordPanel {
     this.build();
   }
 
+  // How many hits are above the threshold; they are sorted by score, the highest first.
+  get count() {
+    let low = 0, high = this.hits.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.hits[middle].score >= this.threshold) low = middle + 1; else high = middle;
+    }
+    return low;
+  }
+
   get above() {
-    return this.hits.filter((hit) => hit.score >= this.threshold);
+    return this.hits.slice(0, this.count);
   }
 
   build() {
@@ -227,7 +237,7 @@ export class WordPanel {
       peak.dot.classList.toggle("off", !shown);
       peak.band.classList.toggle("off", !shown);
     }
-    const rate = rateAt(this.hits, this.threshold), hits = this.above.length;
+    const rate = rateAt(this.rates, this.threshold), hits = this.count;
     const text = rate === null ? t("unknown_rate", { hits }) : t("promise", { hits, rate: shownRate(rate) });
     this.said.textContent = text + (this.result.rough && rate !== null ? " (" + t("rough") + ")" : "");
     this.grip.setAttribute("aria-valuenow", this.threshold.toFixed(2));

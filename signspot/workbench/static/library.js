@@ -93,6 +93,7 @@ if (drop) {
   }));
 }
 const form = document.getElementById("job");
+if (form) form.elements.kind.addEventListener("change", () => { form.elements.steps.closest("label").hidden = form.elements.kind.value !== "adapt"; });
 if (form) form.addEventListener("submit", (event) => {
   event.preventDefault();
   const values = Object.fromEntries(new FormData(form));

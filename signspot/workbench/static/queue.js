@@ -1,5 +1,6 @@
 // Verification, keyboard first: a decision is one key; the next clips are loaded already, and no decision is lost.
 import { ask, data, element, exemplarFilm, path, problem, t, tell } from "./bench.js";
+import { LandmarkFilm } from "./skeleton.js";
 
 const AHEAD = 4, FRAME = 0.04, AROUND = 0.4;
 const who = document.getElementById("who"), work = document.getElementById("work"), which = document.getElementById("which");
@@ -31,11 +32,21 @@ async function drain() {
 }
 
 function clip(item) {
+  if (item.spotting.video.toLowerCase().endsWith(".pose")) return bones(item);
   const film = element("video", { muted: true, playsInline: true, preload: "auto", src: "/api/media/" + path(item.spotting.video) });
   const begin = () => Math.max(0, item.spotting.start - AROUND);
   film.addEventListener("loadedmetadata", () => { film.currentTime = begin(); });
   film.addEventListener("timeupdate", () => { if (film.currentTime > item.spotting.end + AROUND || film.currentTime < begin() - 0.5) film.currentTime = begin(); });
   film.addEventListener("error", () => { film.replaceWith(element("p", { class: "no-video" }, item.spotting.video)); });
+  return film;
+}
+
+// A video that is landmarks alone: a skeleton moves.
+function bones(item) {
+  const canvas = element("canvas", { class: "bones", role: "img", "aria-label": item.spotting.video });
+  const film = new LandmarkFilm(canvas, (a, b) => `/api/skeleton/video/${path(item.spotting.video)}?start=${a}&end=${b}`);
+  film.time = Math.max(0, item.spotting.start - AROUND);
+  film.addEventListener("timeupdate", () => { if (film.currentTime > item.spotting.end + AROUND) film.time = Math.max(0, item.spotting.start - AROUND); });
   return film;
 }
 
@@ -67,7 +78,7 @@ async function next() {
 function show() {
   const spotting = current.spotting, model = document.getElementById("model");
   document.getElementById("question").textContent = t("is_it", { word: spotting.word });
-  document.getElementById("slot").replaceChildren(current.film);
+  document.getElementById("slot").replaceChildren(current.film.root || current.film);
   current.film.playbackRate = half ? 0.5 : 1;
   current.film.play().catch(() => {});
   document.getElementById("place").textContent = `${spotting.video}, ${clock(spotting.time, 2)} · ${t("score", { score: spotting.score.toFixed(2) })}`;
@@ -105,6 +116,7 @@ function decide(answer, word = "") {
   count += 1;
   total += seconds;
   document.getElementById("tally").textContent = t("tally", { count, seconds: (total / count).toFixed(1) });
+  current.film.pause();
   current = null;
   next();
 }
@@ -150,7 +162,7 @@ document.addEventListener("keydown", (event) => {
   if (answers[event.key]) decide(answers[event.key]);
   else if (shifts[event.key]) shift(...shifts[event.key]);
   else if (event.key === "z") undo();
-  else if (event.key === "h") { half = !half; for (const film of document.querySelectorAll(".pair video")) film.playbackRate = half ? 0.5 : 1; }
+  else if (event.key === "h") { half = !half; for (const film of [current.film, ...document.querySelectorAll(".pair video")]) film.playbackRate = half ? 0.5 : 1; }
   else return;
   event.preventDefault();
 });

@@ -32,6 +32,18 @@ async function load(fresh) {
 form.addEventListener("change", () => load(true));
 form.addEventListener("submit", (event) => event.preventDefault());
 more.addEventListener("click", () => load(false));
+for (const [id, what] of [["keep-labels", "labels"], ["keep-exemplars", "exemplars"]]) {
+  const button = document.getElementById(id);
+  if (button) button.addEventListener("click", async () => {
+    problem(null);
+    button.disabled = true;
+    try {
+      const made = await ask("POST", `/api/queues/${data.queue}/${what}`);
+      tell(what === "labels" ? t("kept_labels", { count: made.labels, file: made.file }) : t("kept_exemplars", { count: made.exemplars.length, dictionary: made.dictionary }));
+    } catch (error) { problem(error); }
+    button.disabled = false;
+  });
+}
 const back = document.getElementById("back");
 if (back) back.addEventListener("change", async () => {
   const file = back.files[0], who = localStorage.getItem("signspot-who") || "import";

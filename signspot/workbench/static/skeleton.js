@@ -56,8 +56,50 @@ export class Skeleton {
       }
       context.stroke();
     };
-    stroke(part.body[frame], LIMBS, "#ffffffcc");
+    stroke(part.body[frame], LIMBS, this.video ? "#ffffffcc" : "#8a9199");
     stroke(part.left[frame], part.lines, style.getPropertyValue("--c5"));
     stroke(part.right[frame], part.lines, style.getPropertyValue("--c4"));
+  }
+}
+
+// Landmarks without a film, played as if they were one: what pages ask of a <video>, drawn as a skeleton.
+export class LandmarkFilm extends EventTarget {
+  constructor(canvas, address) {
+    super();
+    this.root = canvas;
+    this.skeleton = new Skeleton(canvas, null, address);
+    this.skeleton.on = true;
+    this.paused = true;
+    this.playbackRate = 1;
+    this.time = 0;
+  }
+
+  get currentTime() { return this.time; }
+
+  set currentTime(seconds) {
+    this.time = Math.max(0, seconds);
+    this.skeleton.draw(this.time);
+    this.dispatchEvent(new Event("seeked"));
+  }
+
+  async play() {
+    if (!this.paused) return;
+    this.paused = false;
+    let last = performance.now();
+    const turn = (now) => {
+      if (this.paused) return;
+      this.time += ((now - last) / 1000) * this.playbackRate;
+      last = now;
+      this.skeleton.draw(this.time);
+      this.dispatchEvent(new Event("timeupdate"));
+      requestAnimationFrame(turn);
+    };
+    this.dispatchEvent(new Event("play"));
+    requestAnimationFrame(turn);
+  }
+
+  pause() {
+    this.paused = true;
+    this.dispatchEvent(new Event("pause"));
   }
 }

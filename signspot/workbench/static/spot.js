@@ -2,16 +2,16 @@
 import { ask, data, download, element, exemplarFilm, path, problem, send, t, tell } from "./bench.js";
 import { combobox } from "./combo.js";
 import { shownRate, WordPanel } from "./curves.js";
-import { Skeleton } from "./skeleton.js";
+import { LandmarkFilm, Skeleton } from "./skeleton.js";
 
-const FRAME = 1 / 25, MOST_ROWS = 300;
-const film = document.getElementById("film"), rows = document.getElementById("rows");
+const FRAME = 1 / 25, MOST_ROWS = 300, SOME_ROWS = 30; // of the table, and of it while a threshold is dragged
+const bones = (a, b) => `/api/skeleton/video/${path(data.video)}?start=${a}&end=${b}`, canvas = document.getElementById("skeleton");
+const film = document.getElementById("film") || (canvas ? new LandmarkFilm(canvas, bones) : null), rows = document.getElementById("rows");
 const signs = document.getElementById("dictionary"), input = document.getElementById("word");
+let known = new Map(), rest = 0; // hit → its row; timer of the whole table
 let result = null, panels = [], from = 0, to = 1, time = 0, chosen = null, lines = [], scheduled = false;
 
-const skeleton = document.getElementById("skeleton")
-  ? new Skeleton(document.getElementById("skeleton"), film, (a, b) => `/api/skeleton/video/${path(data.video)}?start=${a}&end=${b}`)
-  : null;
+const skeleton = data.film ? new Skeleton(canvas, film, bones) : null;
 
 function hits() {
   return panels.flatMap((panel) => panel.above).sort((a, b) => a.time - b.time);
@@ -42,7 +42,7 @@ function show() {
   for (const line of lines) line.item.classList.toggle("now", line.start <= time && time < line.end);
   for (const row of rows ? rows.children : []) row.classList.toggle("now", Number(row.dataset.start) <= time && time < Number(row.dataset.end));
   if (skeleton && skeleton.on) skeleton.draw(time);
-  if (film && !film.paused && (time < from || time > to)) view(time - (to - from) / 4, time + (3 * (to - from)) / 4);
+  if (result && film && !film.paused && (time < from || time > to)) view(time - (to - from) / 4, time + (3 * (to - from)) / 4);
 }
 
 function row(hit) {
@@ -51,22 +51,28 @@ function row(hit) {
   const rate = hit.false_alarms_per_hour === null ? "" : shownRate(hit.false_alarms_per_hour);
   made.append(element("td", {}, button), element("td", {}, hit.word + (hit.mirrored ? " ⇋" : "")), element("td", {}, hit.score.toFixed(2)), element("td", {}, rate));
   made.addEventListener("click", () => jump(hit));
+  made.hit = hit;
+  known.set(hit, made);
   return made;
 }
 
-function table() {
+function table(most = MOST_ROWS) {
   scheduled = false;
   if (!rows) return;
   const found = hits();
-  rows.replaceChildren(...found.slice(0, MOST_ROWS).map(row));
+  rows.replaceChildren(...found.slice(0, most).map((hit) => known.get(hit) || row(hit)));
+  for (const made of rows.children) made.setAttribute("aria-selected", String(made.hit === chosen));
   const nothing = document.getElementById("nothing");
   nothing.hidden = found.length > 0;
   if (result) nothing.textContent = t("no_hits");
   document.getElementById("export").hidden = !result;
 }
 
+// While a threshold is dragged, peaks and promise change with every frame; the table follows a moment later.
 function later() {
-  if (!scheduled) { scheduled = true; requestAnimationFrame(table); }
+  clearTimeout(rest);
+  rest = setTimeout(() => requestAnimationFrame(() => table()), 300);
+  if (!scheduled) { scheduled = true; setTimeout(() => requestAnimationFrame(() => table(SOME_ROWS)), 120); }
 }
 
 function view(a, b) {
@@ -89,7 +95,8 @@ function zoom(factor) {
 function drawn(found) {
   result = found;
   chosen = null;
-  const hooks = { jump, go: (seconds) => go(seconds, true), moved: later, changed: later, edited: (hit) => { later(); beside(hit); } };
+  known = new Map();
+  const hooks = { jump, go: (seconds) => go(seconds, true), moved: later, changed: later, edited: (hit) => { known.delete(hit); later(); beside(hit); } };
   panels = found.words.map((word) => new WordPanel(word, found, hooks));
   document.getElementById("panels").replaceChildren(...panels.map((panel) => panel.root));
   document.getElementById("beside").hidden = true;
@@ -124,13 +131,13 @@ async function searchClip(file) {
   await send("PUT", `/api/clips/${path(data.video)}?${query}`, file).then(drawn).catch(problem);
 }
 
-// The chosen hit beside its exemplar, both from the first to the last frame of the sign, at half speed, again and again.
+// The chosen hit beside its exemplar, at half speed, again and again; moments that look the same are shown together.
 const pair = { hit: null, frame: 0 };
 function beside(hit) {
   const place = document.getElementById("beside"), own = document.getElementById("hit-film"), other = document.getElementById("exemplar-film");
   const word = result.words.find((each) => each.word === hit.word);
   const exemplar = word && word.exemplars.find((each) => each.id === hit.exemplar);
-  if (!film || !exemplar || !exemplar.film || !result.dictionary) { place.hidden = true; return; }
+  if (!data.film || !exemplar || !exemplar.film || !result.dictionary) { place.hidden = true; return; }
   place.hidden = false;
   const address = exemplarFilm(result.dictionary, exemplar.id);
   if (!own.src) own.src = film.src;
@@ -139,7 +146,9 @@ function beside(hit) {
   document.getElementById("hit-name").textContent = `${hit.word}, ${clock(hit.start, 2)}–${clock(hit.end, 2)}`;
   document.getElementById("exemplar-name").textContent = exemplar.id + (exemplar.variant ? " · " + exemplar.variant : "");
   const span = exemplar.segment || [0, other.duration || 1];
-  Object.assign(pair, { hit, own, other, span });
+  Object.assign(pair, { hit, own, other, span, shares: [0, 1] });
+  const query = new URLSearchParams({ dictionary: result.dictionary, exemplar: exemplar.id, start: hit.start, end: hit.end, mirrored: hit.mirrored });
+  ask("GET", `/api/alignment/${path(data.video)}?${query}`).then((found) => { if (pair.hit === hit) pair.shares = found.shares; }).catch(() => {});
   own.currentTime = hit.start;
   other.currentTime = span[0];
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches) own.play().catch(() => {});
@@ -154,7 +163,9 @@ function follow() {
   if (!hit || document.getElementById("beside").hidden) return;
   if (own.currentTime >= hit.end || own.currentTime < hit.start - 0.2) own.currentTime = hit.start;
   const share = Math.min(1, Math.max(0, (own.currentTime - hit.start) / Math.max(0.04, hit.end - hit.start)));
-  const wanted = span[0] + share * (span[1] - span[0]);
+  const place = share * (pair.shares.length - 1), below = Math.floor(place), above = Math.min(below + 1, pair.shares.length - 1);
+  const aligned = pair.shares[below] + (place - below) * (pair.shares[above] - pair.shares[below]);
+  const wanted = span[0] + aligned * (span[1] - span[0]);
   if (Math.abs(other.currentTime - wanted) > 0.03 && !other.seeking) other.currentTime = wanted;
   if (skeleton && skeleton.on) bothSkeletons(own, other);
   else for (const each of Object.values(small)) if (each && each.on) { each.on = false; each.draw(0); }
@@ -240,18 +251,24 @@ if (data.video) {
   document.querySelectorAll("[data-format]").forEach((button) => button.addEventListener("click", () => exportAs(button.dataset.format)));
   const queue = document.getElementById("to-queue");
   if (queue) queue.addEventListener("click", toQueue);
-  pressed("show-skeleton", async () => { const on = await skeleton.toggle(); if (skeleton.error) { problem(skeleton.error); skeleton.error = null; } return on; });
+  if (!data.film) {
+    film.currentTime = 0;
+    pressed("play", () => { if (film.paused) film.play(); else film.pause(); return !film.paused; });
+  } else pressed("show-skeleton", async () => { const on = await skeleton.toggle(); if (skeleton.error) { problem(skeleton.error); skeleton.error = null; } return on; });
   pressed("half", () => { film.playbackRate = film.playbackRate === 1 ? 0.5 : 1; return film.playbackRate < 1; });
   pressed("loop", () => (data.loop = !data.loop));
   subtitles();
   if (data.word) search(data.word);
 }
 if (film) {
+  let watching = 0; // one turn a frame, however often the film is sought
   const watch = () => {
+    cancelAnimationFrame(watching);
     time = film.currentTime;
+    if (!data.film && result && time > result.duration) film.pause();
     if (data.loop && chosen && time >= chosen.end) film.currentTime = chosen.start;
     show();
-    if (!film.paused) requestAnimationFrame(watch);
+    if (!film.paused) watching = requestAnimationFrame(watch);
   };
   film.addEventListener("play", watch);
   film.addEventListener("seeked", watch);

@@ -1,0 +1,120 @@
+"""The workbench as a browser sees it: a threshold dragged over an hour's curve, a sign recorded."""
+
+import argparse
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.material import landmark_encoder, sign
+from benchmarks.workbench_server import make_hours, make_small, serving
+from signspot.embedding.tracks import track_entry, write_track
+from signspot.files import content_digest
+from signspot_world.render.appearance import make_appearance
+from signspot_world.render.render import render_video
+from tools.screenshots import CHROMIUM, film_for_camera
+
+_DRAG = """
+async (seconds) => {
+  const grip = document.querySelector(".grip-holder"), frames = [], scripts = [];
+  const box = document.querySelector(".plot").getBoundingClientRect(), began = performance.now();
+  let next;
+  const turn = (now) => {
+    frames.push(now);
+    const y = box.top + 40 + 60 * (1 + Math.sin(frames.length / 9)), before = performance.now();
+    const where = { clientX: box.right - 20, clientY: y, pointerId: 1, bubbles: true };
+    grip.dispatchEvent(new PointerEvent("pointermove", where));
+    scripts.push(performance.now() - before);
+    if (now - began < 1000 * seconds) requestAnimationFrame(turn); else next();
+  };
+  await new Promise((resolve) => { next = resolve; requestAnimationFrame(turn); });
+  return { frames, scripts };
+}
+"""
+
+
+@contextmanager
+def browsing(*flags: str) -> Iterator[Page]:
+    """A page of Debian's Chromium; what goes wrong in it is raised at the end."""
+    with sync_playwright() as player:
+        browser = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *flags])
+        page = browser.new_context(permissions=["camera"], viewport={"width": 1200, "height": 900}).new_page()
+        page.set_default_timeout(600_000)
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        yield page
+        browser.close()
+        assert not errors, errors
+
+
+def drag_threshold(place: Path, options: argparse.Namespace) -> str:
+    """Frames per second while the threshold of an hour's curve is dragged, and the main thread's work per frame."""
+    from benchmarks.material import random_track
+
+    folder, cache, encoder = place / "folder", place / "cache", landmark_encoder()
+    folder.mkdir()
+    make_small(folder)
+    (folder / "hour.mp4").write_bytes((folder / "news.mp4").read_bytes() + b"\0")
+    entry = track_entry(cache, encoder.hash, content_digest(folder / "hour.mp4"), 1)
+    entry.parent.mkdir(parents=True)
+    write_track(random_track(encoder, 3600), entry)
+    with serving(folder, cache) as served, browsing() as page:
+        page.goto(f"{served.address}/spot?video=hour.mp4&dictionary=dictionary&word=word1")
+        page.locator(".grip-holder").wait_for()
+        time.sleep(2)
+        box = page.locator(".grip-holder").bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + 10, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        before = _work(session)
+        seen = page.evaluate(_DRAG, 4)
+        worked = _work(session) - before
+        page.mouse.up()
+        hits = page.locator(".peak").count()
+    steps = [b - a for a, b in zip(seen["frames"], seen["frames"][1:], strict=False)]
+    return (
+        f"threshold dragged over an hour's curve with {hits} peaks: {1000 / (sum(steps) / len(steps)):.0f} frames per "
+        f"second, median step {median(steps):.1f} ms; script {median(seen['scripts']):.2f} ms a frame, "
+        f"{quantiles(seen['scripts'], n=20)[-1]:.2f} ms for 95 %; main thread {1000 * worked / len(steps):.1f} ms of "
+        "processor a frame"
+    )
+
+
+def _work(session: Any) -> float:
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return next(float(each["value"]) for each in metrics if each["name"] == "TaskDuration")
+
+
+def sign_to_search(place: Path, options: argparse.Namespace) -> str:
+    """Seconds from the end of a recording to the answer, on a real server, with a film of a signer as the camera."""
+    folder, cache, encoder = place / "folder", place / "cache", landmark_encoder()
+    folder.mkdir()
+    make_hours(folder, cache, encoder, options.hours, options.signs)
+    render_video(sign(3.0, (320, 240)), make_appearance(7), place / "film.mp4", (320, 240))
+    camera = film_for_camera(place / "film.mp4", place / "camera.y4m")
+    flags = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+    lines = []
+    with serving(folder, cache) as served, browsing(*flags, f"--use-file-for-fake-video-capture={camera}") as page:
+        served.ask("POST", "/api/warm?dictionary=dictionary")
+        page.goto(f"{served.address}/sign")
+        for turn in range(3):
+            with page.expect_response(lambda answer: answer.url.partition("?")[0].endswith("/search")) as waiting:
+                page.get_by_role("button", name="Record").click()
+            told = waiting.value.json()
+            page.locator(f'#timing[data-turn="{turn + 1}"]').wait_for(state="attached")
+            took = page.locator("#timing").get_attribute("data-seconds")
+            pictures, worked, waited = told["pictures"], told["processor"], told["seconds"]
+            looked = pictures["sent"] - pictures["left_out"]
+            lines.append(
+                f"{took} s (waited for landmarks {waited['landmarks']}, words {waited['words']}, places "
+                f"{waited['places']}; processor: words {worked['words']}, places {worked['places']}, "
+                f"{1000 * pictures['processor'] / max(1, looked):.0f} ms a picture, {pictures['left_out']} of "
+                f"{pictures['sent']} left out)"
+            )
+    return f"sign to search, {options.signs} words, {options.hours} h, after a recording of 3 s: " + "; ".join(lines)

@@ -1,0 +1,55 @@
+"""Requests of somebody who signs into the camera: pictures while they sign, and the search when they have."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+
+from signspot.errors import OptionsError
+from signspot.timeline import Segment
+from signspot.workbench.recordings import MOST_BYTES, read_pictures
+from signspot.workbench.requests import Bench
+from signspot.workbench.sign_search import search_sign
+
+router = APIRouter(tags=["recordings"])
+
+
+@router.post("/recordings")
+def begin(bench: Bench) -> dict[str, str]:
+    """Begin a recording: what estimates landmarks is loaded while the person gets ready."""
+    return {"id": bench.recordings.open()}
+
+
+@router.put("/recordings/{recording}/pictures")
+async def add_pictures(recording: str, request: Request, bench: Bench) -> dict[str, Any]:
+    """Take the next pictures, and say whether a person and hands are in view.
+
+    The raw body holds one picture after the other: milliseconds since the recording began as a signed 32-bit number,
+    little-endian (below 0 in the countdown: looked at, and not searched for), bytes of the picture as an unsigned
+    32-bit number, and the picture as a JPEG. No picture is kept.
+    """
+    known, content = bench.recordings.get(recording), b""
+    async for piece in request.stream():
+        content += piece
+        if len(content) > MOST_BYTES:
+            raise OptionsError(f"at most {MOST_BYTES:,} bytes of pictures are taken at once")
+    return known.add(read_pictures(content))
+
+
+@router.post("/recordings/{recording}/search")
+async def search(
+    recording: str, dictionary: str, bench: Bench, start: float = 0.0, end: float | None = None
+) -> dict[str, Any]:
+    """Say which words the recorded sign, or a part of it, may be, and where it occurs in the folder."""
+    known = bench.recordings.get(recording)
+    span = None if end is None else Segment(max(0.0, start), max(start, end))
+    found = await run_in_threadpool(search_sign, bench, known.landmarks, dictionary, span)
+    pictures = {"sent": known.sent, "left_out": known.left_out, "processor": round(known.processor, 3)}
+    return {**found, "pictures": pictures}
+
+
+@router.delete("/recordings/{recording}")
+def forget(recording: str, bench: Bench) -> dict[str, bool]:
+    """Forget a recording and all that was seen in it."""
+    bench.recordings.forget(recording)
+    return {"ok": True}
