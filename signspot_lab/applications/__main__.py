@@ -104,7 +104,7 @@ def wake(chosen: argparse.Namespace) -> None:
 
 def search(chosen: argparse.Namespace) -> None:
     """How quick an archive is searched."""
-    table(("search", ""), measure_scan(chosen.words or 2_000_000))
+    table(("search", ""), measure_scan(load(chosen.encoder, cache=False), chosen.words or 2_000_000, chosen.seed))
 
 
 def _places(chosen: argparse.Namespace) -> list[Path]:
