@@ -92,7 +92,8 @@ def dense(chosen: argparse.Namespace) -> None:
 
 def mine(chosen: argparse.Namespace) -> None:
     """How many mined exemplars are right, and from how many videos they come."""
-    heads = ("world", "diversity", "words", "mined", "right", "videos per word")
+    counts = ("first right", "first 3 right", "first 5 right", "right by chance")
+    heads = ("world", "diversity", "words", "mined", *counts, "signers per word", "videos per word")
     table(heads, mine_rows(load(chosen.encoder, cache=False), chosen.seed, chosen.words or 40, 0.05))
 
 

@@ -3,6 +3,7 @@
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -64,22 +65,32 @@ def dense_rows(
 
 
 def mine_rows(spotter: Spotter, seed: int, words: int, hours: float, most: int = 5) -> Iterator[tuple[str, ...]]:
-    """Rows: seed, diversity, words, mined, right, videos among the mined of a word on average."""
+    """Rows: seed, diversity, words, mined, precision of the first one, two … of each word, signers and videos per word.
+
+    Beside each, what chance gives: the share of a word's own signs among all signs of the footage.
+    """
     with tempfile.TemporaryDirectory() as folder:
         corpus = _corpus(folder, seed, words, hours)
-        footage = {str(video.landmarks): name for name, video in corpus.videos.items()}
+        tracks = {name: replace(spotter.embed(str(v.landmarks)), video=name) for name, v in corpus.videos.items()}
         dictionary = corpus.dictionary()
-        signed = Counter(sign.word for name in corpus.videos for sign in corpus.signs(name) if sign.word in dictionary)
-        asked = [word for word, _ in signed.most_common(8)]
+        every = [sign.word for name in corpus.videos for sign in corpus.signs(name)]
+        asked = [word for word, _ in Counter(word for word in every if word in dictionary).most_common(8)]
+        chance = np.mean([every.count(word) / len(every) for word in asked])
         for diversity in (0.0, 0.3):
-            right, videos = [], []
+            right: list[list[float]] = [[] for _ in range(most)]
+            signers, videos = [], []
             for word in asked:
                 gallery = spotter.gallery(dictionary.select([word]))
-                mined = mine(spotter, gallery, list(footage), MineOptions(most, diversity), SpotOptions(threshold=0.6))
-                right += [float(_is_right(corpus, footage[each.spotting.video], each.spotting)) for each in mined]
+                options = MineOptions(most, diversity)
+                mined = mine(spotter, gallery, list(tracks.values()), options, SpotOptions(threshold=0.6))
+                for each in mined:
+                    right[each.rank - 1].append(float(_is_right(corpus, each.spotting.video, each.spotting)))
                 videos.append(len({each.spotting.video for each in mined}))
-            cells = f"{np.mean(right):.2f}" if right else "", f"{np.mean(videos):.1f}"
-            yield str(seed), f"{diversity:g}", str(len(asked)), str(len(right)), *cells
+                signers.append(len({corpus.videos[each.spotting.video].signer for each in mined}))
+            firsts = [[value for own in right[:count] for value in own] for count in (1, 3, most)]
+            cells = [f"{np.mean(values):.2f}" if values else "" for values in firsts]
+            spread = f"{np.mean(signers):.1f}", f"{np.mean(videos):.1f}"
+            yield str(seed), f"{diversity:g}", str(len(asked)), str(len(firsts[-1])), *cells, f"{chance:.2f}", *spread
 
 
 def _shows_hands(clip: Landmarks) -> bool:

@@ -125,7 +125,7 @@ def test_sketches_change_nothing(kind: str) -> None:
         bounds = np.asarray(sketch.rows, np.float32) @ sketch.project(queries).T + sketch.slack
         above = bounds - matrix.astype(np.float32) @ queries.T
         assert above.min() >= 0
-        assert kind == "random" or np.median(above[:, 0]) < 0.02
+        assert kind == "random" or np.median(above[:, 0]) < 0.05
     for top in (1, 30, 100_000):
         plain, sketched = scan(matrices, queries, top), scan(matrices, queries, top, sketches=sketches)
         for number in range(len(queries)):
@@ -152,6 +152,7 @@ def test_sketches_are_kept_by_content(tmp_path: Path) -> None:
     again = scan_archive(open_archive(tmp_path / "a"), query, 3, cache=cache)  # other windows of the same video
     assert again.row[0][0] == 3999 - first.row[0][0]
     rows[7, 3] = np.nan
-    write_track(Track(rows, grid, "e", "one", "d" * 8), tmp_path / "a" / "one.safetensors")
-    with pytest.raises(FormatError, match="one.safetensors.*not finite"):
-        scan_archive(open_archive(tmp_path / "a"), query, 3, cache=cache)
+    axes = choose_axes([smooth(4000, 2).astype(np.float16)])
+    assert axes is not None
+    with pytest.raises(FormatError, match="not finite"):
+        make_sketch(rows, axes)
