@@ -22,7 +22,7 @@ from signspot_world.camera.projection import project
 from signspot_world.knobs import named_rng
 
 _EACH = 100_000  # windows of one track
-_SIGNED = 500  # signs in the footage that everything is mixed of
+_SIGNED = 300  # signs in the footage that everything is mixed of
 _FAISS = 500_000  # windows that faiss holds, in 32 bits; its time grows with their number
 _TOP = 160  # groups of windows per query: what 20 places of a word take
 
@@ -37,21 +37,21 @@ def _best(work: Callable[[], object], times: int = 3) -> tuple[float, float]:
     return min(each[0] for each in found), min(each[1] for each in found)
 
 
-def _windows(spotter: Spotter, seed: int) -> torch.Tensor:
+def _windows(spotter: Spotter, seed: int, signed: int) -> torch.Tensor:
     """(T, D) windows of signing of a world by three signers."""
     lexicon, random = make_words(100, seed), named_rng(seed, "archive")
     tracks = []
     for number in range(3):
         signer = make_signer(f"archive {number}", seed, Role.TEST)
-        chosen = random.choice(list(lexicon), _SIGNED // 3)
+        chosen = random.choice(list(lexicon), signed // 3)
         motion, _ = continuous([lexicon[str(word)].variants[0] for word in chosen], signer, random)
         tracks.append(spotter.embed(observe(project(motion, signer.camera), random)).embeddings)
     return torch.from_numpy(np.concatenate(tracks)).float()
 
 
-def write_archive(spotter: Spotter, folder: Path, windows: int, seed: int) -> None:
+def _write_archive(spotter: Spotter, folder: Path, windows: int, seed: int, signed: int) -> None:
     """Tracks of so many windows, each a mixture of two windows of a world's signing, in the order of time."""
-    seen, random = _windows(spotter, seed), np.random.default_rng(seed)
+    seen, random = _windows(spotter, seed, signed), np.random.default_rng(seed)
     for start in range(0, windows, _EACH):
         count = min(_EACH, windows - start)
         parts: list[NDArray[np.float16]] = []
@@ -77,14 +77,14 @@ def _asked(spotter: Spotter, queries: int, seed: int) -> NDArray[np.float32]:
 
 
 def measure_scan(
-    spotter: Spotter, windows: int, seed: int = 52, queries: int = 8, threads: int = 2
+    spotter: Spotter, windows: int, seed: int = 52, queries: int = 8, threads: int = 2, signed: int = _SIGNED
 ) -> list[tuple[str, str]]:
     """Rows of a table about one search of an archive on disk, and about faiss where it is installed."""
     torch.set_num_threads(threads)
     with tempfile.TemporaryDirectory() as place:
         folder, cache = Path(place, "archive"), Path(place, "cache")
         folder.mkdir()
-        write_archive(spotter, folder, windows, seed)
+        _write_archive(spotter, folder, windows, seed, signed)
         archive, asked = open_archive(folder), _asked(spotter, queries, seed)
         gigabytes = sum(track.embeddings.nbytes for track in archive.tracks) / 1e9
         began = time.process_time()

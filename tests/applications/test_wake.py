@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.applications.wake import OnlineAlignment, WakeSign, WakeStream, enrol
+from signspot.applications.wake import WakeStream, enrol
+from signspot.applications.wake_detector import OnlineAlignment, WakeSign
 from signspot.applications.wake_source import draw_wake, open_stream
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import NoHandsError, NotAVideoError, OptionsError
