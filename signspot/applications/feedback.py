@@ -7,7 +7,7 @@ import numpy as np
 
 from signspot.applications.differences import Measure, Parameter, compare
 from signspot.applications.signs import read_sign
-from signspot.applications.unlikeness import unlikeness
+from signspot.applications.unlikeness import typical_cost, unlikeness
 from signspot.applications.wording import say_difference
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
@@ -16,12 +16,11 @@ from signspot.errors import DictionaryError, UnknownWordError
 from signspot.pictures.skeletons import Frames
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
-from signspot.spotting.identification import Match, alignment_scale
+from signspot.spotting.identification import Match
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
 
 RIGHT_SCORE = 0.5  # least score of a word that was signed right: beyond, it is as unlike as two different signs
-UNLIKE = 1.19  # times as unlike its exemplars as these are each other: nine of ten right signs are below
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class Feedback:
 
     word: str
     right: bool
-    unlike: float  # times as unlike the exemplars as these are each other; not told (NaN) without frame codes
+    unlike: float  # above 1: more unlike the exemplars than nine of ten right signs; NaN without frame codes
     score: float
     rank: int  # of the word among all words of the dictionary, from 1
     of: int  # how many words there are
@@ -140,7 +139,7 @@ def feedback_on(
     shown = _signs_of(spotter, gallery, match)
     best, sign = shown[0]
     differences = find_differences(own, [each for _, each in shown])
-    unlike = unlikeness(views, gallery, match, alignment_scale(spotter.encoder))
+    unlike = unlikeness(views, gallery, match, typical_cost(gallery, spotter.encoder))
     right = is_right(rank, match.score, unlike)
     instead = tuple(each for each in matches[: min(rank - 1, 3)])
     told = len(matches), instead, match.mirrored, differences, best, own, sign
@@ -149,7 +148,7 @@ def feedback_on(
 
 def is_right(rank: int, score: float, unlike: float) -> bool:
     """Whether a clip counts as the word: no other is nearer, and it is no more unlike than right signs are."""
-    return rank == 1 and score >= RIGHT_SCORE and not unlike > UNLIKE
+    return rank == 1 and score >= RIGHT_SCORE and not unlike > 1
 
 
 def _signs_of(spotter: Spotter, gallery: Gallery, match: Match) -> list[tuple[Exemplar, Frames]]:

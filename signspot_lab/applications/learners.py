@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from signspot.applications.differences import PARAMETERS
 from signspot.applications.feedback import MEANING, USUAL, is_right, strengths
-from signspot.applications.unlikeness import unlikeness
+from signspot.applications.unlikeness import typical_cost, unlikeness
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import sign_in_context
 from signspot.errors import SignspotError
@@ -17,7 +17,6 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.pictures.skeletons import Frames
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
-from signspot.spotting.identification import alignment_scale
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot_lab.applications.signs import TOLD, alter, film, make_words
@@ -68,6 +67,7 @@ def world_trials(spotter: Spotter, words: int, seed: int, progress: Progress = s
         views += [embedder.embed_source(clip, mirror=True) for clip in clips]
         shown += [Exemplar(word, f"{word}-{number}") for number in range(EXEMPLARS)]
     gallery = gallery_of(shown, views)
+    typical = typical_cost(gallery, spotter.encoder)
     for done, altered in enumerate(alter(lexicon, seed)):
         progress(done, words * (len(TOLD) + 1))
         clip = altered.landmarks(seed)
@@ -78,7 +78,7 @@ def world_trials(spotter: Spotter, words: int, seed: int, progress: Progress = s
             continue
         rank = next(number for number, match in enumerate(found, 1) if match.word == altered.word)
         told = {name: strength for name, (strength, _) in strengths(sign_of(clip), signs[altered.word]).items()}
-        unlike = unlikeness(views_of_clip, gallery, found[rank - 1], alignment_scale(spotter.encoder))
+        unlike = unlikeness(views_of_clip, gallery, found[rank - 1], typical)
         yield Trial(altered.word, altered.changed, told, rank, found[rank - 1].score, unlike)
 
 
@@ -90,7 +90,7 @@ def gallery_of(exemplars: Sequence[Exemplar], views: Sequence[SignViews]) -> Gal
 
 
 def choose(trials: Sequence[Trial]) -> list[str]:
-    """Constants of feedback by trials: `more` and `spread` of every measure, and what nine of ten right signs keep below.
+    """Constants of feedback by trials: `more` and `spread` of every measure, and what nine of ten right signs reach.
 
     Steps by chance go wherever the changed parameter is named more surely, held near to how right signs are spread.
     """
@@ -176,6 +176,7 @@ def real_verdicts(
                 continue
     gallery = gallery_of(shown, views)
     right, wrong, ranks = [], [], []
+    typical = typical_cost(gallery, spotter.encoder)
     for number in random.permutation(len(asked)).tolist()[:queries]:
         word, clip = asked[number]
         if word not in gallery.words:
@@ -187,8 +188,7 @@ def real_verdicts(
         found = spotter.identify_views(sign, gallery, SpotOptions())
         rank = next(place for place, match in enumerate(found, 1) if match.word == word)
         other = next(match for match in found if match.word != word)
-        scale = alignment_scale(spotter.encoder)
-        mine, theirs = (unlikeness(sign, gallery, each, scale) for each in (found[rank - 1], other))
+        mine, theirs = (unlikeness(sign, gallery, each, typical) for each in (found[rank - 1], other))
         right.append(float(is_right(rank, found[rank - 1].score, mine)))
         wrong.append(float(is_right(1 + (found[0].word != other.word), other.score, theirs)))
         ranks.append(1 / rank)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.applications.wake import WakeStream, enrol
+from signspot.applications.wake import WakeStream, enrol, own_gallery, settle
 from signspot.applications.wake_detector import OnlineAlignment, WakeSign
 from signspot.applications.wake_source import draw_wake, open_stream
 from signspot.embedding.exemplars import Gallery
@@ -111,3 +111,22 @@ def test_enrolment_says_what_it_needs(
     write_landmarks(footage, tmp_path / "f.pose")
     assert sum(len(chunk) for chunk in open_stream(str(tmp_path / "f.pose"))) == len(footage)
     assert draw_wake(spotter, sign, str(tmp_path / "f.pose"), []).axes
+
+
+def test_what_is_nearer_to_an_impostor_is_no_event(
+    spotter: Spotter, stream: tuple[Landmarks, Segment, list[Landmarks]], sign: WakeSign
+) -> None:
+    footage, where, recordings = stream
+    gallery, own = own_gallery(spotter, recordings)
+    bare = replace(sign, threshold=0.5, impostors=np.empty((0, 0, 0), np.float32))
+    (peak,) = [each for each in WakeStream(spotter.encoder, bare).peaks(footage) if abs(each.time - where.end) < 0.5]
+    assert WakeStream(spotter.encoder, replace(bare, impostors=peak.codes[None])).push(footage) == []
+    far = replace(bare, impostors=peak.codes[None] + 100)
+    assert len(WakeStream(spotter.encoder, far).push(footage)) == len(WakeStream(spotter.encoder, bare).push(footage))
+    # a place that the background repeats is given away by its double, whatever it scores, and sets no threshold
+    double = replace(peak, score=0.98, time=peak.time + 10)
+    once = settle(spotter.encoder, gallery, 3600.0, [replace(peak, score=0.98)], 1.0, ())
+    twice = settle(spotter.encoder, gallery, 3600.0, [replace(peak, score=0.98), double], 1.0, ())
+    assert twice.threshold < once.threshold
+    assert twice.background_alarms == 0
+    assert settle(spotter.encoder, gallery, 3600.0, [replace(peak, score=0.98)], 1.0, own).threshold <= min(own)

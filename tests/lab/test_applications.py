@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from signspot.applications.faux_amis import FauxAmis, Friends
-from signspot.applications.feedback import RIGHT_SCORE, UNLIKE, USUAL
+from signspot.applications.feedback import RIGHT_SCORE, USUAL
 from signspot.records import Exemplar
 from signspot.spotting.spotter import load
 from signspot_lab.applications.grouping import rand_index, score_pairs, variant_rows, world_variants
@@ -33,7 +33,7 @@ def test_the_largest_strength_is_named() -> None:
     trials = [Trial("a", "", usual, 1, 1.0, 1.0)]
     trials += [Trial("a", "place", {**usual, "place": 3.0}, 2, 1.0, 1.0)]
     trials += [Trial("a", "local", {**usual, "twist": 9.0}, 1, RIGHT_SCORE - 0.01, 1.0)]
-    trials += [Trial("a", "handshape", {**usual, "handshape": 4.0}, 1, 1.0, UNLIKE + 0.01)]
+    trials += [Trial("a", "handshape", {**usual, "handshape": 4.0}, 1, 1.0, 1.01)]
     assert [trial.named for trial in trials[1:]] == ["place", "movement", "handshape"]
     assert [trial.right for trial in trials] == [True, False, False, False]
     rows = {row[0]: row for row in tell(trials)}
