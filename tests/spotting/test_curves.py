@@ -59,10 +59,8 @@ def test_curves_peaks_and_rows_are_those_of_all_scores(gallery: Gallery) -> None
 
 
 def test_curves_stay_as_they_are_while_others_are_read(gallery: Gallery) -> None:
-    matcher = matchers(gallery)[0]
-    one_by_one = [
-        (curve.word, curve.scores.copy(), curve.rows(np.arange(50))) for curve in best_scores(matcher, gallery)
-    ]
+    matcher, moments = matchers(gallery)[0], np.arange(50)
+    one_by_one = [(curve.word, curve.scores.copy(), curve.rows(moments)) for curve in best_scores(matcher, gallery)]
     for curve, (word, scores, rows) in zip(list(best_scores(matcher, gallery)), one_by_one, strict=True):
         assert curve.word == word
         assert np.array_equal(curve.scores, scores)
