@@ -169,7 +169,7 @@ def _curve(track: Searched, window: int, query: Floats) -> tuple[Floats, int]:
     """Scores of the windows around one, and which is the first of them."""
     first, last = max(0, window - _WINDOWS), min(len(track.embeddings), window + _WINDOWS)
     rows = np.asarray(track.embeddings[first:last], np.float32)
-    return EmbeddingMatcher(Windows(np.arange(last - first), rows), query[None]).scores([0])[0], first
+    return EmbeddingMatcher(Windows(np.arange(last - first, dtype=np.float64), rows), query[None]).scores([0])[0], first
 
 
 def _time(grid: Grid, window: int) -> float:

@@ -60,9 +60,10 @@ def scan(
     found = Candidates([], [], [])
     with ThreadPoolExecutor(max(1, threads)) as pool:
         for first in range(0, len(asked), _HELD):
-            for place in _Scan(matrices, given, pool).best(asked[first : first + _HELD], top):
-                for kept, values in zip((found.similarity, found.matrix, found.row), place, strict=True):
-                    kept.append(values)  # type: ignore[arg-type]
+            for similarity, numbers, rows in _Scan(matrices, given, pool).best(asked[first : first + _HELD], top):
+                found.similarity.append(similarity)
+                found.matrix.append(numbers)
+                found.row.append(rows)
     return found
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from signspot.applications.unlikeness import typical_cost
 from signspot.applications.wake_detector import CONFIRMED, WakeDetector, WakePeak, WakeSign, margins
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.embedding.inputs import Source
@@ -193,19 +194,20 @@ def settle(
 ) -> WakeSign:
     """Choose impostors and threshold by the peaks of a background of so many seconds.
 
-    What comes nearest to the sign becomes impostors. The threshold is then where the peaks that no other place of the
-    background gives away, and their tail, mean at most `rate` alarms per hour; but not above what the recordings reach
-    among each other.
+    What comes nearest to the sign becomes impostors. The threshold is then where the peaks that other signs of the
+    background do not give away, and their tail, mean at most `rate` alarms per hour: for signs that the background did
+    not show. But it is not above what the recordings reach among each other.
     """
     assert gallery.codes is not None, "checked by whoever enrols"
     order = sorted(peaks, key=lambda peak: -peak.score)
     taught = np.stack([peak.codes for peak in order[:_IMPOSTORS]]) if order else np.empty((0, *gallery.codes.shape[1:]))
     cohort = cohort_of(encoder)
     shipped = np.empty((0, *gallery.codes.shape[1:])) if cohort is None else cohort.codes[:, 0]
+    same = typical_cost(gallery, encoder)
     passing = []
-    for number, peak in enumerate(order):  # each by the others, as if it were new
-        others = [place for place, each in enumerate(order[:_IMPOSTORS]) if place != number]
-        impostors = np.concatenate([taught[others], shipped]).astype(np.float32)
+    for peak in order:  # as if this sign had never been seen in the background
+        alike = warping_costs(peak.codes[None], taught.astype(np.float32))[0] < same
+        impostors = np.concatenate([taught[~alike], shipped]).astype(np.float32)
         if margins(peak.codes[None], gallery.codes, impostors)[0] > 0:
             passing.append(peak.score)
     hours = seconds / 3600

@@ -31,7 +31,8 @@ class WordCurve:
     def rows(self, moments: Rows) -> Rows:
         """(P,) which row of the gallery gave the scores at (P,) moments."""
         scores = self.matcher.as_scores(self.compared[:, moments])  # of a copy
-        return self.shown[scores.argmax(axis=0)]
+        rows: Rows = self.shown[scores.argmax(axis=0)]
+        return rows
 
     @property
     def scale(self) -> CurveScale:

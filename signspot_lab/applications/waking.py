@@ -127,7 +127,7 @@ def wake_rows(
                 false = sum(all(abs(time - end) >= _NEAR for end in each.ends) for time in found)
                 hours = each.track.grid.frames / each.track.grid.fps / 3600
                 row = counted.setdefault((rule, each.kind), [0.0, 0.0, 0.0, 0.0])
-                for place, value in enumerate((len(each.ends), seen, false, hours)):
+                for place, value in enumerate((float(len(each.ends)), seen, false, hours)):
                     row[place] += value
     for (rule, kind), (signs, seen, false, hours) in counted.items():
         yield (

@@ -75,7 +75,9 @@ def test_the_sign_itself_is_right_and_another_is_not(
     word, path = clip
     own = read_sign(spotter, path)
     found = feedback_on(spotter, (path, own), word, gallery)
-    assert found.right
+    takes = [film(words[word].variants[0], SEED, "pupil", number) for number in range(3)]
+    told = [feedback_on(spotter, (take, read_sign(spotter, take)), word, gallery) for take in takes]
+    assert sum(each.right for each in told) >= 2, [each.unlike for each in told]
     assert found.rank == 1
     assert not found.instead
     other = next(each for each in words if each != word)
