@@ -102,7 +102,7 @@ def choose(trials: Sequence[Trial]) -> list[str]:
     finite = np.where(np.isfinite(raw[same]), raw[same], np.nan)
     more = np.nan_to_num(np.nanmedian(finite, axis=0))
     spread = np.maximum(1.4826 * np.nanmedian(np.abs(finite - more), axis=0), 0.3 * units[1])
-    wanted = np.array([PARAMETERS.index(TOLD[trial.changed]) for trial in trials if trial.changed])  # type: ignore[arg-type]
+    wanted = np.array([PARAMETERS.index(TOLD[trial.changed]) for trial in trials if trial.changed])
     begin, random = (more, spread), np.random.default_rng(0)
     least = _doubt(raw[~same], wanted, *begin)
     for _ in range(_STEPS):

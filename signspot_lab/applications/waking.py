@@ -129,17 +129,9 @@ def wake_rows(
                 row = counted.setdefault((rule, each.kind), [0.0, 0.0, 0.0, 0.0])
                 for place, value in enumerate((float(len(each.ends)), seen, false, hours)):
                     row[place] += value
-    for (rule, kind), (signs, seen, false, hours) in counted.items():
-        yield (
-            str(seed),
-            rule,
-            kind,
-            f"{signs:.0f}",
-            f"{seen:.0f}",
-            f"{false:.0f}",
-            f"{hours:.3f}",
-            f"{false / hours:.0f}",
-        )
+    for (rule, kind), row in counted.items():
+        counts = [f"{value:.0f}" for value in row[:3]]
+        yield str(seed), rule, kind, *counts, f"{row[3]:.3f}", f"{row[2] / row[3]:.0f}"
 
 
 def latency_row(spotter: Spotter, seed: int, words: int) -> tuple[str, ...]:
