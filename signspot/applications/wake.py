@@ -212,7 +212,8 @@ def settle(
             passing.append(peak.score)
     hours = seconds / 3600
     rates = PeakRates(strength(np.array(passing, np.float64)), hours, 1)
-    wanted = from_strength(rates.threshold(rate)) if passing else 0.0
+    tail, allowed = (from_strength(rates.threshold(rate)) if passing else 0.0), int(rate * hours)
+    wanted = max(tail, passing[allowed] + 0.01 if len(passing) > allowed else 0.0)  # they are by score, the best first
     most = _OWN * min(own_scores) if own_scores else 0.99
     threshold = min(0.99, max(_FLOOR, min(wanted, most)))
     impostors = np.concatenate([taught, shipped]).astype(np.float32)
