@@ -194,9 +194,9 @@ def settle(
 ) -> WakeSign:
     """Choose impostors and threshold by the peaks of a background of so many seconds.
 
-    What comes nearest to the sign becomes impostors. The threshold is then where the peaks that other signs of the
-    background do not give away, and their tail, mean at most `rate` alarms per hour: for signs that the background did
-    not show. But it is not above what the recordings reach among each other.
+    What comes nearest to the sign becomes impostors. The threshold is above all that the background reached, but for
+    what `rate` allows; and where the tail of those peaks that other signs of the background do not give away means
+    more alarms than that, it is higher still, as far as the recordings reach among each other.
     """
     assert gallery.codes is not None, "checked by whoever enrols"
     order = sorted(peaks, key=lambda peak: -peak.score)
@@ -213,9 +213,9 @@ def settle(
     hours = seconds / 3600
     rates = PeakRates(strength(np.array(passing, np.float64)), hours, 1)
     tail, allowed = (from_strength(rates.threshold(rate)) if passing else 0.0), int(rate * hours)
-    wanted = max(tail, passing[allowed] + 0.01 if len(passing) > allowed else 0.0)  # they are by score, the best first
+    highest = order[allowed].score + 0.01 if len(order) > allowed else 0.0
     most = _OWN * min(own_scores) if own_scores else 0.99
-    threshold = min(0.99, max(_FLOOR, min(wanted, most)))
+    threshold = min(0.99, max(_FLOOR, highest, min(tail, most)))
     impostors = np.concatenate([taught, shipped]).astype(np.float32)
     alarms = sum(score >= threshold for score in passing)
     return WakeSign(gallery, threshold, hours, alarms, own_scores, impostors)
