@@ -1,41 +1,32 @@
 """An archive: a folder of tracks that is searched as one, for a word or for a clip, without loading it.
 
-Embeddings stay on disk in 16 bits and are read through once: a blocked matrix product gives every window's similarity
-to every query, the best windows are kept, neighbours in time suppressed, and the best places are aligned.
+Embeddings stay on disk in 16 bits. The best windows for every query are found exactly, neighbours in time suppressed,
+and the best places are aligned.
 A new video is one more file; no other is touched.
 """
 
-import struct
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from signspot.checked_values import checked_list, checked_text, checked_whole, parse_json
+from signspot.applications.mapped_arrays import Half, open_mapped
+from signspot.applications.placing import Place, aligned_places, compared_places, place_spans, told_apart
+from signspot.applications.scanning import Candidates, scan
+from signspot.applications.sketches import Axes, Sketch, SketchShelf
+from signspot.checked_values import checked_text, parse_json
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.refine import Windows
 from signspot.embedding.tracks import SUFFIX, checked_grid, write_track
 from signspot.errors import EncoderMismatchError, FormatError, OptionsError, TrackError
 from signspot.files import text_digest
 from signspot.progress import Progress, silent
 from signspot.records import Spotting
 from signspot.spotting.identification import alignment_scale
-from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher
-from signspot.spotting.peaks import suppress
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Grid
 
-GROUP = 16  # windows of which only the best is a candidate: no two signs of a word are nearer than that
-_ROWS = 100 * GROUP  # windows at once: their 32-bit copy stays in the cache of a core
 _SPARE = 8  # candidates for each place that is wanted: suppression and alignment take some away
-_APART = 0.5  # seconds between two places of one word, at least
-_AROUND = 1.5  # seconds around a candidate that are aligned
-Half = NDArray[np.float16]
 
 
 @dataclass(frozen=True)
@@ -48,6 +39,8 @@ class ArchivedTrack:
     grid: Grid
     embeddings: Half = field(repr=False)  # (T, D) on disk
     codes: Half | None = field(repr=False)  # (frames, C) on disk
+    source: str = ""  # the digest of the video
+    digest: str = ""  # of all numbers of the track; empty in old ones
 
 
 @dataclass(frozen=True)
@@ -97,117 +90,47 @@ def add_video(spotter: Spotter, folder: str | Path, video: str | Path, progress:
 
 def _open(path: Path) -> ArchivedTrack:
     try:
-        with path.open("rb") as file:
-            (size,) = struct.unpack("<Q", file.read(8))
-            if size > 1 << 20:
-                raise FormatError(f"its header has {size} bytes")
-            header = parse_json(file.read(size).decode(), str(path))
-        facts = header["__metadata__"]
-        if not str(facts.get("kind", "")).startswith("signspot track"):
-            raise FormatError("it is no track")
+        facts, arrays = open_mapped(path, "signspot track", ("embeddings", "codes"))
         grid = checked_grid(parse_json(facts["grid"], "grid"))
-        video, encoder = (checked_text(facts[name], name) for name in ("video", "encoder"))
-        arrays = {name: _mapped(path, 8 + size, header[name]) for name in ("embeddings", "codes") if name in header}
         if len(arrays["embeddings"]) != grid.count:
             raise FormatError(f"{grid.count} windows, but {len(arrays['embeddings'])} embeddings")
         codes = arrays.get("codes")
         if codes is not None and len(codes) != grid.frames:
             raise FormatError(f"{grid.frames} frames, but {len(codes)} codes")
-        return ArchivedTrack(path, video, encoder, grid, arrays["embeddings"], codes)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error, FormatError) as error:
+        names = [checked_text(facts[name], name) for name in ("video", "encoder")]
+        texts = [checked_text(facts.get(name, ""), name) for name in ("source", "sha256")]
+        return ArchivedTrack(path, *names, grid, arrays["embeddings"], codes, *texts)
+    except (ValueError, KeyError, TypeError, AttributeError, FormatError) as error:
         raise FormatError(f"{path} cannot be searched: {error}. Make it again with: signspot embed") from error
 
 
-def _mapped(path: Path, begin: int, entry: Any) -> Half:
-    """An array of a safetensors file, on disk until it is read."""
-    if entry["dtype"] != "F16":
-        raise FormatError(f"its numbers are {entry['dtype']}, not 16-bit")
-    rows, columns = (checked_whole(each, "shape") for each in checked_list(entry["shape"], "shape"))
-    first, last = (checked_whole(each, "offset", most=2**62) for each in checked_list(entry["data_offsets"], "offsets"))
-    if columns < 1 or last - first != 2 * rows * columns or begin + last > path.stat().st_size:
-        raise FormatError("its shape does not fit its size")
-    return np.memmap(path, np.float16, "c", begin + first, (rows, columns))  # "c": torch takes no read-only arrays
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """The best windows for each of Q queries: similarity, matrix and row, the best first."""
-
-    similarity: list[NDArray[np.float32]]  # Q of (n,)
-    matrix: list[NDArray[np.int64]]
-    row: list[NDArray[np.int64]]
-
-
-def scan(matrices: Sequence[Half], queries: NDArray[np.float32], top: int, threads: int = 2) -> Candidates:
-    """Compare every row of many matrices with every query, exactly, and keep the best of each group of rows.
+def scan_archive(
+    archive: Archive, queries: NDArray[np.float32], top: int, threads: int = 2, cache: Path | None = None
+) -> Candidates:
+    """As `scan` of all tracks, with sketches of them where there is a cache folder: made once, and kept there.
 
     Args:
-        matrices: (T, D) unit-norm rows in 16 bits, in memory or on disk.
+        archive: as `open_archive` gives it.
         queries: (Q, D) unit norm.
-        top: how many groups of `GROUP` neighbouring rows are kept for each query.
+        top: how many groups of neighbouring windows are kept for each query.
         threads: that share the work.
+        cache: the folder of what can be made again; None: every window is read.
     """
-    jobs = [(number, start) for number, each in enumerate(matrices) for start in range(0, len(each), _ROWS)]
-    shares = [jobs[part::threads] for part in range(threads)]
-    asked = torch.from_numpy(np.ascontiguousarray(queries, np.float32))
-    with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(lambda share: _scan(matrices, share, asked, top), shares))
-    merged = Candidates([], [], [])
-    for query in range(len(queries)):
-        similarity = np.concatenate([part.similarity[query] for part in found])
-        best = np.argsort(-similarity, kind="stable")[:top]
-        merged.similarity.append(similarity[best])
-        merged.matrix.append(np.concatenate([part.matrix[query] for part in found])[best])
-        merged.row.append(np.concatenate([part.row[query] for part in found])[best])
-    return merged
+    matrices = [track.embeddings for track in archive.tracks]
+    shelf = SketchShelf(cache, archive.encoder)
+    axes = shelf.axes(matrices)
+    if axes is None:
+        return scan(matrices, queries, top, threads)
+    return scan(matrices, queries, top, threads, [_sketch(shelf, track, axes) for track in archive.tracks])
 
 
-@torch.inference_mode()
-def _scan(matrices: Sequence[Half], jobs: Sequence[tuple[int, int]], queries: torch.Tensor, top: int) -> Candidates:
-    count = len(queries)
-    kept: list[list[tuple[NDArray[np.float32], int, NDArray[np.int64]]]] = [[] for _ in range(count)]
-    least, held = np.full(count, -np.inf, np.float32), np.zeros(count, np.int64)
-    buffer = torch.empty(_ROWS, queries.shape[1])
-    for number, start in jobs:
-        part = torch.from_numpy(np.asarray(matrices[number][start : start + _ROWS]))
-        block = buffer[: len(part)].copy_(part)
-        similar = torch.mm(queries, block.T)
-        whole = len(part) // GROUP * GROUP
-        values = similar[:, :whole].view(count, -1, GROUP).amax(dim=2)
-        if whole < len(part):
-            values = torch.cat([values, similar[:, whole:].amax(dim=1, keepdim=True)], dim=1)
-        for query in np.flatnonzero(values.amax(dim=1).numpy() > least):
-            own, curve = values[query].numpy(), similar[query].numpy()
-            high = own > least[query]
-            firsts = GROUP * np.flatnonzero(high)
-            rows = np.array([first + int(curve[first : first + GROUP].argmax()) for first in firsts], np.int64)
-            kept[query].append((own[high], number, rows + start))
-            held[query] += int(high.sum())
-            if held[query] > 4 * top:
-                kept[query], least[query] = _trim(kept[query], top)
-                held[query] = top
-    return _joined(kept, top)
-
-
-def _trim(
-    kept: list[tuple[NDArray[np.float32], int, NDArray[np.int64]]], top: int
-) -> tuple[list[tuple[NDArray[np.float32], int, NDArray[np.int64]]], np.float32]:
-    values = np.concatenate([each[0] for each in kept])
-    least = np.partition(values, len(values) - top)[len(values) - top]
-    high = [(value >= least, value, number, row) for value, number, row in kept]
-    return [(value[keep], number, row[keep]) for keep, value, number, row in high if keep.any()], least
-
-
-def _joined(kept: list[list[tuple[NDArray[np.float32], int, NDArray[np.int64]]]], top: int) -> Candidates:
-    found = Candidates([], [], [])
-    for own in kept:
-        values = np.concatenate([np.empty(0, np.float32), *(each[0] for each in own)])
-        best = np.argsort(-values, kind="stable")[:top]
-        numbers = [np.full(len(each[0]), each[1], np.int64) for each in own]
-        found.similarity.append(values[best])
-        found.matrix.append(np.concatenate([np.empty(0, np.int64), *numbers])[best])
-        found.row.append(np.concatenate([np.empty(0, np.int64), *(each[2] for each in own)])[best])
-    return found
+def _sketch(shelf: SketchShelf, track: ArchivedTrack, axes: Axes) -> Sketch | None:
+    if not track.digest:
+        return None
+    try:
+        return shelf.sketch(track.embeddings, track.source, track.digest, axes)
+    except FormatError as error:
+        raise FormatError(f"{track.path} cannot be searched: {error}. Make it again with: signspot embed") from error
 
 
 def search_archive(
@@ -239,68 +162,41 @@ def search_archive(
             f"the archive {archive.folder} was made by the encoder {archive.encoder}, not by '{spotter.encoder.name}' "
             f"({spotter.encoder.hash}). Name that encoder with --encoder"
         )
-    found = scan([track.embeddings for track in archive.tracks], gallery.embeddings, _SPARE * top, threads)
-    spottings: list[Spotting] = []
+    found = scan_archive(archive, gallery.embeddings, _SPARE * top, threads, spotter.cache)
+    scale, spottings = alignment_scale(spotter.encoder), list[Spotting]()
     for done, rows in enumerate(gallery.words.values()):
         progress(done, len(gallery.words))
-        places = [each for row in rows.tolist() for each in _placed(spotter, archive, gallery, row, found)]
-        places.sort(key=lambda each: -each.score)
-        spottings += _suppressed(places)[:top]
+        places = [each for row in rows.tolist() for each in _placed(archive, gallery, row, found, scale)]
+        kept = told_apart(places, top)
+        spans = place_spans(archive.tracks, kept, gallery.codes, gallery.embeddings, scale)
+        spottings += [_spotting(archive, gallery, *each) for each in zip(kept, spans, strict=True)]
     progress(len(gallery.words), len(gallery.words))
     return sorted(spottings, key=lambda each: -each.score)
 
 
-def _placed(spotter: Spotter, archive: Archive, gallery: Gallery, row: int, found: Candidates) -> Iterator[Spotting]:
+def _placed(archive: Archive, gallery: Gallery, row: int, found: Candidates, scale: float) -> list[Place]:
     """The candidates of one query, aligned where there are frame codes."""
-    exemplar, mirrored = gallery.exemplar(row)
-    columns = found.matrix[row].tolist(), found.row[row].tolist()
-    for number, window in zip(*columns, strict=True):
-        track = archive.tracks[number]
-        time, start, end, score = _aligned(spotter, track, gallery, row, window)
-        yield Spotting(
-            word=exemplar.word,
-            video=track.video,
-            time=round(time, 3),
-            start=round(start, 3),
-            end=round(end, 3),
-            score=round(score, 6),
-            exemplar=exemplar.id,
-            variant=exemplar.variant,
-            mirrored=mirrored,
-            licence=exemplar.licence,
-            consent=exemplar.consent,
-        )
+    candidates = list(zip(found.matrix[row].tolist(), found.row[row].tolist(), strict=True))
+    if gallery.codes is None:
+        return compared_places(archive.tracks, candidates, row, gallery.embeddings[row])
+    coded = [each for each in candidates if archive.tracks[each[0]].codes is not None]
+    others = [each for each in candidates if archive.tracks[each[0]].codes is None]
+    aligned = aligned_places(archive.tracks, coded, row, gallery.codes[row], scale)
+    return aligned + compared_places(archive.tracks, others, row, gallery.embeddings[row])
 
 
-def _aligned(
-    spotter: Spotter, track: ArchivedTrack, gallery: Gallery, row: int, window: int
-) -> tuple[float, float, float, float]:
-    """Time, start, end and score of the best place around a window."""
-    grid = track.grid
-    if gallery.codes is not None and track.codes is not None:
-        centre, reach = int(grid.starts[window]) + grid.window // 2, round(_AROUND * grid.fps)
-        first, last = max(0, centre - reach), min(len(track.codes), centre + reach)
-        times = grid.origin + np.arange(first, last) / grid.fps
-        codes = np.asarray(track.codes[first:last], np.float32)
-        aligning = AlignmentMatcher(codes, times, gallery.codes[[row]], alignment_scale(spotter.encoder))
-        curve = aligning.scores([0])[0]
-        best = int(curve.argmax())
-        starts, ends = aligning.spans(curve, np.array([0]), np.array([best]))
-        return float(times[best]), float(starts[0]), float(ends[0]), float(curve[best])
-    first, last = max(0, window - 2 * GROUP), min(grid.count, window + 2 * GROUP)
-    windows = Windows(grid.times[first:last], np.asarray(track.embeddings[first:last], np.float32))
-    comparing = EmbeddingMatcher(windows, gallery.embeddings[[row]])
-    curve = comparing.scores([0])[0]
-    best = int(curve.argmax())
-    starts, ends = comparing.spans(curve, np.array([0]), np.array([best]))
-    return float(windows.times[best]), float(starts[0]), float(ends[0]), float(curve[best])
-
-
-def _suppressed(places: Sequence[Spotting]) -> list[Spotting]:
-    """Places, the best first, without those that are nearer than `_APART` to a better one of the same video."""
-    kept: list[Spotting] = []
-    for video in dict.fromkeys(each.video for each in places):
-        own = [each for each in places if each.video == video]
-        times = np.array([each.time for each in own])
-        kept += [own[place] for place in suppress(times - _APART / 2, times + _APART / 2, 0.0)]
-    return sorted(kept, key=lambda each: -each.score)
+def _spotting(archive: Archive, gallery: Gallery, place: Place, span: tuple[float, float]) -> Spotting:
+    exemplar, mirrored = gallery.exemplar(place.row)
+    return Spotting(
+        word=exemplar.word,
+        video=archive.tracks[place.track].video,
+        time=round(place.time, 3),
+        start=round(span[0], 3),
+        end=round(span[1], 3),
+        score=round(place.score, 6),
+        exemplar=exemplar.id,
+        variant=exemplar.variant,
+        mirrored=mirrored,
+        licence=exemplar.licence,
+        consent=exemplar.consent,
+    )

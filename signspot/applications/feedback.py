@@ -7,6 +7,7 @@ import numpy as np
 
 from signspot.applications.differences import Measure, Parameter, compare
 from signspot.applications.signs import read_sign
+from signspot.applications.unlikeness import typical_cost, unlikeness
 from signspot.applications.wording import say_difference
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
@@ -20,20 +21,29 @@ from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
 
 RIGHT_SCORE = 0.5  # least score of a word that was signed right: beyond, it is as unlike as two different signs
-# How much two signers differ who both sign a word right: the median and the spread of each measure, on the world of
-# seed 51, by `python -m signspot_lab.applications feedback --seed 51 --words 24 --choose`; the spreads of handshape
-# and hand were widened by hand after a look at the world of seed 52.
-USUAL: dict[str, tuple[float, float]] = {
-    "handshape": (0.456, 0.070),
-    "place": (0.257, 0.085),
-    "orientation": (0.548, 0.205),
-    "path": (0.204, 0.060),
-    "size": (0.381, 0.281),
-    "twist": (0.736, 0.212),
-    "fingers": (0.579, 0.291),
-    "repetition": (0.152, 0.122),
-    "duration": (0.275, 0.171),
-    "hand": (0.000, 0.300),
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """How much one measure differs between two who both sign a word right."""
+
+    between: float  # its median between exemplars
+    more: float  # how much more than that is no difference yet
+    spread: float  # the unit in which more is told
+
+
+# By `python -m signspot_lab.applications feedback --seed 51 --words 16 --choose`, on the worlds of seeds 51 and 61.
+USUAL: dict[str, Usual] = {
+    "handshape": Usual(0.456, 0.001, 0.042),
+    "place": Usual(0.257, -0.025, 0.076),
+    "orientation": Usual(0.548, 0.135, 0.087),
+    "path": Usual(0.204, -0.115, 0.061),
+    "size": Usual(0.381, -0.053, 0.235),
+    "twist": Usual(0.736, -0.562, 0.322),
+    "fingers": Usual(0.579, -0.137, 0.252),
+    "repetition": Usual(0.152, -0.028, 0.129),
+    "duration": Usual(0.275, -0.104, 0.184),
+    "hand": Usual(0.000, 0.123, 0.263),
 }
 MEANING: dict[str, Parameter] = {
     "handshape": "handshape",
@@ -47,7 +57,8 @@ MEANING: dict[str, Parameter] = {
     "duration": "timing",
     "hand": "hand",
 }
-NOTABLE = 2.0  # spreads above what is usual: a smaller difference is not worth telling
+NOTABLE = 3.5  # spreads above what is usual: one of ten right signs has a larger difference
+_PRIOR = 1.0  # pairs of exemplars that what is usual for all words counts as, beside those of the word itself
 _EXEMPLARS = 3  # of the word, with which the clip is compared
 
 
@@ -67,6 +78,7 @@ class Feedback:
 
     word: str
     right: bool
+    unlike: float  # above 1: more unlike the exemplars than nine of ten right signs; NaN without frame codes
     score: float
     rank: int  # of the word among all words of the dictionary, from 1
     of: int  # how many words there are
@@ -127,9 +139,16 @@ def feedback_on(
     shown = _signs_of(spotter, gallery, match)
     best, sign = shown[0]
     differences = find_differences(own, [each for _, each in shown])
-    right = rank == 1 and match.score >= RIGHT_SCORE
+    unlike = unlikeness(views, gallery, match, typical_cost(gallery, spotter.encoder))
+    right = is_right(rank, match.score, unlike)
     instead = tuple(each for each in matches[: min(rank - 1, 3)])
-    return Feedback(word, right, match.score, rank, len(matches), instead, match.mirrored, differences, best, own, sign)
+    told = len(matches), instead, match.mirrored, differences, best, own, sign
+    return Feedback(word, right, unlike, match.score, rank, *told)
+
+
+def is_right(rank: int, score: float, unlike: float) -> bool:
+    """Whether a clip counts as the word: no other is nearer, and it is no more unlike than right signs are."""
+    return rank == 1 and score >= RIGHT_SCORE and not unlike > 1
 
 
 def _signs_of(spotter: Spotter, gallery: Gallery, match: Match) -> list[tuple[Exemplar, Frames]]:
@@ -144,16 +163,33 @@ def _signs_of(spotter: Spotter, gallery: Gallery, match: Match) -> list[tuple[Ex
     return [(each, read_sign(spotter, each, mirror=match.mirrored)) for each in same[:_EXEMPLARS]]
 
 
-def find_differences(clip: Frames, exemplars: Sequence[Frames]) -> tuple[Difference, ...]:
-    """What differs between a (T, J, C) sign and the first of some exemplars; the others steady the numbers."""
+def strengths(clip: Frames, exemplars: Sequence[Frames]) -> dict[str, tuple[float, Measure]]:
+    """How much every measure of a (T, J, C) sign differs from some exemplars, in spreads above what is usual.
+
+    What is usual is how much the exemplars of this word differ from each other; with few of them, what is usual for all
+    words counts, too. The measure itself is that against the first exemplar.
+    """
     compared = [compare(clip, each) for each in exemplars]
+    among = [compare(one, other) for place, one in enumerate(exemplars) for other in exemplars[:place]]
+    found: dict[str, tuple[float, Measure]] = {}
+    for name, usual in USUAL.items():
+        seen = [each[name] for each in compared if name in each]
+        if not seen:
+            continue
+        pairs = [each[name].value for each in among if name in each]
+        between = (sum(pairs) + _PRIOR * usual.between) / (len(pairs) + _PRIOR)
+        value = float(np.mean([each.value for each in seen]))
+        found[name] = ((value - between - usual.more) / usual.spread, seen[0])
+    return found
+
+
+def find_differences(clip: Frames, exemplars: Sequence[Frames]) -> tuple[Difference, ...]:
+    """What differs between a (T, J, C) sign and the first of some exemplars; the others say what is usual."""
     largest: dict[Parameter, tuple[float, str, Measure]] = {}
-    for name, first in compared[0].items():
-        usual, spread = USUAL[name]
-        value = float(np.mean([each[name].value for each in compared if name in each]))
-        strength, parameter = (value - usual) / spread, MEANING[name]
+    for name, (strength, measure) in strengths(clip, exemplars).items():
+        parameter = MEANING[name]
         if parameter not in largest or strength > largest[parameter][0]:
-            largest[parameter] = (strength, name, first)
+            largest[parameter] = (strength, name, measure)
     found = [
         Difference(parameter, strength, say_difference(name, measure, clip, exemplars[0]), measure.moment)
         for parameter, (strength, name, measure) in largest.items()

@@ -1,18 +1,18 @@
 """A wake sign: frames of a stream in, events out, with bounded memory and a known delay.
 
 The stream is brought to the encoder's rate, a short buffer of landmarks becomes features and frame codes, and the
-alignment with the enrolled recordings goes on frame by frame: three columns of costs are all that it remembers.
+detector goes on frame by frame.
 """
 
 import logging
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from signspot.applications.unlikeness import typical_cost
+from signspot.applications.wake_detector import CONFIRMED, WakeDetector, WakePeak, WakeSign, margins
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.embedding.inputs import Source
 from signspot.embedding.windows import on_device
@@ -22,36 +22,20 @@ from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
 from signspot.spotting.alignment import STEPS, path_costs, warping_costs
-from signspot.spotting.decoys import Cohort, cohort_of
+from signspot.spotting.decoys import cohort_of
 from signspot.spotting.identification import alignment_scale
-from signspot.spotting.matching import to_score
+from signspot.spotting.matching import from_strength, strength, to_score
+from signspot.spotting.rates import PeakRates
 from signspot.spotting.spotter import Spotter
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_GAP = 0.4  # seconds without a frame after which a sign that had begun is given up
-_CONFIRMED = 4  # frames without a better score until a peak is an event
-_APART = 1.0  # seconds between two events, at least
+_BLOCK = 1.0  # seconds of the decoys' signing of which the best score counts as one peak
+_IMPOSTORS = 60  # places of the background that come nearest to the sign
+_OWN = 0.8  # of the score of the recordings among each other: a threshold above would miss the sign itself
+_FLOOR = 0.5  # least threshold: below, a path is no better than one of two different signs
 _KEPT = 2 * CONTEXT + 10  # frames of landmarks that are remembered
-
-
-@dataclass(frozen=True, slots=True)
-class WakeSign:
-    """A sign to wait for: a few recordings of it, and the score that decides."""
-
-    gallery: Gallery
-    threshold: float
-    background_hours: float  # in which the threshold was measured
-    background_alarms: int  # that the threshold still gives there
-    own_scores: tuple[float, ...]  # of each recording among the others; empty with one recording
-
-    @property
-    def false_alarms_per_hour(self) -> float:
-        """An upper bound with 95 % confidence, by the alarms in the background."""
-        bounds = (3.0, 4.74, 6.3, 7.75, 9.15, 10.51)  # of a Poisson count of 0 to 5
-        known = self.background_alarms
-        most = bounds[known] if known < len(bounds) else known + 2 * known**0.5 + 2
-        return most / self.background_hours if self.background_hours else float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +69,31 @@ class WakeStream:
         self.encoder, self.sign, self.hop = encoder, sign, hop
         self.breaks = 0  # times that the stream was interrupted, changed its size, or its clock went back
         self._reach, self._fps = encoder.module.trunk.code_reach, encoder.contract.fps
-        self._costs = OnlineAlignment(sign.gallery, alignment_scale(encoder), cohort_of(encoder))
+        self._detector = WakeDetector(sign, alignment_scale(encoder), cohort_of(encoder), self._fps)
         self._buffer: list[Landmarks] = []  # on the encoder's grid of times
         self._last: Landmarks | None = None  # the newest frame as it came
-        self._best: tuple[float, float, int] | None = None  # time, score and row of a peak that is not sure yet
-        self._next, self._seen, self._done, self._told = 0.0, 0, 0, -np.inf
+        self._next, self._seen, self._done = 0.0, 0, 0
 
     @property
     def latency(self) -> int:
         """Frames from the end of a sign until it is known, at most."""
-        return self._reach + self.hop + _CONFIRMED
+        return self._reach + self.hop + CONFIRMED
 
     def push(self, chunk: Landmarks) -> list[WakeEvent]:
         """Take further frames, of any rate; give the events that are sure by now."""
-        events: list[WakeEvent] = []
-        for place in range(len(chunk)):
-            events += self._push_one(chunk[place : place + 1])
-        return events
+        return [self._event(peak) for peak in self.peaks(chunk)]
 
-    def _push_one(self, frame: Landmarks) -> list[WakeEvent]:
+    def peaks(self, chunk: Landmarks) -> Iterator[WakePeak]:
+        """As `push`, with what was signed."""
+        for place in range(len(chunk)):
+            yield from self._push_one(chunk[place : place + 1])
+
+    def _event(self, peak: WakePeak) -> WakeEvent:
+        exemplar, _ = self.sign.gallery.exemplar(peak.row)
+        late = round((float(self._buffer[-1].times[0]) - peak.time) * self._fps)
+        return WakeEvent(round(peak.time, 3), round(peak.score, 6), exemplar.id, late)
+
+    def _push_one(self, frame: Landmarks) -> list[WakePeak]:
         last = self._last
         time = float(frame.times[0])
         if last is not None:
@@ -129,7 +119,7 @@ class WakeStream:
         ready = self._seen - self._reach
         return self._look(ready) if ready - self._done >= self.hop else []
 
-    def _look(self, ready: int) -> list[WakeEvent]:
+    def _look(self, ready: int) -> list[WakePeak]:
         """Code the frames up to number `ready` of the stream, and go on with the alignment."""
         fresh = min(ready - self._done, len(self._buffer) - self._reach)
         seen = features(concatenate(self._buffer))
@@ -139,60 +129,15 @@ class WakeStream:
         with torch.inference_mode():
             codes = self.encoder.module.frame_codes(on_device(self.encoder, wanted), "continuous").cpu().numpy()
         newest = float(self._buffer[-1].times[0]) - self._reach / self._fps
-        events = []
-        for place, code in enumerate(codes):
-            time = newest - (len(codes) - 1 - place) / self._fps
-            events += self._decide(time, *self._costs.step(code))
+        times = [newest - (len(codes) - 1 - place) / self._fps for place in range(len(codes))]
+        told = [self._detector.step(code, time) for code, time in zip(codes, times, strict=True)]
         self._done = ready
-        return events
-
-    def _decide(self, time: float, score: float, row: int) -> list[WakeEvent]:
-        best = self._best
-        if score >= self.sign.threshold and (best is None or score > best[1]) and time - self._told >= _APART:
-            self._best = (time, score, row)
-        elif best is not None and time - best[0] >= _CONFIRMED / self._fps - 1e-6:
-            self._best, self._told = None, best[0]
-            exemplar, _ = self.sign.gallery.exemplar(best[2])
-            late = round((float(self._buffer[-1].times[0]) - best[0]) * self._fps)
-            return [WakeEvent(round(best[0], 3), round(best[1], 6), exemplar.id, late)]
-        return []
+        return [peak for peak in told if peak is not None]
 
     def _forget(self) -> None:
-        self._buffer, self._last, self._best = [], None, None
+        self._buffer, self._last = [], None
         self._next, self._seen, self._done = 0.0, 0, 0
-        self._costs.forget()
-
-
-class OnlineAlignment:
-    """The costs of all paths that end at the newest frame; equal to those of `path_costs`, one frame at a time."""
-
-    def __init__(self, gallery: Gallery, scale: float, cohort: Cohort | None):
-        """Align the views of a gallery; `scale` is the cost of a path whose score is a half."""
-        assert gallery.codes is not None, "checked by whoever enrols"
-        self._codes = np.asarray(gallery.codes, np.float32)
-        self._scale, self._steps = scale, STEPS.times(scale).costs
-        plain = np.zeros(len(self._codes), np.float32)
-        self._corrections = plain if cohort is None else cohort.corrections_of(self._codes)
-        self._columns: deque[NDArray[np.float32]] = deque(maxlen=len(self._steps) - 1)
-
-    def forget(self) -> None:
-        """Begin anew."""
-        self._columns.clear()
-
-    def step(self, code: NDArray[np.float32]) -> tuple[float, int]:
-        """Take the (C,) code of the next frame; give the best score of a path that ends here, and its row."""
-        apart = np.linalg.norm(self._codes - code, axis=2)  # (V, L)
-        column = np.empty_like(apart)
-        column[:, 0] = apart[:, 0]
-        for place in range(1, apart.shape[1]):
-            best = column[:, place - 1] + self._steps[0]
-            for price, before in zip(self._steps[1:], self._columns, strict=False):
-                best = np.minimum(best, before[:, place - 1] + price)
-            column[:, place] = apart[:, place] + best
-        self._columns.appendleft(column)
-        scores = to_score(column[:, -1] / apart.shape[1] + self._corrections, self._scale)
-        row = int(scores.argmax())
-        return float(scores[row]), row
+        self._detector.forget()
 
 
 def enrol(
@@ -205,7 +150,7 @@ def enrol(
         recordings: clips of the sign, by whoever will make it; three or more are better than one.
         background: landmarks of whatever else goes on before the camera, in chunks; None: signs of the encoder's own
             decoys stand in.
-        rate: false alarms per hour that are allowed. With less background than an hour over the rate, none are.
+        rate: false alarms per hour that are allowed.
 
     Raises:
         OptionsError: there is no recording, the rate is not above 0, or the encoder gives no frame codes.
@@ -215,6 +160,20 @@ def enrol(
         raise OptionsError("a wake sign needs at least one recording")
     if not 0 < rate < float("inf"):
         raise OptionsError(f"false alarms per hour must be above 0; got {rate}")
+    gallery, scores = own_gallery(spotter, recordings)
+    if background is None:
+        return _by_decoys(spotter.encoder, gallery, rate, scores)
+    seconds, peaks = background_peaks(spotter.encoder, gallery, background)
+    return settle(spotter.encoder, gallery, seconds, peaks, rate, scores)
+
+
+def own_gallery(spotter: Spotter, recordings: Sequence[Source]) -> tuple[Gallery, tuple[float, ...]]:
+    """A gallery of recordings of one sign, and the score of each among the others.
+
+    Raises:
+        OptionsError: the encoder gives no frame codes.
+        NoHandsError: a recording shows no hand.
+    """
     exemplars = [Exemplar("wake", f"recording {number}") for number in range(1, len(recordings) + 1)]
     embedder = ExemplarEmbedder(spotter.encoder, spotter.cache)
     views = [embedder.embed_source(each) for each in recordings]
@@ -222,13 +181,44 @@ def enrol(
         raise OptionsError(f"a wake sign needs frame codes, which the encoder '{spotter.encoder.name}' does not give")
     codes = np.stack([each.codes for each in views if each.codes is not None])
     gallery = Gallery.of(exemplars, np.stack([each.embeddings for each in views]), codes)
-    seconds, peaks = _peaks(spotter.encoder, gallery, background)
+    return gallery, tuple(_own_scores(spotter, gallery))
+
+
+def settle(
+    encoder: Encoder,
+    gallery: Gallery,
+    seconds: float,
+    peaks: Sequence[WakePeak],
+    rate: float,
+    own_scores: tuple[float, ...],
+) -> WakeSign:
+    """Choose impostors and threshold by the peaks of a background of so many seconds.
+
+    What comes nearest to the sign becomes impostors. The threshold is above all that the background reached, but for
+    what `rate` allows; and where the tail of those peaks that other signs of the background do not give away means
+    more alarms than that, it is higher still, as far as the recordings reach among each other.
+    """
+    assert gallery.codes is not None, "checked by whoever enrols"
+    order = sorted(peaks, key=lambda peak: -peak.score)
+    taught = np.stack([peak.codes for peak in order[:_IMPOSTORS]]) if order else np.empty((0, *gallery.codes.shape[1:]))
+    cohort = cohort_of(encoder)
+    shipped = np.empty((0, *gallery.codes.shape[1:])) if cohort is None else cohort.codes[:, 0]
+    same = typical_cost(gallery, encoder)
+    passing = []
+    for peak in order:  # as if this sign had never been seen in the background
+        alike = warping_costs(peak.codes[None], taught.astype(np.float32))[0] < same
+        impostors = np.concatenate([taught[~alike], shipped]).astype(np.float32)
+        if margins(peak.codes[None], gallery.codes, impostors)[0] > 0:
+            passing.append(peak.score)
     hours = seconds / 3600
-    allowed = int(rate * hours)
-    threshold = min(0.99, (float(peaks[allowed]) if len(peaks) > allowed else 0.0) + 0.01)
-    floor = 0.5  # below, a path is no better than one of two different signs
-    threshold = max(floor, threshold)
-    return WakeSign(gallery, threshold, hours, int((peaks >= threshold).sum()), tuple(_own_scores(spotter, gallery)))
+    rates = PeakRates(strength(np.array(passing, np.float64)), hours, 1)
+    tail, allowed = (from_strength(rates.threshold(rate)) if passing else 0.0), int(rate * hours)
+    highest = order[allowed].score + 0.01 if len(order) > allowed else 0.0
+    most = _OWN * min(own_scores) if own_scores else 0.99
+    threshold = min(0.99, max(_FLOOR, highest, min(tail, most)))
+    impostors = np.concatenate([taught, shipped]).astype(np.float32)
+    alarms = sum(score >= threshold for score in passing)
+    return WakeSign(gallery, threshold, hours, alarms, own_scores, impostors)
 
 
 def _own_scores(spotter: Spotter, gallery: Gallery) -> Iterator[float]:
@@ -240,17 +230,19 @@ def _own_scores(spotter: Spotter, gallery: Gallery) -> Iterator[float]:
         yield from to_score(costs.min(axis=1), alignment_scale(spotter.encoder)).tolist()
 
 
-def _peaks(
-    encoder: Encoder, gallery: Gallery, background: Iterable[Landmarks] | None
-) -> tuple[float, NDArray[np.float64]]:
-    """Seconds of background, and the scores of its peaks, the highest first."""
-    everything = WakeSign(gallery, 0.05, 0.0, 0, ())
-    if background is not None:
-        stream, seconds, scores = WakeStream(encoder, everything, hop=8), 0.0, []
-        for chunk in background:
-            seconds += chunk.duration
-            scores += [event.score for event in stream.push(chunk)]
-        return seconds, np.sort(np.array(scores, np.float64))[::-1]
+def background_peaks(
+    encoder: Encoder, gallery: Gallery, background: Iterable[Landmarks]
+) -> tuple[float, list[WakePeak]]:
+    """Seconds of background, and all places of it that are like the sign at all."""
+    stream, seconds, found = WakeStream(encoder, WakeSign(gallery, 0.05, 0.0, 0, ()), hop=8), 0.0, list[WakePeak]()
+    for chunk in background:
+        seconds += chunk.duration
+        found += stream.peaks(chunk)
+    return seconds, found
+
+
+def _by_decoys(encoder: Encoder, gallery: Gallery, rate: float, own_scores: tuple[float, ...]) -> WakeSign:
+    """A threshold by the encoder's decoys, where no background was recorded."""
     cohort = cohort_of(encoder)
     if cohort is None:
         raise OptionsError(f"the encoder '{encoder.name}' has no decoys: name a background, a video of other movements")
@@ -258,6 +250,10 @@ def _peaks(
     scale = alignment_scale(encoder)
     costs = path_costs(cohort.background, gallery.codes, STEPS.times(scale))
     scores = to_score(costs + cohort.corrections_of(gallery.codes)[:, None], scale).max(axis=0)
-    apart = round(_APART * encoder.contract.fps)
-    tops = [float(scores[first : first + apart].max()) for first in range(0, len(scores), apart)]
-    return len(scores) / encoder.contract.fps, np.sort(np.array(tops, np.float64))[::-1]
+    apart = round(_BLOCK * encoder.contract.fps)
+    tops = np.array([float(scores[first : first + apart].max()) for first in range(0, len(scores), apart)])
+    hours = len(scores) / encoder.contract.fps / 3600
+    tops, allowed = np.sort(tops)[::-1], int(rate * hours)
+    threshold = min(0.99, max(_FLOOR, (float(tops[allowed]) if len(tops) > allowed else 0.0) + 0.01))
+    alarms = int((tops >= threshold).sum())
+    return WakeSign(gallery, threshold, hours, alarms, own_scores, np.asarray(cohort.codes[:, 0], np.float32))

@@ -8,7 +8,8 @@ from time import monotonic
 import numpy as np
 from matplotlib.figure import Figure
 
-from signspot.applications.wake import WakeEvent, WakeSign
+from signspot.applications.wake import WakeEvent
+from signspot.applications.wake_detector import WakeSign
 from signspot.embedding.inputs import is_pose_file
 from signspot.errors import NotAVideoError
 from signspot.landmarks.estimate import stream_landmarks

@@ -1,6 +1,7 @@
 """`signspot feedback`: say whether a sign is the one that was meant, and what differs."""
 
 import json
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,6 +57,8 @@ def tell(found: "Feedback") -> list[str]:
     """What a learner reads."""
     place = f"rank {found.rank} of {count(found.of, 'word')}, score {found.score:.2f}"
     lines = [f"'{found.word}': {'right' if found.right else 'not quite'} ({place})"]
+    if found.rank == 1 and not found.right:
+        lines.append("no other word is nearer, but it is further from the examples than right signs are")
     if found.instead:
         lines.append("did you mean " + ", ".join(f"'{match.word}'" for match in found.instead) + "?")
     if found.mirrored:
@@ -70,6 +73,7 @@ def _plain(found: "Feedback") -> dict[str, object]:
     return {
         "word": found.word,
         "right": found.right,
+        "unlike": None if isnan(found.unlike) else round(found.unlike, 3),
         "score": found.score,
         "rank": found.rank,
         "of": found.of,

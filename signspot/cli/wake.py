@@ -9,7 +9,7 @@ import typer
 from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, note, say
 
 if TYPE_CHECKING:
-    from signspot.applications.wake import WakeSign
+    from signspot.applications.wake_detector import WakeSign
 
 
 def wake(

@@ -30,7 +30,12 @@ logger = logging.getLogger(__name__)
 Cache = str | PathLike[str] | Literal["beside"] | None
 
 LIMIT = 20 * 2**30  # bytes of landmarks that are kept, about 100 hours, and as many of tracks
-PARTS = {"landmarks": ".pose", "tracks": ".safetensors", "exemplars": ".safetensors"}  # of the cache folder
+PARTS = {  # of the cache folder, and how their files end
+    "landmarks": ".pose",
+    "tracks": ".safetensors",
+    "exemplars": ".safetensors",
+    "sketches": ".safetensors",
+}
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
@@ -177,7 +182,7 @@ def trim(folder: Path, most: int, suffix: str) -> int:
 class CachePart:
     """What one part of the cache folder holds."""
 
-    name: str  # landmarks, tracks or exemplars
+    name: str  # landmarks, tracks, exemplars or sketches
     files: int
     size: int  # bytes
 

@@ -11,7 +11,7 @@ from signspot.spotting.matching import Matcher, Spans
 from signspot.spotting.peaks import Peak, find_peaks
 from signspot.spotting.rates import CurveScale
 
-_CELLS = 2_000_000  # moments × exemplars that are compared at once: 8 MB
+_CELLS = 8_000_000  # moments × exemplars that are compared at once: 32 MB
 _FEWEST = 16  # exemplars at once, however long the track
 
 Scores = NDArray[np.float32]  # (T,)
@@ -24,7 +24,15 @@ class WordCurve:
 
     word: str
     scores: Scores  # (T,)
-    rows: Rows  # (T,) which row of the gallery gave each
+    shown: Rows  # (V,) rows of the gallery that show the word
+    compared: NDArray[np.float32]  # (V, T) what the matcher gave for each of them
+    matcher: Matcher
+
+    def rows(self, moments: Rows) -> Rows:
+        """(P,) which row of the gallery gave the scores at (P,) moments."""
+        scores = self.matcher.as_scores(self.compared[:, moments])  # of a copy
+        rows: Rows = self.shown[scores.argmax(axis=0)]
+        return rows
 
     @property
     def scale(self) -> CurveScale:
@@ -43,7 +51,7 @@ def find_word_peaks(matcher: Matcher, curve: WordCurve, threshold: float, overla
     """
 
     def spans(moments: Rows) -> Spans:
-        return matcher.spans(curve.scores, curve.rows[moments], moments)
+        return matcher.spans(curve.scores, curve.rows(moments), moments)
 
     return find_peaks(matcher.times, curve.scores, threshold=threshold, spans=spans, overlap=overlap)
 
@@ -51,15 +59,13 @@ def find_word_peaks(matcher: Matcher, curve: WordCurve, threshold: float, overla
 def best_scores(matcher: Matcher, gallery: Gallery) -> Iterator[WordCurve]:
     """For each word, the best score over its exemplars."""
     for block in _blocks(gallery.words, max(_FEWEST, _CELLS // max(1, len(matcher.times)))):
-        scores = matcher.scores([row for word in block for row in gallery.words[word].tolist()])
+        compared = matcher.compared([row for word in block for row in gallery.words[word].tolist()])
         done = 0
         for word in block:
             rows = gallery.words[word]
-            own = slice(done, done + len(rows))
+            own = compared[done : done + len(rows)]
             done += len(rows)
-            best = scores[own].argmax(axis=0)
-            curve = np.take_along_axis(scores[own], best[None], axis=0)[0]
-            yield WordCurve(word, curve, rows[best])
+            yield WordCurve(word, matcher.as_scores(own.max(axis=0)), rows, own, matcher)
 
 
 def _blocks(rows_of: Mapping[str, Rows], most: int) -> Iterator[list[str]]:
@@ -78,5 +84,6 @@ def _blocks(rows_of: Mapping[str, Rows], most: int) -> Iterator[list[str]]:
 
 def place_of(matcher: Matcher, curve: WordCurve, moment: int) -> Peak:
     """The span at any moment, whatever its score."""
-    starts, ends = matcher.spans(curve.scores, curve.rows[[moment]], np.array([moment]))
+    moments = np.array([moment])
+    starts, ends = matcher.spans(curve.scores, curve.rows(moments), moments)
     return Peak(moment, float(matcher.times[moment]), float(starts[0]), float(ends[0]), float(curve.scores[moment]))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from signspot.embedding.refine import Windows
 from signspot.spotting.alignment import STEPS, StepCosts, path_costs, path_starts
 from signspot.spotting.peaks import half_height_spans
-from signspot.spotting.similarity import exemplar_curves
+from signspot.spotting.similarity import exemplar_cosines, scores_of
 
 Spans = tuple[NDArray[np.float64], NDArray[np.float64]]  # (P,) starts and (P,) ends, seconds
 _LONGEST = 1.28  # seconds: the longest span by half height
@@ -26,6 +26,12 @@ class Matcher(Protocol):
 
     def scores(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """(R, T) the score in [0, 1] of each row of the gallery at each moment."""
+
+    def compared(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        """(R, T) numbers that rise with the scores of rows, which `as_scores` makes of them."""
+
+    def as_scores(self, compared: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Scores in [0, 1] of numbers that `compared` gave, or of the best of them; may change them in place."""
 
     def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
         """Where the signs at some moments begin and end.
@@ -46,7 +52,15 @@ class EmbeddingMatcher:
 
     def scores(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """(R, T) as `Matcher.scores`."""
-        return exemplar_curves(self._windows.embeddings, self._embeddings[list(rows)])
+        return self.as_scores(self.compared(rows))
+
+    def compared(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        """(R, T) as `Matcher.compared`: cosine similarities."""
+        return exemplar_cosines(self._windows.embeddings, self._embeddings[list(rows)])
+
+    def as_scores(self, compared: NDArray[np.float32]) -> NDArray[np.float32]:
+        """As `Matcher.as_scores`."""
+        return scores_of(compared)
 
     def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
         """As `Matcher.spans`."""
@@ -89,6 +103,14 @@ class AlignmentMatcher:
         scores[:, : costs.shape[1] - delay] = to_score(costs[:, delay:], self._scale)
         scores[:, costs.shape[1] - delay :] = scores[:, costs.shape[1] - delay - 1, None]  # no path ends later
         return scores
+
+    def compared(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        """(R, T) as `Matcher.compared`: the scores themselves."""
+        return self.scores(rows)
+
+    def as_scores(self, compared: NDArray[np.float32]) -> NDArray[np.float32]:
+        """As `Matcher.as_scores`: they are scores."""
+        return compared
 
     def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
         """As `Matcher.spans`."""

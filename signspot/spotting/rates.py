@@ -40,8 +40,7 @@ class CurveScale:
     @classmethod
     def of(cls, scores: FloatArray) -> "CurveScale":
         """The scale of a (T,) curve of scores."""
-        some = strength(scores[:: max(1, len(scores) // _MOMENTS)])
-        low, level, high = np.quantile(some, (_LOW, _LEVEL, _HIGH)).tolist()
+        low, level, high = _quantiles(scores[:: max(1, len(scores) // _MOMENTS)], (_LOW, _LEVEL, _HIGH))
         return cls(level, max(_LEAST_SPREAD, high - low))
 
     def height(self, score: float) -> float:
@@ -61,6 +60,22 @@ class CurveScale:
         own = seconds / (seconds + _OWN)
         logs = own * np.log(self.spread) + (1 - own) * np.log(other.spread)
         return CurveScale(own * self.level + (1 - own) * other.level, float(np.exp(logs)))
+
+
+def _quantiles(scores: FloatArray, shares: tuple[float, ...]) -> list[float]:
+    """As `np.quantile(strength(scores), shares)`; as strengths rise with scores, only a few are worked out."""
+    places = [share * (len(scores) - 1) for share in shares]
+    below = [int(place) for place in places]
+    above = [min(place + 1, len(scores) - 1) for place in below]
+    ordered = np.partition(scores, sorted({*below, *above}))
+    ends = strength(ordered[[*below, *above]]).tolist()
+    pairs = zip(ends[: len(shares)], ends[len(shares) :], places, below, strict=True)
+    return [_between(low, high, place - first) for low, high, place, first in pairs]
+
+
+def _between(low: float, high: float, share: float) -> float:
+    """Linear, and rounded as numpy does."""
+    return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
 
 
 def shift_between(here: list[CurveScale], there: list[CurveScale]) -> tuple[float, float]:

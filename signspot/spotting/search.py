@@ -330,7 +330,7 @@ class Search:
         return VideoAlarms(decoys, self._sampled, there, self.seconds, self.known)
 
     def _spotting(self, gallery: Gallery, curve: WordCurve, peak: Peak, alarms: WordAlarms | None) -> Spotting:
-        row = int(curve.rows[peak.index])
+        row = int(curve.rows(np.array([peak.index]))[0])
         exemplar, mirrored = gallery.exemplar(row)
         end = self.track.grid.origin + self.track.grid.frames / self.track.grid.fps
         rate = None if alarms is None else alarms.per_hour(peak.score)

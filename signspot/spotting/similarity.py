@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from signspot.errors import EncoderMismatchError, TrackError
@@ -40,16 +41,34 @@ def cosine(embeddings: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]
 
 def exemplar_curves(embeddings: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]:
     """(T, D) and (V, D), unit norm → (V, T) scores in [0, 1]: the curve of each exemplar in one piece."""
+    return scores_of(exemplar_cosines(embeddings, exemplars))
+
+
+def exemplar_cosines(embeddings: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]:
+    """(T, D) and (V, D), unit norm → (V, T) cosine similarities, as `exemplar_curves` before they become scores."""
     _check(embeddings, exemplars)
     found = np.empty((len(exemplars), len(embeddings)), np.float32)
     rows = exemplars.astype(np.float32, copy=False)
     for start in range(0, len(embeddings), _ROWS):
         part = slice(start, start + _ROWS)
-        found[:, part] = rows @ embeddings[part].astype(np.float32, copy=False).T
-    found += 1
-    found *= 0.5
-    clipped: NDArray[np.float32] = np.clip(found, 0.0, 1.0, out=found)
+        np.matmul(rows, _in_32_bits(embeddings[part]).T, out=found[:, part])
+    return found
+
+
+def scores_of(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Cosine similarities to scores in [0, 1], in place; a higher one never becomes the lower score."""
+    cosines += 1
+    cosines *= 0.5
+    clipped: NDArray[np.float32] = np.clip(cosines, 0.0, 1.0, out=cosines)
     return clipped
+
+
+def _in_32_bits(rows: FloatArray) -> NDArray[np.float32]:
+    """Numbers in 32 bits; torch converts those in 16 ten times as fast."""
+    if rows.dtype != np.float16:
+        return rows.astype(np.float32, copy=False)
+    converted: NDArray[np.float32] = torch.from_numpy(np.array(rows)).float().numpy()
+    return converted
 
 
 def _check(embeddings: FloatArray, exemplars: FloatArray) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from signspot.applications.densify import DensifyOptions
 from signspot.applications.faux_amis import SAME_FORM
 from signspot.spotting.spotter import load
-from signspot_lab.applications.footage import dense_rows, mine_rows, wake_row
+from signspot_lab.applications.footage import dense_rows, mine_rows
 from signspot_lab.applications.grouping import (
     CUTS,
     faux_amis_rows,
@@ -26,6 +26,7 @@ from signspot_lab.applications.grouping import (
 )
 from signspot_lab.applications.learners import choose, real_verdicts, tell, world_trials
 from signspot_lab.applications.speed import measure_scan
+from signspot_lab.applications.waking import latency_row, wake_rows
 from signspot_lab.isolated.reading import read_isolated
 
 
@@ -48,7 +49,8 @@ def feedback(chosen: argparse.Namespace) -> None:
     spotter = load(chosen.encoder, cache=False)
     trials = list(world_trials(spotter, chosen.words or 60, chosen.seed))
     if chosen.choose:
-        sys.stdout.write("\n".join(choose(trials)) + "\n")
+        more = world_trials(spotter, chosen.words or 60, chosen.seed + 10)
+        sys.stdout.write("\n".join(choose([*trials, *more])) + "\n")
     table(("changed", "clips", "taken for right", "named", "else named"), tell(trials))
     places = _places(chosen)
     if places:
@@ -92,19 +94,24 @@ def dense(chosen: argparse.Namespace) -> None:
 
 def mine(chosen: argparse.Namespace) -> None:
     """How many mined exemplars are right, and from how many videos they come."""
-    heads = ("world", "diversity", "words", "mined", "right", "videos per word")
+    counts = ("first right", "first 3 right", "first 5 right", "right by chance")
+    heads = ("world", "diversity", "words", "mined", *counts, "signers per word", "videos per word")
     table(heads, mine_rows(load(chosen.encoder, cache=False), chosen.seed, chosen.words or 40, 0.05))
 
 
 def wake(chosen: argparse.Namespace) -> None:
-    """How many wake signs are seen, and how many false alarms there are."""
-    heads = ("world", "signs", "seen", "false alarms", "hours", "latency in frames, at most")
-    table(heads, [wake_row(load(chosen.encoder, cache=False), chosen.seed, chosen.words or 40)])
+    """How many wake signs are seen, and how many false alarms there are, on several kinds of background."""
+    spotter, words = load(chosen.encoder, cache=False), chosen.words or 16
+    clips = read_isolated(chosen.lsa64) if chosen.lsa64 else []
+    real = [clip for clip in clips if clip.signer == clips[0].signer]
+    heads = ("world", "rule", "footage", "signs", "seen", "false alarms", "hours", "false alarms per hour")
+    table(heads, wake_rows(spotter, chosen.seed, words, real))
+    table(("events through a stream", "frames late, at most", "promised"), [latency_row(spotter, chosen.seed, words)])
 
 
 def search(chosen: argparse.Namespace) -> None:
     """How quick an archive is searched."""
-    table(("search", ""), measure_scan(chosen.words or 2_000_000))
+    table(("search", ""), measure_scan(load(chosen.encoder, cache=False), chosen.words or 2_000_000, chosen.seed))
 
 
 def _places(chosen: argparse.Namespace) -> list[Path]:

@@ -1,28 +1,21 @@
-"""Dense timelines, mining and wake signs measured on footage of the signing world, whose truth is known."""
+"""Dense timelines and mining measured on footage of the signing world, whose truth is known."""
 
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from signspot.applications.densify import DensifyOptions, densify
 from signspot.applications.mining import MineOptions, mine
-from signspot.applications.wake import WakeStream, enrol
 from signspot.corpus.corpus import Corpus
-from signspot.landmarks.landmarks import Landmarks
 from signspot.records import Spotting
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.subtitles.reading import read_subtitles
-from signspot_lab.applications.signs import film, make_words
-from signspot_world.body.motion import continuous
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.estimator import observe
-from signspot_world.camera.projection import project
 from signspot_world.corpus_writer import make_corpus
-from signspot_world.knobs import named_rng
 from signspot_world.options import CorpusOptions
 
 _NEAR = 0.2  # seconds around a sign that still count as its place
@@ -64,57 +57,29 @@ def dense_rows(
 
 
 def mine_rows(spotter: Spotter, seed: int, words: int, hours: float, most: int = 5) -> Iterator[tuple[str, ...]]:
-    """Rows: seed, diversity, words, mined, right, videos among the mined of a word on average."""
+    """Rows: seed, diversity, words, mined, precision of the first one, two … of each word, signers and videos per word.
+
+    Beside each, what chance gives: the share of a word's own signs among all signs of the footage.
+    """
     with tempfile.TemporaryDirectory() as folder:
         corpus = _corpus(folder, seed, words, hours)
-        footage = {str(video.landmarks): name for name, video in corpus.videos.items()}
+        tracks = {name: replace(spotter.embed(str(v.landmarks)), video=name) for name, v in corpus.videos.items()}
         dictionary = corpus.dictionary()
-        signed = Counter(sign.word for name in corpus.videos for sign in corpus.signs(name) if sign.word in dictionary)
-        asked = [word for word, _ in signed.most_common(8)]
+        every = [sign.word for name in corpus.videos for sign in corpus.signs(name)]
+        asked = [word for word, _ in Counter(word for word in every if word in dictionary).most_common(8)]
+        chance = np.mean([every.count(word) / len(every) for word in asked])
         for diversity in (0.0, 0.3):
-            right, videos = [], []
+            right: list[list[float]] = [[] for _ in range(most)]
+            signers, videos = [], []
             for word in asked:
                 gallery = spotter.gallery(dictionary.select([word]))
-                mined = mine(spotter, gallery, list(footage), MineOptions(most, diversity), SpotOptions(threshold=0.6))
-                right += [float(_is_right(corpus, footage[each.spotting.video], each.spotting)) for each in mined]
+                options = MineOptions(most, diversity)
+                mined = mine(spotter, gallery, list(tracks.values()), options, SpotOptions(threshold=0.6))
+                for each in mined:
+                    right[each.rank - 1].append(float(_is_right(corpus, each.spotting.video, each.spotting)))
                 videos.append(len({each.spotting.video for each in mined}))
-            cells = f"{np.mean(right):.2f}" if right else "", f"{np.mean(videos):.1f}"
-            yield str(seed), f"{diversity:g}", str(len(asked)), str(len(right)), *cells
-
-
-def _shows_hands(clip: Landmarks) -> bool:
-    return bool(np.isfinite(clip.left_hand).any() or np.isfinite(clip.right_hand).any())
-
-
-def wake_row(spotter: Spotter, seed: int, words: int, signs: int = 120) -> tuple[str, ...]:
-    """A row: seed, signs that are waited for, seen, false alarms, hours, latency in frames; one background for all."""
-    lexicon = make_words(words, seed)
-    signer = make_signer("user", seed, Role.TEST, left_share=0)
-    every = list(lexicon)
-    tested, others = every[:6], every[6:]
-    random = named_rng(seed, "wake")
-
-    def stream(chosen: list[str], name: str) -> tuple[Landmarks, list[float]]:
-        motion, segments = continuous([lexicon[word].variants[0] for word in chosen], signer, named_rng(seed, name))
-        return observe(project(motion, signer.camera), named_rng(seed, name, "seen")), [each.end for each in segments]
-
-    background, _ = stream([str(word) for word in random.choice(others, signs)], "background")
-    seen, false, seconds, late = 0, 0, 0.0, []
-    for word in tested:
-        chosen = [str(each) for each in random.choice(others, 20)]
-        places = [4, 9, 14]
-        for place in places:
-            chosen[place] = word
-        footage, ends = stream(chosen, f"test {word}")
-        recordings = [
-            clip for number in range(5) if _shows_hands(clip := film(lexicon[word].variants[0], seed, word, number))
-        ]
-        sign = enrol(spotter, recordings[:3], [background])
-        events = WakeStream(spotter.encoder, sign).push(footage)
-        hits = {place for place in places for event in events if abs(event.time - ends[place]) < 0.5}
-        seen += len(hits)
-        false += sum(all(abs(event.time - ends[place]) >= 0.5 for place in places) for event in events)
-        seconds += footage.duration
-        late += [event.latency for event in events]
-    longest = str(max(late)) if late else ""
-    return str(seed), str(3 * len(tested)), str(seen), str(false), f"{seconds / 3600:.3f}", longest
+                signers.append(len({corpus.videos[each.spotting.video].signer for each in mined}))
+            firsts = [[value for own in right[:count] for value in own] for count in (1, 3, most)]
+            cells = [f"{np.mean(values):.2f}" if values else "" for values in firsts]
+            spread = f"{np.mean(signers):.1f}", f"{np.mean(videos):.1f}"
+            yield str(seed), f"{diversity:g}", str(len(asked)), str(len(firsts[-1])), *cells, f"{chance:.2f}", *spread

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from signspot.applications.differences import compare
-from signspot.applications.feedback import MEANING, RIGHT_SCORE, USUAL
+from signspot.applications.differences import PARAMETERS
+from signspot.applications.feedback import MEANING, USUAL, is_right, strengths
+from signspot.applications.unlikeness import typical_cost, unlikeness
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import sign_in_context
 from signspot.errors import SignspotError
@@ -21,28 +23,31 @@ from signspot_lab.applications.signs import TOLD, alter, film, make_words
 from signspot_lab.isolated.clips import FPS, IsolatedClip
 
 EXEMPLARS = 3
+_STEPS = 6000  # of the search for constants
+_SOFT = 1.5  # strengths that are one unit of certainty there
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One clip, what was changed in it, its measures against the exemplars, and how its word ranks."""
+    """One clip, what was changed in it, how its measures stand out, and how its word ranks."""
 
     word: str
     changed: str  # empty: nothing
-    measures: dict[str, float]  # means over the exemplars
+    strengths: dict[str, float]  # spreads above what is usual
     rank: int
     score: float
+    unlike: float
 
     @property
     def right(self) -> bool:
         """Whether it is taken for the word."""
-        return self.rank == 1 and self.score >= RIGHT_SCORE
+        return is_right(self.rank, self.score, self.unlike)
 
     @property
     def named(self) -> str:
         """The parameter that a learner is told first."""
-        strengths = {name: (value - USUAL[name][0]) / USUAL[name][1] for name, value in self.measures.items()}
-        return MEANING[max(strengths, key=lambda name: strengths[name])]
+        return MEANING[max(self.strengths, key=lambda name: self.strengths[name])]
 
 
 def sign_of(landmarks: Landmarks) -> Frames:
@@ -62,17 +67,19 @@ def world_trials(spotter: Spotter, words: int, seed: int, progress: Progress = s
         views += [embedder.embed_source(clip, mirror=True) for clip in clips]
         shown += [Exemplar(word, f"{word}-{number}") for number in range(EXEMPLARS)]
     gallery = gallery_of(shown, views)
+    typical = typical_cost(gallery, spotter.encoder)
     for done, altered in enumerate(alter(lexicon, seed)):
         progress(done, words * (len(TOLD) + 1))
         clip = altered.landmarks(seed)
         try:
-            found = spotter.identify_views(embedder.embed_source(clip), gallery, SpotOptions())
+            views_of_clip = embedder.embed_source(clip)
+            found = spotter.identify_views(views_of_clip, gallery, SpotOptions())
         except SignspotError:  # the estimator saw no hand
             continue
         rank = next(number for number, match in enumerate(found, 1) if match.word == altered.word)
-        compared = [compare(sign_of(clip), each) for each in signs[altered.word]]
-        measures = {name: _mean([each[name].value for each in compared if name in each]) for name in compared[0]}
-        yield Trial(altered.word, altered.changed, measures, rank, found[rank - 1].score)
+        told = {name: strength for name, (strength, _) in strengths(sign_of(clip), signs[altered.word]).items()}
+        unlike = unlikeness(views_of_clip, gallery, found[rank - 1], typical)
+        yield Trial(altered.word, altered.changed, told, rank, found[rank - 1].score, unlike)
 
 
 def gallery_of(exemplars: Sequence[Exemplar], views: Sequence[SignViews]) -> Gallery:
@@ -83,18 +90,44 @@ def gallery_of(exemplars: Sequence[Exemplar], views: Sequence[SignViews]) -> Gal
 
 
 def choose(trials: Sequence[Trial]) -> list[str]:
-    """Lines of the table of usual differences, and how the score of right signs is spread."""
-    same = [trial for trial in trials if not trial.changed]
-    lines = []
-    for name in USUAL:
-        values = np.array([trial.measures[name] for trial in same if name in trial.measures])
-        spread = 1.4826 * float(np.median(np.abs(values - np.median(values))))
-        lines.append(f"{name}: median {np.median(values):.3f}, spread {spread:.3f}")
-    scores = np.quantile([trial.score for trial in same], (0.05, 0.1, 0.5))
+    """Constants of feedback by trials: `more` and `spread` of every measure, and what nine of ten right signs reach.
+
+    Steps by chance go wherever the changed parameter is named more surely, held near to how right signs are spread.
+    """
+    names = list(USUAL)
+    units = np.array([[usual.more, usual.spread] for usual in USUAL.values()]).T
+    seen = np.array([[trial.strengths.get(name, -np.inf) for name in names] for trial in trials])
+    raw = seen * units[1] + units[0]  # above what is usual between exemplars
+    same = np.array([not trial.changed for trial in trials])
+    finite = np.where(np.isfinite(raw[same]), raw[same], np.nan)
+    more = np.nan_to_num(np.nanmedian(finite, axis=0))
+    spread = np.maximum(1.4826 * np.nanmedian(np.abs(finite - more), axis=0), 0.3 * units[1])
+    wanted = np.array([PARAMETERS.index(TOLD[trial.changed]) for trial in trials if trial.changed])
+    begin, random = (more, spread), np.random.default_rng(0)
+    least = _doubt(raw[~same], wanted, *begin)
+    for _ in range(_STEPS):
+        moved = [random.standard_normal(len(names)) * (random.random(len(names)) < 0.3) for _ in range(2)]
+        new = more + 0.3 * spread * moved[0], spread * np.exp(0.15 * moved[1])
+        held = (np.log(new[1] / begin[1]) ** 2).mean() + (((new[0] - begin[0]) / begin[1]) ** 2).mean()
+        doubt = _doubt(raw[~same], wanted, *new) + 0.02 * held
+        if doubt < least:
+            least, (more, spread) = doubt, new
+    right = [trial for trial in trials if not trial.changed]
+    largest = (np.where(np.isfinite(raw[same]), (raw[same] - more) / spread, -np.inf)).max(axis=1)
     return [
-        *lines,
-        f"scores of right signs: 5 % below {scores[0]:.2f}, 10 % below {scores[1]:.2f}, median {scores[2]:.2f}",
+        *(f"{name}: more {more[place]:.3f}, spread {spread[place]:.3f}" for place, name in enumerate(names)),
+        f"nine of ten right signs: largest strength below {np.quantile(largest, 0.9):.2f}, "
+        f"unlikeness below {np.quantile([trial.unlike for trial in right], 0.9):.2f}",
     ]
+
+
+def _doubt(raw: Floats, wanted: NDArray[np.int64], more: Floats, spread: Floats) -> float:
+    """How unsure it is, on average, that the wanted parameter is named: a cross entropy."""
+    told = np.where(np.isfinite(raw), (raw - more) / spread, -5.0)
+    of = np.array([PARAMETERS.index(MEANING[name]) for name in USUAL])
+    best = np.stack([told[:, of == place].max(axis=1) for place in range(len(PARAMETERS))], axis=1) / _SOFT
+    best -= best.max(axis=1, keepdims=True)
+    return float((np.log(np.exp(best).sum(axis=1)) - best[np.arange(len(wanted)), wanted]).mean())
 
 
 def tell(trials: Sequence[Trial]) -> Iterator[tuple[str, ...]]:
@@ -143,18 +176,21 @@ def real_verdicts(
                 continue
     gallery = gallery_of(shown, views)
     right, wrong, ranks = [], [], []
+    typical = typical_cost(gallery, spotter.encoder)
     for number in random.permutation(len(asked)).tolist()[:queries]:
         word, clip = asked[number]
         if word not in gallery.words:
             continue
         try:
-            found = spotter.identify_views(embedder.embed_source(clip.landmarks), gallery, SpotOptions())
+            sign = embedder.embed_source(clip.landmarks)
         except SignspotError:
             continue
+        found = spotter.identify_views(sign, gallery, SpotOptions())
         rank = next(place for place, match in enumerate(found, 1) if match.word == word)
         other = next(match for match in found if match.word != word)
-        right.append(float(rank == 1 and found[0].score >= RIGHT_SCORE))
-        wrong.append(float(found[0].word == other.word and other.score >= RIGHT_SCORE))
+        mine, theirs = (unlikeness(sign, gallery, each, typical) for each in (found[rank - 1], other))
+        right.append(float(is_right(rank, found[rank - 1].score, mine)))
+        wrong.append(float(is_right(1 + (found[0].word != other.word), other.score, theirs)))
         ranks.append(1 / rank)
     cells = (len(gallery.words), len(ranks), _mean(right), _mean(wrong), _mean(ranks))
     return tuple(str(cell) if isinstance(cell, int) else f"{cell:.2f}" for cell in cells)

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.applications.archive import GROUP, add_video, open_archive, scan, search_archive
+from signspot.applications.archive import add_video, open_archive, scan_archive, search_archive
 from signspot.applications.mining import write_places_page
+from signspot.applications.scanning import GROUP, scan
+from signspot.applications.sketches import choose_axes, make_sketch
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.tracks import read_track, write_track
 from signspot.errors import EncoderMismatchError, FormatError, OptionsError, TrackError
@@ -127,3 +129,59 @@ def test_sizes_that_no_array_has_are_told(entry: dict[str, list[float]], tmp_pat
     path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
     with pytest.raises(FormatError, match="cannot be searched"):
         open_archive(tmp_path)
+
+
+def smooth(count: int, seed: int) -> np.ndarray:
+    """Unit rows of 128 numbers that are like their neighbours and differ in few directions most."""
+    random = np.random.default_rng(seed)
+    sums = np.cumsum(random.normal(size=(count + 8, 128)) / np.arange(1, 129), axis=0)
+    return unit(sums[8:] - sums[:-8] + 0.01 * random.normal(size=(count, 128)))
+
+
+@pytest.mark.parametrize("kind", ["smooth", "random"])
+def test_sketches_change_nothing(kind: str) -> None:
+    random = np.random.default_rng(1)
+    rows = smooth(9000, 0) if kind == "smooth" else unit(random.normal(size=(9000, 128)))
+    matrices = [each.astype(np.float16) for each in (rows[:20], rows[20:5005], rows[5005:])]
+    queries = unit(
+        np.concatenate([rows[[100, 6000]] + 0.03 * random.normal(size=(2, 128)), random.normal(size=(9, 128))])
+    )
+    queries = queries.astype(np.float32)
+    axes = choose_axes(matrices)
+    assert axes is not None
+    sketches = [make_sketch(each, axes) for each in matrices]
+    for matrix, sketch in zip(matrices, sketches, strict=True):  # a bound is one, and on smooth rows a narrow one
+        bounds = np.asarray(sketch.rows, np.float32) @ sketch.project(queries).T + sketch.slack
+        above = bounds - matrix.astype(np.float32) @ queries.T
+        assert above.min() >= 0
+        assert kind == "random" or np.median(above[:, 0]) < 0.05
+    for top in (1, 30, 100_000):
+        plain, sketched = scan(matrices, queries, top), scan(matrices, queries, top, sketches=sketches)
+        for number in range(len(queries)):
+            assert np.array_equal(plain.matrix[number], sketched.matrix[number])
+            assert np.array_equal(plain.row[number], sketched.row[number])
+            assert np.allclose(plain.similarity[number], sketched.similarity[number], atol=1e-6)
+
+
+def test_sketches_are_kept_by_content(tmp_path: Path) -> None:
+    rows = smooth(4000, 2).astype(np.float16)
+    grid = Grid(25, 16, 1, 4015)
+    write_track(Track(rows, grid, "e", "one", "d" * 8), tmp_path / "a" / "one.safetensors")
+    archive, cache = open_archive(tmp_path / "a"), tmp_path / "cache"
+    query = rows[50:51].astype(np.float32)
+    first = scan_archive(archive, query, 3, cache=cache)
+    kept = {path: path.stat().st_mtime_ns for path in cache.rglob("*.safetensors")}
+    assert sorted(path.name.partition("-")[0] for path in kept) == ["axes", "d" * 8]
+    assert scan_archive(archive, query, 3, cache=cache).row[0].tolist() == first.row[0].tolist()
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    sketch = next(path for path in kept if path.name.startswith("d"))
+    sketch.write_bytes(b"damaged")  # is made again
+    assert scan_archive(archive, query, 3, cache=cache).row[0].tolist() == first.row[0].tolist()
+    write_track(Track(rows[::-1].copy(), grid, "e", "one", "d" * 8), tmp_path / "a" / "one.safetensors")
+    again = scan_archive(open_archive(tmp_path / "a"), query, 3, cache=cache)  # other windows of the same video
+    assert again.row[0][0] == 3999 - first.row[0][0]
+    rows[7, 3] = np.nan
+    axes = choose_axes([smooth(4000, 2).astype(np.float16)])
+    assert axes is not None
+    with pytest.raises(FormatError, match="not finite"):
+        make_sketch(rows, axes)

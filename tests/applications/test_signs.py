@@ -7,17 +7,20 @@ import numpy as np
 import pytest
 
 from signspot.applications.differences import compare
-from signspot.applications.feedback import feedback_on, find_differences, give_feedback
+from signspot.applications.feedback import feedback_on, find_differences, give_feedback, is_right
 from signspot.applications.lookup import look_up
 from signspot.applications.sign_pictures import draw_feedback, draw_lookup, save_picture
 from signspot.applications.signs import read_sign
+from signspot.applications.unlikeness import unlikeness
 from signspot.applications.variants import cluster, find_use, find_variants
 from signspot.applications.variants_page import draw_costs, write_variants_page
 from signspot.dictionary.dictionary import Dictionary
-from signspot.embedding.exemplars import Gallery
+from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.errors import NoHandsError, OptionsError, UnknownWordError
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.records import Exemplar
+from signspot.spotting.identification import Match
 from signspot.spotting.spotter import Spotter
 from signspot_lab.applications.signs import TOLD, alter, film
 from signspot_world.language.lexicon import Lexicon
@@ -72,7 +75,9 @@ def test_the_sign_itself_is_right_and_another_is_not(
     word, path = clip
     own = read_sign(spotter, path)
     found = feedback_on(spotter, (path, own), word, gallery)
-    assert found.right
+    takes = [film(words[word].variants[0], SEED, "pupil", number) for number in range(3)]
+    told = [feedback_on(spotter, (take, read_sign(spotter, take)), word, gallery) for take in takes]
+    assert sum(each.right for each in told) >= 2, [each.unlike for each in told]
     assert found.rank == 1
     assert not found.instead
     other = next(each for each in words if each != word)
@@ -113,3 +118,23 @@ def test_a_clip_without_hands_is_refused(spotter: Spotter, dictionary: Dictionar
         give_feedback(spotter, blind, clip[0], dictionary)
     with pytest.raises(UnknownWordError):
         give_feedback(spotter, seen, "nothing", dictionary)
+
+
+def test_a_sign_is_right_by_how_its_exemplars_differ() -> None:
+    """Codes on a line: exemplars at 0, 1 and 2 differ by 1, 2 and 1 on average 4/3, and count beside 3 x 4.2."""
+    codes = np.zeros((3, 1, 4, 1), np.float32) + np.arange(3, dtype=np.float32)[:, None, None, None]
+    shown = [Exemplar("w", str(number)) for number in range(3)]
+    gallery = Gallery.of(shown, np.eye(3, dtype=np.float32)[:, None], codes)
+    match = Match("w", 0.9, "0")
+    expected = (4 + 3 * 4.2) / 6
+    for place, cost in ((1.0, 2 / 3), (9.0, 8.0)):
+        sign = SignViews(np.eye(3, dtype=np.float32)[:1], np.full((1, 4, 1), place, np.float32))
+        assert unlikeness(sign, gallery, match, 4.2) == pytest.approx(cost / expected / 1.19)
+    same = [replace(each, signer="one") for each in shown]  # how one signer varies says nothing of another
+    alone = Gallery.of(same, np.eye(3, dtype=np.float32)[:, None], codes)
+    assert unlikeness(sign, alone, match, 4.2) == pytest.approx(8 / 4.2 / 1.19)
+    assert np.isnan(unlikeness(SignViews(np.eye(3, dtype=np.float32)[:1], None), gallery, match, 4.2))
+    assert is_right(1, 0.9, 1.0)
+    assert is_right(1, 0.9, float("nan"))
+    assert not is_right(1, 0.9, 1.01)
+    assert not is_right(2, 0.9, 1.0)

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.applications.wake import OnlineAlignment, WakeSign, WakeStream, enrol
+from signspot.applications.wake import WakeStream, enrol, own_gallery, settle
+from signspot.applications.wake_detector import OnlineAlignment, WakeSign
 from signspot.applications.wake_source import draw_wake, open_stream
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import NoHandsError, NotAVideoError, OptionsError
@@ -110,3 +111,24 @@ def test_enrolment_says_what_it_needs(
     write_landmarks(footage, tmp_path / "f.pose")
     assert sum(len(chunk) for chunk in open_stream(str(tmp_path / "f.pose"))) == len(footage)
     assert draw_wake(spotter, sign, str(tmp_path / "f.pose"), []).axes
+
+
+def test_what_is_nearer_to_an_impostor_is_no_event(
+    spotter: Spotter, stream: tuple[Landmarks, Segment, list[Landmarks]], sign: WakeSign
+) -> None:
+    footage, where, recordings = stream
+    gallery, own = own_gallery(spotter, recordings)
+    bare = replace(sign, threshold=0.5, impostors=np.empty((0, 0, 0), np.float32))
+    found = list(WakeStream(spotter.encoder, bare).peaks(footage))
+    (peak,) = [each for each in found if abs(each.time - where.end) < 0.5]
+    left = WakeStream(spotter.encoder, replace(bare, impostors=peak.codes[None])).push(footage)
+    assert all(abs(event.time - where.end) >= 0.5 for event in left)
+    far = replace(bare, impostors=peak.codes[None] + 100)
+    assert len(WakeStream(spotter.encoder, far).push(footage)) == len(found)
+    high = [replace(peak, score=0.98)]
+    chosen = settle(spotter.encoder, gallery, 3600.0, high, 1.0, ())
+    assert chosen.threshold > 0.9, "once in an hour, a sign that no other gives away reached as much"
+    assert len(chosen.impostors) == 1 + len(sign.impostors)
+    low = [replace(peak, score=0.55), replace(peak, score=0.51)]
+    assert 0.56 <= settle(spotter.encoder, gallery, 360.0, low, 1.0, own).threshold <= max(0.56, min(own))
+    assert settle(spotter.encoder, gallery, 3600.0, [], 1.0, own).threshold == 0.5

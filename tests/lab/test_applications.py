@@ -29,16 +29,19 @@ def test_recall_and_precision_of_pairs_by_hand() -> None:
 
 
 def test_the_largest_strength_is_named() -> None:
-    usual = {name: middle for name, (middle, _) in USUAL.items()}
-    trials = [Trial("a", "", usual, 1, 1.0)]
-    trials += [Trial("a", "place", {**usual, "place": usual["place"] + 3 * USUAL["place"][1]}, 2, 1.0)]
-    trials += [Trial("a", "local", {**usual, "twist": usual["twist"] + 9}, 1, RIGHT_SCORE - 0.01)]
-    assert [trial.named for trial in trials[1:]] == ["place", "movement"]
-    assert [trial.right for trial in trials] == [True, False, False]
+    usual = dict.fromkeys(USUAL, 0.0)
+    trials = [Trial("a", "", usual, 1, 1.0, 1.0)]
+    trials += [Trial("a", "place", {**usual, "place": 3.0}, 2, 1.0, 1.0)]
+    trials += [Trial("a", "local", {**usual, "twist": 9.0}, 1, RIGHT_SCORE - 0.01, 1.0)]
+    trials += [Trial("a", "handshape", {**usual, "handshape": 4.0}, 1, 1.0, 1.01)]
+    assert [trial.named for trial in trials[1:]] == ["place", "movement", "handshape"]
+    assert [trial.right for trial in trials] == [True, False, False, False]
     rows = {row[0]: row for row in tell(trials)}
     assert rows["place"][3] == "1.00"
-    assert rows["any"][1] == "2"
-    assert choose(trials)[0].startswith("handshape: median")
+    assert rows["any"][1] == "3"
+    lines = choose(trials)
+    assert lines[0].startswith("handshape: more")
+    assert "unlikeness below 1.00" in lines[-1]
 
 
 def test_one_parameter_is_changed_and_no_other() -> None:
@@ -52,4 +55,6 @@ def test_small_measures_run() -> None:
     shown = world_variants(load("warping", cache=False), 2, 5, each=2)
     rows = list(variant_rows(load("warping", cache=False), "world", shown, choose=True))
     assert all(-1 <= float(row[4]) <= 1 for row in rows)
-    assert dict(measure_scan(2000, 2, 16))["queries at once, threads"] == "2, 2"
+    measured = dict(measure_scan(load("landmark", cache=False), 3000, queries=2, signed=9))
+    assert measured["queries at once, threads"] == "2, 2"
+    assert measured["windows"].startswith("3,000")

@@ -108,7 +108,12 @@ def test_a_limit_that_is_no_size_is_told(monkeypatch):
 
 
 def test_clearing_removes_what_is_ours_only(tmp_path):
-    ours = ["landmarks/aa/x.pose", "tracks/hash/y.safetensors", "exemplars/hash/z.safetensors"]
+    ours = [
+        "landmarks/aa/x.pose",
+        "tracks/hash/y.safetensors",
+        "exemplars/hash/z.safetensors",
+        "sketches/s.safetensors",
+    ]
     others = ["landmarks/notes.txt", "thesis/chapter.pose", "tracks.safetensors"]
     for name in ours + others:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -117,6 +122,7 @@ def test_clearing_removes_what_is_ours_only(tmp_path):
         ("landmarks", 1, 10),
         ("tracks", 1, 10),
         ("exemplars", 1, 10),
+        ("sketches", 1, 10),
     ]
     clear_cache(tmp_path, ("tracks",))
     assert not (tmp_path / ours[1]).exists()

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from signspot.annotation.records import Findings, VideoRecord
 from signspot.annotation.store import FILE, open_store
+from signspot.applications.sketches import COLUMNS, Axes, SketchShelf
 from signspot.cli.main import app
 from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
 from signspot.dictionary.opening import open_dictionary
@@ -67,6 +68,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with open_store(tmp_path / "run" / FILE, create=True) as store:
         for signer in ("Ann", "Ben"):
             store.add(Findings(VideoRecord(f"{signer}-talk", "d", 60.0), {"apple": "key"}, (), ()))
+    axes = Axes(np.eye(4, COLUMNS - 1, dtype=np.float32))
     for path in (tmp_path / "footage" / "videos").glob("*.pose"):
         digest = content_digest(path)
         track = Track(
@@ -74,6 +76,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         )
         write_track(track, track_entry(tmp_path / "cache", "enc", digest, 1))
         pose(tmp_path / "cache" / "landmarks" / digest[:2] / f"{digest}-abc.pose", 1)
+        SketchShelf(tmp_path / "cache", "enc").sketch(track.embeddings, digest, "d" * 64, axes)
     return tmp_path
 
 
@@ -113,7 +116,7 @@ def test_everything_of_one_signer_goes_and_nothing_of_another(kept: Path) -> Non
         assert set(store.keys()) == {("Ben-talk", "apple")}
     ben = content_digest(kept / "footage" / "videos" / "Ben-talk.pose")
     caches = [path for path in (kept / "cache").rglob("*") if path.suffix in (".pose", ".safetensors")]
-    assert len(caches) == 2
+    assert len(caches) == 3
     assert all(path.name.startswith(ben) for path in caches)
     unchanged = {name for name in after if after[name] == before.get(name)}
     assert {name for name in before if "Ben" in name and name.startswith(("signs", "footage"))} <= unchanged
@@ -123,7 +126,7 @@ def test_everything_of_one_signer_goes_and_nothing_of_another(kept: Path) -> Non
 def test_a_video_is_known_by_its_content_or_by_its_name_alone(kept: Path) -> None:
     talk = kept / "footage" / "videos" / "Ann-talk.pose"
     kinds = {each.kind for each in forget(str(talk))}
-    assert kinds == {"cached landmarks", "cached tracks"}
+    assert kinds == {"cached landmarks", "cached sketches", "cached tracks"}
     talk.unlink()
     assert {each.kind for each in forget(str(talk), yes=True)} == kinds
     assert forget(str(talk)) == []

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signspot.spotting.matching import strength
 from signspot.spotting.rates import CurveScale, PeakRates, SafeRates, WordAlarms, shift_between
 
 
@@ -87,3 +88,10 @@ def test_a_scale_of_a_short_video_leans_on_what_is_known_without_it() -> None:
     assert own.shrunk(known, 3600.0).level == pytest.approx(own.level, abs=1e-3)
     moved = known.moved(*shift_between([own, own, own], [known, known, known]))
     assert (moved.level, moved.spread) == (pytest.approx(own.level), pytest.approx(own.spread))
+
+
+@pytest.mark.parametrize("moments", [1, 2, 77, 4000, 50_021])
+def test_a_scale_is_made_of_quantiles_of_strengths(moments: int) -> None:
+    scores = np.random.default_rng(moments).beta(2, 5, moments).astype(np.float32)
+    low, level, high = np.quantile(strength(scores[:: max(1, moments // 4000)]), (0.5, 0.75, 0.9)).tolist()
+    assert CurveScale.of(scores) == CurveScale(level, max(1e-3, high - low))

@@ -187,7 +187,7 @@ def test_the_best_of_all_exemplars_counts_in_blocks_of_any_size(
         for curve in best_scores(EmbeddingMatcher(Windows.of(track), gallery.embeddings), gallery):
             own = [i for i, e in enumerate(words) if e.word == curve.word]
             assert curve.scores == pytest.approx(expected[:, own].max(axis=1), abs=1e-5)
-            assert set(curve.rows.tolist()) <= set(own)
+            assert set(curve.rows(np.arange(len(track))).tolist()) <= set(own)
 
 
 def test_what_is_not_an_exemplar_is_named() -> None:

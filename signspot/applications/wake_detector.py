@@ -1,0 +1,145 @@
+"""The decision of a wake sign: frame codes in, one at a time, events out.
+
+Paths of the enrolled recordings through the stream are followed frame by frame. Where one scores high enough, what it
+went through is cut out and verified: it has to be nearer to the recordings than to any impostor. Impostors are the
+decoys of the encoder, and what came nearest to the sign in the user's own background.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from signspot.embedding.exemplars import Gallery
+from signspot.models.frame_coder import stretched
+from signspot.spotting.alignment import STEPS, path_starts, warping_costs
+from signspot.spotting.decoys import Cohort
+from signspot.spotting.matching import to_score
+
+CONFIRMED = 4  # frames without a better score until a peak is an event
+_APART = 1.0  # seconds between two events, at least
+_TINY = 1e-6
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class WakeSign:
+    """A sign to wait for: a few recordings of it, the score that decides, and impostors that it is told from."""
+
+    gallery: Gallery
+    threshold: float
+    background_hours: float  # in which the threshold was measured
+    background_alarms: int  # that are still given there, without what the background itself taught
+    own_scores: tuple[float, ...]  # of each recording among the others; empty with one recording
+    impostors: Floats = field(default_factory=lambda: np.empty((0, 0, 0), np.float32), repr=False)  # (N, L, C)
+
+    @property
+    def false_alarms_per_hour(self) -> float:
+        """An upper bound with 95 % confidence, by the alarms in the background."""
+        bounds = (3.0, 4.74, 6.3, 7.75, 9.15, 10.51)  # of a Poisson count of 0 to 5
+        known = self.background_alarms
+        most = bounds[known] if known < len(bounds) else known + 2 * known**0.5 + 2
+        return most / self.background_hours if self.background_hours else float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class WakePeak:
+    """A moment at which a recording fits best."""
+
+    time: float  # seconds: the end of the sign, on the stream's clock
+    score: float
+    row: int  # of the gallery
+    codes: Floats  # (L, C) of what was signed, brought to the length of a recording
+
+
+def margins(signs: Floats, recordings: Floats, impostors: Floats) -> NDArray[np.float64]:
+    """How much nearer (N, L, C) signs are to recordings than to impostors: (N,) logarithms, above 0 where they are."""
+    if not len(impostors):
+        return np.full(len(signs), np.inf)
+    own, others = warping_costs(signs, recordings).min(axis=1), warping_costs(signs, impostors).min(axis=1)
+    return np.asarray(np.log((others + _TINY) / (own + _TINY)), np.float64)
+
+
+class OnlineAlignment:
+    """The costs of all paths that end at the newest frame; equal to those of `path_costs`, one frame at a time."""
+
+    def __init__(self, gallery: Gallery, scale: float, cohort: Cohort | None):
+        """Align the views of a gallery; `scale` is the cost of a path whose score is a half."""
+        assert gallery.codes is not None, "checked by whoever enrols"
+        self.codes = np.asarray(gallery.codes, np.float32)
+        self.scale, self._steps = scale, STEPS.times(scale).costs
+        plain = np.zeros(len(self.codes), np.float32)
+        self._corrections = plain if cohort is None else cohort.corrections_of(self.codes)
+        self._columns: deque[Floats] = deque(maxlen=len(self._steps) - 1)
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._columns.clear()
+
+    def step(self, code: Floats) -> tuple[float, int]:
+        """Take the (C,) code of the next frame; give the best score of a path that ends here, and its row."""
+        apart = np.linalg.norm(self.codes - code, axis=2)  # (V, L)
+        column = np.empty_like(apart)
+        column[:, 0] = apart[:, 0]
+        for place in range(1, apart.shape[1]):
+            best = column[:, place - 1] + self._steps[0]
+            for price, before in zip(self._steps[1:], self._columns, strict=False):
+                best = np.minimum(best, before[:, place - 1] + price)
+            column[:, place] = apart[:, place] + best
+        self._columns.appendleft(column)
+        scores = to_score(column[:, -1] / apart.shape[1] + self._corrections, self.scale)
+        row = int(scores.argmax())
+        return float(scores[row]), row
+
+
+class WakeDetector:
+    """Takes frame codes as they come and says when the sign was seen; its memory is bounded."""
+
+    def __init__(self, sign: WakeSign, scale: float, cohort: Cohort | None, fps: float):
+        """Wait for a sign.
+
+        Args:
+            sign: what to wait for.
+            scale: the cost of a path whose score is a half.
+            cohort: decoys, by which recordings that are near to everything are known.
+            fps: of the codes.
+        """
+        self.sign, self._fps = sign, fps
+        self._costs = OnlineAlignment(sign.gallery, scale, cohort)
+        reach = STEPS.reach(self._costs.codes.shape[1])
+        self._codes: deque[Floats] = deque(maxlen=reach + CONFIRMED + 2)
+        self._best: tuple[float, float, int] | None = None  # time, score and row of a peak that is not sure yet
+        self._told = -np.inf
+
+    def forget(self) -> None:
+        """Begin anew: what was under way is given up."""
+        self._best = None
+        self._codes.clear()
+        self._costs.forget()
+
+    def step(self, code: Floats, time: float) -> WakePeak | None:
+        """Take the (C,) code of the next frame and its time; give a peak that is sure by now, and is verified."""
+        self._codes.append(code)
+        score, row = self._costs.step(code)
+        best = self._best
+        if score >= self.sign.threshold and (best is None or score > best[1]) and time - self._told >= _APART:
+            self._best = (time, score, row)
+            return None
+        if best is None or time - best[0] < CONFIRMED / self._fps - 1e-6:
+            return None
+        self._best = None
+        peak = WakePeak(*best, self._signed(round((time - best[0]) * self._fps), best[2]))
+        if margins(peak.codes[None], self._costs.codes, self.sign.impostors)[0] <= 0:
+            return None
+        self._told = best[0]
+        return peak
+
+    def _signed(self, ago: int, row: int) -> Floats:
+        """(L, C) codes of the path of a row that ended so many frames ago."""
+        codes = np.stack(self._codes)
+        end = max(0, len(codes) - 1 - ago)
+        shown = self._costs.codes[[row]]
+        start = int(path_starts(codes, shown, np.array([end]), STEPS.times(self._costs.scale))[0])
+        return np.asarray(stretched(torch.from_numpy(codes), start, end, shown.shape[1]).numpy(), np.float32)
