@@ -20,7 +20,7 @@ from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.statistics import spottings
 from signspot.annotation.store import open_store
 from signspot.corpus.corpus import Corpus, open_corpus
-from signspot.corpus.truth import read_records, write_records
+from signspot.corpus.truth import read_records, right_labels, write_records
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError
 from signspot.files import content_digest, text_digest, write_beside
@@ -37,7 +37,6 @@ logger = logging.getLogger(__name__)
 
 LabelsM = Literal["auto", "given", "lips", "none"]
 Outcome = dict[str, Any]
-_NEAR = 0.3  # seconds around a true sign within which a label of its word is right
 SOURCES = {"M": "MV", "D": "D", "M+D": "MDV"}  # recognisers, and the labels that each learns from
 
 
@@ -209,14 +208,7 @@ class Loop:
     def _right(self, labels: list[Label]) -> float | None:
         """The share of labels at a sign of their word, where the truth is known."""
         signs = {video: self.corpus.signs(video) for video in {label.video for label in labels}}
-        known = [label for label in labels if signs[label.video]]
-        hits = [
-            any(
-                sign.word == label.word and sign.segment.padded(_NEAR).overlap(label.segment) > 0
-                for sign in signs[label.video]
-            )
-            for label in known
-        ]
+        hits = right_labels([label for label in labels if signs[label.video]], signs)
         return sum(hits) / len(hits) if hits else None
 
     def _labels(self, outcome: Outcome) -> list[Label]:

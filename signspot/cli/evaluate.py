@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from signspot.cli.console import Device, EncoderName, Force, bar, note, print_table, say
+from signspot.cli.evaluate_recogniser import recogniser
 
 
 def annotation(
@@ -174,6 +175,7 @@ def evaluate() -> None:
 app.command("annotation")(annotation)
 app.command("lsa64")(lsa64)
 app.command("mouthing")(mouthing)
+app.command("recogniser")(recogniser)
 
 
 @app.command("one-shot")

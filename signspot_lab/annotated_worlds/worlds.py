@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from signspot.annotation.engines import Engine
 from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.corpus.corpus import Corpus
@@ -112,6 +113,11 @@ class _Here:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         pass
+
+
+def here() -> Engine:
+    """An engine that works in this process."""
+    return _Here()
 
 
 def _titled(stage: Stage, before: str, title: str) -> AbstractContextManager[Progress]:
