@@ -39,6 +39,12 @@ LabelsM = Literal["auto", "given", "lips", "none"]
 Outcome = dict[str, Any]
 SOURCES = {"M": "MV", "D": "D", "M+D": "MDV"}  # recognisers, and the labels that each learns from
 
+SMALL_RECOGNISER = TrunkConfig(  # as configs/recogniser.toml: half a minute of one core
+    steps=400,
+    clips=ClipOptions(clips=64, dictionary=0.25),
+    model={"hand_width": 32, "part_width": 16, "width": 64, "last_width": 128, "features": 128, "norm": "batch"},
+)
+
 
 @dataclass(frozen=True, slots=True)
 class LearnOptions:
@@ -47,7 +53,7 @@ class LearnOptions:
     labels: LabelsM = "auto"  # M: those of the corpus where there are any, else by lips; or one of both, or none
     encoder: str | None = None  # name or file; None: the shipped one
     adapt: AdaptOptions = field(default_factory=AdaptOptions)
-    recogniser: TrunkConfig = field(default_factory=lambda: TrunkConfig(steps=1000, clips=ClipOptions(clips=64)))
+    recogniser: TrunkConfig = field(default_factory=lambda: SMALL_RECOGNISER)
     threshold: float | None = None  # of D; None: the encoder's
     language: str = "en"
     device: str = "cpu"
@@ -97,13 +103,15 @@ class Loop:
             OptionsError: nothing can be learnt from the corpus: no two words have labels M or D.
         """
         footage, signs = _digest(self.folder), _digest(self.dictionary)
-        mouthed = self._do("labels M", {"footage": footage, "how": self.options.labels}, lambda: self._mouthings(stage))
+        speech = self.options.language
+        heard = {"footage": footage, "signs": signs, "how": self.options.labels, "language": speech}
+        mouthed = self._do("labels M", heard, lambda: self._mouthings(stage))
         adapted = self._do(
             "adaptation",
-            {"footage": footage, "signs": signs, "encoder": self.options.encoder, "how": asdict(self.options.adapt)},
+            {**heard, "encoder": self.options.encoder, "how": asdict(self.options.adapt)},
             lambda: self._adapt(stage),
         )
-        how = {"footage": footage, "signs": signs, "encoder": adapted["hash"], "threshold": self.options.threshold}
+        how = {**heard, "how": "", "encoder": adapted["hash"], "threshold": self.options.threshold}
         annotated = self._do("labels D", how, lambda: self._annotate(adapted, stage))
         labels = {"M": self._labels(mouthed), "D": self._labels(annotated)}
         if not any(len({label.word for label in own}) > 1 for own in labels.values()):
@@ -113,7 +121,8 @@ class Loop:
             )
         for name, sources in SOURCES.items():
             own = [label for source in name.split("+") for label in labels[source]]
-            key = {"labels": text_digest(repr(own)), "how": asdict(self.options.recogniser), "sources": sources}
+            how = {"footage": footage, "how": asdict(self.options.recogniser), "sources": sources}
+            key = {"labels": text_digest(repr(own)), **how}
             if len({label.word for label in own}) > 1:
                 self._do(f"recogniser {name}", key, lambda n=name, o=own, k=key: self._recogniser(n, o, k, stage))  # type: ignore[misc]
         return Learnt(tuple(self.stages), labels)
@@ -143,7 +152,8 @@ class Loop:
             return {"told": "there are none", "count": 0}
         if given and how != "lips":
             return self._keep("M", given, "given")
-        job = MouthingJob(self.folder, self.out / "mouthings", dictionary=self.dictionary)
+        place = self.out / f"mouthings-{self.options.language}"
+        job = MouthingJob(self.folder, place, dictionary=self.dictionary)
         try:
             report = annotate_mouthings(job, RunOptions(language=self.options.language), self.engine(), stage)
         except (OptionsError, FormatError) as error:
@@ -155,7 +165,8 @@ class Loop:
 
     def _adapt(self, stage: Stage) -> Outcome:
         spotter = load(self.options.encoder, device=self.options.device)
-        folder = self.out / "adapted"
+        key = text_digest(json.dumps([_digest(self.folder), _digest(self.dictionary), asdict(self.options.adapt)]))
+        folder = self.out / "adaptation" / f"{key}-{spotter.encoder.hash[:8]}" / "adapted"  # its name is the encoder's
         base = {"hash": spotter.encoder.hash, "file": self.options.encoder}
         try:
             signs = open_dictionary(self.dictionary)
@@ -172,7 +183,7 @@ class Loop:
         return {"hash": kept.hash, "file": str(target), "told": told, "gains": gains, "files": files}
 
     def _annotate(self, adapted: Outcome, stage: Stage) -> Outcome:
-        place = self.out / f"annotation-{adapted['hash'][:8]}"
+        place = self.out / f"annotation-{adapted['hash'][:8]}-{self.options.language}"
         job = AnnotationJob(
             self.folder, self.dictionary, place, encoder=adapted["file"], threshold=self.options.threshold
         )
@@ -187,7 +198,9 @@ class Loop:
         config = replace(config, name=f"recogniser-{name}", clips=replace(config.clips, sources=SOURCES[name]))
         folder = self.out / "recognisers" / f"{name}-{text_digest(json.dumps(key, default=str))}"
         try:
-            trained, scores = train_on_labels(config, self.corpus, folder, labels=labels, stage=stage)
+            trained, scores = train_on_labels(
+                config, self.corpus, folder, labels=labels, stage=stage, device=self.options.device
+            )
         except OptionsError as error:
             return {"told": str(error), "scores": []}
         target = save_recogniser(trained, self.out / f"{config.name}.safetensors")
