@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from signspot.annotation.engines import HereEngine
 from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.statistics import spottings
@@ -24,7 +25,6 @@ from signspot.records import Label, LabelSource
 from signspot.training.augment import Augmentation
 from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.training import TrunkConfig
-from signspot_lab.annotated_worlds.worlds import here
 from signspot_world.corpus_writer import WORLD_VERSION, make_corpus
 from signspot_world.knobs import Knobs, named_rng
 from signspot_world.language.english import vocabulary
@@ -133,7 +133,9 @@ class LabelledWorld:
                 self.corpus.folder, self.corpus.layout.dictionary, out,
                 encoder=self.encoder, cache=self.folder / "cache", threshold=LOOSE,
             )  # fmt: skip
-            annotate(job, AnnotateOptions(padding=padding, keep=LOOSE), here(), lambda _: self.stage(f"{self.name}: D"))
+            annotate(
+                job, AnnotateOptions(padding=padding, keep=LOOSE), HereEngine(), lambda _: self.stage(f"{self.name}: D")
+            )
             with open_store(out) as store:
                 found = [each.as_label() for each in spottings(store, LOOSE)]
             write_records([_middle(label) for label in found if label.video in self.training], kept)
