@@ -1,7 +1,7 @@
 """`signspot reproduce`: measure the tables of the paper on the signing world."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -58,7 +58,7 @@ def reproduce(
     from signspot_lab.paper.reproduce import reproduce as measure
 
     given = {"words": words, "hours": hours, "seed": world_seed}
-    known = {name: value for name, value in given.items() if value is not None}
+    known: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     sizes = SMALL if quick else Sizes()
     retrieval = replace(sizes.retrieval, corpus=replace(sizes.retrieval.corpus, **known), device=device)
     recognition = replace(sizes.recognition, device=device, encoder=encoder)

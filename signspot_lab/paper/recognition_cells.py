@@ -94,7 +94,7 @@ class RecognitionCells:
         trained = train_recogniser(config, signs, run, progress, self.device)
         tested = signs_to_test(world.corpus, set(words) & world.words("mouthed"))
         # A word of which no label was found is never named: its signs count as missed.
-        missed = signs_to_test(world.corpus, world.words("mouthed") - set(words))
+        missed = signs_to_test(world.corpus, set(world.words("mouthed")) - set(words))
         window = SignWindow(config.clips.before, config.clips.after, config.clips.around)
         ranks = _ranks(score_classifier(RecogniserClassifier(trained), world.corpus, tested, window))
         for name, own in missed.items():

@@ -159,8 +159,8 @@ def by_word(outcomes: Sequence[tuple[int, CellOutcome]], tested: str, best: int)
 def accuracies(outcomes: Sequence[tuple[int, CellOutcome]], tested: str) -> tuple[float, float, Interval, Interval]:
     """Top 1 and top 5 over signs, and over words with 95 % intervals over words; means over worlds and seeds."""
     ranks = [[rank for own in o.ranks.get(tested, {}).values() for rank in own] for _, o in outcomes]
-    over_signs = [statistics.mean(np.mean(np.array(own) <= best) for own in ranks if own) for best in (1, 5)]
-    return float(over_signs[0]), float(over_signs[1]), *(bootstrap_mean(by_word(outcomes, tested, k)) for k in (1, 5))
+    one, five = (statistics.mean([float(np.mean(np.array(own) <= k)) for own in ranks if own]) for k in (1, 5))
+    return one, five, bootstrap_mean(by_word(outcomes, tested, 1)), bootstrap_mean(by_word(outcomes, tested, 5))
 
 
 def difference(
@@ -238,7 +238,7 @@ def draw(table: RecognitionTable, outcomes: Outcomes, nearest: Sequence[tuple[in
         places = [index + (number - (len(tested) - 1) / 2) * width for index in range(len(titles))]
         found = [accuracies(own, name)[2] for own in (*(outcomes[i] for i in range(len(table.rows))), nearest)]
         errors = np.array([(each.value - each.low, each.high - each.value) for each in found]).T
-        bars = {"height": 0.9 * width, "color": _COLOURS.get(name, "#009e73"), "label": name}
+        bars: dict[str, Any] = {"height": 0.9 * width, "color": _COLOURS.get(name, "#009e73"), "label": name}
         axes.barh(places, [100 * each.value for each in found], xerr=100 * np.maximum(errors, 0), **bars)
         known = [
             (row.paper[name][2], place) for row, place in zip(table.rows, places, strict=False) if name in row.paper

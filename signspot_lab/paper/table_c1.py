@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -160,10 +161,10 @@ def draw(outcomes: Mapping[int, Sequence[RecipeOutcome]], path: Path) -> Path:
         found = [_interval([getattr(o, name) for o in outcomes[n]], weighting) for n in range(len(ROWS))]
         errors = np.array([(each.value - each.low, each.high - each.value) for each in found]).T
         places = [index + shift for index in range(len(ROWS))]
-        bars = {"height": 0.36, "color": colour, "label": label, "xerr": 100 * np.maximum(errors, 0)}
+        bars: dict[str, Any] = {"height": 0.36, "color": colour, "label": label, "xerr": 100 * np.maximum(errors, 0)}
         axes.barh(places, [100 * each.value for each in found], **bars)
     known = [(row.paper, index - 0.2) for index, row in enumerate(ROWS) if row.paper is not None]
-    marks = {"marker": "|", "s": 140, "color": "black", "zorder": 3, "label": "the paper, exemplars"}
+    marks: dict[str, Any] = {"marker": "|", "s": 140, "color": "black", "zorder": 3, "label": "the paper, exemplars"}
     axes.scatter([value for value, _ in known], [place for _, place in known], **marks)
     axes.set_ylim(len(ROWS) - 0.5, -0.5)
     figure.legend(loc="outside lower center", ncols=3, fontsize=8)
