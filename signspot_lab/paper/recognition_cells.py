@@ -64,9 +64,13 @@ class RecognitionCells:
 
     def measure(self, world: LabelledWorld, choice: LabelChoice, seed: int, progress: Progress = silent) -> CellOutcome:
         """Train a fresh trunk on the labels of a choice and test it on the words that may have labels M."""
-        labels = sorted(choice.of(world), key=lambda each: (each.video, each.time, each.word, each.source))
         config = replace(self.training, seed=seed)
-        known = {"world": world.identity, "clips": _clips(labels, config), "config": config.as_dict()}
+        labels = sorted(choice.of(world), key=lambda label: _clip(label, config))
+        known = {
+            "world": world.identity,
+            "clips": [_clip(label, config) for label in labels],
+            "config": config.as_dict(),
+        }
         name = text_digest(json.dumps(known))
         path = self.out / "cells" / f"recognition-{name}.json"
         if not path.is_file():
@@ -89,15 +93,17 @@ class RecognitionCells:
     def _train(
         self, world: LabelledWorld, labels: Sequence[Label], config: TrunkConfig, run: Path, progress: Progress
     ) -> CellOutcome:
-        words = sorted({label.word for label in labels})
-        signs = collect_signs(world.corpus, words, sorted(world.training), config.clips, labels=labels)
-        trained = train_recogniser(config, signs, run, progress, self.device)
-        tested = signs_to_test(world.corpus, set(words) & world.words("mouthed"))
+        learnt = sorted({label.word for label in labels})
+        words = learnt if len(learnt) > 1 else []  # one word alone cannot be told from others
+        ranks: dict[str, Ranks] = {}
+        if words:
+            signs = collect_signs(world.corpus, words, sorted(world.training), config.clips, labels=labels)
+            trained = train_recogniser(config, signs, run, progress, self.device)
+            tested = signs_to_test(world.corpus, set(words) & world.words("mouthed"))
+            window = SignWindow(config.clips.before, config.clips.after, config.clips.around)
+            ranks = _ranks(score_classifier(RecogniserClassifier(trained), world.corpus, tested, window))
         # A word of which no label was found is never named: its signs count as missed.
-        missed = signs_to_test(world.corpus, set(world.words("mouthed")) - set(words))
-        window = SignWindow(config.clips.before, config.clips.after, config.clips.around)
-        ranks = _ranks(score_classifier(RecogniserClassifier(trained), world.corpus, tested, window))
-        for name, own in missed.items():
+        for name, own in signs_to_test(world.corpus, set(world.words("mouthed")) - set(words)).items():
             for label in own:
                 ranks.setdefault(name, {}).setdefault(label.word, []).append(len(words) + len(world.words("full")))
         truth = {video: world.corpus.signs(video) for video in {label.video for label in labels}}
@@ -105,14 +111,10 @@ class RecognitionCells:
         return CellOutcome(len(labels), len(words), sum(flags) / len(flags) if flags else None, ranks)
 
 
-def _clips(labels: Sequence[Label], config: TrunkConfig) -> list[tuple[str, str, int, int]]:
-    """The very stretches that are learnt from: the same labels out of another file make the same cell."""
-    window = SignWindow(config.clips.before, config.clips.after, config.clips.around)
-    stretches = [window.of(label) for label in labels]
-    return [
-        (label.word, label.video, round(place.start * FPS), round(place.duration * FPS))
-        for label, place in zip(labels, stretches, strict=True)
-    ]
+def _clip(label: Label, config: TrunkConfig) -> tuple[str, int, int, str]:
+    """The very stretch that is learnt from: the same label out of another file makes the same cell."""
+    place = SignWindow(config.clips.before, config.clips.after, config.clips.around).of(label)
+    return label.video, round(place.start * FPS), round(place.duration * FPS), label.word
 
 
 def _ranks(scores: Sequence[RecogniserScores]) -> dict[str, Ranks]:

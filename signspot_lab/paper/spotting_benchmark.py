@@ -112,16 +112,22 @@ def _search(spotter: Spotter, corpus: Corpus, words: Sequence[str], stage: Stage
     detection, tolerance = Detection(), Tolerance()
     offsets: dict[str, list[float]] = {}
     right: dict[str, list[float]] = {}
-    with stage(spotter.encoder.name) as progress:
+    tracks = {}
+    with stage(f"{spotter.encoder.name}: tracks") as progress:
         for done, (name, video) in enumerate(corpus.videos.items()):
             progress(done, len(corpus.videos))
             assert video.landmarks is not None, "the world gives landmarks of every video"
-            found = spotter.search(video.landmarks, gallery, options)
+            tracks[name] = spotter.track(video.landmarks, options)
+    every = replace(corpus, videos={name: replace(video, split="test") for name, video in corpus.videos.items()})
+    queries = find_queries(every, {name: track.grid for name, track in tracks.items()}, list(gallery.words))
+    with stage(f"{spotter.encoder.name}: search") as progress:
+        for done, (name, track) in enumerate(tracks.items()):
+            progress(done, len(tracks))
+            found = spotter.search(track, gallery, options)
             truths = [sign for sign in corpus.signs(name) if sign.word in gallery.words]
             spottings = [replace(spotting, video=name) for spotting in found.spottings]
-            detection.add(name, found.track.grid.frames / found.track.grid.fps, spottings, truths)
-            alone = replace(corpus, videos={name: replace(video, split="test")})
-            for query in find_queries(alone, {name: found.track.grid}, list(gallery.words)):
+            detection.add(name, track.grid.frames / track.grid.fps, spottings, truths)
+            for query in (each for each in queries if each.video == name):
                 place = slice(*np.searchsorted(found.times, (query.span.start, query.span.end + 1e-9)).tolist())
                 rows = [n for n, exemplar in enumerate(found.gallery.exemplars) if exemplar.word == query.word]
                 curve = np.max([found.curve(row)[place] for row in rows], axis=0)
@@ -130,7 +136,7 @@ def _search(spotter: Spotter, corpus: Corpus, words: Sequence[str], stage: Stage
                 offsets.setdefault(query.word, []).append(round(best - nearest, 4))
                 hit = bool(np.any(tolerance.accepts(np.array([best]), query.times)))
                 right.setdefault(query.word, []).append(float(hit))
-        progress(len(corpus.videos), len(corpus.videos))
+        progress(len(tracks), len(tracks))
     encoder = spotter.encoder
     return BenchmarkOutcome(encoder.name, encoder.hash, dict(detection.value().average_precision), offsets, right)
 

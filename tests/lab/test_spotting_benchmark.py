@@ -11,7 +11,7 @@ from signspot_lab.paper import spotting_benchmark as module
 from signspot_lab.paper.spotting_benchmark import QUICK, as_markdown, draw, measure, rare_words
 from signspot_world.options import CorpusOptions
 
-TINY = replace(QUICK, corpus=CorpusOptions(words=24, hours=0.0125, seed=11, dictionary_signers=3), words=4)
+TINY = replace(QUICK, corpus=CorpusOptions(words=24, hours=0.0125, seed=11, dictionary_signers=3), words=100)
 
 
 def test_words_are_rare(tiny_corpus: Corpus) -> None:
@@ -28,7 +28,7 @@ def test_the_whole_way(tiny_corpus: Corpus, tmp_path: Path, monkeypatch: pytest.
     found = measure(TINY, tmp_path, "warping", quiet)
     (outcome,) = found.outcomes
     assert outcome.encoder == "warping"
-    assert len(outcome.precision) == found.words == 4
+    assert len(outcome.precision) == found.words > 4
     assert all(0 <= value <= 1 for value in outcome.precision.values())
     assert {word: len(own) for word, own in outcome.right.items()} == {
         w: len(own) for w, own in outcome.offsets.items()
