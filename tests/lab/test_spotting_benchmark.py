@@ -25,6 +25,7 @@ def test_words_are_rare(tiny_corpus: Corpus) -> None:
 
 def test_the_whole_way(tiny_corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "make_corpus", lambda *_: tiny_corpus)
+    monkeypatch.setattr(module, "EVERY", 0.004)  # hours: of so little footage, words that occur a few times
     found = measure(TINY, tmp_path, "warping", quiet)
     (outcome,) = found.outcomes
     assert outcome.encoder == "warping"
