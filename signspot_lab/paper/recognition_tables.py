@@ -13,6 +13,7 @@ from signspot.errors import OptionsError
 from signspot.files import text_digest, write_beside
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.ranking import Group
+from signspot.pictures.curves import plural
 from signspot.progress import Stage
 from signspot.recognition.scoring import ALL, MOUTHED
 from signspot_lab.paper.recognition_cells import CellOutcome, LabelChoice, RecognitionCells
@@ -192,7 +193,8 @@ def as_markdown(
     signs = {name: sum(len(own) for _, o in nearest for own in o.ranks.get(name, {}).values()) for name in tested}
     counted = ", ".join(f"{count:,} {name}" for name, count in signs.items())
     said = (
-        f"{worlds} worlds, {size.seeds} seeds, {size.training.steps} steps of {size.training.clips.clips} clips each; "
+        f"{plural(worlds, 'world')}, {plural(size.seeds, 'seed')}, "
+        f"{size.training.steps} steps of {size.training.clips.clips} clips each; "
         f"tested on {counted}; per cent; 95 % intervals over words in square brackets, the paper's in round ones."
     )
     return "\n".join([*lines, "", *orders, "", said]) + "\n"
