@@ -95,6 +95,7 @@ class Loop:
         self.options, self.engine = options, engine
         self.corpus: Corpus = open_corpus(corpus, options.language)
         self.stages: list[StageDone] = []
+        self.asked: list[str] = []  # words that recognisers are tested on
 
     def run(self, stage: Stage = quiet) -> Learnt:
         """Do what is left to do.
@@ -119,9 +120,10 @@ class Loop:
                 f"nothing can be learnt from {self.folder}: fewer than two words have labels, by mouthing "
                 f"({mouthed['told']}) or by the dictionary ({annotated['told']})"
             )
+        self.asked = sorted({label.word for own in labels.values() for label in own})  # of all recognisers alike
         for name, sources in SOURCES.items():
             own = [label for source in name.split("+") for label in labels[source]]
-            how = {"footage": footage, "how": asdict(self.options.recogniser), "sources": sources}
+            how = {"footage": footage, "how": asdict(self.options.recogniser), "sources": sources, "asked": self.asked}
             key = {"labels": text_digest(repr(own)), **how}
             if len({label.word for label in own}) > 1:
                 self._do(f"recogniser {name}", key, lambda n=name, o=own, k=key: self._recogniser(n, o, k, stage))  # type: ignore[misc]
@@ -199,7 +201,7 @@ class Loop:
         folder = self.out / "recognisers" / f"{name}-{text_digest(json.dumps(key, default=str))}"
         try:
             trained, scores = train_on_labels(
-                config, self.corpus, folder, labels=labels, stage=stage, device=self.options.device
+                config, self.corpus, folder, labels=labels, asked=self.asked, stage=stage, device=self.options.device
             )
         except OptionsError as error:
             return {"told": str(error), "scores": []}

@@ -118,7 +118,7 @@ def score_classifier(
     """Test a classifier.
 
     Args:
-        classifier: knows the words of all that is tested.
+        classifier: signs of words that it does not know count as missed.
         corpus: whose videos are looked at.
         tested: sets of signs by name; each sign is classified once, whatever sets it is in.
         window: where the signs lie.
@@ -142,7 +142,12 @@ def _scores(
 ) -> RecogniserScores:
     accuracy = ClassificationAccuracy()
     place = {word: number for number, word in enumerate(words)}
-    accuracy.add(np.stack([scores[label] for label in tested]), [place[label.word] for label in tested])
+    known = [label for label in tested if label.word in place]
+    if known:
+        accuracy.add(np.stack([scores[label] for label in known]), [place[label.word] for label in known])
+    for label in tested:
+        if label.word not in place:
+            accuracy.ranks.add(label.word, max(len(words), 5) + 1)
     value = accuracy.value((1, 5))
     return RecogniserScores(
         name,
@@ -151,5 +156,8 @@ def _scores(
         (value[1].per_instance, value[5].per_instance),
         (value[1].per_group, value[5].per_group),
         bootstrap_mean(accuracy.hits(1)),
-        {words[int(str(group))]: tuple(int(rank) for rank in ranks) for group, ranks in accuracy.ranks.items()},
+        {
+            words[group] if isinstance(group, int) else str(group): tuple(int(rank) for rank in ranks)
+            for group, ranks in accuracy.ranks.items()
+        },
     )

@@ -1,6 +1,6 @@
 """A recogniser trained on the labels of a corpus, and tested on signs of its test videos."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from os import PathLike
 
 from signspot.corpus.corpus import Corpus
@@ -26,6 +26,7 @@ def train_on_labels(
     folder: str | PathLike[str],
     *,
     labels: Sequence[Label] | None = None,
+    asked: Collection[str] | None = None,
     stage: Stage = quiet,
     device: str = CPU,
 ) -> tuple[Recogniser, list[RecogniserScores]]:
@@ -36,6 +37,7 @@ def train_on_labels(
         corpus: with landmarks; without splits all videos are for training and nothing is tested.
         folder: where the state is kept; a run that was stopped there goes on.
         labels: instead of the corpus's own.
+        asked: words that are tested, known or not; None: those that are labelled.
         stage: shows the progress of each stage.
         device: where it is trained.
 
@@ -61,14 +63,18 @@ def train_on_labels(
     with stage("training") as progress:
         trained = train_recogniser(config, signs, folder, progress, device)
     with stage("tested") as progress:
-        return trained, score_recogniser(trained, corpus, options, progress)
+        return trained, score_recogniser(trained, corpus, options, progress, asked)
 
 
 def score_recogniser(
-    recogniser: Recogniser, corpus: Corpus, options: ClipOptions | None = None, progress: Progress = silent
+    recogniser: Recogniser,
+    corpus: Corpus,
+    options: ClipOptions | None = None,
+    progress: Progress = silent,
+    asked: Collection[str] | None = None,
 ) -> list[RecogniserScores]:
     """Test a recogniser on the signs of the test videos; none, where there are no test videos."""
     chosen = options or ClipOptions()
     window = SignWindow(chosen.before, chosen.after, chosen.around)
-    tested = signs_to_test(corpus, set(recogniser.words))
+    tested = signs_to_test(corpus, set(recogniser.words if asked is None else asked))
     return score_classifier(RecogniserClassifier(recogniser), corpus, tested, window, progress)
