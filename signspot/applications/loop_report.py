@@ -51,8 +51,9 @@ def write_loop_report(learnt: Learnt, corpus: Corpus, path: str | Path) -> Path:
             yield clips(_examples([found[index] for index in order], corpus))
             return
         for title, wanted in (("that are right", True), ("that are wrong", False)):
+            chosen = [found[index] for index in order if right[index] is wanted]
             yield heading(f"The surest labels D {title} (as Fig. 11)")
-            yield clips(_examples([found[index] for index in order if right[index] is wanted], corpus))
+            yield clips(_examples(chosen, corpus)) if chosen else paragraph("There are none.")
 
     return write_page(path, f"What was learnt from {corpus.folder.name}", blocks())
 
@@ -69,7 +70,8 @@ def gained(learnt: Learnt) -> str:
     for tested, share in shares["M+D"].items():
         others = [f"{shares[n][tested]:.0%} from {n} alone" for n in ("M", "D") if tested in shares[n]]
         told.append(f"of {tested} {share:.0%} are named right by what was learnt from M + D" + _beside(others))
-    return "; ".join(told).capitalize() + "."
+    said = "; ".join(told)
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 def _beside(others: Sequence[str]) -> str:
