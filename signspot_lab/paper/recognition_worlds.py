@@ -202,6 +202,6 @@ def _spottings(labels: Collection[Label], middle: float) -> dict[str, Any]:
     words: defaultdict[str, dict[str, list[Any]]] = defaultdict(lambda: {"names": [], "global_times": [], "probs": []})
     for label in labels:
         words[label.word]["names"].append(label.video)
-        words[label.word]["global_times"].append(round(label.time - middle, 3))
+        words[label.word]["global_times"].append(round(max(0.0, label.time - middle), 3))
         words[label.word]["probs"].append(round(label.confidence, 6))
     return {"train": dict(words)}
