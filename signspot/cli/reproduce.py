@@ -1,11 +1,15 @@
 """`signspot reproduce`: measure the tables of the paper on the signing world."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from signspot.cli.console import Device, Force, bar, note, say
+
+if TYPE_CHECKING:
+    from signspot_lab.paper.reproduce import Sizes
 
 
 def reproduce(
@@ -49,33 +53,16 @@ def reproduce(
 
     Example: signspot reproduce table6 table7 table8 --out reproduced/
     """
-    from dataclasses import replace
-
     from signspot.corpus.corpus import open_corpus
     from signspot.files import Outputs
     from signspot.models.checkpoints import load_encoder
-    from signspot_lab.paper.reproduce import SMALL, Sizes, names_of
+    from signspot_lab.paper.reproduce import names_of
     from signspot_lab.paper.reproduce import reproduce as measure
 
     given = {"words": words, "hours": hours, "seed": world_seed}
-    known: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    sizes = SMALL if quick else Sizes()
-    retrieval = replace(sizes.retrieval, corpus=replace(sizes.retrieval.corpus, **known), device=device)
+    sizes = _sizes(given, seeds, worlds, epochs, trunk_steps, quick=quick)
     recognition = replace(sizes.recognition, device=device, encoder=encoder)
-    benchmark = replace(sizes.benchmark, corpus=replace(sizes.benchmark.corpus, **known))
-    if "seed" in known:
-        known["first_seed"] = known.pop("seed")
-    recognition = replace(recognition, **known)
-    if seeds is not None:
-        retrieval, recognition = replace(retrieval, seeds=seeds), replace(recognition, seeds=seeds)
-    if worlds is not None:
-        recognition = replace(recognition, worlds=worlds)
-    if epochs is not None:
-        retrieval = replace(retrieval, embedding=replace(retrieval.embedding, epochs=epochs))
-    if trunk_steps is not None:
-        retrieval = replace(retrieval, trunk=replace(retrieval.trunk, steps=trunk_steps))
-        recognition = replace(recognition, training=replace(recognition.training, steps=trunk_steps))
-    sizes = Sizes(retrieval, recognition, benchmark)
+    sizes = replace(sizes, retrieval=replace(sizes.retrieval, device=device), recognition=recognition)
     chosen = open_corpus(corpus) if corpus is not None else None
     trunk = load_encoder(encoder, device=device) if encoder is not None else None
     with Outputs([corpus, encoder], force=force) as outputs:
@@ -85,3 +72,34 @@ def reproduce(
         for done in measure(tables, out, sizes, chosen, trunk, bar):
             say(f"{done.title}\n\n{done.text}")
             note(f"written: {done.path} and {done.path.with_suffix('.png')}")
+
+
+def _sizes(
+    given: dict[str, Any],
+    seeds: int | None,
+    worlds: int | None,
+    epochs: int | None,
+    trunk_steps: int | None,
+    *,
+    quick: bool,
+) -> "Sizes":
+    """How large everything is: the usual, but for what was asked for."""
+    from signspot_lab.paper.reproduce import SMALL, Sizes
+
+    known = {name: value for name, value in given.items() if value is not None}
+    sizes = SMALL if quick else Sizes()
+    retrieval = replace(sizes.retrieval, corpus=replace(sizes.retrieval.corpus, **known))
+    benchmark = replace(sizes.benchmark, corpus=replace(sizes.benchmark.corpus, **known))
+    if "seed" in known:
+        known["first_seed"] = known.pop("seed")
+    recognition = replace(sizes.recognition, **known)
+    if seeds is not None:
+        retrieval, recognition = replace(retrieval, seeds=seeds), replace(recognition, seeds=seeds)
+    if worlds is not None:
+        recognition = replace(recognition, worlds=worlds)
+    if epochs is not None:
+        retrieval = replace(retrieval, embedding=replace(retrieval.embedding, epochs=epochs))
+    if trunk_steps is not None:
+        retrieval = replace(retrieval, trunk=replace(retrieval.trunk, steps=trunk_steps))
+        recognition = replace(recognition, training=replace(recognition.training, steps=trunk_steps))
+    return Sizes(retrieval, recognition, benchmark)

@@ -40,10 +40,11 @@ class BenchmarkSize:
 
     corpus: CorpusOptions
     words: int = 60  # at most
+    every: float = EVERY  # hours in which a word occurs about once
 
 
 FULL = BenchmarkSize(CorpusOptions(words=500, hours=3.0, seed=81, video_seconds=1800.0, test_share=0.5))
-QUICK = BenchmarkSize(CorpusOptions(words=60, hours=0.1, seed=81, video_seconds=90.0), words=12)
+QUICK = BenchmarkSize(CorpusOptions(words=60, hours=0.1, seed=81, video_seconds=90.0), words=12, every=0.03)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +79,10 @@ class Benchmark:
     outcomes: tuple[BenchmarkOutcome, ...]
 
 
-def rare_words(corpus: Corpus, hours: float, most: int) -> dict[str, int]:
-    """Words that occur at least once and at most twice as often as once in 90 minutes; their occurrences."""
+def rare_words(corpus: Corpus, hours: float, most: int, every: float = EVERY) -> dict[str, int]:
+    """Words that occur at least once, and less than twice as often as once in so many hours; their occurrences."""
     counts = Counter(sign.word for video in corpus.videos for sign in corpus.signs(video) if sign.listed)
-    allowed = max(1, round(2 * hours / EVERY) - 1)
+    allowed = max(1, round(2 * hours / every) - 1)
     chosen = sorted(word for word, count in counts.items() if count <= allowed)
     step = max(1, len(chosen) // most)
     return {word: counts[word] for word in chosen[::step][:most]}
@@ -92,7 +93,7 @@ def measure(size: BenchmarkSize, out: Path, only: str | None, stage: Stage) -> B
     name = text_digest(json.dumps([options_as_json(size.corpus), WORLD_VERSION]))
     with stage("footage") as progress:
         corpus = make_corpus(size.corpus, out / f"benchmark-{name}", progress)
-    words = rare_words(corpus, size.corpus.hours, size.words)
+    words = rare_words(corpus, size.corpus.hours, size.words, size.every)
     found = []
     for encoder in shipped() if only is None else [only]:
         spotter = replace(load(encoder), cache=out / "benchmark-cache")

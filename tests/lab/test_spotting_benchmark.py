@@ -11,7 +11,9 @@ from signspot_lab.paper import spotting_benchmark as module
 from signspot_lab.paper.spotting_benchmark import QUICK, as_markdown, draw, measure, rare_words
 from signspot_world.options import CorpusOptions
 
-TINY = replace(QUICK, corpus=CorpusOptions(words=24, hours=0.0125, seed=11, dictionary_signers=3), words=100)
+TINY = replace(
+    QUICK, corpus=CorpusOptions(words=24, hours=0.0125, seed=11, dictionary_signers=3), words=100, every=0.004
+)
 
 
 def test_words_are_rare(tiny_corpus: Corpus) -> None:
@@ -25,7 +27,6 @@ def test_words_are_rare(tiny_corpus: Corpus) -> None:
 
 def test_the_whole_way(tiny_corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "make_corpus", lambda *_: tiny_corpus)
-    monkeypatch.setattr(module, "EVERY", 0.004)  # hours: of so little footage, words that occur a few times
     found = measure(TINY, tmp_path, "warping", quiet)
     (outcome,) = found.outcomes
     assert outcome.encoder == "warping"
