@@ -70,6 +70,22 @@ def raise_if_fatal(failure: Failure) -> None:
         failure.raise_again()
 
 
+class HereEngine:
+    """Works in this process: nothing has to be started for a small corpus."""
+
+    def run(self, work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[tuple[Item, Made | Failure]]:
+        """As `Engine.run`, one item after the other."""
+        return ((item, attempt(work, item)) for item in items)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Nothing was started."""
+
+
 class RayEngine:
     """So many tasks at once on a Ray cluster."""
 

@@ -21,7 +21,7 @@ from signspot.annotation.statistics import spottings
 from signspot.annotation.store import open_store
 from signspot.checked_values import inside, parse_json
 from signspot.corpus.corpus import Corpus, open_corpus
-from signspot.corpus.truth import read_records, write_records
+from signspot.corpus.truth import read_records, right_labels, write_records
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError
 from signspot.files import content_digest, text_digest, write_beside
@@ -39,8 +39,13 @@ logger = logging.getLogger(__name__)
 
 LabelsM = Literal["auto", "given", "lips", "none"]
 Outcome = dict[str, Any]
-_NEAR = 0.3  # seconds around a true sign within which a label of its word is right
 SOURCES = {"M": "MV", "D": "D", "M+D": "MDV"}  # recognisers, and the labels that each learns from
+
+SMALL_RECOGNISER = TrunkConfig(  # as configs/recogniser.toml: half a minute of one core
+    steps=400,
+    clips=ClipOptions(clips=64, dictionary=0.25),
+    model={"hand_width": 32, "part_width": 16, "width": 64, "last_width": 128, "features": 128, "norm": "batch"},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ class LearnOptions:
     labels: LabelsM = "auto"  # M: those of the corpus where there are any, else by lips; or one of both, or none
     encoder: str | None = None  # name or file; None: the shipped one
     adapt: AdaptOptions = field(default_factory=AdaptOptions)
-    recogniser: TrunkConfig = field(default_factory=lambda: TrunkConfig(steps=1000, clips=ClipOptions(clips=64)))
+    recogniser: TrunkConfig = field(default_factory=lambda: SMALL_RECOGNISER)
     threshold: float | None = None  # of D; None: the encoder's
     language: str = "en"
     device: str = "cpu"
@@ -92,6 +97,7 @@ class Loop:
         self.options, self.engine = options, engine
         self.corpus: Corpus = open_corpus(corpus, options.language)
         self.stages: list[StageDone] = []
+        self.asked: list[str] = []  # words that recognisers are tested on
 
     def run(self, stage: Stage = quiet) -> Learnt:
         """Do what is left to do.
@@ -100,13 +106,15 @@ class Loop:
             OptionsError: nothing can be learnt from the corpus: no two words have labels M or D.
         """
         footage, signs = _digest(self.folder), _digest(self.dictionary)
-        mouthed = self._do("labels M", {"footage": footage, "how": self.options.labels}, lambda: self._mouthings(stage))
+        speech = self.options.language
+        heard = {"footage": footage, "signs": signs, "how": self.options.labels, "language": speech}
+        mouthed = self._do("labels M", heard, lambda: self._mouthings(stage))
         adapted = self._do(
             "adaptation",
-            {"footage": footage, "signs": signs, "encoder": self.options.encoder, "how": asdict(self.options.adapt)},
+            {**heard, "encoder": self.options.encoder, "how": asdict(self.options.adapt)},
             lambda: self._adapt(stage),
         )
-        how = {"footage": footage, "signs": signs, "encoder": adapted["hash"], "threshold": self.options.threshold}
+        how = {**heard, "how": "", "encoder": adapted["hash"], "threshold": self.options.threshold}
         annotated = self._do("labels D", how, lambda: self._annotate(adapted, stage))
         labels = {"M": self._labels(mouthed), "D": self._labels(annotated)}
         if not any(len({label.word for label in own}) > 1 for own in labels.values()):
@@ -114,9 +122,11 @@ class Loop:
                 f"nothing can be learnt from {self.folder}: fewer than two words have labels, by mouthing "
                 f"({mouthed['told']}) or by the dictionary ({annotated['told']})"
             )
+        self.asked = sorted({label.word for own in labels.values() for label in own})  # of all recognisers alike
         for name, sources in SOURCES.items():
             own = [label for source in name.split("+") for label in labels[source]]
-            key = {"labels": text_digest(repr(own)), "how": asdict(self.options.recogniser), "sources": sources}
+            how = {"footage": footage, "how": asdict(self.options.recogniser), "sources": sources, "asked": self.asked}
+            key = {"labels": text_digest(repr(own)), **how}
             if len({label.word for label in own}) > 1:
                 self._do(f"recogniser {name}", key, lambda n=name, o=own, k=key: self._recogniser(n, o, k, stage))  # type: ignore[misc]
         return Learnt(tuple(self.stages), labels)
@@ -143,7 +153,8 @@ class Loop:
             return {"told": "there are none", "count": 0}
         if given and how != "lips":
             return self._keep("M", given, "given")
-        job = MouthingJob(self.folder, self.out / "mouthings", dictionary=self.dictionary)
+        place = self.out / f"mouthings-{self.options.language}"
+        job = MouthingJob(self.folder, place, dictionary=self.dictionary)
         try:
             report = annotate_mouthings(job, RunOptions(language=self.options.language), self.engine(), stage)
         except (OptionsError, FormatError) as error:
@@ -155,7 +166,8 @@ class Loop:
 
     def _adapt(self, stage: Stage) -> Outcome:
         spotter = load(self.options.encoder, device=self.options.device)
-        folder = self.out / "adapted"
+        key = text_digest(json.dumps([_digest(self.folder), _digest(self.dictionary), asdict(self.options.adapt)]))
+        folder = self.out / "adaptation" / f"{key}-{spotter.encoder.hash[:8]}" / "adapted"  # its name is the encoder's
         base = {"hash": spotter.encoder.hash, "file": self.options.encoder}
         try:
             signs = open_dictionary(self.dictionary)
@@ -172,7 +184,7 @@ class Loop:
         return {"hash": kept.hash, "file": str(target), "told": told, "gains": gains, "files": files}
 
     def _annotate(self, adapted: Outcome, stage: Stage) -> Outcome:
-        place = inside(self.out, f"annotation-{adapted['hash'][:8]}", "the run")
+        place = inside(self.out, f"annotation-{adapted['hash'][:8]}-{self.options.language}", "the run")
         job = AnnotationJob(
             self.folder, self.dictionary, place, encoder=adapted["file"], threshold=self.options.threshold
         )
@@ -187,7 +199,9 @@ class Loop:
         config = replace(config, name=f"recogniser-{name}", clips=replace(config.clips, sources=SOURCES[name]))
         folder = self.out / "recognisers" / f"{name}-{text_digest(json.dumps(key, default=str))}"
         try:
-            trained, scores = train_on_labels(config, self.corpus, folder, labels=labels, stage=stage)
+            trained, scores = train_on_labels(
+                config, self.corpus, folder, labels=labels, asked=self.asked, stage=stage, device=self.options.device
+            )
         except OptionsError as error:
             return {"told": str(error), "scores": []}
         target = save_recogniser(trained, self.out / f"{config.name}.safetensors")
@@ -208,14 +222,7 @@ class Loop:
     def _right(self, labels: list[Label]) -> float | None:
         """The share of labels at a sign of their word, where the truth is known."""
         signs = {video: self.corpus.signs(video) for video in {label.video for label in labels}}
-        known = [label for label in labels if signs[label.video]]
-        hits = [
-            any(
-                sign.word == label.word and sign.segment.padded(_NEAR).overlap(label.segment) > 0
-                for sign in signs[label.video]
-            )
-            for label in known
-        ]
+        hits = right_labels([label for label in labels if signs[label.video]], signs)
         return sum(hits) / len(hits) if hits else None
 
     def _labels(self, outcome: Outcome) -> list[Label]:

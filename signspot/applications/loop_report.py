@@ -1,7 +1,7 @@
-"""One page on a run of the loop: what each stage came to, labels by score and by word, recognisers, examples."""
+"""One page on a run of the loop: what each stage came to, the gain, labels by score and by word, examples."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from signspot.applications.loop import SOURCES, Learnt
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.truth import right_labels
 from signspot.errors import SignspotError
 from signspot.landmarks.features import features
 from signspot.landmarks.pose_file import open_landmarks
@@ -19,26 +20,75 @@ from signspot.pictures.skeletons import skeleton_address
 from signspot.records import Label
 
 _WORDS = 30  # bars of a picture
-_EXAMPLES = 8
+_EXAMPLES = 6  # of each kind
+_NEAR = 1.0  # seconds between a D and an M of the same sign, at most
+_RIGHT, _WRONG = "#009e73", "#d55e00"
+_MEASURES = {
+    "naming": "of two stretches the one whose subtitle names a word scores higher",
+    "labelled": "reciprocal rank of a labelled word among all words, at its label",
+}
 
 
 def write_loop_report(learnt: Learnt, corpus: Corpus, path: str | Path) -> Path:
     """Write a self-contained page; people are shown as skeletons alone."""
 
     def blocks() -> Iterator[str]:
+        found = learnt.labels["D"]
+        right = _judged(found, corpus)
         yield table(("stage", "", "outcome"), learnt.lines())
+        yield heading("What was gained on held-out footage")
+        yield paragraph(gained(learnt))
+        yield from _gains(learnt)
+        yield table(("labels", "tested on", "signs", "top 1", "top 5", "per word, top 1", "95 %"), _scores(learnt))
         yield heading("Labels by score (as Fig. 9)")
-        yield drawing(draw_yield(learnt), "how many labels there are from each confidence on")
+        yield drawing(draw_yield(learnt.labels), "how many labels and words there are from each confidence on")
         yield heading("Labels by word (as Fig. 10)")
-        yield drawing(draw_words(learnt), "labels of the most frequent words")
-        yield heading("Recognisers")
-        yield paragraph("The share of held-out signs whose word is the best guess, and among the best five.")
-        yield table(("labels", "tested on", "clips", "top 1", "top 5", "per word, top 1", "95 %"), _scores(learnt))
-        best = sorted(learnt.labels["D"], key=lambda label: -label.confidence)
-        yield heading("Examples of D (as Fig. 11)")
-        yield clips(_examples(best, corpus))
+        known = "right and wrong labels D of each word" if right else "labels of the most frequent words"
+        yield drawing(draw_right(found, right) if right else draw_words(learnt.labels), known)
+        order = sorted(range(len(found)), key=lambda index: -found[index].confidence)
+        if not right:
+            yield heading("Examples of D, the surest (as Fig. 11)")
+            yield clips(_examples([found[index] for index in order], corpus))
+            return
+        for title, wanted in (("that are right", True), ("that are wrong", False)):
+            chosen = [found[index] for index in order if right[index] is wanted]
+            yield heading(f"The surest labels D {title} (as Fig. 11)")
+            yield clips(_examples(chosen, corpus)) if chosen else paragraph("There are none.")
 
     return write_page(path, f"What was learnt from {corpus.folder.name}", blocks())
+
+
+def gained(learnt: Learnt) -> str:
+    """The loop in one sentence: what the recogniser on M + D reaches, beside those on M and on D alone."""
+    shares: dict[str, Mapping[str, float]] = {}
+    for name in SOURCES:
+        scores = learnt.outcome(f"recogniser {name}").get("scores", ())
+        shares[name] = {each["tested"]: each["instance"][0] for each in scores}
+    if not shares["M+D"]:
+        return "There are no test videos, so nothing can be said about a gain. Name some in splits.json."
+    told = []
+    for tested, share in shares["M+D"].items():
+        others = [f"{shares[n][tested]:.0%} from {n} alone" for n in ("M", "D") if tested in shares[n]]
+        told.append(f"of {tested} {share:.0%} are named right by what was learnt from M + D" + _beside(others))
+    said = "; ".join(told)
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def _beside(others: Sequence[str]) -> str:
+    return f", {' and '.join(others)}" if others else ""
+
+
+def _gains(learnt: Learnt) -> Iterator[str]:
+    gains = learnt.outcome("adaptation").get("gains", {})
+    if gains:
+        heads = ("adaptation", "measure", "words", "before", "after", "difference, 95 %")
+        rows = []
+        for match, gain in gains.items():
+            gap = gain["difference"]
+            interval = f"{gap['value']:+.3f} [{gap['low']:+.3f}, {gap['high']:+.3f}]"
+            shares = (f"{gain['before']:.3f}", f"{gain['after']:.3f}")
+            rows.append((match, _MEASURES.get(gain["measure"], gain["measure"]), str(gain["words"]), *shares, interval))
+        yield table(heads, rows)
 
 
 def _scores(learnt: Learnt) -> Iterator[tuple[str, ...]]:
@@ -47,41 +97,84 @@ def _scores(learnt: Learnt) -> Iterator[tuple[str, ...]]:
             low, high = each["interval"]
             one, five = each["instance"]
             cells = (f"{one:.3f}", f"{five:.3f}", f"{each['classes'][0]:.3f}", f"{low:.3f} to {high:.3f}")
-            yield (name, each["tested"], str(each["clips"]), *cells)
+            yield (name, each["tested"], f"{each['clips']:,}", *cells)
 
 
-def draw_yield(learnt: Learnt) -> Figure:
-    """How many labels of each source reach a confidence."""
-    figure = Figure(figsize=(8, 3), layout="constrained", facecolor="white")
-    axes = figure.add_subplot(xlabel="least confidence", ylabel="labels")
-    for number, (source, labels) in enumerate(learnt.labels.items()):
-        values = np.sort([label.confidence for label in labels])
-        if len(values):
-            axes.step(values, np.arange(len(values), 0, -1), where="post", color=COLOURS[number], label=source)
-    axes.legend(frameon=False)
+def _judged(labels: Sequence[Label], corpus: Corpus) -> list[bool]:
+    """Whether each label is right; empty where the truth about any of their videos is not known."""
+    signs = {video: corpus.signs(video) for video in {label.video for label in labels}}
+    return right_labels(labels, signs) if all(signs.values()) else []
+
+
+def draw_yield(labels: Mapping[str, Sequence[Label]]) -> Figure:
+    """How many words have labels from a confidence on, and how many labels there are; which D are near an M, too."""
+    figure = Figure(figsize=(10, 3.2), layout="constrained", facecolor="white")
+    left, right = figure.subplots(1, 2)
+    near = [label for label in labels["D"] if _has_mouthing(label, labels["M"])]
+    for number, (source, own) in enumerate({**labels, "D with an M of its word within 1 s": near}.items()):
+        ordered = sorted(own, key=lambda label: label.confidence)
+        if not ordered:
+            continue
+        values = [label.confidence for label in ordered]
+        right.step(values, np.arange(len(values), 0, -1), where="post", color=COLOURS[number], label=source)
+        if source in labels:
+            words = [len({label.word for label in ordered[first:]}) for first in range(len(ordered))]
+            left.step(values, words, where="post", color=COLOURS[number], label=source)
+    left.set(xlabel="least confidence", ylabel="words")
+    right.set(xlabel="least confidence", ylabel="labels")
+    for axes in (left, right):
+        axes.set_ylim(bottom=0)
+        axes.spines[["top", "right"]].set_visible(False)
+        if axes.has_data():
+            axes.legend(frameon=False, fontsize=8)
     return figure
 
 
-def draw_words(learnt: Learnt) -> Figure:
+def _has_mouthing(label: Label, mouthings: Sequence[Label]) -> bool:
+    return any(
+        other.word == label.word
+        and other.video == label.video
+        and label.segment.padded(_NEAR).overlap(other.segment) > 0
+        for other in mouthings
+    )
+
+
+def draw_words(labels: Mapping[str, Sequence[Label]]) -> Figure:
     """Labels of the words that have most, by source."""
-    counts = {source: Counter(label.word for label in labels) for source, labels in learnt.labels.items()}
+    counts = {source: Counter(label.word for label in own) for source, own in labels.items()}
+    return _bars({source: (COLOURS[number], each) for number, (source, each) in enumerate(counts.items())})
+
+
+def draw_right(labels: Sequence[Label], right: Sequence[bool]) -> Figure:
+    """Labels of the words that have most: those that are right, and those that are not."""
+    parts = {
+        name: (colour, Counter(label.word for label, fits in zip(labels, right, strict=True) if fits is wanted))
+        for name, colour, wanted in (("right", _RIGHT, True), ("wrong", _WRONG, False))
+    }
+    return _bars(parts)
+
+
+def _bars(parts: Mapping[str, tuple[str, Counter[str]]]) -> Figure:
     total: Counter[str] = Counter()
-    for each in counts.values():
+    for _, each in parts.values():
         total.update(each)
     words = [word for word, _ in total.most_common(_WORDS)]
-    figure = Figure(figsize=(11, 3.4), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(10, 3.4), layout="constrained", facecolor="white")
     axes = figure.add_subplot(ylabel="labels")
     below = np.zeros(len(words))
-    for number, (source, each) in enumerate(counts.items()):
+    for name, (colour, each) in parts.items():
         heights = np.array([each[word] for word in words], float)
-        axes.bar(range(len(words)), heights, bottom=below, color=COLOURS[number], label=source)
+        axes.bar(range(len(words)), heights, bottom=below, color=colour, label=name)
         below += heights
     axes.set_xticks(range(len(words)), [lettering(word)[0] for word in words], rotation=60, ha="right", size=8)
+    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
+    if len(total) > len(words):
+        axes.set_title(f"the {len(words)} most frequent of {len(total):,} words", fontsize=9, loc="left")
     return figure
 
 
-def _examples(labels: list[Label], corpus: Corpus) -> Iterator[tuple[str, str]]:
+def _examples(labels: Sequence[Label], corpus: Corpus) -> Iterator[tuple[str, str]]:
     shown: set[str] = set()
     for label in labels:
         path = corpus.videos[label.video].landmarks if label.video in corpus.videos else None

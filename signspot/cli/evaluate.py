@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, note, print_table, say
+from signspot.cli.evaluate_recogniser import recogniser
 
 
 def annotation(
@@ -176,6 +177,7 @@ def evaluate() -> None:
 app.command("annotation")(annotation)
 app.command("lsa64")(lsa64)
 app.command("mouthing")(mouthing)
+app.command("recogniser")(recogniser)
 
 
 @app.command("one-shot")

@@ -28,7 +28,7 @@ def learn(
     ] = LabelsName.AUTO,
     encoder: EncoderName = None,
     adapt_steps: Annotated[int, typer.Option(help="Steps of adaptation.")] = 150,
-    recogniser_steps: Annotated[int, typer.Option(help="Steps of each recogniser.")] = 1000,
+    recogniser_steps: Annotated[int, typer.Option(help="Steps of each recogniser.")] = 400,
     recogniser: Annotated[Path | None, typer.Option(help="A TOML file of a recogniser, instead of the steps.")] = None,
     threshold: Annotated[float | None, typer.Option(help="Least score of D. [default: the encoder's]")] = None,
     language: Annotated[str, typer.Option(help="Of the subtitles.")] = "en",
@@ -45,15 +45,16 @@ def learn(
 
     Example: signspot learn footage/ --dictionary my-signs/ --out learnt/
     """
+    from dataclasses import replace
+
     from signspot.adaptation.options import AdaptOptions
-    from signspot.applications.loop import LearnOptions, Loop
+    from signspot.applications.loop import SMALL_RECOGNISER, LearnOptions, Loop
     from signspot.applications.loop_report import write_loop_report
     from signspot.files import Outputs
     from signspot.training.configuration import read_toml
-    from signspot.training.recogniser.clips import ClipOptions
     from signspot.training.recogniser.training import TrunkConfig
 
-    plain = TrunkConfig(steps=recogniser_steps, clips=ClipOptions(clips=64))
+    plain = replace(SMALL_RECOGNISER, steps=recogniser_steps)
     config = read_toml(recogniser, TrunkConfig) if recogniser is not None else plain
     options = LearnOptions(labels.value, encoder, AdaptOptions(steps=adapt_steps), config, threshold, language, device)
     with Outputs([corpus, dictionary, encoder, recogniser], force=force) as outputs:

@@ -1,61 +1,105 @@
 """`signspot reproduce`: measure the tables of the paper on the signing world."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from signspot.cli.console import Device, Force, bar, note, say
 
+if TYPE_CHECKING:
+    from signspot_lab.paper.reproduce import Sizes
+
 
 def reproduce(
-    table: Annotated[
-        str,
-        typer.Argument(help="table2, table3, figure5, table4, table5, table-a1, table-a2, table-a3, table-a4, or all."),
+    tables: Annotated[
+        list[str],
+        typer.Argument(help="table2 to table8, figure5, table-a1 to table-a4, table-c1, spotting-benchmark; or all."),
     ],
     seeds: Annotated[int | None, typer.Option(help="Trainings per cell. [default: 3, or 1 with --quick]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smaller world and shorter trainings: minutes.")] = False,
-    words: Annotated[int | None, typer.Option(help="Words of the world. [default: 600, or 80 with --quick]")] = None,
-    hours: Annotated[float | None, typer.Option(help="Hours of footage. [default: 8, or 1 with --quick]")] = None,
+    worlds: Annotated[int | None, typer.Option(help="Of tables 6 to 8. [default: 3, or 1 with --quick]")] = None,
+    words: Annotated[
+        int | None,
+        typer.Option(help="Words of a world. [default: 600; tables 6 to 8 and C.1: 20; benchmark: 500]"),
+    ] = None,
+    hours: Annotated[
+        float | None,
+        typer.Option(help="Hours of footage. [default: 8; tables 6 to 8 and C.1: 0.2; benchmark: 3]"),
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of each MLP; the paper's are 50. [default: 10]")] = None,
     trunk_steps: Annotated[
-        int | None, typer.Option(help="Steps of each trunk. [default: 250, or 100 with --quick]")
+        int | None, typer.Option(help="Steps of each trunk. [default: 250, tables 6 to 8: 80; fewer with --quick]")
     ] = None,
-    world_seed: Annotated[int | None, typer.Option(help="Of the world. [default: 31, or 21 with --quick]")] = None,
-    corpus: Annotated[Path | None, typer.Option(help="A corpus that exists already. [default: one is made]")] = None,
+    world_seed: Annotated[
+        int | None, typer.Option(help="Of the (first) world. [default: 31; tables 6 to 8 and C.1: 71; benchmark: 81]")
+    ] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="A corpus that exists already, such as BOBSL's form. [default: one is made]")
+    ] = None,
     encoder: Annotated[
-        str | None, typer.Option(help="Name or file of an encoder whose trunk is used. [default: trunks are trained]")
+        str | None,
+        typer.Option(
+            help="Name or file: whose trunk is used, who finds D, or who is benchmarked. [default: trunks are trained; "
+            "the shipped one; all shipped ones]"
+        ),
     ] = None,
     device: Device = "cpu",
     out: Annotated[Path, typer.Option(help="Folder; a run that was stopped there goes on.")] = Path("reproduced"),
     force: Force = False,
 ) -> None:
-    """Measure a table of the paper: ours, and the paper's in brackets; Ctrl-C keeps what is done.
+    """Measure tables of the paper: ours, and the paper's in brackets; Ctrl-C keeps what is done.
 
-    Example: signspot reproduce table2 --quick --out reproduced/
+    Example: signspot reproduce table6 table7 table8 --out reproduced/
     """
-    from dataclasses import replace
-
     from signspot.corpus.corpus import open_corpus
     from signspot.files import Outputs
     from signspot.models.checkpoints import load_encoder
-    from signspot_lab.paper.reproduce import FULL, QUICK, names_of
+    from signspot_lab.paper.reproduce import names_of
     from signspot_lab.paper.reproduce import reproduce as measure
 
-    size = QUICK if quick else FULL
-    size = size if seeds is None else replace(size, seeds=seeds)
-    size = size if words is None else replace(size, corpus=replace(size.corpus, words=words))
-    size = size if hours is None else replace(size, corpus=replace(size.corpus, hours=hours))
-    size = size if epochs is None else replace(size, embedding=replace(size.embedding, epochs=epochs))
-    size = size if trunk_steps is None else replace(size, trunk=replace(size.trunk, steps=trunk_steps))
-    size = size if world_seed is None else replace(size, corpus=replace(size.corpus, seed=world_seed))
-    size = replace(size, device=device)
-    given = open_corpus(corpus) if corpus is not None else None
+    given = {"words": words, "hours": hours, "seed": world_seed}
+    sizes = _sizes(given, seeds, worlds, epochs, trunk_steps, quick=quick)
+    recognition = replace(sizes.recognition, device=device, encoder=encoder)
+    sizes = replace(sizes, retrieval=replace(sizes.retrieval, device=device), recognition=recognition)
+    chosen = open_corpus(corpus) if corpus is not None else None
     trunk = load_encoder(encoder, device=device) if encoder is not None else None
     with Outputs([corpus, encoder], force=force) as outputs:
-        for name in names_of(table):
+        for name in names_of(tables):
             outputs.claim(out / f"{name}.md")
             outputs.claim(out / f"{name}.png")
-        for done in measure(table, out, size, given, trunk, bar):
+        for done in measure(tables, out, sizes, chosen, trunk, bar):
             say(f"{done.title}\n\n{done.text}")
             note(f"written: {done.path} and {done.path.with_suffix('.png')}")
+
+
+def _sizes(
+    given: dict[str, Any],
+    seeds: int | None,
+    worlds: int | None,
+    epochs: int | None,
+    trunk_steps: int | None,
+    *,
+    quick: bool,
+) -> "Sizes":
+    """How large everything is: the usual, but for what was asked for."""
+    from signspot_lab.paper.reproduce import SMALL, Sizes
+
+    known = {name: value for name, value in given.items() if value is not None}
+    sizes = SMALL if quick else Sizes()
+    retrieval = replace(sizes.retrieval, corpus=replace(sizes.retrieval.corpus, **known))
+    benchmark = replace(sizes.benchmark, corpus=replace(sizes.benchmark.corpus, **known))
+    if "seed" in known:
+        known["first_seed"] = known.pop("seed")
+    recognition = replace(sizes.recognition, **known)
+    if seeds is not None:
+        retrieval, recognition = replace(retrieval, seeds=seeds), replace(recognition, seeds=seeds)
+    if worlds is not None:
+        recognition = replace(recognition, worlds=worlds)
+    if epochs is not None:
+        retrieval = replace(retrieval, embedding=replace(retrieval.embedding, epochs=epochs))
+    if trunk_steps is not None:
+        retrieval = replace(retrieval, trunk=replace(retrieval.trunk, steps=trunk_steps))
+        recognition = replace(recognition, training=replace(recognition.training, steps=trunk_steps))
+    return Sizes(retrieval, recognition, benchmark)

@@ -21,7 +21,8 @@ body { margin: 0 auto; max-width: 1100px; padding: 0 20px 40px; background: var(
   font: 15px/1.45 system-ui, sans-serif; }
 h1 { font-size: 22px; overflow-wrap: anywhere; } h2 { font-size: 17px; margin: 28px 0 8px; }
 p.faint, figcaption { color: var(--faint); }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 8px 0; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 8px 0;
+  display: block; max-width: 100%; overflow-x: auto; }
 th, td { padding: 4px 12px 4px 0; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
 img { max-width: 100%; background: #fff; border-radius: 6px; }
 .clips { display: flex; flex-wrap: wrap; gap: 12px; } figure { margin: 0; }

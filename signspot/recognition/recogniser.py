@@ -1,7 +1,7 @@
 """A recogniser: a landmark trunk and a classifier of K words, from and to files, and what it says of clips."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -31,6 +31,7 @@ from signspot.timeline import Segment
 FPS = 25.0
 _HEADER = "signspot_recogniser"  # under which the card stands in the safetensors header
 _CLIPS = 512  # that are classified at once
+_WINDOWS = 2048  # of a video, that are classified at once
 Floats = NDArray[np.float32]
 
 
@@ -62,13 +63,43 @@ class Recogniser:
         found: Floats = torch.cat(parts).numpy()
         return found
 
+    @torch.inference_mode()
+    def of_windows(self, frames: Floats) -> Floats:
+        """(T, J, C) continuous signing to (T - F + 1, K): the logits of every window, all in one pass."""
+        compute = self.module.window_features()
+        count = len(frames) - self.module.trunk.frames + 1
+        seen = torch.from_numpy(np.ascontiguousarray(frames, np.float32))
+        parts = [
+            self.head(compute(seen, range(start, min(count, start + _WINDOWS)))) for start in range(0, count, _WINDOWS)
+        ]
+        found: Floats = torch.cat(parts).numpy()
+        return found
+
     def of_frames(self, frames: Floats) -> Floats:
         """(T, J, C) continuous signing to (K,): logits averaged over all windows; a short stretch repeats its ends."""
-        length = self.module.trunk.frames
-        short = max(0, length - len(frames))
+        short = max(0, self.module.trunk.frames - len(frames))
         padded = np.pad(frames, ((short // 2, short - short // 2), (0, 0), (0, 0)), mode="edge")
-        clips = np.stack([padded[start : start + length] for start in range(len(padded) - length + 1)])
-        return np.asarray(self.logits(clips.astype(np.float32)).mean(axis=0))
+        return np.asarray(self.of_windows(padded).mean(axis=0))
+
+    def of_stretches(self, frames: Floats, stretches: Sequence[range]) -> Floats:
+        """Classify many stretches of one video, each as `of_frames` does; the video passes through the trunk once.
+
+        Args:
+            frames: (T, J, C) the whole video.
+            stretches: the frames of each; those before the first and after the last of the video repeat these.
+
+        Returns:
+            (N, K) logits.
+        """
+        length = self.module.trunk.frames
+        ends = [(s.start, s.stop) for s in (_at_least(stretch, length) for stretch in stretches)]
+        before = max(0, -min(first for first, _ in ends))
+        after = max(0, max(last for _, last in ends) - len(frames))
+        windows = self.of_windows(np.pad(frames, ((before, after), (0, 0), (0, 0)), mode="edge"))
+        sums = np.concatenate([np.zeros((1, windows.shape[1])), np.cumsum(windows, axis=0, dtype=np.float64)])
+        rows = [(first + before, last + before - length + 1) for first, last in ends]
+        means: Floats = np.stack([(sums[b] - sums[a]) / (b - a) for a, b in rows]).astype(np.float32)
+        return means
 
     def of_sign(self, sign: Floats) -> Floats:
         """(T, J, C) isolated sign to (K,): logits averaged over clips of it, as a dictionary's are seen."""
@@ -115,6 +146,12 @@ def stretch_features(landmarks: Landmarks, segment: Segment) -> Floats:
     if not inside.any():
         raise EmptyVideoError(f"no frame lies between {segment.start:.2f} and {segment.end:.2f} s")
     return features(resampled, mirror=dominant_hand(resampled) == "left")[inside]
+
+
+def _at_least(stretch: range, length: int) -> range:
+    """The stretch, or as many frames around its middle as a clip has."""
+    short = max(0, length - len(stretch))
+    return range(stretch.start - short // 2, stretch.stop + short - short // 2)
 
 
 def save_recogniser(recogniser: Recogniser, path: str | PathLike[str]) -> Path:

@@ -1,18 +1,16 @@
 """Signing worlds that are annotated as footage would be: with padding, with decoys, and one without padding."""
 
-from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from signspot.annotation.engines import HereEngine
 from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
-from signspot.processes import Failure, Item, Made, WorkerPool, attempt
+from signspot.processes import WorkerPool
 from signspot.progress import Progress, Stage, quiet
 from signspot_world.corpus_writer import make_corpus
 from signspot_world.knobs import named_rng
@@ -94,24 +92,9 @@ def annotate_world(size: WorldsSize, number: int, out: Path, run: WorldsRun, sta
             corpus.folder, corpus.layout.dictionary, folder, encoder=run.encoder, cache=out / "cache", threshold=KEEP,
             device=run.device,
         )  # fmt: skip
-        engine = WorkerPool(run.workers) if run.workers > 1 else _Here()
+        engine = WorkerPool(run.workers) if run.workers > 1 else HereEngine()
         annotate(job, options, engine, partial(_titled, stage, f"world {number + 1}, {folder.name}"))
     return made
-
-
-class _Here:
-    """Works in this process: nothing has to be started for a small world."""
-
-    def run(self, work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[tuple[Item, Made | Failure]]:
-        return ((item, attempt(work, item)) for item in items)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        pass
 
 
 def _titled(stage: Stage, before: str, title: str) -> AbstractContextManager[Progress]:

@@ -1,7 +1,7 @@
 """The paper's tables on the signing world, from a name to Markdown and a plot."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from signspot.corpus.corpus import Corpus
@@ -14,8 +14,9 @@ from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig
 from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.training import TrunkConfig
-from signspot_lab.paper import table_a4
+from signspot_lab.paper import recognition_tables, spotting_benchmark, table_a4, table_c1
 from signspot_lab.paper.cells import Cells
+from signspot_lab.paper.recognition_worlds import RecognitionSize
 from signspot_lab.paper.setup import ReproductionSize, Setup
 from signspot_lab.paper.table import as_markdown, draw, measurable, measure, prepare
 from signspot_lab.paper.tables import FIGURE_5, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_A1, TABLE_A2, TABLE_A3
@@ -24,7 +25,7 @@ from signspot_world.options import CorpusOptions
 
 _ALL = (TABLE_2, TABLE_3, FIGURE_5, TABLE_4, TABLE_5, TABLE_A1, TABLE_A2, TABLE_A3)
 TABLES = {table.name: table for table in _ALL}
-NAMES = (*TABLES, table_a4.NAME)
+NAMES = (*TABLES, table_a4.NAME, *recognition_tables.TABLES, table_c1.NAME, spotting_benchmark.NAME)
 ALL = "all"
 _MODEL = {"hand_width": 64, "part_width": 32, "width": 128, "last_width": 256, "features": 256, "norm": "batch"}
 _CLIPS = ClipOptions(clips=64)
@@ -46,6 +47,12 @@ QUICK = ReproductionSize(
 )
 
 
+RECOGNITION = RecognitionSize()
+RECOGNITION_QUICK = replace(
+    RECOGNITION, worlds=1, words=12, hours=0.05, seeds=1, training=replace(RECOGNITION.training, steps=20)
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Reproduced:
     """A table that was measured."""
@@ -55,10 +62,22 @@ class Reproduced:
     path: Path  # where the text is; its plot is beside it
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large everything is."""
+
+    retrieval: ReproductionSize = FULL  # Tables 2 to 5 and of Appendix A
+    recognition: RecognitionSize = field(default_factory=lambda: RECOGNITION)  # Tables 6 to 8, Appendix C.1
+    benchmark: spotting_benchmark.BenchmarkSize = field(default_factory=lambda: spotting_benchmark.FULL)
+
+
+SMALL = Sizes(QUICK, RECOGNITION_QUICK, spotting_benchmark.QUICK)
+
+
 def reproduce(
-    name: str,
+    names: Sequence[str],
     out: Path,
-    size: ReproductionSize = FULL,
+    sizes: Sizes | None = None,
     corpus: Corpus | None = None,
     encoder: Encoder | None = None,
     stage: Stage = quiet,
@@ -66,11 +85,11 @@ def reproduce(
     """Measure tables; write each as Markdown and as a plot as soon as it is done.
 
     Args:
-        name: which one; `all` for all of them.
+        names: which ones; `all` for all of them.
         out: folder of everything; a run that was stopped there goes on.
-        size: of the world and of the trainings.
-        corpus: one that exists already, in place of the world's.
-        encoder: whose trunk is frozen, in place of trunks that are trained on the corpus.
+        sizes: of the worlds and of the trainings.
+        corpus: one that exists already, in place of the world's; the labels of Table 8 are then its own.
+        encoder: whose trunk is frozen, in place of trunks that are trained on the corpus (Tables 2 to 5, Appendix A).
         stage: shows the progress of each stage.
 
     Returns:
@@ -79,24 +98,39 @@ def reproduce(
     Raises:
         OptionsError: there is no such table, or the corpus lacks something.
     """
-    setup = Setup(size, out, corpus, encoder, stage)
-    return (_reproduced(each, setup) for each in names_of(name))
+    chosen = sizes or Sizes()
+    setup = Setup(chosen.retrieval, out, corpus, encoder, stage)
+    return (_reproduced(each, setup, chosen, corpus) for each in names_of(names))
 
 
-def names_of(name: str) -> tuple[str, ...]:
-    """The tables that a name stands for: itself, or all.
+def names_of(names: Sequence[str]) -> tuple[str, ...]:
+    """The tables that names stand for: themselves, or all.
 
     Raises:
         OptionsError: there is no such table.
     """
-    if name not in (*NAMES, ALL):
-        raise OptionsError(f"no table '{name}'. There are: {', '.join((*NAMES, ALL))}")
-    return NAMES if name == ALL else (name,)
+    for name in names:
+        if name not in (*NAMES, ALL):
+            raise OptionsError(f"no table '{name}'. There are: {', '.join((*NAMES, ALL))}")
+    return NAMES if ALL in names else tuple(dict.fromkeys(names))
 
 
-def _reproduced(name: str, setup: Setup) -> Reproduced:
+def _reproduced(name: str, setup: Setup, sizes: Sizes, corpus: Corpus | None) -> Reproduced:
     path, picture = setup.out / f"{name}.md", setup.out / f"{name}.png"
-    if name == table_a4.NAME:
+    if name in recognition_tables.TABLES:
+        recognised = recognition_tables.TABLES[name]
+        found = recognition_tables.measure(recognised, sizes.recognition, setup.out, corpus, setup.stage)
+        text, title = recognition_tables.as_markdown(recognised, *found, sizes.recognition), recognised.title
+        recognition_tables.draw(recognised, *found, picture)
+    elif name == table_c1.NAME:
+        recipes = table_c1.measure(sizes.recognition, setup.out, setup.stage)
+        text, title = table_c1.as_markdown(recipes, sizes.recognition), table_c1.TITLE
+        table_c1.draw(recipes, picture)
+    elif name == spotting_benchmark.NAME:
+        spotted = spotting_benchmark.measure(sizes.benchmark, setup.out, sizes.recognition.encoder, setup.stage)
+        text, title = spotting_benchmark.as_markdown(spotted), spotting_benchmark.TITLE
+        spotting_benchmark.draw(spotted, picture)
+    elif name == table_a4.NAME:
         trunks = table_a4.measure(setup)
         text, title = table_a4.as_markdown(trunks), table_a4.TITLE
         table_a4.draw(trunks, picture)

@@ -41,6 +41,8 @@ def test_every_stage_comes_to_something(run: tuple[Path, Learnt], tiny_corpus: C
     assert learnt.outcome("labels M")["count"] == len(tiny_corpus.labels()) == len(learnt.labels["M"])
     assert learnt.labels["D"]
     assert all((out / f"recogniser-{name}.safetensors").is_file() for name in ("M", "D", "M+D"))
+    tested = [learnt.outcome(f"recogniser {name}")["scores"] for name in ("M", "D", "M+D")]
+    assert len({tuple((each["tested"], each["clips"]) for each in scores) for scores in tested}) == 1  # alike
     page = write_loop_report(learnt, tiny_corpus, tmp_path / "report.html").read_text()
     assert all(name in page for name in names)
     assert page.count("<img") == 2

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def lame(corpus: Path, tmp_path: Path) -> Path:
 def test_a_table_is_shown_and_written(
     signspot: Callable[..., Outcome], corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "QUICK", TINY)
+    monkeypatch.setattr(module, "SMALL", replace(module.SMALL, retrieval=TINY))
     code, said, noted = signspot("reproduce", "table3", "--quick", "--corpus", corpus, "--out", tmp_path)
     assert code == 0, noted
     assert said.splitlines()[0] == module.TABLES["table3"].title

@@ -1,5 +1,6 @@
 """Clips for a trunk's classifier: words and domains equally often, inside the labelled stretch, by seed and step."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -84,3 +85,27 @@ def test_mistakes_are_named(corpus: Corpus) -> None:
         ClipOptions(dictionary=2)
     with pytest.raises(OptionsError, match="clips must be at least 2; got 1"):
         ClipOptions(clips=1)
+
+
+def test_surer_labels_once_the_dictionary_joins() -> None:
+    sure = replace(signs(), sure=((True, *[False] * 8), (False,), ()))
+    sure.continuous[0][0][..., :3] += 50  # the one that is sure
+    batches = TrunkBatches(sure, 16, 0, ClipOptions(clips=24), STILL)
+    clips, words, shown = batches.make(0)
+    assert set(words[~shown].tolist()) == {0}
+    assert float(clips[~shown][..., 0].min()) >= 50
+    assert set(batches.make(0, dictionary=0.0)[1].tolist()) == {0, 1}
+
+
+def test_exemplars_by_consecutive_frames() -> None:
+    clips, _, shown = TrunkBatches(signs(), 16, 0, ClipOptions(clips=24, exemplars="consecutive"), STILL).make(0)
+    assert set((clips[shown][:, -1, 0, 0] - clips[shown][:, 0, 0, 0]).tolist()) == {15.0}
+    with pytest.raises(OptionsError, match="sampled by rate or consecutive; got 'x'"):
+        ClipOptions(exemplars="x")  # type: ignore[arg-type]
+
+
+def test_how_sure_labels_are_is_told(corpus: Corpus) -> None:
+    splits = corpus.splits()
+    found = collect_signs(corpus, splits.words.all, splits.train, ClipOptions(surer=0.8))
+    labels = [label for label in corpus.labels(list(splits.train)) if label.word in splits.words.all]
+    assert sum(map(sum, found.sure)) == sum(label.confidence >= 0.8 for label in labels) < found.labels

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from signspot.training.embedding.trunk_features import as_right_handed, exemplar
 logger = logging.getLogger(__name__)
 
 SignFeatures = NDArray[np.float16]  # (T, J, C)
+ExemplarSampling = Literal["rate", "consecutive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,18 @@ class ClipOptions:
     speed: float = 0.1  # by how much continuous signing is played faster or slower, at most
     least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
     sources: str = "MDV"  # letters of the sources of labels that count
+    surer: float = 0.0  # least confidence of a mouthing from when on the dictionary joins; the paper's is 0.8
+    exemplars: ExemplarSampling = "rate"  # clips show whole exemplars at random rates, or frames as they follow
 
     def __post_init__(self) -> None:
         check_numbers(self, "clips", least=2)
         check_numbers(self, "before", "around", least=1)
         check_numbers(self, "after", least=0)
-        check_numbers(self, "dictionary", "speed", least=0, most=1)
+        check_numbers(self, "dictionary", "speed", "surer", least=0, most=1)
+        if self.exemplars not in get_args(ExemplarSampling):
+            raise OptionsError(
+                f"exemplars are sampled by {' or '.join(get_args(ExemplarSampling))}; got '{self.exemplars}'"
+            )
         if not self.sources or set(self.sources) - {source.value for source in LabelSource}:
             raise OptionsError(f"sources are letters out of M, D and V; got '{self.sources}'")
 
@@ -57,6 +64,7 @@ class TrunkSigns:
     words: tuple[str, ...]  # K
     continuous: tuple[tuple[SignFeatures, ...], ...]  # K: the frames around each label
     dictionary: tuple[tuple[SignFeatures, ...], ...]  # K: each exemplar, trimmed
+    sure: tuple[tuple[bool, ...], ...] = ()  # K: whether each label is as sure as `ClipOptions.surer`; none: all are
 
     @property
     def labels(self) -> int:
@@ -82,6 +90,7 @@ def collect_signs(
     """
     known = tuple(sorted(words))
     signed: dict[str, list[SignFeatures]] = {word: [] for word in known}
+    sure: dict[str, list[bool]] = {word: [] for word in known}
     shown: dict[str, list[SignFeatures]] = {word: [] for word in known}
     if options.dictionary < 1:
         every = corpus.labels(list(videos)) if labels is None else labels
@@ -92,6 +101,7 @@ def collect_signs(
             own = [each for each in own_words if each.video == name]
             for label, cut in zip(own, _around(own, corpus.videos[name], options, fps), strict=True):
                 signed[label.word].append(cut)
+                sure[label.word].append(label.source is not LabelSource.MOUTHING or label.confidence >= options.surer)
     if options.dictionary > 0:
         for exemplar in corpus.dictionary().exemplars:
             if exemplar.word in shown and exemplar.path is not None:
@@ -106,7 +116,8 @@ def collect_signs(
         count = sum(bool(signs) for signs in found.values())
         if wanted and count < 2:
             raise OptionsError(f"{count} of {len(known):,} words have {kind}: a classifier needs two")
-    return TrunkSigns(known, tuple(tuple(signed[w]) for w in known), tuple(tuple(shown[w]) for w in known))
+    continuous, dictionary = (tuple(tuple(found[word]) for word in known) for found in (signed, shown))
+    return TrunkSigns(known, continuous, dictionary, tuple(tuple(sure[word]) for word in known))
 
 
 def _around(labels: Sequence[Label], video: CorpusVideo, options: ClipOptions, fps: float) -> list[SignFeatures]:
@@ -129,7 +140,12 @@ class TrunkBatches:
     def __init__(self, signs: TrunkSigns, frames: int, seed: int, options: ClipOptions, augmentation: Augmentation):
         self.signs, self.frames, self.seed = signs, frames, seed
         self.options, self.augmentation = options, augmentation
-        self._signed = [word for word, found in enumerate(signs.continuous) if found]
+        self._every = signs.continuous
+        flags = signs.sure or tuple((True,) * len(found) for found in signs.continuous)
+        self._sure = tuple(
+            tuple(sign for sign, is_sure in zip(*both, strict=True) if is_sure)
+            for both in zip(signs.continuous, flags, strict=True)
+        )
         self._shown = [word for word, found in enumerate(signs.dictionary) if found]
 
     def make(self, step: int, dictionary: float | None = None) -> tuple[Tensor, Tensor, Tensor]:
@@ -145,21 +161,34 @@ class TrunkBatches:
         random = np.random.default_rng([self.seed, step])
         share = self.options.dictionary if dictionary is None else dictionary
         count = round(self.options.clips * share)
-        words = [*_draw(self._signed, self.options.clips - count, random), *_draw(self._shown, count, random)]
+        signed = self._sure if count else self._every
+        known = [word for word, found in enumerate(signed) if found]
+        words = [*_draw(known, self.options.clips - count, random), *_draw(self._shown, count, random)]
         shown = np.arange(len(words)) >= len(words) - count
-        clips = [self._clip(word, random, shown=bool(kind)) for word, kind in zip(words, shown, strict=True)]
+        clips = [
+            self._exemplar(_any(self.signs.dictionary[word], random), random)
+            if is_shown
+            else self._labelled(_any(signed[word], random), random)
+            for word, is_shown in zip(words, shown.tolist(), strict=True)
+        ]
         made = augment(np.stack(clips), random, self.augmentation)
         return torch.from_numpy(made), torch.tensor(words), torch.from_numpy(shown)
 
-    def _clip(self, word: int, random: np.random.Generator, *, shown: bool) -> NDArray[np.float32]:
-        pool = (self.signs.dictionary if shown else self.signs.continuous)[word]
-        sign = pool[int(random.integers(len(pool)))].astype(np.float32)
-        if shown:
+    def _exemplar(self, sign: NDArray[np.float32], random: np.random.Generator) -> NDArray[np.float32]:
+        if self.options.exemplars == "rate":
             return np.asarray(draw_clips(sign, self.frames, 1, random)[0])
+        start = int(random.integers(0, max(1, len(sign) - self.frames + 1)))
+        return sign[np.minimum(np.arange(start, start + self.frames), len(sign) - 1)]
+
+    def _labelled(self, sign: NDArray[np.float32], random: np.random.Generator) -> NDArray[np.float32]:
         last, speed = len(sign) - 1, self.options.speed
         span = min(last, (self.frames - 1) * float(random.uniform(1 - speed, 1 + speed)))
         start = random.uniform(0, last - span)
         return at_positions(sign, start + np.linspace(0, span, self.frames))
+
+
+def _any(signs: Sequence[SignFeatures], random: np.random.Generator) -> NDArray[np.float32]:
+    return signs[int(random.integers(len(signs)))].astype(np.float32)
 
 
 def _draw(words: Sequence[int], count: int, random: np.random.Generator) -> list[Any]:

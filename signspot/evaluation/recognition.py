@@ -1,0 +1,126 @@
+"""Recognisers tested on a corpus, beside a classifier that learns nothing from it: the nearest exemplar."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.corpus.corpus import Corpus
+from signspot.corpus.videos import CorpusVideo
+from signspot.embedding.exemplars import Gallery
+from signspot.errors import OptionsError
+from signspot.progress import Progress, silent
+from signspot.recognition.recogniser import Recogniser
+from signspot.recognition.scoring import (
+    RecogniserClassifier,
+    RecogniserScores,
+    SignWindow,
+    score_classifier,
+    signs_to_test,
+)
+from signspot.spotting.search import SpotOptions
+from signspot.spotting.spotter import Spotter
+from signspot.timeline import Segment
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class NearestExemplar:
+    """Names the word whose exemplar scores highest within a stretch, by the comparison that users search with."""
+
+    spotter: Spotter
+    gallery: Gallery
+
+    @classmethod
+    def among(cls, spotter: Spotter, corpus: Corpus, words: Sequence[str]) -> "NearestExemplar":
+        """Of the words of a corpus's dictionary.
+
+        Raises:
+            OptionsError: none of them has an exemplar.
+        """
+        dictionary = corpus.dictionary()
+        listed = [word for word in words if word in dictionary]
+        if not listed:
+            raise OptionsError(f"none of {len(words):,} words has an exemplar in the dictionary of {corpus.folder}")
+        return cls(spotter, spotter.gallery(dictionary.select(listed)))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those that have exemplars."""
+        return tuple(self.gallery.words)
+
+    def of_video(self, video: CorpusVideo, stretches: Sequence[Segment]) -> Floats:
+        """(N, K) the highest score of each word's exemplars in each stretch."""
+        if video.landmarks is None:
+            raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot landmarks")
+        options = SpotOptions()
+        scores = self.spotter.word_scores(self.spotter.track(video.landmarks, options), self.gallery, options)
+        curves = np.stack([scores.scores[word] for word in self.words], axis=1)
+        rows = []
+        for stretch in stretches:
+            first, last = np.searchsorted(scores.times, (stretch.start, stretch.end)).tolist()
+            first = min(first, len(curves) - 1)
+            rows.append(curves[first : max(last, first + 1)].max(axis=0))
+        return np.stack(rows).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class RecogniserResult:
+    """What one classifier reaches on one set of signs."""
+
+    classifier: str
+    learnt: str  # from what
+    scores: RecogniserScores
+
+
+def evaluate_recognisers(
+    recognisers: Sequence[tuple[str, Recogniser]],
+    corpus: Corpus,
+    beside: Sequence[Spotter],
+    progress: Progress = silent,
+) -> list[RecogniserResult]:
+    """Test recognisers on the signs of test videos, and nearest exemplars on the very same signs.
+
+    Args:
+        recognisers: by name. Signs count whose word all of them know, and the dictionary, so that all are asked alike.
+        corpus: with test videos.
+        beside: whose comparison names the nearest exemplar.
+        progress: told the classifiers that are done.
+
+    Raises:
+        OptionsError: no sign of a word that all know is in a test video.
+    """
+    shared = set.intersection(*(set(recogniser.words) for _, recogniser in recognisers))
+    if beside:
+        shared &= set(corpus.dictionary())
+    tested = {name: own for name, own in signs_to_test(corpus, shared).items() if own}
+    if not tested:
+        raise OptionsError(
+            f"no sign of {len(shared):,} words that all classifiers know is in a test video of {corpus.folder}: "
+            "there is nothing to test on. Give a corpus with test videos (splits.json) and truth or labels of them"
+        )
+    found, total = [], len(recognisers) + len(beside)
+    for done, (name, recogniser) in enumerate(recognisers):
+        progress(done, total)
+        classifier, learnt = RecogniserClassifier(recogniser), str(recogniser.card.get("data", ""))
+        window = _window(recogniser)
+        found += [RecogniserResult(name, learnt, each) for each in score_classifier(classifier, corpus, tested, window)]
+    for done, spotter in enumerate(beside, len(recognisers)):
+        progress(done, total)
+        nearest = NearestExemplar.among(spotter, corpus, sorted(shared))
+        title, learnt = (
+            f"nearest exemplar, {spotter.encoder.name}",
+            f"nothing; {len(nearest.gallery.exemplars):,} exemplars",
+        )
+        found += [RecogniserResult(title, learnt, each) for each in score_classifier(nearest, corpus, tested)]
+    progress(total, total)
+    return found
+
+
+def _window(recogniser: Recogniser) -> SignWindow:
+    """Where it was taught that signs lie."""
+    clips = recogniser.card.get("config", {}).get("clips", {})
+    known = {name: int(clips[name]) for name in ("before", "after", "around") if name in clips}
+    return SignWindow(**known)

@@ -1,0 +1,163 @@
+"""How well a classifier names the signs of test videos: over clips and over words (Sec. 4.5)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.corpus.corpus import Corpus
+from signspot.corpus.labels import LeastConfidence
+from signspot.corpus.videos import CorpusVideo
+from signspot.errors import OptionsError
+from signspot.landmarks.features import features
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.signing import dominant_hand
+from signspot.metrics.bootstrap import Interval, bootstrap_mean
+from signspot.metrics.classification import ClassificationAccuracy
+from signspot.progress import Progress, silent
+from signspot.recognition.recogniser import FPS, Recogniser
+from signspot.records import Label, LabelSource
+from signspot.timeline import Segment
+
+MOUTHED, ALL, LABELLED = "mouthed signs", "all signs", "labels of test videos"
+_TESTED = LeastConfidence(mouthing=0.9)  # the paper's test
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class SignWindow:
+    """Where the sign of a label lies, in frames at 25 per second."""
+
+    before: int = 20  # before the end of the sign, where the label marks that
+    after: int = 5
+    around: int = 11  # on either side of the middle, where it marks that or the span
+
+    def of(self, label: Label) -> Segment:
+        """The stretch that is looked at."""
+        return label.stretch(self.before / FPS, self.after / FPS, self.around / FPS)
+
+
+class Classifier(Protocol):
+    """Anything that says of a stretch of footage how likely each of its words is."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """K."""
+
+    def of_video(self, video: CorpusVideo, stretches: Sequence[Segment]) -> Floats:
+        """(N, K) scores of stretches of one video, higher is likelier."""
+
+
+@dataclass(frozen=True)
+class RecogniserClassifier:
+    """A trained recogniser, asked for stretches of a video."""
+
+    recogniser: Recogniser
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those that it was taught."""
+        return self.recogniser.words
+
+    def of_video(self, video: CorpusVideo, stretches: Sequence[Segment]) -> Floats:
+        """(N, K) logits, averaged over the windows of each stretch."""
+        if video.landmarks is None:
+            raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot landmarks")
+        landmarks = open_landmarks(video.landmarks).resampled(FPS)
+        seen, origin = features(landmarks, mirror=dominant_hand(landmarks) == "left"), float(landmarks.times[0])
+        firsts = [round((stretch.start - origin) * FPS) for stretch in stretches]
+        places = [range(a, a + round(each.duration * FPS)) for a, each in zip(firsts, stretches, strict=True)]
+        return self.recogniser.of_stretches(seen, places)
+
+
+@dataclass(frozen=True, slots=True)
+class RecogniserScores:
+    """How often the right word is the best guess, and among the best five."""
+
+    tested: str  # on which signs
+    clips: int
+    words: int  # that the classifier knows
+    instance: tuple[float, float]  # top 1 and top 5 over clips
+    classes: tuple[float, float]  # over words
+    interval: Interval  # of top 1 over words
+    ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)  # of the right word, by word
+
+    def __str__(self) -> str:
+        one, five = self.instance
+        per_class = f"per word {self.classes[0]:.3f} and {self.classes[1]:.3f}"
+        return f"{self.tested} ({self.clips:,} clips): top 1 {one:.3f}, top 5 {five:.3f}; {per_class}"
+
+
+def signs_to_test(corpus: Corpus, words: set[str]) -> dict[str, list[Label]]:
+    """What is tested: every sign and every mouthed sign where the truth is known, else what is labelled.
+
+    Args:
+        corpus: with test videos; without any, there is nothing to test.
+        words: whose signs count.
+    """
+    videos = [video.id for video in corpus.in_split("test")]
+    signs = [sign for video in videos for sign in corpus.signs(video) if sign.word in words]
+    if not signs:
+        return {LABELLED: [label for label in corpus.labels(videos, _TESTED) if label.word in words]}
+    labels = {
+        sign: Label(sign.word, sign.video, sign.segment.middle, 1.0, LabelSource.VERIFIED, sign.start, sign.end)
+        for sign in signs
+    }
+    return {MOUTHED: [label for sign, label in labels.items() if sign.mouthed], ALL: list(labels.values())}
+
+
+def score_classifier(
+    classifier: Classifier,
+    corpus: Corpus,
+    tested: Mapping[str, Sequence[Label]],
+    window: SignWindow | None = None,
+    progress: Progress = silent,
+) -> list[RecogniserScores]:
+    """Test a classifier.
+
+    Args:
+        classifier: signs of words that it does not know count as missed.
+        corpus: whose videos are looked at.
+        tested: sets of signs by name; each sign is classified once, whatever sets it is in.
+        window: where the signs lie.
+        progress: told the videos that are done.
+    """
+    chosen = window or SignWindow()
+    every = sorted({label for own in tested.values() for label in own}, key=lambda label: (label.video, label.time))
+    videos = list(dict.fromkeys(label.video for label in every))
+    scores: dict[Label, Floats] = {}
+    for done, video in enumerate(videos):
+        progress(done, len(videos))
+        own = [label for label in every if label.video == video]
+        found = classifier.of_video(corpus.videos[video], [chosen.of(label) for label in own])
+        scores.update(zip(own, found, strict=True))
+    progress(len(videos), len(videos))
+    return [_scores(classifier.words, name, own, scores) for name, own in tested.items() if own]
+
+
+def _scores(
+    words: Sequence[str], name: str, tested: Sequence[Label], scores: Mapping[Label, Floats]
+) -> RecogniserScores:
+    accuracy = ClassificationAccuracy()
+    place = {word: number for number, word in enumerate(words)}
+    known = [label for label in tested if label.word in place]
+    if known:
+        accuracy.add(np.stack([scores[label] for label in known]), [place[label.word] for label in known])
+    for label in tested:
+        if label.word not in place:
+            accuracy.ranks.add(label.word, max(len(words), 5) + 1)
+    value = accuracy.value((1, 5))
+    return RecogniserScores(
+        name,
+        len(tested),
+        len(words),
+        (value[1].per_instance, value[5].per_instance),
+        (value[1].per_group, value[5].per_group),
+        bootstrap_mean(accuracy.hits(1)),
+        {
+            words[group] if isinstance(group, int) else str(group): tuple(int(rank) for rank in ranks)
+            for group, ranks in accuracy.ranks.items()
+        },
+    )
