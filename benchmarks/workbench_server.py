@@ -120,7 +120,7 @@ def make_hours(folder: Path, cache: Path, encoder: Encoder, hours: int, words: i
         write_landmarks(replace(few, body=few.body + np.float32(number / (5 * words))), path)  # each its own content
         rows = slice(2 * number, 2 * number + 2)
         arrays = {"embedding": gallery.embeddings[rows], "codes": gallery.codes[rows].astype(np.float32)}
-        entry = embedder._cache_entry(SignPlace(path), mirror=True)
-        assert entry is not None
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        write_arrays(entry, _KIND, arrays, {"name": path.name})
+        kept = embedder._cache_entry(SignPlace(path), mirror=True)
+        assert kept is not None
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_arrays(kept, _KIND, arrays, {"name": path.name})

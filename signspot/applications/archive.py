@@ -97,9 +97,9 @@ def _open(path: Path) -> ArchivedTrack:
         codes = arrays.get("codes")
         if codes is not None and len(codes) != grid.frames:
             raise FormatError(f"{grid.frames} frames, but {len(codes)} codes")
-        names = [checked_text(facts[name], name) for name in ("video", "encoder")]
-        texts = [checked_text(facts.get(name, ""), name) for name in ("source", "sha256")]
-        return ArchivedTrack(path, *names, grid, arrays["embeddings"], codes, *texts)
+        video, encoder = (checked_text(facts[name], name) for name in ("video", "encoder"))
+        source, digest = (checked_text(facts.get(name, ""), name) for name in ("source", "sha256"))
+        return ArchivedTrack(path, video, encoder, grid, arrays["embeddings"], codes, source, digest)
     except (ValueError, KeyError, TypeError, AttributeError, FormatError) as error:
         raise FormatError(f"{path} cannot be searched: {error}. Make it again with: signspot embed") from error
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Protocol
@@ -62,7 +62,6 @@ def has_landmarks(video: Path, cache: Path, fps: float = DEFAULT_FPS) -> bool:
     return entry is not None and entry.path.is_file()
 
 
-@lru_cache(maxsize=8)
 def _version(estimator: Estimator) -> str:
     return f"{estimator.version} {STRETCH:g} {WARM_UP:g}"
 

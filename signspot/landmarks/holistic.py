@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,13 +46,19 @@ _NOISE = re.compile(
 _lock = threading.RLock()  # stderr belongs to the whole process: one at a time
 
 
+@cache
+def mediapipe_version() -> str:
+    """Of the MediaPipe that is installed; looking it up takes a millisecond, and every cached video asks."""
+    return metadata.version("mediapipe")
+
+
 class HolisticEstimator:
     """Estimates landmarks with MediaPipe Holistic (`landmarks.estimate.Estimator`)."""
 
     @property
     def version(self) -> str:
         """Names the estimator and its settings."""
-        return f"mediapipe-{metadata.version('mediapipe')}-holistic-{COMPLEXITY}"
+        return f"mediapipe-{mediapipe_version()}-holistic-{COMPLEXITY}"
 
     def stream(self, frames: Iterable[Frame], size: tuple[int, int], chunk: int) -> Iterator[Landmarks]:
         """Follow one signer through the frames of one video; give landmarks in chunks of up to `chunk` frames."""

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from importlib import metadata
 
 import numpy as np
 
 from signspot.landmarks.direct import LEFT, RIGHT, USUAL, Body, BodyPart, Economy, FacePart, HandPart, Thumbnail, View
-from signspot.landmarks.holistic import Sight, join_sights
+from signspot.landmarks.holistic import Sight, join_sights, mediapipe_version
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, Points
 from signspot.landmarks.networks import HAND, HAND_FINDER, LIGHT_HAND, Running, version
 from signspot.landmarks.regions import Floats, Picture
@@ -26,7 +25,7 @@ class OpenVinoEstimator:
     @property
     def version(self) -> str:
         """Names the estimator and its settings."""
-        return f"{version()}-mediapipe-{metadata.version('mediapipe')}-holistic-{self.economy.name}"
+        return f"{version()}-mediapipe-{mediapipe_version()}-holistic-{self.economy.name}"
 
     def stream(self, frames: Iterable[Frame], size: tuple[int, int], chunk: int) -> Iterator[Landmarks]:
         """Follow one signer through the frames of one video; give landmarks in chunks of up to `chunk` frames."""

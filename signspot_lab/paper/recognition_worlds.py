@@ -56,7 +56,7 @@ class RecognitionSize:
     words: int = 20
     hours: float = 0.2
     seeds: int = 3
-    first_seed: int = 71  # of the first world; thresholds were chosen on the world of seed 61
+    first_seed: int = 71  # of the first world
     training: TrunkConfig = field(default_factory=lambda: TRAINING)
     encoder: str | None = None  # that finds D; its features are not learnt from. None: the shipped one
     device: str = "cpu"

@@ -49,13 +49,13 @@ def line(page: Page, name: str) -> Any:
 
 
 def until_running(server: ServerProcess, title: str) -> dict[str, Any]:
-    """The job, once its process is at work."""
+    """The job, once its process is at work; a request to resume it may still be on its way."""
     while True:
         job = next((each for each in server.ask("GET", "/api/jobs").json if each["title"] == title), None)
-        assert job is None or job["state"] in ("waiting", "running"), job
-        if job is not None and job["stage"]:
+        assert job is None or job["state"] in ("waiting", "running", "cancelled"), job
+        if job is not None and job["state"] == "running" and job["stage"]:
             return dict(job)
-        time.sleep(0.1)
+        time.sleep(0.02)
 
 
 @pytest.fixture

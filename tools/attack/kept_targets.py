@@ -22,9 +22,10 @@ import torch
 from torch import nn
 
 from signspot.annotation.plan import Digests
-from signspot.applications.archive import open_archive, scan
+from signspot.applications.archive import open_archive
 from signspot.applications.faux_amis import read_translations
 from signspot.applications.loop import kept_outcome
+from signspot.applications.scanning import scan
 from signspot.corpus.corpus import Layout
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.download import PartFile
