@@ -62,8 +62,10 @@ def show_library(request: Request, bench: Bench, q: str = "", start: int = 0) ->
 
 @router.get("/spot")
 def show_spot(request: Request, bench: Bench, video: str = "", dictionary: str = "", word: str = "") -> HTMLResponse:
-    """The spot page."""
+    """The spot page; a video that was put into the folder a moment ago is there, too."""
     listing = bench.folder.listing()
+    if video and video not in listing.videos:
+        listing = bench.folder.listing(fresh=True)
     chosen = listing.videos.get(video)
     signs = dictionary if dictionary in listing.dictionaries else next(iter(listing.dictionaries), "")
     return _page(

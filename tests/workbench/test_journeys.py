@@ -117,7 +117,7 @@ def test_landmarks_without_a_film_are_played_as_skeletons(page: Page, server: Se
     })()"""
     try:
         page.goto(f"{server.address}/spot?video=talk.pose&dictionary=dictionary&word=river")
-        page.get_by_role("button", name="Play", exact=True).click(timeout=20000)
+        page.get_by_role("button", name="Play", exact=True).click()
         until(page, drawn)
         page.add_init_script("localStorage.setItem('signspot-who', 'Ada')")
         page.goto(f"{server.address}/verify/{queue}")
