@@ -28,7 +28,7 @@ from signspot.video.suffixes import MEDIA_SUFFIXES
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _BLOCK = 1 << 20  # bytes that are read at once
 _DAMAGED = (  # what the readers of archives raise on damaged ones
-    *(OSError, EOFError, ValueError, NotImplementedError, RuntimeError),
+    *(OSError, EOFError, ValueError, LookupError, NotImplementedError, RuntimeError),
     *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error),
 )
 
