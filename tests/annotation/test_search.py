@@ -238,9 +238,7 @@ def test_what_is_found_is_what_spot_finds_on_the_same_stretch() -> None:
         wanted = sorted((one for one in spotted if one.word == query.word), key=lambda one: (-one.score, one.time))
         given = [one.as_spotting("news.mp4") for one in candidates]
         assert [replace(one, score=0.0) for one in given] == [replace(one, score=0.0) for one in wanted]
-        assert [one.score for one in given] == pytest.approx(
-            [one.score for one in wanted], abs=2e-6
-        )  # of other products
+        assert [one.score for one in given] == pytest.approx([one.score for one in wanted], abs=2e-6)  # rounding
         compared += len(wanted)
     assert compared > 20
 
