@@ -3,9 +3,9 @@
     python -m signspot_lab.split_estimation news.mp4 --workers 2
     python -m signspot_lab.split_estimation news.mp4 --compare
 
-The first estimates a minute of video by one process, then by two: at 45 ms per frame, under two minutes on two free
-cores (`--estimator openvino` is quicker). Where other work goes on, the ratio of processor times says what two free
-cores would give.
+The first estimates a minute of video by one process, then by two: some three minutes on two free cores (`--estimator
+openvino` is quicker). MediaPipe uses several threads by itself: how many cores one process keeps busy says what sharing
+can gain at most. Read the clock only where nothing else runs.
 
 A tracker that begins anew after a cut, with a second of warm-up, may see other landmarks than one that followed the
 signer all along. How far they are apart is printed beside how far two runs in one go are apart. Distances are of the
@@ -13,7 +13,7 @@ point that differs most in a frame, in shares of the picture's width or height.
 """
 
 import argparse
-import resource
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -61,33 +61,26 @@ class Timed:
 
     landmarks: Landmarks
     wall: float  # seconds
-    processor: float  # seconds of this process and of those it started
+    processor: float  # seconds of this process, with all its threads
 
 
 def timed(path: str, segment: Segment, workers: int) -> Timed:
     """Estimate a part of a video in stretches by so many processes."""
-    wall, processor = time.perf_counter(), _processor_seconds()
+    wall, processor = time.perf_counter(), time.process_time()
     made = estimate_landmarks(path, segment=segment, workers=workers)
-    return Timed(made, time.perf_counter() - wall, _processor_seconds() - processor)
-
-
-def _processor_seconds() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    return Timed(made, time.perf_counter() - wall, time.process_time() - processor)
 
 
 def speed_lines(alone: Timed, shared: Timed, workers: int, stretches: int) -> list[str]:
-    """What sharing a video costs and gains."""
+    """What sharing a video gains, and what it can gain at most."""
     same = all(
         np.array_equal(getattr(alone.landmarks, part), getattr(shared.landmarks, part), equal_nan=True)
         for part in PARTS
     )
-    cost = shared.processor / alone.processor
-    busy = min(workers, stretches)
+    busy, cores = alone.processor / alone.wall, os.cpu_count() or 1
     return [
         f"{len(alone.landmarks)} frames, {stretches} stretches",
-        f"processor time: 1 process {alone.processor:.1f} s, {workers} processes {shared.processor:.1f} s "
-        f"({cost:.2f} times): at most {busy / cost:.2f} times as fast on {busy} free cores",
+        f"1 process keeps {busy:.2f} of {cores} cores busy: sharing makes it at most {cores / busy:.2f} times as fast",
         f"wall clock: 1 process {alone.wall:.1f} s, {workers} processes {shared.wall:.1f} s: "
         f"{alone.wall / shared.wall:.2f} times as fast (read it only where nothing else ran)",
         f"the landmarks of 1 and {workers} processes are {'the same' if same else 'NOT the same'}",
