@@ -32,7 +32,7 @@ class Usual:
     spread: float  # the unit in which more is told
 
 
-# By `python -m signspot_lab.applications feedback --seed 51 --words 16 --choose`, on the worlds of seeds 51 and 61.
+# Chosen on the worlds of seeds 51 and 61; what `python -m signspot_lab.applications feedback --choose` looks for.
 USUAL: dict[str, Usual] = {
     "handshape": Usual(0.456, 0.001, 0.042),
     "place": Usual(0.257, -0.025, 0.076),
