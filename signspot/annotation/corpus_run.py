@@ -1,4 +1,4 @@
-"""What every run over a corpus does, whatever it looks for: read, plan, work, store; killed, it goes on."""
+"""The steps of every run over a corpus, whatever it looks for: read, plan, work, store; killed, it goes on."""
 
 import json
 import logging
@@ -43,7 +43,7 @@ _PANEL = "panel"  # the setting that names the words from which impostors are ta
 
 
 class Job(Protocol):
-    """What all jobs name."""
+    """Fields that all jobs have."""
 
     @property
     def corpus(self) -> Path:
@@ -125,7 +125,7 @@ def opened(job: Job, engine: Engine, source: LabelSource) -> Iterator[Store]:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for, and what its results follow from."""
+    """The object of a run's search, and the settings that its results follow from."""
 
     finder: WordFinder  # finds all words in subtitles
     asked: frozenset[str]  # of these words
@@ -211,7 +211,7 @@ class CorpusRun:
         return known
 
     def _units(self, digests: Mapping[Footage, str], search: Search, report: RunReport) -> Iterator[VideoUnit]:
-        """What is left to do, video by video, made when a worker is free for it."""
+        """Units of work that are left, video by video, each made when a worker is free for it."""
         for footage, digest in digests.items():
             try:
                 subtitles = read_subtitles(footage.subtitles)
@@ -260,7 +260,7 @@ class CorpusRun:
         self.store.fail(replace(self._before(video), problem=told))
 
     def _before(self, video: str) -> VideoRecord:
-        """What the store knew of a video when this run began."""
+        """The store's record of a video when this run began."""
         return self._videos.get(video, VideoRecord(video, "", 0.0))
 
     @cached_property

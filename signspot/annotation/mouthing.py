@@ -37,7 +37,7 @@ _TOLD = 5  # words that cannot be looked for, each with its reason; of more, the
 
 @dataclass(frozen=True, slots=True)
 class MouthingJob:
-    """What is to be searched for mouthings, and where results go."""
+    """A corpus to be searched for mouthings, and the place of the results."""
 
     corpus: Path  # folder
     out: Path  # folder of the run: its store unless a database is named
@@ -126,7 +126,7 @@ class _MouthingRun(CorpusRun):
         return self.finish(search, partial(mouth_unit, context), readable, report)
 
     def _words(self) -> tuple[WordFinder, frozenset[str] | None]:
-        """What finds words in subtitles, and which of them are asked for; None: all."""
+        """The matcher of words in subtitles, and the words that are asked for; None: all."""
         language = self.options.language
         for word in self.job.words:
             visemes_of(word, language)  # raises where it has no phonemes

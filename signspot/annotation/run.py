@@ -40,7 +40,7 @@ _WORDS = 8  # whose exemplars one task embeds
 
 @dataclass(frozen=True, slots=True)
 class AnnotationJob:
-    """What is to be annotated, with what, and where results go."""
+    """A corpus to be annotated, the means, and the place of the results."""
 
     corpus: Path  # folder
     dictionary: Path
