@@ -49,7 +49,7 @@ def models(
 
 
 def _card(encoder: "Encoder") -> Iterator[tuple[str, str]]:
-    """What people ask of an encoder first, then the rest of its card, a line each."""
+    """An encoder's card, one line per field: first the fields that people ask for first, then the rest."""
     contract, card = encoder.contract, encoder.card
     yield "name", encoder.name
     yield "licence", str(card.get("licence") or "not stated")

@@ -214,7 +214,7 @@ def read_mouthings(found: "Sequence[Found]", *, cache: bool) -> "list[Found]":
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What the arguments of `spot` name."""
+    """Videos, exemplars and words that the arguments of `spot` name."""
 
     videos: tuple[str, ...]  # as they were given; of a folder, its files
     signs: Path
@@ -296,7 +296,7 @@ def exemplars_of(signs: Path, words: Sequence[str]) -> "What":
 
 
 def _nothing(found: "Sequence[Found]") -> str:
-    """What to say when nothing was found: how near the best place came."""
+    """The message when nothing was found, with the score of the best place."""
     best = max((place for each in found for place in each.best.values()), key=lambda s: s.score, default=None)
     if best is None:
         return "nothing found"
