@@ -34,7 +34,7 @@ def mark_mouthed(spottings: Iterable[Spotting], mouthings: Iterable[Label]) -> l
 
 
 def places_to_read(spottings: Sequence[Spotting]) -> list[Candidate]:
-    """Where lips are to be read for spottings: the word of each around its place, whatever subtitles say."""
+    """Places where lips are to be read for spottings: the word of each around its place, whatever subtitles say."""
     return [
         Candidate(Segment(max(0.0, each.start - _AROUND), each.end + LATE + _AROUND), (each.word,))
         for each in spottings

@@ -97,7 +97,7 @@ def doubt_language(subtitles: Sequence[Subtitle], language: str) -> str | None:
 
 
 def doubt_words(words: Iterable[str], language: str) -> str | None:
-    """Which English words that are asked for no dictionary knows, so that their spelling says how they sound."""
+    """English words that are asked for and that no dictionary knows, so that their spelling says how they sound."""
     if language.split("-")[0] != "en":
         return None
     pieces = {word: [token.word for token in tokens(word) if token.word.isalpha()] for word in words}

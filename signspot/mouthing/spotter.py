@@ -26,7 +26,7 @@ _AT_ONCE = 32  # words that are compared with a window at once
 
 @dataclass(frozen=True, slots=True)
 class Mouthed:
-    """What a search found, and what it could not see."""
+    """Mouthings that a search found, and the parts that it could not see."""
 
     labels: tuple[Label, ...]  # in order of time; the time of each is the end of its sign
     queries: int  # words looked for, once per window
@@ -188,7 +188,7 @@ def _best_apart(peaks: Iterable[tuple[float, float]]) -> list[tuple[float, float
 
 
 def apart(times: Sequence[float]) -> list[int]:
-    """Which of some mouthings of one word, the best first, are no nearer than a sign to a better one."""
+    """Those of some mouthings of one word, the best first, that are no nearer than a sign to a better one."""
     kept: list[int] = []
     for place, time in enumerate(times):
         if all(abs(time - times[other]) >= SIGN_SECONDS for other in kept):
