@@ -22,7 +22,7 @@ router = APIRouter(tags=["dictionary"])
 
 
 class ExemplarChange(BaseModel):
-    """What is changed of an exemplar; what is left out stays."""
+    """Changes to an exemplar; fields that are left out stay."""
 
     word: str | None = Field(default=None, max_length=200)
     variant: str | None = Field(default=None, max_length=200)
@@ -111,7 +111,7 @@ def cut(name: str, wanted: CutRequest, bench: OpenWorkbench) -> dict[str, str]:
 
 @router.get("/dictionaries/{name:path}/span")
 def span(name: str, id: str, bench: OpenWorkbench) -> dict[str, Any]:
-    """Where the sign is in an exemplar's film: as the dictionary says, or where the wrists move."""
+    """The span of the sign in an exemplar's film: as the dictionary says, or where the wrists move."""
     return {"segment": bench.searcher.sign_span(name, bench.searcher.exemplar(name, id))}
 
 

@@ -38,7 +38,7 @@ def spot(video: str, dictionary: str, word: Annotated[list[str], Query()], bench
 def alignment(
     video: str, dictionary: str, exemplar: str, start: float, end: float, bench: OpenWorkbench, mirrored: bool = False
 ) -> dict[str, Any]:
-    """Which moment of an exemplar, from 0 to 1, belongs to each frame of a hit: both can be played in time."""
+    """The moment of an exemplar, from 0 to 1, for each frame of a hit: both can be played in time."""
     span = Segment(max(0.0, start), max(0.0, start, end))
     found = bench.searcher.aligned(bench.folder.video(video), dictionary, exemplar, span, mirrored=mirrored)
     return {"shares": found}

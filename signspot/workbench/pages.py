@@ -112,7 +112,7 @@ def show_queue(request: Request, queue: str, bench: OpenWorkbench) -> HTMLRespon
 
 @router.get("/verify/{queue}/results")
 def show_results(request: Request, queue: str, bench: OpenWorkbench) -> HTMLResponse:
-    """What the decisions say."""
+    """The page of measures of a queue's decisions."""
     known = bench.queues.get(queue)
     found = measure(list(bench.queues.items(queue)), bench.queues.verdicts(queue))
     return _page(

@@ -1,4 +1,4 @@
-"""What routes need of a request: the open workbench, the visitor's role, the language."""
+"""Dependencies of routes: the open workbench, the visitor's role, the language."""
 
 from collections.abc import Callable
 from typing import Annotated
