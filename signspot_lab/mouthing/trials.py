@@ -32,7 +32,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the spotter says to trials, each (n,)."""
+    """Answers of the spotter to trials, each (n,)."""
 
     sure: Floats  # probability of the label that it gives; 0 where it gives none, since it does not see the lips
     late: Floats  # seconds from the nearest end of a mouthing of the word to the label; infinite where there is none
