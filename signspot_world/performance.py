@@ -29,7 +29,7 @@ _BRIDGE = (4, 20)  # frames of rest between two turns: from, to (excluded)
 
 @dataclass(frozen=True, slots=True)
 class FilmedSigning:
-    """What a camera sees, exactly and through a landmark estimator."""
+    """Landmarks of a performance, exact and as an estimator sees them through a camera."""
 
     exact: Landmarks
     observed: Landmarks
@@ -38,7 +38,7 @@ class FilmedSigning:
 
 @dataclass(frozen=True, slots=True)
 class PerformedVideo:
-    """All that is known of one continuous video."""
+    """One continuous video, with its whole truth."""
 
     footage: FilmedSigning
     subtitles: tuple[Subtitle, ...]  # in order of time

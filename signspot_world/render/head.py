@@ -89,7 +89,7 @@ def draw_head(canvas: Canvas, figure: Figure, appearance: Appearance, paint: Pai
 
 
 def _draw_hair_behind(canvas: Canvas, head: Head, hair: Hair, paint: Paint) -> None:
-    """What of the hair is seen beside and above the skull."""
+    """Draw the hair that is seen beside and above the skull."""
     if hair == "bald":
         return
     volume = _HAIRLINE[hair][2] * head.width
