@@ -15,7 +15,7 @@ def frames_of(count):
 
 
 def sliced(frames, window, stride):
-    """The plain way: all frames in memory, one slice a window."""
+    """The plain way: all frames in memory, one slice per window."""
     grid = Grid(fps=25, window=window, stride=stride, frames=len(frames))
     padded = frames + [frames[-1]] * (window - len(frames))
     return [(int(s), np.stack(padded[s : s + window], axis=1)) for s in grid.starts]
