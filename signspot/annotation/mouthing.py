@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from signspot.annotation.corpus_run import CorpusRun, RunReport, Search, cache_of, media_of, opened, rights_of, silently
+from signspot.annotation.corpus_run import (
+    CorpusRun,
+    CorpusSearch,
+    RunReport,
+    cache_of,
+    media_of,
+    opened,
+    rights_of,
+    silently,
+)
 from signspot.annotation.engines import Engine
 from signspot.annotation.lip_search import LipContext, mouth_unit
 from signspot.annotation.plan import Basis, WordFinder
@@ -122,7 +131,7 @@ class _MouthingRun(CorpusRun):
         settings = {SOURCE: LabelSource.MOUTHING, "mouthing": self.model.hash, **self.options.settings()}
         folder = cache_of(self.job.cache).resolve() / "landmarks"
         context = LipContext(self.job.model, self.model.hash, folder, self.options, panel)
-        search = Search(finder, asked, Basis(settings, digests, panel, alike))
+        search = CorpusSearch(finder, asked, Basis(settings, digests, panel, alike))
         return self.finish(search, partial(mouth_unit, context), readable, report)
 
     def _words(self) -> tuple[WordFinder, frozenset[str] | None]:

@@ -17,14 +17,14 @@ from signspot.corpus.footage import Footage
 from signspot.files import content_digest, write_beside
 from signspot.progress import Progress, silent
 from signspot.records import Subtitle
-from signspot.words.match import Match
+from signspot.words.match import WordMatch
 from signspot.words.normalise import Form
 
 
 class WordFinder(Protocol):
     """Finds words in subtitles; `words.match.WordMatcher` is one."""
 
-    def find_all(self, text: str) -> list[Match]:
+    def find_all(self, text: str) -> list[WordMatch]:
         """Every word of a text with its place, in order."""
 
 

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.mouthing.candidates import LEAST, WORD_LEAST, Candidate
+from signspot.mouthing.candidates import LEAST, WORD_LEAST, MentionWindow
 from signspot.mouthing.checkpoints import MouthingModel
 from signspot.mouthing.lips import FPS, LipTrack
 from signspot.mouthing.network import STEP, pad_words
@@ -113,7 +113,7 @@ class MouthingSpotter:
     def search(
         self,
         lips: LipTrack,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[MentionWindow],
         video: str,
         *,
         least: float = LEAST,

@@ -29,7 +29,7 @@ def mouthing_rate(word: str, seed: int, knob: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class MouthingSpotter:
+class SimulatedMouthingSpotter:
     """Finds mouthings of subtitle words in one video, as fallibly as a real one."""
 
     subtitles: Sequence[Subtitle]
