@@ -20,7 +20,7 @@ _NEAR = 4  # frames before and after a peak within which exemplars and impostors
 Best = Mapping[str, float]  # word → its highest score in a stretch
 
 
-class Searcher:
+class WordSearcher:
     """Looks for words in the track of one video."""
 
     def __init__(
