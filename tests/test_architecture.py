@@ -32,6 +32,7 @@ FLOORS = (
     ("applications", "privacy"),
     ("workbench",),
     ("cli",),
+    ("__main__",),
 )  # fmt: skip
 
 # Steps between rooms of one floor. Floor 0 is open to itself. An entry that nothing uses fails.

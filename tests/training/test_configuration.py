@@ -1,4 +1,4 @@
-"""Numbers in TOML files: those out of range are refused in one line, wherever they stand; the paper's schedule, scaled."""
+"""Numbers in TOML files: those out of range are refused in one line; the paper's schedule, scaled."""
 
 from pathlib import Path
 
