@@ -54,7 +54,8 @@ def _card(encoder: "Encoder") -> Iterator[tuple[str, str]]:
     yield "name", encoder.name
     yield "licence", str(card.get("licence") or "not stated")
     yield "sees", f"{contract.kind}, clips of {contract.frames} frames at {contract.fps:g} frames per second"
-    yield "gives", f"embeddings of {contract.dimension} numbers"
+    codes = f", and a code of {contract.codes} for each frame" if contract.codes else ""
+    yield "gives", f"an embedding of {contract.dimension} numbers for each clip{codes}"
     yield "threshold", f"{contract.threshold:g}"
     yield "hash", encoder.hash
     for key in ("data", "command", "architecture", "metrics"):

@@ -275,7 +275,8 @@ def _videos(path: str, dictionary: Path) -> Iterator[str]:
         yield path
         return
     suffixes, signs, folder = _suffixes(), dictionary.resolve(), Path(path).resolve()
-    files = [each for each in sorted(Path(path).rglob("*")) if each.suffix.lower() in suffixes and each.is_file()]
+    seen = (each for each in sorted(Path(path).rglob("*")) if not each.name.startswith("."))
+    files = [each for each in seen if each.suffix.lower() in suffixes and each.is_file()]
     if signs != folder and signs.is_relative_to(folder):
         files = [each for each in files if not each.resolve().is_relative_to(signs)]
         note(f"the exemplars in {dictionary} are not searched")

@@ -161,6 +161,7 @@ def test_a_video_is_searched_once_and_exemplars_are_not(
     """A file may be named twice, by itself and in its folder; a folder may hold the dictionary, too."""
     (tmp_path / "week" / "signs").mkdir(parents=True)
     (tmp_path / "week" / "a.pose").write_bytes((corner / "footage.pose").read_bytes())
+    (tmp_path / "week" / "._a.pose").write_bytes(b"left by a file manager")
     (tmp_path / "week" / "signs" / "name.pose").write_bytes((corner / "signs" / "name.pose").read_bytes())
     monkeypatch.chdir(tmp_path / "week")
     rest = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
