@@ -29,7 +29,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a job gave."""
+    """The numbers that a job measured, and its memory."""
 
     values: Mapping[str, float]
     peak: float  # MB of memory at most
@@ -84,7 +84,7 @@ def fastest(rounds: int, functions: Mapping[str, Callable[[], object]]) -> dict[
 
 
 def rate(counts: Iterable[int]) -> tuple[int, float]:
-    """How many in all, and how many per second once the first chunk is through (models load before it)."""
+    """The number in all, and per second once the first chunk is through (models load before it)."""
     start, first, total, end = process_time(), 0, 0, 0.0
     for count in counts:
         total += count

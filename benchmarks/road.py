@@ -71,13 +71,13 @@ def _memory(name: str, long: Measurement, short: Measurement, footage: tuple[Fil
 
 
 def _bytes_per_frame() -> int:
-    """What a track of the encoder holds for each frame: an embedding and a code of 16-bit numbers."""
+    """Bytes of a track per frame: an embedding and a code of 16-bit numbers."""
     contract = landmark_encoder().contract
     return 2 * (contract.dimension + contract.codes)
 
 
 def _added(spot: Measurement, footage: Filmed, sizes: Sizes) -> Comparison:
-    """What encoder and search add to the estimator, within one run of the whole road."""
+    """The share of encoder and search beside the estimator, within one run of the whole road."""
     whole, estimator = spot.values["seconds"], spot.values["estimator"]
     added = whole - estimator
     return Comparison(

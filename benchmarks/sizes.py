@@ -1,11 +1,11 @@
-"""How large every benchmark is: in full, and so small that a test can run all of them."""
+"""Sizes of all benchmarks: in full, and so small that a test can run all of them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much is measured."""
+    """Amounts that are measured."""
 
     short: float = 30.0  # seconds of the shorter video
     long: float = 120.0  # seconds of the longer one

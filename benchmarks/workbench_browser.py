@@ -80,7 +80,7 @@ def drag_threshold(place: Path, options: argparse.Namespace) -> str:
     steps = [b - a for a, b in zip(seen["frames"], seen["frames"][1:], strict=False)]
     return (
         f"threshold dragged over an hour's curve with {hits} peaks: {1000 / (sum(steps) / len(steps)):.0f} frames per "
-        f"second, median step {median(steps):.1f} ms; script {median(seen['scripts']):.2f} ms a frame, "
+        f"second, median step {median(steps):.1f} ms; script {median(seen['scripts']):.2f} ms per frame, "
         f"{quantiles(seen['scripts'], n=20)[-1]:.2f} ms for 95 %; main thread {1000 * worked / len(steps):.1f} ms of "
         "processor a frame"
     )

@@ -1,4 +1,4 @@
-"""What the workbench's benchmarks share: folders to serve, a server as users start it, its processor time."""
+"""Shared by the workbench's benchmarks: folders to serve, a server as users start it, its processor time."""
 
 import json
 import os
@@ -42,7 +42,7 @@ class Served:
             return bytes(answer.read())
 
     def json(self, method: str, path: str, body: Any = None) -> Any:
-        """What a request answers."""
+        """The answer to a request."""
         return json.loads(self.ask(method, path, body))
 
     @property

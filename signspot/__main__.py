@@ -1,4 +1,4 @@
-"""`python -m signspot` is the command line, for environments whose scripts are not on the path."""
+"""`python -m signspot`: the command line where its script is not on the path."""
 
 from signspot.cli.entry import run
 

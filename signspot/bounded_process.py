@@ -209,7 +209,7 @@ class BoundedProcess:
 
 
 class _Answers:
-    """What a process sends: lines, and bytes as many as a line said."""
+    """The output of a process: lines, and as many bytes as a line announced."""
 
     def __init__(self, pipe: int):
         self._pipe = pipe

@@ -1,4 +1,4 @@
-"""How many processes fit into the memory that is left: those that do not would be killed, or kill others."""
+"""The number of processes that fit into the memory that is left: more would be killed, or kill others."""
 
 import logging
 from contextlib import suppress

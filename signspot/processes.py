@@ -287,7 +287,7 @@ def results(outcomes: Iterable[tuple[Item, Made | Failure]]) -> Iterator[Made]:
 
 
 def _context() -> SpawnContext | ForkServerContext:
-    """How workers are started."""
+    """The start method of workers."""
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")

@@ -1,4 +1,4 @@
-"""How long work reports that it advances: the library calls, the command line draws."""
+"""Progress of long work: the library calls, the command line draws."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

@@ -1,4 +1,4 @@
-"""What travels on the road: exemplars, subtitles, labels and spottings. Times are seconds."""
+"""Records that travel on the road: exemplars, subtitles, labels and spottings. Times are seconds."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,7 +15,7 @@ Decision = Literal["", "yes", "no", "unsure"]  # a person's answer to "is this s
 
 
 class LabelSource(StrEnum):
-    """Where a label comes from."""
+    """Origin of a label."""
 
     MOUTHING = "M"
     DICTIONARY = "D"
@@ -23,7 +23,7 @@ class LabelSource(StrEnum):
 
 
 class TimeMeaning(StrEnum):
-    """Which part of a sign the time of a label marks."""
+    """The part of a sign that the time of a label marks."""
 
     END = "end"  # the 0.6 s before it are the sign
     MIDDLE = "middle"
@@ -59,7 +59,7 @@ class Subtitle:
 
 @dataclass(frozen=True, slots=True)
 class VideoRights:
-    """What may be done with a video."""
+    """Rights to the use of a video."""
 
     licence: str = ""
     consent: str = ""  # what the signer agreed to
@@ -98,7 +98,7 @@ class Label:
 
     @property
     def segment(self) -> Segment:
-        """Where the sign is: its span, or the 0.6 s that end at its time or lie around it."""
+        """The span of the sign: as given, or the 0.6 s that end at its time or lie around it."""
         if self.at is TimeMeaning.SPAN and self.start is not None and self.end is not None:
             return Segment(self.start, self.end)
         if self.at is TimeMeaning.END:
@@ -148,5 +148,5 @@ class Spotting:
 
     @property
     def segment(self) -> Segment:
-        """Where the sign is."""
+        """The span of the sign."""
         return Segment(self.start, self.end)

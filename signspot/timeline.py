@@ -55,7 +55,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where the windows of a video lie. The only place where frames become seconds.
+    """Times of the windows of a video. The only place where frames become seconds.
 
     The count of windows is ceil((frames - window) / stride) + 1 and the last one snaps to the end, as in the
     authors' released tool; a video shorter than a window has one window (its last frame is repeated).
@@ -76,7 +76,7 @@ class Grid:
 
     @property
     def count(self) -> int:
-        """How many windows there are."""
+        """The number of windows."""
         return max(0, math.ceil((self.frames - self.window) / self.stride)) + 1
 
     @property

@@ -1,3 +1,3 @@
-"""Which signspot this is."""
+"""The version of signspot."""
 
 VERSION = "0.1.0"

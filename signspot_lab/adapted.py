@@ -1,4 +1,4 @@
-"""What adapting gains, measured on the truth of test videos by signers who were not learned from.
+"""Gain by adapting, measured on the truth of test videos by signers who were not learned from.
 
     python -m signspot_lab.adapted CORPUS… --encoder landmark-world --bags appendix --bags released
 
@@ -44,7 +44,7 @@ MATCHES: tuple[MatchBy, MatchBy] = ("alignment", "embedding")
 
 @dataclass(frozen=True, slots=True)
 class TruthScores:
-    """What an encoder reaches on test videos, by word."""
+    """Scores of an encoder on test videos, by word."""
 
     precision: Mapping[str, float]  # average precision of spotting
     naming: Mapping[str, float]

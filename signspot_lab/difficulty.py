@@ -1,4 +1,4 @@
-"""How hard the world is, knob by knob, for matchers that learn nothing.
+"""Difficulty of the world, knob by knob, for matchers that learn nothing.
 
     OPENBLAS_NUM_THREADS=1 python -m signspot_lab.difficulty --words 150 --minutes 6 --queries 300 --seed 7
 
@@ -49,7 +49,7 @@ class Difficulty:
     """Shares of right answers, in [0, 1]: the word of a cut-out sign, and the place of a subtitle word."""
 
     switched_on: str
-    single_cosine: float  # retrieval where the dictionary has one exemplar a word
+    single_cosine: float  # retrieval where the dictionary has one exemplar per word
     retrieval_cosine: float
     retrieval_warping: float
     spotting_cosine: float
@@ -136,7 +136,7 @@ def _retrieval(
     queries: int,
     rng: np.random.Generator,
 ) -> tuple[float, float, float, int]:
-    """Which word is this sign? Share of right first answers, for signs cut out exactly."""
+    """Retrieval of a sign's word: the share of right first answers, for signs cut out exactly."""
     asked = [(i, sign) for i, video in enumerate(videos) for sign in video.signs if sign.listed]
     chosen = [asked[int(k)] for k in rng.permutation(len(asked))[:queries]]
     cuts = [baseline.time_normalised(rows[i][baseline.rows_of(s.segment, FPS, len(rows[i]))]) for i, s in chosen]
@@ -160,7 +160,7 @@ def _spotting(
     queries: int,
     rng: np.random.Generator,
 ) -> tuple[float, float, int]:
-    """Where is this subtitle word signed? Share of right places, for words that are signed."""
+    """Localisation of a subtitle word: the share of right places, for words that are signed."""
     asked = [(i, mention) for i, video in enumerate(videos) for mention in video.mentions if mention.signs]
     chosen = [asked[int(k)] for k in rng.permutation(len(asked))[:queries]]
     windows = [_window(videos[i], mention, len(rows[i])) for i, mention in chosen]

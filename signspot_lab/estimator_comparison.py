@@ -1,4 +1,4 @@
-"""What an estimator is worth: its speed, how far its landmarks are from MediaPipe's, and what is spotted with them.
+"""Comparison of an estimator with MediaPipe: speed, distance of the landmarks, and the spottings made with them.
 
     signspot world make filmed/ --words 40 --hours 0.02 --video-seconds 36 --render --seed 5
     python -m signspot_lab.estimator_comparison filmed/ --seconds 30

@@ -1,4 +1,4 @@
-"""How well MediaPipe sees rendered signers: detection shares, fingertip error and time, by appearance.
+"""Quality of MediaPipe's landmarks of rendered signers: detection shares, fingertip error and time, by appearance.
 
     python -m signspot_lab.render_quality --sizes 256 480 --appearances 10
 
@@ -50,7 +50,7 @@ def perform(signer: Signer, seed: int, signs: int, size: tuple[int, int]) -> Lan
 
 
 def see(exact: Landmarks, appearance: Appearance, size: tuple[int, int], blur: float) -> tuple[Landmarks, float]:
-    """What MediaPipe finds in the rendered video, and the CPU milliseconds of rendering a frame."""
+    """Landmarks that MediaPipe finds in the rendered video, and the CPU milliseconds of rendering a frame."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "signer.mp4"
         start = time.process_time()
@@ -95,7 +95,7 @@ def found(points: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """How well one video was seen."""
+    """Quality of the landmarks of one video."""
 
     shares: tuple[float, float, float, float]  # of frames with body and face, of visible hands that were found
     tips: float  # mean error of fingertips, in shoulder widths

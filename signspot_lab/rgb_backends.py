@@ -1,4 +1,4 @@
-"""What each backend of an rgb trunk is worth: speed as a ratio to eager PyTorch, and how well its features agree.
+"""Comparison of the backends of an rgb trunk: speed as a ratio to eager PyTorch, and agreement of their features.
 
     python -m signspot_lab.rgb_backends news.mp4 --side 224 --windows 32
     python -m signspot_lab.rgb_backends news.mp4 --encoder my-i3d.safetensors

@@ -1,4 +1,4 @@
-"""What it costs to estimate a video in stretches: how much faster, and with --compare, the same landmarks as in one go.
+"""Estimation of a video in stretches: the gain in speed, and with --compare, the same landmarks as in one go.
 
     python -m signspot_lab.split_estimation news.mp4 --workers 2
     python -m signspot_lab.split_estimation news.mp4 --compare
@@ -72,7 +72,7 @@ def timed(path: str, segment: Segment, workers: int) -> Timed:
 
 
 def speed_lines(alone: Timed, shared: Timed, workers: int, stretches: int) -> list[str]:
-    """What sharing a video gains, and what it can gain at most."""
+    """Lines on the gain by sharing a video, and the greatest gain there can be."""
     same = all(
         np.array_equal(getattr(alone.landmarks, part), getattr(shared.landmarks, part), equal_nan=True)
         for part in PARTS

@@ -34,7 +34,7 @@ _UNNAMED, _UNSIGNED = 0.15, 0.3  # share of signs that their subtitle does not n
 
 @dataclass(frozen=True, slots=True)
 class SubtitledStreams:
-    """What a corpus of streams is to be."""
+    """Options of a corpus of streams."""
 
     exemplars: int = 2  # of a word, each by another signer
     test_share: float = 0.25  # of the signers in streams

@@ -32,7 +32,7 @@ _READ = CellRecipe(learn={"loss": "watch_read_lookup", "items.least.mouthing": 0
 
 @dataclass(frozen=True, slots=True)
 class LoopOptions:
-    """How large the world is, and how long is trained."""
+    """Size of the world, and length of the training."""
 
     words: int = 60
     hours: float = 0.4
@@ -44,7 +44,7 @@ class LoopOptions:
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
-    """What labels of one kind are worth."""
+    """Scores of one kind of labels."""
 
     labels_of: str
     score: LabelScore | None  # of the labels of training videos; None: there are none
@@ -102,7 +102,7 @@ _LEAST = 0.5
 
 
 def _setup(options: LoopOptions, corpus: Corpus, out: Path, name: str) -> Setup:
-    """Where one kind of labels is learned from; what the trunk sees is shared."""
+    """Setup for learning from one kind of labels; the features of the trunk are shared."""
     size = ReproductionSize(
         QUICK.corpus, QUICK.trunk, replace(QUICK.embedding, epochs=options.epochs), seeds=1, device="cpu"
     )

@@ -75,7 +75,7 @@ def make_corpus(options: CorpusOptions, folder: str | Path, progress: Progress =
 
 
 def describe(world: World, folder: Path) -> dict[str, Any]:
-    """What stands in `corpus.json`: all that the corpus follows from."""
+    """Contents of `corpus.json`: all that the corpus follows from."""
     layout = Layout(folder)
     videos = [
         CorpusVideo(

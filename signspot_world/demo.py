@@ -44,7 +44,7 @@ Stage = Callable[[str], AbstractContextManager[Progress]]  # a progress bar with
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What the demo made and found."""
+    """Files and spottings of the demo."""
 
     folder: Path
     truth: tuple[tuple[str, Segment], ...]  # the dictionary's words as they were signed
@@ -53,12 +53,12 @@ class Demo:
 
     @property
     def found(self) -> int:
-        """How many of the signed words have a spotting whose time is in their segment, ±0.2 s."""
+        """The number of signed words that have a spotting whose time is in their segment, ±0.2 s."""
         return sum(any(s.word == w and s.time in seg.padded(0.2) for s in self.spottings) for w, seg in self.truth)
 
     @property
     def false_alarms(self) -> int:
-        """How many spottings are where their word was not signed."""
+        """The number of spottings where their word was not signed."""
         return sum(not any(s.word == w and s.time in seg.padded(0.2) for w, seg in self.truth) for s in self.spottings)
 
 

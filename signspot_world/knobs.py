@@ -1,4 +1,4 @@
-"""How hard the world is: one number per difficulty, 0 switches it off, 1 is as in real signing."""
+"""Difficulties of the world: one number each, 0 switches it off, 1 is as in real signing."""
 
 import hashlib
 import math

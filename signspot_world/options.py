@@ -1,4 +1,4 @@
-"""What a corpus is to be: sizes, shares, knobs and the seed, checked before anything is made."""
+"""Options of a corpus: sizes, shares, knobs and the seed, checked before anything is made."""
 
 import math
 from dataclasses import asdict, dataclass, field
@@ -14,7 +14,7 @@ _VARIANT_SHARES = LexiconOptions().variant_shares
 
 @dataclass(frozen=True, slots=True)
 class CorpusOptions:
-    """What a corpus is to be. The same options give the same bytes, on the same platform."""
+    """Options of a corpus. The same options give the same bytes, on the same platform."""
 
     words: int | tuple[str, ...] = 1064  # how many common words the dictionary lists, or which
     hours: float = 2.0  # of continuous signing
@@ -46,12 +46,12 @@ class CorpusOptions:
 
     @property
     def word_count(self) -> int:
-        """How many words the dictionary lists."""
+        """The number of words that the dictionary lists."""
         return self.words if isinstance(self.words, int) else len(self.words)
 
     @property
     def variant_shares(self) -> tuple[float, ...]:
-        """Of the words with 1, 2, … variants; the knob `variants` moves them towards one variant a word."""
+        """Of the words with 1, 2, … variants; the knob `variants` moves them towards one variant per word."""
         more = [share * min(1.0, self.knobs.variants) for share in _VARIANT_SHARES[1 : self.variants]]
         return (1 - sum(more), *more) if sum(more) > 0 else (1.0,)
 

@@ -16,7 +16,7 @@ from signspot_world.camera.estimator import observe
 from signspot_world.camera.faults import for_lips
 from signspot_world.camera.projection import project
 from signspot_world.knobs import named_rng
-from signspot_world.language.mouthing import MouthingSpotter, mouthing_rate
+from signspot_world.language.mouthing import SimulatedMouthingSpotter, mouthing_rate
 from signspot_world.language.sentences import Gloss, Sentence
 from signspot_world.language.subtitles import CueText, cut_into_cues, sound_captions, time_cues
 from signspot_world.world import ExemplarPlan, VideoPlan, World
@@ -29,7 +29,7 @@ _BRIDGE = (4, 20)  # frames of rest between two turns: from, to (excluded)
 
 @dataclass(frozen=True, slots=True)
 class FilmedSigning:
-    """What a camera sees, exactly and through a landmark estimator."""
+    """Landmarks of a performance, exact and as an estimator sees them through a camera."""
 
     exact: Landmarks
     observed: Landmarks
@@ -38,7 +38,7 @@ class FilmedSigning:
 
 @dataclass(frozen=True, slots=True)
 class PerformedVideo:
-    """All that is known of one continuous video."""
+    """One continuous video, with its whole truth."""
 
     footage: FilmedSigning
     subtitles: tuple[Subtitle, ...]  # in order of time
@@ -91,7 +91,9 @@ def perform_video(world: World, plan: VideoPlan) -> PerformedVideo:
     numbers = [places[id(subtitle)] for subtitle in shown]
     signs = _sign_truths(world, plan, lines, _cue_of_mention(cues, numbers))
     mentions = _mention_truths(world, plan, lines, cues, numbers)
-    spotter = MouthingSpotter(together, signs, len(motion) / FPS, world.same_sign, world.options.knobs.mouthing)
+    spotter = SimulatedMouthingSpotter(
+        together, signs, len(motion) / FPS, world.same_sign, world.options.knobs.mouthing
+    )
     labels = spotter.labels(mentions, named_rng(seed, "labels", plan.id))
     footage = _film(world, motion, plan.signer, named_rng(seed, "estimator", plan.id))
     return PerformedVideo(footage, tuple(together), tuple(signs), tuple(mentions), tuple(labels))

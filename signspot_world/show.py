@@ -149,7 +149,7 @@ def _shown(scene: Scene, moments: list[float]) -> list[Image]:
 
 
 def _gloss(scene: Scene, time: float) -> str:
-    """What is signed at a time; nothing between signs."""
+    """The sign at a time; nothing between signs."""
     return next((word for word, segment in scene.signs if time in segment), "")
 
 

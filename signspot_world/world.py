@@ -39,7 +39,7 @@ class VideoPlan:
 
 
 class World:
-    """Everything about a corpus that is known before it is made."""
+    """Facts about a corpus that are known before it is made."""
 
     def __init__(self, options: CorpusOptions):
         self.options = options
@@ -107,7 +107,7 @@ class World:
         return tuple(plans)
 
     def _variants_shown(self, variants: int, rng: np.random.Generator) -> list[int]:
-        """Which variant each exemplar of a word shows: all in turn, then mostly the common ones."""
+        """The variant that each exemplar of a word shows: all in turn, then mostly the common ones."""
         shares = self.options.variant_shares
         mean = sum(count * share for count, share in enumerate(shares, start=1))
         more = int(rng.geometric(1 / (1 + self.options.exemplars - mean))) - 1

@@ -32,6 +32,7 @@ FLOORS = (
     ("applications", "privacy"),
     ("workbench",),
     ("cli",),
+    ("__main__",),
 )  # fmt: skip
 
 # Steps between rooms of one floor. Floor 0 is open to itself. An entry that nothing uses fails.
@@ -75,6 +76,14 @@ LAB_FLOORS = (
 LAB_SIDEWAYS = {
     ("contrastive", "isolated"),  # what is trained on
     ("isolated", "contrastive"),  # the records that sources give
+}  # fmt: skip
+
+# Class names that stand in two modules. Each pair is of two rooms that never meet. An entry that nothing uses fails.
+SHARED_NAMES = {
+    *("Agreement", "Item", "Person", "Role"),  # of the workbench's pages, and of another room
+    *("ClipOptions", "FeatureStream", "Trial", "Vocabulary"),  # of hands, and of lips
+    *("Place", "Region"),  # of the world's phonology, and in pictures or videos
+    "View",  # of an estimator, and of a drawing
 }  # fmt: skip
 
 # Verbs of the product that load the other two packages, inside their functions only.
@@ -214,6 +223,26 @@ def test_the_library_never_prints_and_never_unpickles() -> None:
         if path not in READS_PICKLES:
             names = {module for module, _ in imports_of(tree_of(path))}
             assert not names & {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal"}, path
+
+
+def test_a_class_name_means_one_thing() -> None:
+    homes: dict[str, list[Path]] = {}
+    for path in FILES:
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(path)
+    shared = {name: paths for name, paths in homes.items() if len(paths) > 1}
+    assert shared.keys() == SHARED_NAMES, {name: paths for name, paths in shared.items() if name not in SHARED_NAMES}
+    assert not SHARED_NAMES & set(signspot.__all__)
+
+
+def test_docstrings_name_the_noun_or_the_verb_first() -> None:
+    hidden = ("What ", "How ", "Where ", "Which ", "When ", "Who ", "All that ", "Everything ")
+    for path in FILES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+                opening = ast.get_docstring(node) or ""
+                assert not opening.startswith(hidden), f"{path}: {opening.partition(chr(10))[0]}"
 
 
 def test_public_names_are_complete_and_sorted() -> None:

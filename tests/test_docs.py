@@ -1,6 +1,7 @@
 """The documentation holds: links lead somewhere, commands and names exist, code compiles, nothing is left out."""
 
 import ast
+import importlib.util
 import inspect
 import re
 import shlex
@@ -28,7 +29,9 @@ WRITTEN = [page for page in PAGES if page != GENERATED]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
-_INLINE = re.compile(r"`(signspot [^`]+)`")
+_INLINE = re.compile(r"`([^`\n]+)`")
+_FOREIGN = {"--standalone"}  # of torchrun
+_FOLDERS = ("signspot", "signspot_lab", "signspot_world", "tests", "tools", "configs", "benchmarks", "docs")
 
 
 def name_of(page: Path) -> str:
@@ -50,11 +53,22 @@ def anchors(page: Path) -> set[str]:
     return {heading.strip().replace(" ", "-") for heading in plain}
 
 
+def code_lines(page: Path) -> list[str]:
+    """Lines to type, without their remarks, and code within sentences."""
+    typed = [line for block in blocks(page, "sh") for line in block.replace("\\\n", " ").splitlines()]
+    return [line.partition("  #")[0].strip() for line in [*typed, *_INLINE.findall(prose(page))]]
+
+
 def commands(page: Path) -> list[list[str]]:
-    """What the page tells people to type, word by word: whole commands, and those named in a sentence."""
-    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
-    typed = [line.partition("  #")[0].strip() for line in lines if line.startswith("signspot ")]
-    return [shlex.split(line) for line in [*typed, *_INLINE.findall(prose(page))]]
+    """Commands of signspot on the page, word by word; within a sentence `annotate --source` is one, too."""
+    lines = [re.sub(r"^(?:\$ |\.venv/bin/)", "", line) for line in code_lines(page)]
+    lines = [re.sub(r"^(?:torchrun .*|timeout \d+ )(?=signspot )", "", line) for line in lines]
+    verbs = "|".join(whole_app().commands)
+    return [
+        ["signspot", *shlex.split(line.removeprefix("signspot "))]
+        for line in lines
+        if line.startswith("signspot ") or re.match(rf"(?:{verbs}) [^`]*--", line)
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -74,6 +88,24 @@ class TestEveryPage:
         for words in commands(page):
             check_command(words)
 
+    def test_options_named_alone_exist(self, page: Path) -> None:
+        if page.name != "CHANGELOG.md":
+            alone = [line for line in _INLINE.findall(prose(page)) if line.startswith("--")]
+            told = {option for line in alone for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", line)}
+            unknown = {option for option in told - all_options() - _FOREIGN if f'"{option}"' not in programs()}
+            assert not unknown, f"no verb and no program has {sorted(unknown)}"
+
+    def test_modules_targets_and_files_exist(self, page: Path) -> None:
+        targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+        for line in code_lines(page):
+            for target in re.findall(r"^make ([a-z][\w-]*)", line):
+                assert target in targets, f"no target for: {line}"
+            for module, rest in re.findall(r"python -m ((?:signspot|tools|benchmarks)[\w.]*)(.*)", line):
+                check_module(module, rest, line)
+            if page.name != "CHANGELOG.md":
+                for path in re.findall(r"(?<![\w/.<*-])(\w+/[\w/-]+\.(?:py|toml|md))\b", line):
+                    check_path(path, line)
+
     def test_python_compiles(self, page: Path) -> None:
         for code in blocks(page, "python"):
             compile(code, name_of(page), "exec")
@@ -91,6 +123,24 @@ def whole_app() -> Any:
     return typer.main.get_command(app)
 
 
+@cache
+def all_options() -> set[str]:
+    """The options of all verbs and of the verbs below them."""
+    commands, options = [whole_app()], set[str]()
+    while commands:
+        command = commands.pop()
+        options |= options_of(command)
+        commands += getattr(command, "commands", {}).values()
+    return options
+
+
+@cache
+def programs() -> str:
+    """The text of all programs beside the command line."""
+    folders = (ROOT / name for name in ("signspot_lab", "tools", "benchmarks"))
+    return "".join(path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
+
+
 def check_command(words: list[str]) -> None:
     """Follow the words down to a verb; its options must be there."""
     command = whole_app()
@@ -103,6 +153,25 @@ def check_command(words: list[str]) -> None:
     for word in rest:
         if word.startswith("--"):
             assert word.partition("=")[0] in options, f"no option {word} in: {' '.join(words)}"
+
+
+def check_module(module: str, rest: str, line: str) -> None:
+    """A program of the lab, the tools or the benchmarks is there, and its room knows the options."""
+    found = importlib.util.find_spec(module)
+    assert found is not None, f"no module for: {line}"
+    assert found.origin, line
+    home = Path(found.origin)
+    known = "".join(each.read_text(encoding="utf-8") for each in home.parent.glob("*.py"))
+    for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", rest):
+        told = option.removeprefix("--").removeprefix("no-").replace("-", "_")
+        assert f'"{option}"' in known or re.search(rf"\b{told}: ", known), f"no option {option} for: {line}"
+
+
+def check_path(path: str, line: str) -> None:
+    """A file of the project that a page names is there, from the root, from the package or from the pages."""
+    top = path.partition("/")[0]
+    if top in _FOLDERS or (ROOT / "signspot" / top).is_dir():
+        assert any((ROOT / base / path).is_file() for base in ("", "signspot", "docs")), f"no {path}: {line}"
 
 
 def options_of(command: Any) -> set[str]:

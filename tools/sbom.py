@@ -30,7 +30,7 @@ def normal(name: str) -> str:
 
 
 def licence_of(found: Distribution) -> str:
-    """What a distribution says of its licence: the expression, the classifiers, or the first line of the text."""
+    """The licence of a distribution as it states it: the expression, the classifiers, or the first line of the text."""
     facts = {name: found.metadata.get_all(name, []) for name in ("License-Expression", "Classifier", "License")}
     classified = [line.rpartition(" :: ")[2] for line in facts["Classifier"] if line.startswith("License")]
     stated = " ".join(facts["License-Expression"]) or ", ".join(classified) or " ".join(facts["License"])

@@ -1,4 +1,4 @@
-"""How mkdocs turns our pages into a site: the rooms in reading order, and the pages beside the code among them."""
+"""Hooks that make a site of our pages: the rooms in reading order, and the pages beside the code among them."""
 
 import re
 from pathlib import Path

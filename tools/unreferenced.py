@@ -34,7 +34,7 @@ class Defined:
 
 
 def definitions(path: Path, tree: ast.Module) -> Iterator[Defined]:
-    """All that a file defines, but what is registered by a decorator's call and what Python itself calls."""
+    """Names that a file defines, but for those registered by a decorator's call and those that Python itself calls."""
     for node in ast.walk(tree):
         if isinstance(node, Definition) and not node.name.startswith("__"):
             registered = any(isinstance(decorator, ast.Call) for decorator in node.decorator_list)
@@ -64,7 +64,7 @@ def references(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def unreferenced() -> list[Defined]:
-    """What is defined in the packages and mentioned nowhere else."""
+    """Names that are defined in the packages and mentioned nowhere else."""
     mentioned: dict[str, list[tuple[Path, int]]] = defaultdict(list)
     defined: list[Defined] = []
     for folder in (*PACKAGES, "tools", "benchmarks"):

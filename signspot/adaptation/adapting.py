@@ -34,7 +34,7 @@ _FEWEST_ABOVE = 20  # scores above a threshold, from which on it can be set anew
 
 @dataclass(frozen=True)
 class Adapted:
-    """What an adaptation came to."""
+    """The outcome of an adaptation."""
 
     encoder: Encoder | None  # None: there is no gain; keep the one that was adapted
     base: Encoder  # that was adapted
@@ -152,7 +152,7 @@ def same_rate(threshold: float, before: Scores, after: Scores) -> float:
 def _cross_validate(
     spotter: Spotter, footage: EmbeddedFootage, options: AdaptOptions, folder: Path, stage: Stage
 ) -> dict[MatchBy, list[Turn]]:
-    """What was measured by alignment, and by embedding if a map of it is learned, while each part was held out."""
+    """Measure each part while it is held out: by alignment, and by embedding too if a map of embeddings is learned."""
     matches: list[MatchBy] = ["alignment", "embedding"] if options.embeddings else ["alignment"]
     found: dict[MatchBy, list[Turn]] = {match: [] for match in matches}
     parts = footage.turns(options)

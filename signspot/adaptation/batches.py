@@ -133,7 +133,7 @@ class StretchBatches:
 
 
 def _is_labelled(frames: NDArray[np.int64], label: Label, stretch: SubtitledStretch, grid: Grid) -> Mask:
-    """Which ends of signs fit a label: those whose sign has its middle where the label says that the sign is."""
+    """Mask of the ends of signs that fit a label: those whose sign has its middle where the label says it is."""
     before, after, around = (count / grid.fps for count in (_BEFORE, _AFTER, _AROUND))
     place = label.stretch(before, after, around)
     first, _ = frame_range(stretch, grid)

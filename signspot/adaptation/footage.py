@@ -1,4 +1,4 @@
-"""What an encoder is adapted by: tracks of subtitled videos, their words' exemplars, and which part is held out."""
+"""Material of an adaptation: tracks of subtitled videos, their words' exemplars, and the part that is held out."""
 
 import hashlib
 import logging
@@ -116,7 +116,7 @@ def read_footage(
 
 
 def turns_of(options: AdaptOptions) -> int:
-    """How many parts there are, each held out in turn."""
+    """The number of parts, each held out in turn."""
     return round(1 / options.held_out)
 
 
@@ -187,7 +187,7 @@ def _check_words(gallery: Gallery) -> None:
 
 @dataclass(frozen=True)
 class _Split:
-    """Which stretches and which words are held out; it follows from their names, the seed and the turn."""
+    """Held-out stretches and words; they follow from their names, the seed and the turn."""
 
     stretches: tuple[SubtitledStretch, ...]
     shown: tuple[str, ...]

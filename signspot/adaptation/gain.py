@@ -31,7 +31,7 @@ _AROUND = 0.2  # seconds around a labelled sign in which its peak may lie
 
 @dataclass(frozen=True, slots=True)
 class HeldOutScores:
-    """What one encoder reaches on held-out stretches, by word."""
+    """Scores of one encoder on held-out stretches, by word."""
 
     naming: ByWord  # share of pairs of stretches of which the one whose subtitle names the word scores higher
     labelled: ByWord  # reciprocal rank of the word among all words, at each of its labels; empty without labels
@@ -124,7 +124,7 @@ def _naming(
 
 
 class Turn(NamedTuple):
-    """What was measured while one part was held out."""
+    """Measurements of one turn, with one part held out."""
 
     before: HeldOutScores
     after: HeldOutScores

@@ -1,4 +1,4 @@
-"""What is learned: a linear map of frame codes and one of embeddings; folded into the weights, they cost nothing.
+"""Learned linear maps, one of frame codes and one of embeddings; folded into the weights, they cost nothing.
 
 Both begin as the identity. A map of codes W is folded into the layers that make codes; the layer that pools codes into
 an embedding undoes it, so that embeddings change by their own map alone. Decoys are codes, so they are mapped, too.
@@ -41,7 +41,7 @@ class Maps(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Which of the maps an encoder gets."""
+    """The maps that an encoder gets."""
 
     codes: bool
     embedding: bool

@@ -1,4 +1,4 @@
-"""How an encoder is adapted: one frozen record, kept in the card of what it makes."""
+"""Options of an adaptation: one frozen record, kept in the card of the encoder that it makes."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
@@ -10,7 +10,7 @@ from signspot.training.configuration import check_numbers
 
 @dataclass(frozen=True, slots=True)
 class AdaptOptions:
-    """All that an adaptation follows from, besides footage, dictionary and encoder."""
+    """Settings of an adaptation, besides its footage, dictionary and encoder."""
 
     steps: int = 150
     stretches: int = 16  # of footage, in a batch

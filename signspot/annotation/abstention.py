@@ -1,4 +1,4 @@
-"""Which words to ask for: a confidence for every candidate, learned from the corpus itself, without any truth.
+"""Choice of words to ask for: a confidence for every candidate, learned from the corpus itself, without any truth.
 
 The open question of Sec. 4.8. Words are also asked where no subtitle has them (decoys). What is found for the words of
 a subtitle is a mixture: of signs, and of places that look like a decoy's, because the word is not signed, or is signed
@@ -133,7 +133,7 @@ ALL_PARTS = frozenset(Part)
 
 @dataclass(frozen=True, slots=True)
 class AbstentionOptions:
-    """How to learn."""
+    """Options of learning confidences."""
 
     parts: frozenset[Part] = ALL_PARTS
     chance_weight: float = 5.0  # decoys of a word that count as much as the mean of all words
@@ -149,7 +149,7 @@ class AbstentionOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
-    """What was learned from a run and its decoys."""
+    """Confidences learned from a run and its decoys."""
 
     confidence: Array  # (N,) that the word is signed at its place, by row of the contrast; also for decoys
     decoy: NDArray[np.bool_]  # (N,)

@@ -58,7 +58,7 @@ def is_mouthed(candidate: Candidate, by_video: Mapping[str, Sequence[Label]]) ->
 
 
 def describe_agreement(store: Store, labels: Sequence[Label], truth: Truth | None) -> str:
-    """How many spottings are mouthed, too, at some thresholds, and how many of either kind are right."""
+    """Count the spottings that are mouthed, too, at some thresholds, and how many of either kind are right."""
     found = list(spottings(store, 0.0))
     by_video = labels_by_video(labels)
     kinds = [is_mouthed(candidate, by_video) for candidate in found]

@@ -1,4 +1,4 @@
-"""What every run over a corpus does, whatever it looks for: read, plan, work, store; killed, it goes on."""
+"""The steps of every run over a corpus, whatever it looks for: read, plan, work, store; killed, it goes on."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ from signspot.annotation.records import SOURCE, Findings, RunOptions, VideoRecor
 from signspot.annotation.store import Store, open_store
 from signspot.checked_values import checked_text, parse_json
 from signspot.corpus.corpus import open_corpus
-from signspot.corpus.footage import Footage, Listing
+from signspot.corpus.footage import Footage, FootageListing
 from signspot.corpus.videos import CorpusProblem
 from signspot.errors import FormatError, OptionsError, OutputError, StoreError
 from signspot.files import cache_folder, explain_write_failure
@@ -43,7 +43,7 @@ _PANEL = "panel"  # the setting that names the words from which impostors are ta
 
 
 class Job(Protocol):
-    """What all jobs name."""
+    """Fields that all jobs have."""
 
     @property
     def corpus(self) -> Path:
@@ -124,8 +124,8 @@ def opened(job: Job, engine: Engine, source: LabelSource) -> Iterator[Store]:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """What is looked for, and what its results follow from."""
+class CorpusSearch:
+    """The object of a run's search, and the settings that its results follow from."""
 
     finder: WordFinder  # finds all words in subtitles
     asked: frozenset[str]  # of these words
@@ -138,7 +138,7 @@ class CorpusRun:
 
     job: Job
     options: RunOptions
-    listing: Listing
+    listing: FootageListing
     store: Store
     engine: Engine
     stages: Stage
@@ -180,7 +180,7 @@ class CorpusRun:
             raise StoreError(f"the store in {self.job.out} is damaged: its panel of impostors ({error})") from error
 
     def finish(
-        self, search: Search, work: Callable[[VideoUnit], Findings], readable: list[Footage], report: RunReport
+        self, search: CorpusSearch, work: Callable[[VideoUnit], Findings], readable: list[Footage], report: RunReport
     ) -> RunReport:
         """Look for what is not stored yet.
 
@@ -210,8 +210,8 @@ class CorpusRun:
                 self._fail(footage.video, f"cannot read {footage.media.name}: {digest.strerror or digest}", report)
         return known
 
-    def _units(self, digests: Mapping[Footage, str], search: Search, report: RunReport) -> Iterator[VideoUnit]:
-        """What is left to do, video by video, made when a worker is free for it."""
+    def _units(self, digests: Mapping[Footage, str], search: CorpusSearch, report: RunReport) -> Iterator[VideoUnit]:
+        """Units of work that are left, video by video, each made when a worker is free for it."""
         for footage, digest in digests.items():
             try:
                 subtitles = read_subtitles(footage.subtitles)
@@ -260,7 +260,7 @@ class CorpusRun:
         self.store.fail(replace(self._before(video), problem=told))
 
     def _before(self, video: str) -> VideoRecord:
-        """What the store knew of a video when this run began."""
+        """The store's record of a video when this run began."""
         return self._videos.get(video, VideoRecord(video, "", 0.0))
 
     @cached_property

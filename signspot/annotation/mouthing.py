@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from signspot.annotation.corpus_run import CorpusRun, RunReport, Search, cache_of, media_of, opened, rights_of, silently
+from signspot.annotation.corpus_run import (
+    CorpusRun,
+    CorpusSearch,
+    RunReport,
+    cache_of,
+    media_of,
+    opened,
+    rights_of,
+    silently,
+)
 from signspot.annotation.engines import Engine
 from signspot.annotation.lip_search import LipContext, mouth_unit
 from signspot.annotation.plan import Basis, WordFinder
@@ -37,7 +46,7 @@ _TOLD = 5  # words that cannot be looked for, each with its reason; of more, the
 
 @dataclass(frozen=True, slots=True)
 class MouthingJob:
-    """What is to be searched for mouthings, and where results go."""
+    """A corpus to be searched for mouthings, and the place of the results."""
 
     corpus: Path  # folder
     out: Path  # folder of the run: its store unless a database is named
@@ -122,11 +131,11 @@ class _MouthingRun(CorpusRun):
         settings = {SOURCE: LabelSource.MOUTHING, "mouthing": self.model.hash, **self.options.settings()}
         folder = cache_of(self.job.cache).resolve() / "landmarks"
         context = LipContext(self.job.model, self.model.hash, folder, self.options, panel)
-        search = Search(finder, asked, Basis(settings, digests, panel, alike))
+        search = CorpusSearch(finder, asked, Basis(settings, digests, panel, alike))
         return self.finish(search, partial(mouth_unit, context), readable, report)
 
     def _words(self) -> tuple[WordFinder, frozenset[str] | None]:
-        """What finds words in subtitles, and which of them are asked for; None: all."""
+        """The matcher of words in subtitles, and the words that are asked for; None: all."""
         language = self.options.language
         for word in self.job.words:
             visemes_of(word, language)  # raises where it has no phonemes

@@ -17,14 +17,14 @@ from signspot.corpus.footage import Footage
 from signspot.files import content_digest, write_beside
 from signspot.progress import Progress, silent
 from signspot.records import Subtitle
-from signspot.words.match import Match
+from signspot.words.match import WordMatch
 from signspot.words.normalise import Form
 
 
 class WordFinder(Protocol):
     """Finds words in subtitles; `words.match.WordMatcher` is one."""
 
-    def find_all(self, text: str) -> list[Match]:
+    def find_all(self, text: str) -> list[WordMatch]:
         """Every word of a text with its place, in order."""
 
 
@@ -84,7 +84,7 @@ def find_mentions(
 
 
 def mentioned_words(subtitles: Iterable[Subtitle], finder: WordFinder) -> set[str]:
-    """Which words the subtitles of a video mention."""
+    """Words that the subtitles of a video mention."""
     return {match.word for subtitle in subtitles for match in finder.find_all(subtitle.text)}
 
 
@@ -117,7 +117,7 @@ T = TypeVar("T")
 
 
 def rotated(subtitles: Sequence[T]) -> list[T]:
-    """What each subtitle of a video is to ask for: what the one asks for that is half of them later.
+    """Queries exchanged between subtitles: each gets those of the subtitle that is half of them later.
 
     Words, their number and the signer stay the same, only the place is wrong. Where a word happens to be mentioned
     around its wrong place, too, `contrast` leaves the decoy out; so it does with the only subtitle of a video.
@@ -148,7 +148,7 @@ class VideoUnit:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What the results of all units follow from."""
+    """Settings that the results of all units follow from."""
 
     settings: Mapping[str, str]  # encoder and options
     words: Mapping[str, str]  # word → digest of its exemplars' embeddings
@@ -175,7 +175,7 @@ def plan_unit(
     basis: Basis,
     done: Mapping[str, str],
 ) -> VideoUnit | None:
-    """What is left to do in one video.
+    """Plan the work that is left in one video.
 
     Args:
         footage: the video.

@@ -21,7 +21,7 @@ SOURCE = "source"  # the setting of a store that says what was searched
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What decides the results of any run. The defaults are the paper's (Sec. 4.6) where it gives them."""
+    """Options that decide the results of any run. The defaults are the paper's (Sec. 4.6) where it gives them."""
 
     padding: float = 4.0  # seconds before and after a subtitle in which its words are looked for
     keep: float | None = None  # least score of a candidate; None: somewhat below the threshold
@@ -71,7 +71,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class AnnotateOptions(RunOptions):
-    """What decides the results of a run with a dictionary."""
+    """Options that decide the results of a run with a dictionary."""
 
     overlap: float = OVERLAP  # largest part of the shorter of two spans of one word that they may share
     stride: int = 1  # frames between two windows
@@ -88,7 +88,7 @@ class AnnotateOptions(RunOptions):
             raise OptionsError(f"overlap is a part of a span in [0, 1]; got {self.overlap}")
 
     def spotting(self) -> SpotOptions:
-        """How the words of a subtitle are spotted: as `signspot spot` does with these options."""
+        """Options of spotting the words of a subtitle: as `signspot spot` does with these options."""
         return SpotOptions(
             threshold=self.keep,
             stride=self.stride,
@@ -201,7 +201,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class VideoRecord:
-    """What a store knows of a video."""
+    """A store's record of a video."""
 
     video: str
     digest: str  # of its content; empty if it could not be read
@@ -211,7 +211,7 @@ class VideoRecord:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All that one unit of work found, stored as a whole or not at all."""
+    """Results of one unit of work, stored as a whole or not at all."""
 
     video: VideoRecord
     keys: Mapping[str, str]  # word → what its result follows from, as a digest; these words are done

@@ -5,7 +5,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from signspot.annotation.corpus_run import CorpusRun, RunReport, Search, cache_of, media_of, opened, rights_of, silently
+from signspot.annotation.corpus_run import (
+    CorpusRun,
+    CorpusSearch,
+    RunReport,
+    cache_of,
+    media_of,
+    opened,
+    rights_of,
+    silently,
+)
 from signspot.annotation.engines import Engine, raise_if_fatal
 from signspot.annotation.plan import Basis
 from signspot.annotation.records import BELOW, SOURCE, AnnotateOptions
@@ -40,7 +49,7 @@ _WORDS = 8  # whose exemplars one task embeds
 
 @dataclass(frozen=True, slots=True)
 class AnnotationJob:
-    """What is to be annotated, with what, and where results go."""
+    """A corpus to be annotated, the means, and the place of the results."""
 
     corpus: Path  # folder
     dictionary: Path
@@ -112,7 +121,7 @@ class _DictionaryRun(CorpusRun):
         panel = tuple(word for word in panel if word in gallery.words)
         basis = self._basis(gallery, panel, mentioned & asked)
         context = replace(self._context(), gallery=self._write(gallery), panel=panel)
-        return self.finish(Search(matcher, asked, basis), partial(annotate_unit, context), readable, report)
+        return self.finish(CorpusSearch(matcher, asked, basis), partial(annotate_unit, context), readable, report)
 
     def _known_panel(self) -> tuple[str, ...]:
         """The words from which impostors are taken; their exemplars are needed."""

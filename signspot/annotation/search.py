@@ -20,7 +20,7 @@ _NEAR = 4  # frames before and after a peak within which exemplars and impostors
 Best = Mapping[str, float]  # word → its highest score in a stretch
 
 
-class Searcher:
+class WordSearcher:
     """Looks for words in the track of one video."""
 
     def __init__(
@@ -110,7 +110,7 @@ def by_subtitle(unit: VideoUnit) -> list[list[tuple[str, SubtitleMention]]]:
 
 
 def window_of(mention: SubtitleMention, padding: float, video: Segment) -> Segment:
-    """Where a word is looked for: the subtitle's time, padded, within the video; empty if all of it lies beyond."""
+    """Search window of a word: the subtitle's time, padded, within the video; empty if all of it lies beyond."""
     padded = Segment(mention.start, mention.end).padded(padding)
     start, end = max(padded.start, video.start), min(padded.end, video.end)
     if start < end:
@@ -179,7 +179,7 @@ class Query:
 
 
 def impostors_of(query: Query, unit: VideoUnit, panel: Sequence[str], most: int) -> tuple[str, ...]:
-    """Which words of the panel are impostors of a query: the first ones that cannot be expected in its window."""
+    """Impostors of a query: the first words of the panel that cannot be expected in its window."""
     barred = {query.word, *query.mention.nearby, *unit.synonyms.get(query.word, ())}
     return tuple(word for word in panel if word not in barred)[:most]
 
@@ -194,7 +194,7 @@ class Chance(TypedDict):
 
 
 def against(chance: Sequence[float], score: float) -> Chance:
-    """How the highest scores of impostors compare with a score."""
+    """Comparison of the impostors' highest scores with a score."""
     return {
         "impostors": len(chance),
         "impostor_best": rounded(max(chance)) if chance else None,

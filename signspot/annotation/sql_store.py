@@ -209,7 +209,7 @@ class SqlStore:
         return {(row["video"], row["word"]): row["key"] for row in self._select(wanted)}
 
     def settings(self) -> dict[str, str]:
-        """What all results of this store have in common; empty before the first run."""
+        """Settings that all results of this store have in common; empty before the first run."""
         table = schema.settings
         rows = self._select(select(table).order_by(table.c.name))
         return {row["name"]: row["value"] for row in rows if row["name"] != _VERSION}
@@ -303,7 +303,7 @@ class SqlStore:
 
 
 def dump(store: "SqlStore") -> Iterator[str]:
-    """All that a store holds of results as lines of JSON, always in the same order; to compare stores by."""
+    """Results of a store as lines of JSON, always in the same order; to compare stores by."""
     records: list[Iterable[Any]] = [store.videos(), store.queries(), store.candidates()]
     for kind in records:
         for record in kind:

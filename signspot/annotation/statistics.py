@@ -1,4 +1,4 @@
-"""What a run yields at each threshold (Fig. 9): words, localised signs, and which of them mouthings know already."""
+"""Yield of a run at each threshold (Fig. 9): words, localised signs, and those that mouthings know already."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -97,7 +97,7 @@ _STEPS = 8  # thresholds, unless they are named
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What one vocabulary yields at one threshold."""
+    """Yield of one vocabulary at one threshold."""
 
     words: int
     places: int  # localised signs; a place that overlapping subtitles find counts once
@@ -126,7 +126,7 @@ class YieldRow:
 
 
 class Mouthings:
-    """Where words are mouthed: labels of source M, of some confidence."""
+    """Places of mouthed words: labels of source M, of some confidence."""
 
     def __init__(self, labels: Iterable[Label], confidence: float = CONFIDENCE, tolerance: float = TOLERANCE):
         self.tolerance = tolerance

@@ -1,4 +1,4 @@
-"""Where annotation keeps what it finds: one protocol, SQLite in a file or PostgreSQL by URL."""
+"""Stores of annotation: one protocol, SQLite in a file or PostgreSQL by URL."""
 
 import logging
 import os
@@ -47,7 +47,7 @@ class Store(Protocol):
         """(video, word) → the key of the finished result, of all videos or of one."""
 
     def settings(self) -> dict[str, str]:
-        """What all results of this store have in common; empty before the first run."""
+        """Settings that all results of this store have in common; empty before the first run."""
 
     def claim(self, settings: Mapping[str, str]) -> None:
         """Write the settings of a first run, or see that they are those of the store."""
@@ -161,7 +161,7 @@ class Database:
         return self._patiently(transact, self.patience if patience is None else patience)
 
     def rows(self, wanted: Executable, portion: int) -> Generator[RowMapping, None, None]:
-        """What a query gives, fetched a portion at a time."""
+        """Rows of a query, fetched a portion at a time."""
 
         def ask() -> tuple[Connection, MappingResult]:
             connection = self._engine.connect()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from signspot.annotation.plan import VideoUnit
 from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
-from signspot.annotation.search import Searcher, rows_of
+from signspot.annotation.search import WordSearcher, rows_of
 from signspot.checked_values import parse_json
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.tracks import read_arrays, write_arrays
@@ -110,7 +110,7 @@ def annotate_unit(context: WorkerContext, unit: VideoUnit) -> Findings:
     track = spotter.embed(unit.media, context.options.stride)
     if track.source != unit.digest:
         raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
-    searcher = Searcher(spotter, track, _gallery(context.gallery), context.panel, context.options)
+    searcher = WordSearcher(spotter, track, _gallery(context.gallery), context.panel, context.options)
     found = list(searcher.search(unit))
     return Findings(
         video=VideoRecord(unit.video, unit.digest, round(searcher.video.end, 3)),

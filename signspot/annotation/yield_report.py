@@ -34,7 +34,7 @@ _KEEP = "keep"  # the setting of a run: least score that it stores
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """What a report tells."""
+    """Options of a report."""
 
     thresholds: tuple[float, ...] = ()  # least scores; none: spread over what the run stores
     mouthing: float = CONFIDENCE  # confidence from which a mouthing counts
@@ -122,7 +122,7 @@ def _describe(
 
 
 def _confidences(judged: Judgement, right: Sequence[bool] | None) -> str:
-    """What is accepted above some confidences."""
+    """Rows of the candidates that are accepted above some confidences."""
     titles = ["confidence", "accepted", *(["precision"] if right else []), "precision promised by decoys"]
     lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     for cut in CUTS:

@@ -1,1 +1,1 @@
-"""What spotting is for: looking signs up, grouping them, comparing them, searching archives, waking devices."""
+"""Uses of spotting: looking signs up, grouping them, comparing them, searching archives, waking devices."""

@@ -52,7 +52,7 @@ class Archive:
 
     @property
     def windows(self) -> int:
-        """How many windows there are to compare."""
+        """The number of windows to compare."""
         return sum(len(track.embeddings) for track in self.tracks)
 
     @property

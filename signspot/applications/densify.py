@@ -17,7 +17,7 @@ from signspot.words.match import WordMatcher
 
 @dataclass(frozen=True, slots=True)
 class DensifyOptions:
-    """How subtitles are followed."""
+    """Options of following subtitles."""
 
     padding: float = 4.0  # seconds before and after a subtitle in which its words are looked for (Sec. 4.5)
     rate: float = 120.0  # false alarms per hour and word that are allowed inside of such a stretch
@@ -51,7 +51,7 @@ class Timeline:
 
     @property
     def spottings(self) -> list[Spotting]:
-        """What was found, by time, each once."""
+        """All spottings by time, each once."""
         return sorted({each.spotting for each in self.mentioned if each.spotting is not None}, key=lambda s: s.time)
 
 

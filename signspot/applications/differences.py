@@ -1,4 +1,4 @@
-"""What differs between two performances of a sign, parameter by parameter: numbers, and the moment where it shows most.
+"""Differences between two performances of a sign, by parameter: numbers, and the moment where each shows most.
 
 Two signs are aligned in time first. Shape, orientation and place are compared at matched moments, movement over the
 whole path, hands by which of them is raised, timing by duration and by how often a movement is repeated.
@@ -163,7 +163,7 @@ def _smooth(values: Floats) -> Floats:
 
 
 def _extent(places: Floats) -> float:
-    """How far the (T, 2) ends of a path are apart at most, in shoulder widths."""
+    """The greatest distance between (T, 2) points of a path, in shoulder widths."""
     smooth = _smooth(places)
     return float(np.linalg.norm(smooth.max(axis=0) - smooth.min(axis=0)))
 
@@ -173,12 +173,12 @@ def _length(places: Floats) -> float:
 
 
 def _cycles(places: Floats) -> float:
-    """How often a path is gone along: its length over its extent."""
+    """The number of times that a path is gone along: its length over its extent."""
     return _length(places) / (_extent(places) + _STILL)
 
 
 def _turning(palms: Floats) -> float:
-    """How much a (T, 3, 3) palm turns in all, in radians."""
+    """The whole turning of a (T, 3, 3) palm, in radians."""
     smooth = _smooth(palms)
     steps = (smooth[1:] * smooth[:-1]).sum(axis=-1)
     norms = np.linalg.norm(smooth, axis=-1)
@@ -187,5 +187,5 @@ def _turning(palms: Floats) -> float:
 
 
 def _changing(shapes: Floats) -> float:
-    """How much a (T, 30) handshape changes in all."""
+    """The whole change of a (T, 30) handshape."""
     return float(np.sqrt((np.diff(_smooth(shapes), axis=0) ** 2).mean(axis=1)).sum())

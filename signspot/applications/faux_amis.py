@@ -41,7 +41,7 @@ class Friends:
 
 @dataclass(frozen=True)
 class FauxAmis:
-    """What two dictionaries share."""
+    """Signs that two dictionaries share."""
 
     pairs: tuple[Friends, ...]  # the nearest first
     words: tuple[int, int]  # of both dictionaries
@@ -55,7 +55,7 @@ class FauxAmis:
 
 @dataclass(frozen=True, slots=True)
 class FauxAmisOptions:
-    """How two dictionaries are compared."""
+    """Options of comparing two dictionaries."""
 
     same: float = SAME_FORM  # largest cost of one form, as a part of what different signs cost
     words: tuple[str, ...] = ()  # of the first dictionary, that are looked at; none: all

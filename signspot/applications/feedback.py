@@ -25,7 +25,7 @@ RIGHT_SCORE = 0.5  # least score of a word that was signed right: beyond, it is 
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """How much one measure differs between two who both sign a word right."""
+    """The usual difference of one measure between two people who both sign a word right."""
 
     between: float  # its median between exemplars
     more: float  # how much more than that is no difference yet
@@ -74,7 +74,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What a learner is told."""
+    """Feedback to a learner."""
 
     word: str
     right: bool
@@ -164,7 +164,7 @@ def _signs_of(spotter: Spotter, gallery: Gallery, match: Match) -> list[tuple[Ex
 
 
 def strengths(clip: Frames, exemplars: Sequence[Frames]) -> dict[str, tuple[float, Measure]]:
-    """How much every measure of a (T, J, C) sign differs from some exemplars, in spreads above what is usual.
+    """Strength of each measure's difference between a (T, J, C) sign and exemplars, in spreads above the usual one.
 
     What is usual is how much the exemplars of this word differ from each other; with few of them, what is usual for all
     words counts, too. The measure itself is that against the first exemplar.
@@ -184,7 +184,7 @@ def strengths(clip: Frames, exemplars: Sequence[Frames]) -> dict[str, tuple[floa
 
 
 def find_differences(clip: Frames, exemplars: Sequence[Frames]) -> tuple[Difference, ...]:
-    """What differs between a (T, J, C) sign and the first of some exemplars; the others say what is usual."""
+    """Differences between a (T, J, C) sign and the first of some exemplars; the others tell which are usual."""
     largest: dict[Parameter, tuple[float, str, Measure]] = {}
     for name, (strength, measure) in strengths(clip, exemplars).items():
         parameter = MEANING[name]

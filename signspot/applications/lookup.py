@@ -16,7 +16,7 @@ from signspot.spotting.spotter import Spotter
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What a sign may be."""
+    """Words that a sign may be."""
 
     clip: str
     matches: tuple[Match, ...]  # the best first

@@ -50,7 +50,7 @@ SMALL_RECOGNISER = TrunkConfig(  # as configs/recogniser.toml: half a minute of 
 
 @dataclass(frozen=True, slots=True)
 class LearnOptions:
-    """How the loop learns."""
+    """Options of the loop."""
 
     labels: LabelsM = "auto"  # M: those of the corpus where there are any, else by lips; or one of both, or none
     encoder: str | None = None  # name or file; None: the shipped one
@@ -72,7 +72,7 @@ class StageDone:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What a run of the loop came to."""
+    """The outcome of a run of the loop."""
 
     stages: tuple[StageDone, ...]
     labels: Mapping[str, list[Label]]  # "M" and "D"

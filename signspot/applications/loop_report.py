@@ -107,7 +107,7 @@ def _judged(labels: Sequence[Label], corpus: Corpus) -> list[bool]:
 
 
 def draw_yield(labels: Mapping[str, Sequence[Label]]) -> Figure:
-    """How many words have labels from a confidence on, and how many labels there are; which D are near an M, too."""
+    """Draw the words with labels and the number of labels by confidence, and the share of D that are near an M."""
     figure = Figure(figsize=(10, 3.2), layout="constrained", facecolor="white")
     left, right = figure.subplots(1, 2)
     near = [label for label in labels["D"] if _has_mouthing(label, labels["M"])]

@@ -34,7 +34,7 @@ _VIDEO_COUNTS = 0.5  # what another video is worth, against a performance that d
 
 @dataclass(frozen=True, slots=True)
 class MineOptions:
-    """How many new exemplars, and how diverse."""
+    """Options of mining: the number of new exemplars, and their diversity."""
 
     most: int = 20
     diversity: float = 0.3  # 0: the best scores alone; 1: the most unlike alone

@@ -32,7 +32,7 @@ class Searched(Protocol):
 
     @property
     def grid(self) -> Grid:
-        """When its windows are."""
+        """The times of its windows."""
 
     @property
     def embeddings(self) -> Half:
@@ -100,7 +100,7 @@ def compared_places(
 def place_spans(
     tracks: Sequence[Searched], places: Sequence[Place], exemplars: Floats | None, queries: Floats, scale: float
 ) -> list[tuple[float, float]]:
-    """Where the signs at some places begin and end, in seconds.
+    """Spans of the signs at some places, in seconds.
 
     Args:
         tracks: in which they are.

@@ -1,4 +1,4 @@
-"""How unlike a clip is to the exemplars of a word, against how unlike these are to each other."""
+"""Unlikeness of a clip to the exemplars of a word, against that of these exemplars to each other."""
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def _between(gallery: Gallery, rows: list[int]) -> list[float]:
 
 
 def typical_cost(gallery: Gallery, encoder: Encoder) -> float:
-    """What it typically costs to align two signers with one sign: by a gallery, else by the encoder's decoys."""
+    """The typical cost of aligning two signers with one sign: by a gallery, else by the encoder's decoys."""
     if gallery.codes is None:
         return 1.0
     cohort = cohort_of(encoder)

@@ -36,7 +36,7 @@ class Variant:
 
     @property
     def signers(self) -> tuple[str, ...]:
-        """Who shows it, as far as the dictionary says."""
+        """People who show it, as far as the dictionary says."""
         return tuple(sorted({exemplar.signer for exemplar in self.exemplars if exemplar.signer}))
 
 
@@ -59,7 +59,7 @@ class Variants:
 
 @dataclass(frozen=True, slots=True)
 class VariantUse:
-    """How often a variant was found in one video."""
+    """The number of times that a variant was found in one video."""
 
     video: str
     variant: str

@@ -55,7 +55,7 @@ class WakePeak:
 
 
 def margins(signs: Floats, recordings: Floats, impostors: Floats) -> NDArray[np.float64]:
-    """How much nearer (N, L, C) signs are to recordings than to impostors: (N,) logarithms, above 0 where they are."""
+    """Margins by which (N, L, C) signs are nearer to recordings than to impostors: (N,) logarithms."""
     if not len(impostors):
         return np.full(len(signs), np.inf)
     own, others = warping_costs(signs, recordings).min(axis=1), warping_costs(signs, impostors).min(axis=1)

@@ -39,14 +39,14 @@ def say_difference(name: str, measure: Measure, clip: Frames, exemplar: Frames) 
 
 
 def _fingers(mine: np.ndarray, theirs: np.ndarray) -> str:
-    """Which finger is bent otherwise; 15 cosines of bends come first, three for each finger."""
+    """The finger that is bent otherwise; 15 cosines of bends come first, three for each finger."""
     apart = (mine[:15] - theirs[:15]).reshape(5, 3).mean(axis=1)
     finger = int(np.abs(apart).argmax())
     return f"the {_FINGERS[finger]} is {'straighter' if apart[finger] > 0 else 'more bent'}"
 
 
 def _where(offset: np.ndarray) -> str:
-    """Where one place is from another; x is to the right of the picture, the signer's left."""
+    """Direction of one place from another; x is to the right of the picture, the signer's left."""
     parts = []
     if abs(offset[1]) > _FAR:
         parts.append("lower than" if offset[1] > 0 else "higher than")
@@ -57,7 +57,7 @@ def _where(offset: np.ndarray) -> str:
 
 
 def _turn(mine: np.ndarray, theirs: np.ndarray) -> str:
-    """Where the fingers point in both."""
+    """Directions of the fingers in both."""
     return f"it points {_direction(mine[0])}, in the example {_direction(theirs[0])}"
 
 

@@ -33,7 +33,7 @@ class EngineName(StrEnum):
 
 
 class SourceName(StrEnum):
-    """What is searched."""
+    """The source of evidence that is searched."""
 
     DICTIONARY = "dictionary"
     MOUTHING = "mouthing"

@@ -151,7 +151,7 @@ def bar(title: str, unit: str = "") -> Iterator[Progress]:
 
 
 class _Pace:
-    """How much is done and how long the rest takes, by the pace since the first work was reported.
+    """Progress and the time that is left, by the pace since the first work was reported.
 
     What came before it, in an earlier run or to prepare, says nothing of the rest.
     """

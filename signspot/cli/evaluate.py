@@ -160,7 +160,7 @@ if TYPE_CHECKING:
 
 
 class Tested(StrEnum):
-    """Which words are looked up."""
+    """Words that are looked up."""
 
     TEST = "test"
     ALL = "all"

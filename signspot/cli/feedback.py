@@ -54,7 +54,7 @@ def feedback(
 
 
 def tell(found: "Feedback") -> list[str]:
-    """What a learner reads."""
+    """The lines that a learner reads."""
     place = f"rank {found.rank} of {count(found.of, 'word')}, score {found.score:.2f}"
     lines = [f"'{found.word}': {'right' if found.right else 'not quite'} ({place})"]
     if found.rank == 1 and not found.right:

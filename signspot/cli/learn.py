@@ -11,7 +11,7 @@ from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar,
 
 
 class LabelsName(StrEnum):
-    """Where labels M come from."""
+    """Origin of labels M."""
 
     AUTO = "auto"
     GIVEN = "given"

@@ -49,12 +49,13 @@ def models(
 
 
 def _card(encoder: "Encoder") -> Iterator[tuple[str, str]]:
-    """What people ask of an encoder first, then the rest of its card, a line each."""
+    """An encoder's card, one line per field: first the fields that people ask for first, then the rest."""
     contract, card = encoder.contract, encoder.card
     yield "name", encoder.name
     yield "licence", str(card.get("licence") or "not stated")
     yield "sees", f"{contract.kind}, clips of {contract.frames} frames at {contract.fps:g} frames per second"
-    yield "gives", f"embeddings of {contract.dimension} numbers"
+    codes = f", and a code of {contract.codes} for each frame" if contract.codes else ""
+    yield "gives", f"an embedding of {contract.dimension} numbers for each clip{codes}"
     yield "threshold", f"{contract.threshold:g}"
     yield "hash", encoder.hash
     for key in ("data", "command", "architecture", "metrics"):

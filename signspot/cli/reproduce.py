@@ -83,7 +83,7 @@ def _sizes(
     *,
     quick: bool,
 ) -> "Sizes":
-    """How large everything is: the usual, but for what was asked for."""
+    """Sizes of everything: the defaults, but for those that were asked for."""
     from signspot_lab.paper.reproduce import SMALL, Sizes
 
     known = {name: value for name, value in given.items() if value is not None}

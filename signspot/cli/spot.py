@@ -214,7 +214,7 @@ def read_mouthings(found: "Sequence[Found]", *, cache: bool) -> "list[Found]":
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What the arguments of `spot` name."""
+    """Videos, exemplars and words that the arguments of `spot` name."""
 
     videos: tuple[str, ...]  # as they were given; of a folder, its files
     signs: Path
@@ -251,8 +251,10 @@ def read_arguments(paths: Sequence[str], dictionary: Path | None) -> Arguments:
             note(f"{dictionary} is taken as an example of '{words[0] if words else dictionary.stem}'")
     elif not named:
         raise OptionsError("spot needs a video. For example: signspot spot news.mp4 --dictionary my-signs/ apple")
-    videos = tuple(video for path in named for video in _videos(path))
-    return Arguments(videos, dictionary, words)
+    videos: dict[Path, str] = {}  # each once, however often and by whatever path it is named
+    for video in (video for path in named for video in _videos(path, dictionary)):
+        videos.setdefault(Path(video).resolve(), video)
+    return Arguments(tuple(videos.values()), dictionary, words)
 
 
 def _suffixes() -> set[str]:
@@ -265,15 +267,19 @@ def _is_media(path: Path) -> bool:
     return path.is_file() and path.suffix.lower() in _suffixes()
 
 
-def _videos(path: str) -> Iterator[str]:
-    """The files that an argument names: itself, or all media in a folder."""
+def _videos(path: str, dictionary: Path) -> Iterator[str]:
+    """The files that an argument names: itself, or all media in a folder, but for exemplars of a dictionary in it."""
     from signspot.errors import OptionsError
 
     if not Path(path).is_dir():
         yield path
         return
-    suffixes = _suffixes()
-    files = [each for each in sorted(Path(path).rglob("*")) if each.suffix.lower() in suffixes and each.is_file()]
+    suffixes, signs, folder = _suffixes(), dictionary.resolve(), Path(path).resolve()
+    seen = (each for each in sorted(Path(path).rglob("*")) if not each.name.startswith("."))
+    files = [each for each in seen if each.suffix.lower() in suffixes and each.is_file()]
+    if signs != folder and signs.is_relative_to(folder):
+        files = [each for each in files if not each.resolve().is_relative_to(signs)]
+        note(f"the exemplars in {dictionary} are not searched")
     if not files:
         raise OptionsError(f"there is no video in the folder {path}. Videos come first, then the dictionary")
     yield from (str(each) for each in files)
@@ -296,7 +302,7 @@ def exemplars_of(signs: Path, words: Sequence[str]) -> "What":
 
 
 def _nothing(found: "Sequence[Found]") -> str:
-    """What to say when nothing was found: how near the best place came."""
+    """The message when nothing was found, with the score of the best place."""
     best = max((place for each in found for place in each.best.values()), key=lambda s: s.score, default=None)
     if best is None:
         return "nothing found"

@@ -85,7 +85,7 @@ def train(
 
 @contextmanager
 def told_how_to_go_on(out: Path) -> Iterator[None]:
-    """Where a training is stopped, say what is kept and how to go on."""
+    """Tell, when a training is stopped, what is kept and how to go on."""
     try:
         yield
     except KeyboardInterrupt:

@@ -36,7 +36,7 @@ FORMAT, VERSION = "signspot-corpus", 1
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the files of a corpus lie."""
+    """Places of a corpus's files."""
 
     folder: Path
 
@@ -47,7 +47,7 @@ class Layout:
 
     @property
     def splits(self) -> Path:
-        """Which videos and words are for what."""
+        """The file of splits: videos and words for training and for testing."""
         return self.folder / "splits.json"
 
     @property
@@ -117,7 +117,7 @@ class Corpus:
 
     @property
     def layout(self) -> Layout:
-        """Where its files lie."""
+        """The places of its files."""
         return Layout(self.folder)
 
     def dictionary(self, *, video: bool = False) -> Dictionary:

@@ -21,14 +21,14 @@ class Footage:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class FootageListing:
     """The footage of a corpus, and the files that were left out."""
 
     footage: tuple[Footage, ...]  # by name
     problems: tuple[CorpusProblem, ...] = ()
 
 
-def list_footage(folder: str | Path, kind: Kind, language: str = "en") -> Listing:
+def list_footage(folder: str | Path, kind: Kind, language: str = "en") -> FootageListing:
     """List the videos of a corpus that have subtitles.
 
     Args:
@@ -47,7 +47,7 @@ def list_footage(folder: str | Path, kind: Kind, language: str = "en") -> Listin
         raise FormatError(
             f"{corpus.folder} holds no video with subtitles of the same name ({problems[0]}). Put them side by side."
         )
-    return Listing(footage, problems)
+    return FootageListing(footage, problems)
 
 
 def _footage(video: CorpusVideo, kind: Kind) -> Footage | CorpusProblem:

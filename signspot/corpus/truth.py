@@ -38,7 +38,7 @@ class SignTruth:
 
     @property
     def segment(self) -> Segment:
-        """Where the sign is."""
+        """The span of the sign."""
         return Segment(self.start, self.end)
 
 
@@ -71,7 +71,7 @@ class ExemplarTruth:
 
     @property
     def segment(self) -> Segment:
-        """Where the sign is in the exemplar's video."""
+        """The span of the sign in the exemplar's video."""
         return Segment(self.start, self.end)
 
 
@@ -135,7 +135,7 @@ class WordSplit:
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """Which videos are for training and which for testing, and the word protocol."""
+    """Videos for training and for testing, and the word protocol."""
 
     train: tuple[str, ...]  # video ids
     test: tuple[str, ...]

@@ -28,7 +28,7 @@ class CorpusVideo:
 
     @property
     def rights(self) -> VideoRights:
-        """What may be done with it."""
+        """Rights to its use."""
         return VideoRights(self.licence, self.consent)
 
 

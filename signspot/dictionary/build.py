@@ -76,7 +76,7 @@ def build_dictionary(
 
 
 def media_names(exemplars: Iterable[Exemplar]) -> list[str]:
-    """Where each exemplar's file goes: `media/<word>/<name>`, unique on every file system."""
+    """Places of the exemplars' files: `media/<word>/<name>`, unique on every file system."""
     names: list[str] = []
     taken: set[str] = set()
     turns: Counter[str] = Counter()

@@ -26,7 +26,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Everything in a dictionary."""
+    """Contents of a dictionary."""
 
     exemplars: tuple[Exemplar, ...]
     problems: tuple[LeftOut, ...] = ()

@@ -101,7 +101,7 @@ class PartFile:
 
 
 def _part_of(note: Any) -> dict[str, Any]:
-    """What a note says that a part is of: address and marks, which go into headers, and the whole size.
+    """Address, marks (both go into headers) and whole size of the file that a part belongs to, by its note.
 
     Raises:
         FormatError: it is damaged.

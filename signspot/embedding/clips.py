@@ -19,7 +19,7 @@ LEAD = 2  # frames of a landmark clip before its sign, and after it: signs in co
 
 @dataclass(frozen=True, slots=True)
 class ClipSampling:
-    """How a sign is placed in a landmark clip."""
+    """Placement of a sign in a landmark clip."""
 
     stretch: float = 0.1  # by which it is longer or shorter, at most
     shift: float = 0.04  # of the sign, by which it is early or late, at most
@@ -30,7 +30,7 @@ DEFAULT_SAMPLING = ClipSampling()  # as an exemplar is embedded
 
 
 def clip_count(length: int) -> int:
-    """How many clips show a sign of so many frames."""
+    """The number of clips that show a sign of so many frames."""
     return int(np.clip(length // FRAMES_PER_CLIP_DRAWN, FEWEST, MOST))
 
 

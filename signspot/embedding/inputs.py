@@ -37,7 +37,7 @@ _FEWEST_RAISED = 5  # frames with a raised wrist; with fewer the movement alone 
 
 @dataclass(frozen=True, slots=True)
 class EstimateOptions:
-    """How landmarks of a video are come by."""
+    """Options of estimating the landmarks of a video."""
 
     cache: Path | None = None  # folder of landmarks: those of a video are read from there, or kept there
     workers: int = 1  # processes that share a long video
@@ -58,7 +58,7 @@ class OpenSource:
 
 @dataclass(frozen=True, slots=True)
 class SignPlace:
-    """Where an isolated sign is."""
+    """Place of an isolated sign."""
 
     source: Source
     segment: Segment | None = None  # seconds; None: where the wrists move
@@ -219,7 +219,7 @@ def _raised(seen: Floats, first: int, last: int) -> tuple[int, int]:
 
 
 def moving_segment(landmarks: Landmarks) -> Segment | None:
-    """Where the sign is, by wrist motion; None where no body is seen (an RGB trunk may still see enough)."""
+    """Span of the sign by wrist motion; None where no body is seen (an RGB trunk may still see enough)."""
     return None if np.isnan(landmarks.body).all() else sign_segment(landmarks)
 
 

@@ -196,7 +196,7 @@ def _floats(array: NDArray[Any] | None, name: str) -> FloatArray | None:
 
 
 def track_entry(cache: Path, encoder: str, source: str, stride: int) -> Path:
-    """Where a cache keeps the track of a source, named by content digest, that an encoder, named by hash, made."""
+    """Entry of a track in a cache, named by the source's content digest and the encoder's hash."""
     return cache / "tracks" / encoder / f"{source}-{stride}{SUFFIX}"
 
 

@@ -94,7 +94,7 @@ class SourceEmbedder:
 
     @property
     def seen(self) -> int:
-        """How many frames there were so far."""
+        """The number of frames so far."""
         return self._first + self._waiting
 
     def push(self, chunk: FloatArray) -> None:

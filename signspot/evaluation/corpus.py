@@ -1,4 +1,4 @@
-"""How well an encoder does on a corpus: retrieval (Sec. 4.2), localisation, and spotting in long untrimmed footage.
+"""Evaluation of an encoder on a corpus: retrieval (Sec. 4.2), localisation, and spotting in long untrimmed footage.
 
 Where every sign is known (`truth/signs`), all of it is measured. Where only labels are, those of confidence 0.9 or more
 are looked up, as in the paper; labels are sparse, so what is spotted besides cannot be called false: it is not counted.
@@ -48,7 +48,7 @@ class SpottingScores:
 
 @dataclass(frozen=True, slots=True)
 class CorpusScores:
-    """What an encoder reaches on a corpus, with 95 % bootstrap intervals."""
+    """Scores of an encoder on a corpus, with 95 % bootstrap intervals."""
 
     encoder: str
     hash: str

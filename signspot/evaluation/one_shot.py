@@ -27,7 +27,7 @@ class SignClip(Protocol):
 
     @property
     def word(self) -> str:
-        """What is signed."""
+        """The word that is signed."""
 
     @property
     def signer(self) -> str:
@@ -40,7 +40,7 @@ class SignClip(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OneShotScores:
-    """How well signs are identified, with 95 % intervals over words."""
+    """Scores of identifying signs, with 95 % intervals over words."""
 
     encoder: str
     hash: str

@@ -68,7 +68,7 @@ class NearestExemplar:
 
 @dataclass(frozen=True, slots=True)
 class RecogniserResult:
-    """What one classifier reaches on one set of signs."""
+    """Scores of one classifier on one set of signs."""
 
     classifier: str
     learnt: str  # from what
@@ -120,7 +120,7 @@ def evaluate_recognisers(
 
 
 def _window(recogniser: Recogniser) -> SignWindow:
-    """Where it was taught that signs lie."""
+    """The window in which it was taught that signs lie."""
     clips = recogniser.card.get("config", {}).get("clips", {})
     known = {name: int(clips[name]) for name in ("before", "after", "around") if name in clips}
     return SignWindow(**known)

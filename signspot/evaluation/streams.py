@@ -32,7 +32,7 @@ _SIGNED = 3  # clips of each word looked for in the streams
 
 
 class Alarms(NamedTuple):
-    """What was promised and what was counted, per hour and word."""
+    """Promised and counted false alarms, per hour and word."""
 
     promised: float
     counted: float
@@ -40,7 +40,7 @@ class Alarms(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StreamScores:
-    """What was measured with one encoder and one number of exemplars; nan where there is nothing to measure."""
+    """Scores of one encoder with one number of exemplars; nan where there is nothing to measure."""
 
     encoder: str
     hash: str
@@ -68,7 +68,7 @@ class StreamMaterial:
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """How material is made of isolated clips."""
+    """Options of making streams from isolated clips."""
 
     words: int = 40  # looked for, at most; never more than half of those that have enough signers
     signs: int = 560  # joined into streams
@@ -225,7 +225,7 @@ def _scores(
 
 
 def _decided(found: Sequence[Spotting], threshold: float, options: SpotOptions, searched: Found) -> list[Spotting]:
-    """What users see of all that was found."""
+    """The part of all spottings that users see."""
     if options.threshold is not None:
         return [spotting for spotting in found if spotting.score >= threshold]
     return [spotting for spotting in found if is_default(spotting, threshold, rough=searched.rough_rates)]

@@ -168,7 +168,7 @@ def _date(videos: Sequence[str], path: Path) -> str:
 
 
 def _medium(video: str, path: Path) -> dict[str, str]:
-    """Where ELAN finds the video: by its own address, and relative to the document."""
+    """Addresses of the video in ELAN: its own, and relative to the document."""
     mime_type = _MIME_TYPES.get(PurePath(video).suffix.lower(), "unknown")
     file = file_at(path.parent, video)
     relative = video

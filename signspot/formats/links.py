@@ -67,7 +67,7 @@ def file_at(folder: Path, name: str) -> Path | None:
 
 
 def path_per_video(videos: Sequence[str], path: Path, suffix: str) -> dict[str, Path]:
-    """Where the spottings of each video go, for formats that hold one: `x-<video>.eaf`; `x.eaf` for a single video."""
+    """Paths for the spottings of each video, for formats that hold one: `x-<video>.eaf`; `x.eaf` for a single video."""
     if len(videos) <= 1:
         return dict.fromkeys(videos, path)
     base, ending = path.name[: -len(suffix)], path.name[-len(suffix) :]
@@ -95,7 +95,7 @@ def _file_name(text: str) -> str:
 
 
 class Authorship(StrEnum):
-    """Who wrote a file last, as far as the file itself tells."""
+    """The last writer of a file, as far as the file itself tells."""
 
     UNEDITED = "unedited"  # signspot wrote it, and nothing has changed since
     EDITED = "edited"  # signspot wrote it, and something else has saved it since

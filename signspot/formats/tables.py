@@ -145,6 +145,11 @@ def _pyarrow() -> tuple[ModuleType, ModuleType]:
     try:
         import pyarrow
         import pyarrow.parquet
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MissingExtraError("pyarrow", "parquet", "a .parquet file") from error
+    except ImportError as error:  # a new pyarrow refuses numpy 1, which mediapipe 0.10.21 asks for
+        raise FormatError(
+            f"a .parquet file needs pyarrow, and the one that is installed does not load ({error}). "
+            "Install one that fits the numpy here, for numpy 1: pip install 'pyarrow==20.0.0'"
+        ) from error
     return pyarrow, pyarrow.parquet

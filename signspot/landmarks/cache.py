@@ -180,7 +180,7 @@ def trim(folder: Path, most: int, suffix: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CachePart:
-    """What one part of the cache folder holds."""
+    """Contents of one part of the cache folder."""
 
     name: str  # landmarks, tracks, exemplars or sketches
     files: int
@@ -188,7 +188,7 @@ class CachePart:
 
 
 def describe_cache(folder: Path) -> list[CachePart]:
-    """What a cache folder holds, part by part."""
+    """Contents of a cache folder, part by part."""
     parts = []
     for name in PARTS:
         sizes = [path.stat().st_size for path in _files(folder, name)]

@@ -39,7 +39,7 @@ LEFT, RIGHT = (15, 17, 19), (16, 18, 20)  # wrist, little finger and index of th
 
 @dataclass(frozen=True, slots=True)
 class Economy:
-    """What is left out where it changes little."""
+    """Work that is left out where it changes little."""
 
     body_every: int = 2  # frames; the body between two is their mean, its hands led by the hands' own points
     still: float = 6.0  # of 255: a part of the picture that changed less in every cell is not estimated again
@@ -86,7 +86,7 @@ class View:
 
 @dataclass(slots=True)
 class Memory:
-    """Where something was looked for the last time, and in which picture."""
+    """The region and the picture in which something was looked for the last time."""
 
     still: float
     cells: Thumbnail | None = None
@@ -184,7 +184,7 @@ def refine(points: Floats, heat: Floats, least: float = 0.5) -> Floats:
 
 @dataclass(slots=True)
 class Followed:
-    """What was seen of a hand or a face in the last picture."""
+    """A hand or a face as it was seen in the last picture."""
 
     points: Floats | None = None
     memory: Memory = field(default_factory=lambda: Memory(0.0))
@@ -229,7 +229,7 @@ def _near(one: Region, other: Region) -> bool:
 
 
 def _of_hand(points: Floats | None) -> Region | None:
-    """Where a hand is looked for that was seen at (21, 3) points."""
+    """Region in which to look for a hand that was seen at (21, 3) points."""
     if points is None:
         return None
     knuckle: Floats = (((points[5, :2] + points[13, :2]) / 2 + points[9, :2]) / 2).astype(np.float32)
@@ -286,5 +286,5 @@ def _rough_face(body: Body) -> Region:
 
 
 def _of_face(points: Floats | None) -> Region | None:
-    """Where a face is looked for that was seen at (468, 3) points."""
+    """Region in which to look for a face that was seen at (468, 3) points."""
     return None if points is None else around(points, turn(points[33], points[263], 0.0)).grown(1.5)

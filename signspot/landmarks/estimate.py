@@ -103,7 +103,7 @@ def estimate_landmarks(
 
 
 def frames_of(video: Video, fps: float, segment: Segment | None = None) -> int:
-    """How many frames at `fps` a video, or a part of it, is expected to have."""
+    """The expected number of frames of a video, or of a part of it, at `fps`."""
     end = min(segment.end, video.info.duration) if segment else video.info.duration
     return max(1, round((end - (segment.start if segment else 0.0)) * fps))
 

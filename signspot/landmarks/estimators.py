@@ -1,4 +1,4 @@
-"""Which estimator is used: MediaPipe as it is, or its networks run by OpenVINO; both behind one contract."""
+"""Choice of an estimator: MediaPipe as it is, or its networks run by OpenVINO; both behind one contract."""
 
 import os
 from collections.abc import Callable, Iterator

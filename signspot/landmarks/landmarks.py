@@ -133,7 +133,7 @@ class Landmarks:
         return self._with(*(_interpolate(part, self.times, times) for part in self._parts()), times=times)
 
     def mirrored(self) -> "Landmarks":
-        """What a mirror shows: a right-handed signer becomes a left-handed one.
+        """The mirror image: a right-handed signer becomes a left-handed one.
 
         Face points without a known counterpart in `face_points` become NaN.
         """
@@ -168,7 +168,7 @@ class Landmarks:
 
 
 def frames_within(duration: float, fps: float) -> int:
-    """How many frames at `fps` stand for `duration` seconds: the nearest whole number, a half counting as less."""
+    """The number of frames at `fps` for `duration` seconds: the nearest whole number, a half counting as less."""
     return max(1, int(duration * fps + 0.5 - 1e-6))
 
 

@@ -41,7 +41,7 @@ class OpenVinoEstimator:
             yield join_sights(sights, times, size)
 
     def _sights(self, frames: Iterable[Frame]) -> Iterator[tuple[Sight, float]]:
-        """What is seen at every frame; a picture that is shown again is seen once."""
+        """Landmarks at every frame; a picture that is shown again is estimated once."""
         tracker = DirectTracker(self.economy)
         waiting: list[list[float]] = []  # times of pictures that were shown and not yet given
         shown: Picture | None = None
@@ -83,7 +83,7 @@ class DirectTracker:
         return self._up_to(view)
 
     def finish(self) -> list[Sight]:
-        """What is left after the last picture."""
+        """The landmarks that are left after the last picture."""
         return self._up_to(self._between.pop()) if self._between else []
 
     def _up_to(self, view: View) -> list[Sight]:

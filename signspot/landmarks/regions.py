@@ -78,7 +78,7 @@ class Region:
 
 
 def turn(start: Floats, end: Floats, wanted: float = _UP) -> float:
-    """How far a region is turned whose direction from `start` to `end` would be `wanted` (counter-clockwise)."""
+    """The turn of a region whose direction from `start` to `end` would be `wanted` (counter-clockwise)."""
     return _wrapped(wanted - math.atan2(-float(end[1] - start[1]), float(end[0] - start[0])))
 
 
@@ -117,7 +117,7 @@ def of_pose_hand(wrist: Floats, little: Floats, index: Floats) -> Region:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far the region of the last frame may lie from the one that is found anew, to be followed."""
+    """The distance up to which the region of the last frame is followed, from the one that is found anew."""
 
     degrees: float
     translation: float  # share of the new region's side

@@ -66,7 +66,7 @@ def resample_stream(chunks: Iterable[Landmarks], fps: float) -> Iterator[Landmar
 
 
 def _frames_until(block: Landmarks, first: float, fps: float) -> int:
-    """How many frames there are in all, if the last one of `block` is the last one of all."""
+    """The number of frames in all, if the last one of `block` is the last one of all."""
     last = float(block.times[-1])
     step = last - float(block.times[-2]) if len(block) > 1 else 1 / DEFAULT_FPS
     return frames_within(last - first + step, fps)
@@ -104,7 +104,7 @@ def motion_time(features: NDArray[np.float32], clock: float = CLOCK) -> NDArray[
 
 
 def frames_at(time: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where in its frames a sign has come to `shares` of it: positions in [0, T - 1], of the shape of `shares`."""
+    """Positions in a sign's frames, in [0, T - 1], where it has come to `shares` of it; of the shape of `shares`."""
     return np.asarray(np.interp(shares, time, np.arange(len(time))))
 
 

@@ -1,4 +1,4 @@
-"""Which hand a signer leads with, so that a left-handed signer can be compared with right-handed exemplars."""
+"""Leading hand of a signer, so that a left-handed signer can be compared with right-handed exemplars."""
 
 from typing import Literal
 

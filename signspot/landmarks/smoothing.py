@@ -42,5 +42,5 @@ class OneEuro:
 
 
 def _share(cutoff: float | Floats, seconds: float) -> Floats:
-    """How much of a new value passes a filter with a cut-off frequency in hertz."""
+    """The share of a new value that passes a filter with a cut-off frequency in hertz."""
     return np.asarray(1 / (1 + 1 / (2 * np.pi * cutoff * seconds)), dtype=np.float32)

@@ -103,7 +103,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Which words a batch has, and what holds which: the masks from which all bags are cut."""
+    """Words of a batch, and the clips and exemplars that have them: the masks from which all bags are cut."""
 
     words: Tensor  # (K,) the words of the exemplars, sorted
     column_word: Tensor  # (V,) index into words

@@ -1,4 +1,4 @@
-"""How sure a number is: percentile bootstrap intervals, drawing whole groups (words, videos) with replacement."""
+"""Percentile bootstrap intervals of a number, drawing whole groups (words, videos) with replacement."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class BootstrapOptions:
-    """How to draw."""
+    """Options of drawing."""
 
     draws: int = 2000
     confidence: float = 0.95  # the share of draws inside the interval

@@ -1,4 +1,4 @@
-"""How often a classifier's best guesses hold the right class, over instances and over classes."""
+"""Accuracy of a classifier's best guesses (top k), over instances and over classes."""
 
 from collections.abc import Sequence
 from typing import Any

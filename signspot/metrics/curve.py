@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """What is found, and at what price, with one threshold."""
+    """Found and missed signs, and false alarms, with one threshold."""
 
     threshold: float  # spottings with this score or more count
     found: int  # true signs found
@@ -40,7 +40,7 @@ class OperatingPoint:
 
     @property
     def mean_iou(self) -> float:
-        """How much the found spans overlap the true ones, on average; nan where nothing is found."""
+        """Mean overlap of the found spans with the true ones; nan where nothing is found."""
         return _over(self.overlap, self.found)
 
 
@@ -82,7 +82,7 @@ class DetectionCurve:
         return float((np.diff(self.found, prepend=0) * envelope).sum()) / self.truths
 
     def at(self, threshold: float) -> OperatingPoint:
-        """What is found with this threshold: spottings with this score or more."""
+        """The operating point of this threshold: spottings with this score or more."""
         if math.isnan(threshold):
             raise OptionsError("the threshold is NaN; give a number")
         index = int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1

@@ -22,7 +22,7 @@ class Occurrence(Protocol):
 
     @property
     def word(self) -> str:
-        """What is signed."""
+        """The word that is signed."""
 
     @property
     def video(self) -> str:
@@ -30,7 +30,7 @@ class Occurrence(Protocol):
 
     @property
     def segment(self) -> Segment:
-        """Where in it."""
+        """The span of the sign in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class TrueSign:
 
 @dataclass(frozen=True, slots=True)
 class MatchOptions:
-    """When a spotting may count for a true sign: both conditions hold."""
+    """Conditions for a spotting to count for a true sign: both hold."""
 
     margin: float = 0.2  # seconds: the spotting's time lies in the true segment, or at most so far outside
     iou: float = 0.0  # the spans overlap at least so much
@@ -110,7 +110,7 @@ def _best(spotting: Spotting, segments: Sequence[Segment], near: Sequence[int], 
 
 @dataclass(frozen=True, slots=True)
 class DetectionResult:
-    """What spotting reached over all thresholds; the numbers are nan where there is no true sign."""
+    """Measures of spotting over all thresholds; the numbers are nan where there is no true sign."""
 
     mean_average_precision: float  # over the words that are truly signed somewhere
     average_precision: dict[str, float]  # of each of them
@@ -182,7 +182,7 @@ class Detection:
 
     @property
     def hours(self) -> float:
-        """How much footage was searched."""
+        """Hours of footage that were searched."""
         return math.fsum(self._seconds.values()) / 3600
 
     def curve(self, word: str | None = None) -> DetectionCurve:
@@ -191,7 +191,7 @@ class Detection:
         return _join(pairs, self.hours)
 
     def by_video(self, threshold: float) -> dict[str, OperatingPoint]:
-        """What each video gives with one threshold: groups to draw from in a bootstrap."""
+        """Counts of each video with one threshold: groups to draw from in a bootstrap."""
         pairs = self._by("video")
         curves = {video: _join(pairs.get(video, []), seconds / 3600) for video, seconds in self._seconds.items()}
         return {video: curve.at(threshold) for video, curve in curves.items()}

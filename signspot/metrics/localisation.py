@@ -17,7 +17,7 @@ Truth = float | Segment | Sequence[float | Segment] | FloatArray  # of several, 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far from the truth a peak may lie, borders included. Defaults: 20 and 5 frames at 25 per second (paper)."""
+    """Greatest distance of a peak from the truth, borders included. Defaults: 20 and 5 frames at 25 fps (paper)."""
 
     before: float = 0.8  # seconds before a labelled time (a mouthing's label lies near the end of the sign)
     after: float = 0.2  # seconds after it
@@ -56,7 +56,7 @@ class Tolerance:
 
 
 class LocalisationAccuracy:
-    """How often the greatest similarity to a known word lies where the word is signed."""
+    """Share of known words whose greatest similarity lies where the word is signed."""
 
     def __init__(self, tolerance: Tolerance | None = None):
         self.tolerance = tolerance or Tolerance()

@@ -59,7 +59,7 @@ class GroupedValues(Mapping[Group, tuple[float, ...]]):
         return iter(self._values)
 
     def __len__(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self._values)
 
 
@@ -111,7 +111,7 @@ def average_precision(ranks: IntArray, relevant: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult:
-    """What a retrieval reached; every number is nan where there was no query."""
+    """Measures of a retrieval; every number is nan where there was no query."""
 
     average_precision: Averages  # mAP, over words and over queries
     recall: dict[int, Averages]  # by k: the share of queries with a right answer among the first k

@@ -51,7 +51,7 @@ class ClipRetrieval:
         """
         if similarity.ndim != 2 or len(similarity) == 0 or times.shape != similarity.shape[:1]:
             raise OptionsError(
-                f"a clip needs similarities of windows × exemplars and one time a window; got shapes "
+                f"a clip needs similarities of windows × exemplars and one time per window; got shapes "
                 f"{similarity.shape} and {times.shape} for '{word}'"
             )
         of_word = self._answers.of(word)

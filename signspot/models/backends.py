@@ -1,4 +1,4 @@
-"""How a network runs: as PyTorch runs it, compiled, in half precision, or by OpenVINO in float32 or int8.
+"""Backends that run a network: PyTorch as it is, compiled, in half precision, or OpenVINO in float32 or int8.
 
 A backend turns a module of one input into a function of the same shapes. Its name is what users give as `device`.
 """
@@ -30,7 +30,7 @@ _CPU = torch.device("cpu")
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """Where and how a network runs."""
+    """Device and runtime of a network."""
 
     device: torch.device = _CPU  # where tensors go
     how: How = "eager"

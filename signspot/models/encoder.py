@@ -20,7 +20,7 @@ WindowFunction = Callable[[Tensor, Sequence[int]], Tensor]  # (N, ...) frames, f
 
 @dataclass(frozen=True)
 class Contract:
-    """What an encoder sees and gives."""
+    """Input and output of an encoder."""
 
     kind: Kind  # of input
     frames: int = 16  # in a clip
@@ -68,7 +68,7 @@ class Trunk(nn.Module):
         raise NotImplementedError
 
     def settings(self) -> list[str]:
-        """All that decides the features, but is neither a weight nor the shape of one."""
+        """Settings that decide the features, but are neither weights nor shapes of weights."""
         return []
 
     def optimise(self) -> None:
@@ -166,7 +166,7 @@ class Encoder:
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are, and so where clips have to go."""
+        """The device of the weights, to which clips have to go."""
         return next((parameter.device for parameter in self.module.parameters()), torch.device("cpu"))
 
     def to(self, device: str) -> "Encoder":

@@ -83,7 +83,7 @@ class FrameCoder(Trunk):
         return {"joints": geometry.JOINTS, "channels": geometry.CHANNELS}
 
     def settings(self) -> list[str]:
-        """All that decides the features, but is neither a weight nor the shape of one."""
+        """Settings that decide the features, but are neither weights nor shapes of weights."""
         return [f"landmark features {geometry.FEATURES}", f"spacing {self.options.spacing}"]
 
     def forward(self, clips: Tensor) -> Tensor:

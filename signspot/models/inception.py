@@ -77,7 +77,7 @@ ENDPOINTS = (
 
 
 def same_padding(size: int, kernel: int, stride: int) -> tuple[int, int]:
-    """How many zeros go before and after an axis of `size`, so that ceil(size / stride) outputs result."""
+    """Numbers of zeros before and after an axis of `size`, so that ceil(size / stride) outputs result."""
     total = max(kernel - (size % stride or stride), 0)
     return total // 2, total - total // 2
 
@@ -176,7 +176,7 @@ class Mixed(nn.Module):
 
 @dataclass(frozen=True)
 class InceptionSize:
-    """How large an Inception is; the defaults are those of the public network."""
+    """The size of an Inception; the defaults are those of the public network."""
 
     frames: int = 16  # in a clip
     image_size: int = 224  # pixels of a side
@@ -192,7 +192,7 @@ class InceptionSize:
             raise OptionsError(f"width is a share of the channels above 0, at most 1; got {self.width}")
 
     def channels(self, full: int) -> int:
-        """How many channels are left of `full`, at least 4."""
+        """The number of channels that are left of `full`, at least 4."""
         return max(4, round(full * self.width))
 
 
@@ -255,7 +255,7 @@ class InceptionTrunk(Trunk):
 
 @dataclass(frozen=True)
 class I3DOptions:
-    """How an I3D is built."""
+    """Options of an I3D."""
 
     frames: int = 16  # frames in a clip
     classes: int | None = None  # words of its classifier; None: it has none
@@ -282,7 +282,7 @@ class I3D(InceptionTrunk):
 
 @dataclass(frozen=True)
 class S3DOptions:
-    """How an S3D is built."""
+    """Options of an S3D."""
 
     frames: int = 16  # frames in a clip
     classes: int | None = None  # words of its classifier; None: it has none

@@ -1,4 +1,4 @@
-"""What a signer's pose says frame by frame: shape, place and orientation, as numbers for the landmark trunk.
+"""Geometric features of a signer's pose, frame by frame: shape, place and orientation, for the landmark trunk.
 
 Everything here is computed from (..., 69, 4) landmark features (x, y, z in shoulder widths from the middle of the
 shoulders, and seen). No frame sees another, but for `heading`, which is shorter than its input by the two frames that
@@ -103,7 +103,7 @@ def hand_size(hand: Tensor) -> Tensor:
 
 
 def hand_shape(hand: Tensor) -> Tensor:
-    """What the fingers do, whatever the hand's place and size.
+    """Features of the fingers, whatever the hand's place and size.
 
     Args:
         hand: (..., 21, 4) points of one hand.
@@ -125,7 +125,7 @@ def hand_shape(hand: Tensor) -> Tensor:
 
 
 def hand_place(hand: Tensor, anchors: Tensor) -> Tensor:
-    """Where a hand is and how it is turned.
+    """Place and orientation of a hand.
 
     Args:
         hand: (..., 21, 4) points of one hand.
@@ -224,7 +224,7 @@ def raised_hands(x: Tensor) -> Tensor:
 
 
 def heading(x: Tensor) -> Tensor:
-    """Where raised hands are heading, whatever the size of the movement.
+    """Direction of raised hands' movement, whatever its size.
 
     Args:
         x: (..., T, 69, 4) landmark features.

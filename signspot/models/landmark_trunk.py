@@ -23,7 +23,7 @@ _FIRST_CORRECTIONS = 0.002  # deviation of the weights that they begin with: nex
 
 @dataclass(frozen=True)
 class LandmarkOptions:
-    """How a landmark trunk is built."""
+    """Options of a landmark trunk."""
 
     frames: int = 16  # frames in a clip: the exact receptive field
     features: int = 1024  # width of the output

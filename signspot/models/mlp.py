@@ -15,7 +15,7 @@ SLOPE = 0.2
 
 @dataclass(frozen=True)
 class MlpOptions:
-    """How the end of an encoder is built."""
+    """Options of an encoder's head."""
 
     dimension: int = 256  # of the embedding
     hidden: int = 512  # width of the layer before
@@ -32,7 +32,7 @@ class Head(nn.Module):
     dimension: int  # of an embedding
 
     def settings(self) -> list[str]:
-        """All that decides the embeddings, but is neither a weight nor the shape of one."""
+        """Settings that decide the embeddings, but are neither weights nor shapes of weights."""
         return []
 
 

@@ -308,5 +308,5 @@ def _options(state: Mapping[str, Tensor], prefix: str) -> dict[str, Any]:
 
 
 def _outputs(state: Mapping[str, Tensor], name: str) -> int | None:
-    """How many outputs a layer has; None if the file has no such layer."""
+    """The number of outputs of a layer; None if the file has no such layer."""
     return len(state[name]) if name in state and state[name].ndim else None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from signspot.mouthing.candidates import Candidate
+from signspot.mouthing.candidates import MentionWindow
 from signspot.records import Label, Spotting
 from signspot.timeline import Segment
 
@@ -33,9 +33,9 @@ def mark_mouthed(spottings: Iterable[Spotting], mouthings: Iterable[Label]) -> l
     ]
 
 
-def places_to_read(spottings: Sequence[Spotting]) -> list[Candidate]:
-    """Where lips are to be read for spottings: the word of each around its place, whatever subtitles say."""
+def places_to_read(spottings: Sequence[Spotting]) -> list[MentionWindow]:
+    """Places where lips are to be read for spottings: the word of each around its place, whatever subtitles say."""
     return [
-        Candidate(Segment(max(0.0, each.start - _AROUND), each.end + LATE + _AROUND), (each.word,))
+        MentionWindow(Segment(max(0.0, each.start - _AROUND), each.end + LATE + _AROUND), (each.word,))
         for each in spottings
     ]

@@ -11,7 +11,7 @@ from signspot.mouthing.visemes import visemes_of
 from signspot.records import Subtitle
 from signspot.timeline import Segment
 from signspot.words.lemmas import primary_language
-from signspot.words.match import Match, WordMatcher
+from signspot.words.match import WordMatch, WordMatcher
 from signspot.words.normalise import Form
 from signspot.words.tokens import tokens
 
@@ -27,7 +27,7 @@ _ENGLISH = 0.9  # and above which they hardly are of another language
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class MentionWindow:
     """Words that one subtitle mentions, and the window around it."""
 
     window: Segment
@@ -40,10 +40,10 @@ class LongWords:
     def __init__(self, language: str = "en"):
         self.language = language
 
-    def find_all(self, text: str) -> list[Match]:
+    def find_all(self, text: str) -> list[WordMatch]:
         """The words with their places, in order."""
         return [
-            Match(token.word, token.start, token.end, Form.ORIGINAL)
+            WordMatch(token.word, token.start, token.end, Form.ORIGINAL)
             for token in tokens(text)
             if _is_long(token.word, self.language)
         ]
@@ -51,7 +51,7 @@ class LongWords:
 
 def find_candidates(
     subtitles: Sequence[Subtitle], words: Iterable[str] | None, padding: float, language: str = "en"
-) -> list[Candidate]:
+) -> list[MentionWindow]:
     """The padded subtitles with the words to look for in each.
 
     Args:
@@ -77,7 +77,7 @@ def find_candidates(
         mentioned = [match.word for match in finder.find_all(subtitle.text)]
         if mentioned:
             window = Segment(max(0.0, subtitle.start - padding), subtitle.end + padding)
-            found.append(Candidate(window, tuple(dict.fromkeys(mentioned))))
+            found.append(MentionWindow(window, tuple(dict.fromkeys(mentioned))))
     return found
 
 
@@ -97,7 +97,7 @@ def doubt_language(subtitles: Sequence[Subtitle], language: str) -> str | None:
 
 
 def doubt_words(words: Iterable[str], language: str) -> str | None:
-    """Which English words that are asked for no dictionary knows, so that their spelling says how they sound."""
+    """English words that are asked for and that no dictionary knows, so that their spelling says how they sound."""
     if language.split("-")[0] != "en":
         return None
     pieces = {word: [token.word for token in tokens(word) if token.word.isalpha()] for word in words}

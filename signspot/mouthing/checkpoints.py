@@ -31,7 +31,7 @@ _HEADER = "signspot_mouthing"  # under which the card stands in the safetensors 
 
 @dataclass(frozen=True)
 class MouthingModel:
-    """What compares lips with words, with its card."""
+    """A network that compares lips with words, with its card."""
 
     name: str
     network: LipMatcher
@@ -39,7 +39,7 @@ class MouthingModel:
 
     @property
     def kind(self) -> Literal["rgb", "landmarks"]:
-        """What it sees of lips."""
+        """The kind of its input."""
         return "rgb" if isinstance(self.network, RgbMouthingNetwork) else "landmarks"
 
     @cached_property
@@ -93,7 +93,7 @@ def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingMo
 
 
 def _network(card: dict[str, Any]) -> LipMatcher:
-    """What a card describes, without weights.
+    """The network that a card describes, without weights.
 
     Raises:
         CheckpointError: it sees neither landmarks nor pixels, or compares neither by a network nor by templates.

@@ -86,12 +86,12 @@ def _joined(features: Floats, flags: Floats, name: str) -> LipTrack:
 
 
 def reader_of(network: LipMatcher) -> LipReader:
-    """What reads lips as a network sees them."""
+    """The reader of lips as a network sees them."""
     return RgbLips(network.front) if isinstance(network, RgbMouthingNetwork) else LandmarkLips()
 
 
 def read_lips(source: Source, cache: Path | None = None, progress: Progress = silent) -> LipTrack:
-    """Follow the lips through a source, in memory that grows by the lips alone, 64 bytes a frame.
+    """Follow the lips through a source, in memory that grows by the lips alone, 64 bytes per frame.
 
     Args:
         source: a video, a `.pose` file, or landmarks.

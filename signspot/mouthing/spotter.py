@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.mouthing.candidates import LEAST, WORD_LEAST, Candidate
+from signspot.mouthing.candidates import LEAST, WORD_LEAST, MentionWindow
 from signspot.mouthing.checkpoints import MouthingModel
 from signspot.mouthing.lips import FPS, LipTrack
 from signspot.mouthing.network import STEP, pad_words
@@ -26,7 +26,7 @@ _AT_ONCE = 32  # words that are compared with a window at once
 
 @dataclass(frozen=True, slots=True)
 class Mouthed:
-    """What a search found, and what it could not see."""
+    """Mouthings that a search found, and the parts that it could not see."""
 
     labels: tuple[Label, ...]  # in order of time; the time of each is the end of its sign
     queries: int  # words looked for, once per window
@@ -113,7 +113,7 @@ class MouthingSpotter:
     def search(
         self,
         lips: LipTrack,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[MentionWindow],
         video: str,
         *,
         least: float = LEAST,
@@ -188,7 +188,7 @@ def _best_apart(peaks: Iterable[tuple[float, float]]) -> list[tuple[float, float
 
 
 def apart(times: Sequence[float]) -> list[int]:
-    """Which of some mouthings of one word, the best first, are no nearer than a sign to a better one."""
+    """Those of some mouthings of one word, the best first, that are no nearer than a sign to a better one."""
     kept: list[int] = []
     for place, time in enumerate(times):
         if all(abs(time - times[other]) >= SIGN_SECONDS for other in kept):

@@ -29,7 +29,7 @@ _STILL = 0.1  # tenths of the distance of the eyes: lips whose shapes vary less 
 
 @dataclass(frozen=True, slots=True)
 class TemplateOptions:
-    """How sequences are compared."""
+    """Options of comparing sequences."""
 
     longest: int = 4  # frames of one viseme, at most
     bonus: float = 0.5  # of a frame whose viseme fits as well as any

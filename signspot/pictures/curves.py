@@ -1,4 +1,4 @@
-"""What is drawn: the score of each exemplar over time, the spottings, and the video they belong to."""
+"""Contents of a picture: the score of each exemplar over time, the spottings, and the video they belong to."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -47,7 +47,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """All that a picture of one video shows."""
+    """Contents of a picture of one video."""
 
     video: Path | None  # None where there is nothing to play, as for a .pose file
     title: str
@@ -103,7 +103,7 @@ def _touches(spotting: Spotting, span: Segment) -> bool:
 
 
 def lowest_score(curves: Iterable[Curve], threshold: float) -> float:
-    """Where a score axis starts: a round value below all scores and the threshold."""
+    """Start of a score axis: a round value below all scores and the threshold."""
     least = min([threshold, *(float(curve.scores.min()) for curve in curves if curve.scores.size)])
     return max(0.0, float(np.floor(least * 10 - 0.5) / 10))
 
@@ -139,7 +139,7 @@ def telling(names: Sequence[str], longest: int) -> list[str]:
 
 
 def _shared(lines: Sequence[str]) -> int:
-    """How many first letters several lines share; none, if there is nothing to tell apart."""
+    """The number of first letters that several lines share; none, if there is nothing to tell apart."""
     if len(set(lines)) < 2:
         return 0
     return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*lines, strict=False)))
@@ -174,7 +174,7 @@ def plural(count: int, thing: str) -> str:
 
 
 def summary(view: View) -> str:
-    """What was found, in a few words."""
+    """A few words on the spottings."""
     if not view.spottings:
         return "nothing spotted"
     words = len({spotting.word for spotting in view.spottings})

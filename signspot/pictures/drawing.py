@@ -52,7 +52,7 @@ def _letters(file: str) -> frozenset[int]:
 
 @lru_cache(maxsize=1024)
 def lettering(text: str) -> tuple[str, dict[str, Any]]:
-    """What to draw for a word or an id, on one line, and with which fonts.
+    """The text to draw for a word or an id, on one line, and its fonts.
 
     Letters that no font on this machine has become boxes, and a remark says so.
 

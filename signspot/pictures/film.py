@@ -60,7 +60,7 @@ def page_spans(duration: float) -> list[Segment]:
 
 
 def _height(view: View) -> int:
-    """How high every page of a view is; even, as video wants it."""
+    """The height of every page of a view; even, as video wants it."""
     return _ROW * _rows(view) + _FOOT
 
 

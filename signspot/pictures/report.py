@@ -155,7 +155,7 @@ def _thumbnail(image: Any) -> str:
 
 
 def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> dict[str, Any]:
-    """What the page's script draws."""
+    """The data that the page's script draws."""
     numbers = {panel.word: number for number, panel in enumerate(shown)}
     return {
         "duration": view.duration,

@@ -1,1 +1,1 @@
-"""What is kept of people, and how it is removed."""
+"""Data that is kept of people, and its removal."""

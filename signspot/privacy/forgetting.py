@@ -75,7 +75,7 @@ def forget(who: str, places: Sequence[str | os.PathLike[str]] = (), *, yes: bool
 
 
 def _in_folder(person: Person, folder: Path) -> list[Step]:
-    """What a dictionary, a corpus or a plain folder of exemplars holds of the person."""
+    """Data of the person in a dictionary, a corpus or a plain folder of exemplars."""
     if folder.is_file():
         return []
     if _is_known(folder):

@@ -73,7 +73,7 @@ def _without_lines(table: Path, gone: set[int]) -> None:
 
 
 def in_file(person: Person, path: Path) -> Iterator[Step]:
-    """What a single file holds of the person: spottings, a track, landmarks, a video, or an archive of any of them.
+    """Data of the person in a single file: spottings, a track, landmarks, a video, or an archive of any of them.
 
     Raises:
         OptionsError: it is none of these.

@@ -1,4 +1,4 @@
-"""What forgetting is made of: a person, things that go, and how they go."""
+"""The parts of forgetting: a person, things that go, and the ways in which they go."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator

@@ -1,1 +1,1 @@
-"""Which of K words a clip shows: a trunk with a classifier."""
+"""Classification of a clip into one of K words: a trunk with a classifier."""

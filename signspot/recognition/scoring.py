@@ -1,4 +1,4 @@
-"""How well a classifier names the signs of test videos: over clips and over words (Sec. 4.5)."""
+"""Accuracy of a classifier on the signs of test videos: over clips and over words (Sec. 4.5)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class SignWindow:
-    """Where the sign of a label lies, in frames at 25 per second."""
+    """Frames, at 25 per second, between which the sign of a label lies."""
 
     before: int = 20  # before the end of the sign, where the label marks that
     after: int = 5
@@ -74,7 +74,7 @@ class RecogniserClassifier:
 
 @dataclass(frozen=True, slots=True)
 class RecogniserScores:
-    """How often the right word is the best guess, and among the best five."""
+    """Shares of signs whose right word is the best guess, and among the best five."""
 
     tested: str  # on which signs
     clips: int
@@ -91,7 +91,7 @@ class RecogniserScores:
 
 
 def signs_to_test(corpus: Corpus, words: set[str]) -> dict[str, list[Label]]:
-    """What is tested: every sign and every mouthed sign where the truth is known, else what is labelled.
+    """Signs to test: every sign and every mouthed sign where the truth is known, else the labelled ones.
 
     Args:
         corpus: with test videos; without any, there is nothing to test.

@@ -37,7 +37,7 @@ class _Searched:
 
 @dataclass
 class DecoyPeaks:
-    """What is worked out once per video: what decoys reached, by their exemplars per word, and scales of words."""
+    """Results worked out once per video: peaks of decoys, by their exemplars per word, and scales of words."""
 
     rates: dict[int, PeakRates] = field(default_factory=dict)
     shifts: dict[int, Shift] = field(default_factory=dict)  # of scales, from background signing to this video
@@ -60,7 +60,7 @@ class VideoAlarms:
         return self.seconds < _SHORT
 
     def of(self, word: str, scale: CurveScale, gallery: Gallery, words: PeakRates | None = None) -> WordAlarms:
-        """How the scores of a word of a gallery are read.
+        """The reading of scores of a word of a gallery.
 
         Args:
             word: one of the gallery's.
@@ -77,7 +77,7 @@ class VideoAlarms:
         return WordAlarms(SafeRates(rates, None if self.rough else words), scale)
 
     def rates(self, exemplars: int) -> PeakRates:
-        """How often decoys of so many exemplars come how high in this video."""
+        """Rates at which decoys of so many exemplars reach each height in this video."""
         if exemplars not in self.known.rates:
             decoys = self.decoys(exemplars)
             matcher = self.match(decoys)
@@ -100,7 +100,7 @@ class VideoAlarms:
 
 
 def rates_of_words(curves: Iterable[WordCurve], times: NDArray[np.float64], seconds: float) -> PeakRates | None:
-    """How often words of a gallery come how high in a video; None: they are too few to serve as decoys."""
+    """Rates at which words of a gallery reach each height in a video; None: they are too few to serve as decoys."""
     found = _searched(curves, times, seconds)
     if len(found.scales) < FEWEST_WORDS:
         return None

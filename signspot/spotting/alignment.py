@@ -23,7 +23,7 @@ _FAR = 1e4  # a cost that no path pays
 
 @dataclass(frozen=True, slots=True)
 class StepCosts:
-    """What it costs to go on by 0, 1, 2 … frames from one exemplar frame to the next."""
+    """Costs of going on by 0, 1, 2 … frames from one exemplar frame to the next."""
 
     costs: tuple[float, ...] = (0.15, 0.0, 0.0, 0.08)
 
@@ -66,7 +66,7 @@ def path_costs(codes: FloatArray, exemplars: FloatArray, steps: StepCosts = STEP
 def path_starts(
     codes: FloatArray, exemplars: FloatArray, ends: NDArray[np.int64], steps: StepCosts = STEPS
 ) -> NDArray[np.int64]:
-    """Where the cheapest paths that end at given frames begin.
+    """Starts of the cheapest paths that end at given frames.
 
     Args:
         codes: (T, C) frame codes of a track.

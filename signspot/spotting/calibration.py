@@ -1,4 +1,4 @@
-"""Which threshold gives how many false alarms: measured on signing in which the words looked for do not occur."""
+"""False alarms by threshold, measured on signing in which the words looked for do not occur."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

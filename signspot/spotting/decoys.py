@@ -52,7 +52,7 @@ class Cohort:
 
     @cached_property
     def most(self) -> int:
-        """How many exemplars each word has, at least."""
+        """The number of exemplars that each word has at least."""
         return int(np.unique(self.words, return_counts=True)[1].min())
 
     @cached_property
@@ -64,7 +64,7 @@ class Cohort:
         return float(np.sort(costs, axis=1)[:, :_NEAREST].mean())
 
     def corrections_of(self, codes: FloatArray) -> NDArray[np.float32]:
-        """How much more it should cost to match exemplars that are near to everything, or to rest.
+        """Additional costs of matching exemplars that are near to everything, or to rest.
 
         Args:
             codes: (V, L, C) frame codes.
@@ -94,7 +94,7 @@ class Cohort:
 
     @cached_property
     def typical_rest(self) -> float:
-        """How far a typical decoy is from rest; 0 where rest is not known."""
+        """The distance of a typical decoy from rest; 0 where rest is not known."""
         return float(np.median(self._from_rest(self.codes[:, 0])))
 
     def _from_rest(self, codes: FloatArray) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Which word an isolated sign is: all words of a gallery, ranked."""
+"""Identification of an isolated sign: all words of a gallery, ranked."""
 
 from dataclasses import dataclass
 

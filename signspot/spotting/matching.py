@@ -34,7 +34,7 @@ class Matcher(Protocol):
         """Scores in [0, 1] of numbers that `compared` gave, or of the best of them; may change them in place."""
 
     def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
-        """Where the signs at some moments begin and end.
+        """Starts and ends of the signs at some moments.
 
         Args:
             curve: (T,) the scores in which these moments are maxima.

@@ -141,7 +141,7 @@ def _local_maxima(scores: FloatArray) -> NDArray[np.int64]:
 def half_height_spans(
     times: FloatArray, scores: FloatArray, peaks: NDArray[np.int64], longest: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How far around each peak a curve stays above half its height over a fixed floor; nothing far away counts.
+    """Spans around peaks in which a curve stays above half its height over a fixed floor; nothing far away counts.
 
     Args:
         times: (T,) seconds.

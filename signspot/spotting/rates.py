@@ -44,7 +44,7 @@ class CurveScale:
         return cls(level, max(_LEAST_SPREAD, high - low))
 
     def height(self, score: float) -> float:
-        """How high a score is above the level, in spreads."""
+        """The height of a score above the level, in spreads."""
         return (float(strength(score)) - self.level) / self.spread
 
     def score(self, height: float) -> float:
@@ -79,7 +79,7 @@ def _between(low: float, high: float, share: float) -> float:
 
 
 def shift_between(here: list[CurveScale], there: list[CurveScale]) -> tuple[float, float]:
-    """How much higher, and how much wider as a logarithm, curves of the same words typically are here than there."""
+    """The difference in height, and in width as a logarithm, between curves of the same words here and there."""
     level = np.median([one.level - other.level for one, other in zip(here, there, strict=True)])
     spread = np.median([np.log(one.spread / other.spread) for one, other in zip(here, there, strict=True)])
     return float(level), float(spread)
@@ -87,7 +87,7 @@ def shift_between(here: list[CurveScale], there: list[CurveScale]) -> tuple[floa
 
 @dataclass(frozen=True)
 class PeakRates:
-    """How often the peaks of words, or of decoys, come how high in one video.
+    """Rates at which the peaks of words, or of decoys, reach each height in one video.
 
     Counted down to about one alarm in two minutes; below that continued as an exponential tail, whose slope is measured
     where there are peaks enough and where the few words that really are signed do not matter.
@@ -103,7 +103,7 @@ class PeakRates:
 
     @cached_property
     def _tail(self) -> tuple[int, float, float]:
-        """How many peaks are in the tail, the height at which it begins, and its mean excess."""
+        """The number of peaks in the tail, the height at which it begins, and its mean excess."""
         searched, peaks = self.hours * self.words, len(self._falling)
         count = min(peaks, max(_FEWEST_FAR, int(_FAR * searched)))
         before = min(peaks, max(_FEWEST_BEGIN, int(_BEGIN * searched)))

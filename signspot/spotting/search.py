@@ -33,7 +33,7 @@ MatchBy = Literal["auto", "alignment", "embedding"]
 
 @dataclass(frozen=True, slots=True)
 class SpotOptions:
-    """How to spot: one record for the library, the command line, annotation and evaluation."""
+    """Options of spotting: one record for the library, the command line, annotation and evaluation."""
 
     threshold: float | None = None  # least score of a spotting, in [0, 1]; None: as `is_default` has it
     false_alarms_per_hour: float | None = None  # allowed per word, instead of a threshold; read against decoys
@@ -82,7 +82,7 @@ class SpotKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Found:
-    """What one search found, and all that it follows from."""
+    """The result of one search, and all that it follows from."""
 
     track: Track  # its `video` is the source as it was given
     matcher: Matcher  # which scored every row of the gallery at every moment
@@ -242,7 +242,7 @@ class Search:
 
     @property
     def seconds(self) -> float:
-        """How long the video lasts."""
+        """The length of the video in seconds."""
         return self.track.grid.frames / self.track.grid.fps
 
     def aligns(self, gallery: Gallery) -> bool:
@@ -267,7 +267,7 @@ class Search:
         return gallery.codes is not None
 
     def matcher(self, gallery: Gallery, within: Segment | None = None) -> Matcher:
-        """What scores the rows of a gallery at the moments of the track, or of a part of it."""
+        """The matcher of a gallery's rows at the moments of the track, or of a part of it."""
         if self.aligns(gallery):
             assert self.track.codes is not None
             assert gallery.codes is not None
@@ -278,7 +278,7 @@ class Search:
         return EmbeddingMatcher(Windows(self.windows.times[part], self.windows.embeddings[part]), gallery.embeddings)
 
     def _sampled(self, gallery: Gallery) -> Matcher:
-        """What scores the rows of a gallery in pieces of the track, joined; in all of it, where it is short."""
+        """The matcher of a gallery's rows in pieces of the track, joined; in all of it, where it is short."""
         if self.aligns(gallery):
             return self._aligned(*self._sample_of_codes, gallery)
         return EmbeddingMatcher(self._sample_of_windows, gallery.embeddings)
@@ -313,7 +313,7 @@ class Search:
         return alarms.threshold(rate)
 
     def _alarms(self, gallery: Gallery) -> VideoAlarms | None:
-        """How scores are read as false alarms: by the encoder's decoys, else by the gallery's other words, else not."""
+        """The reading of scores as false alarms: by the encoder's decoys, else by the gallery's words, else none."""
         cohort = self.cohort
         if cohort is None:
             drawn = drawn_from(gallery)

@@ -265,7 +265,7 @@ class _DecoysOfTrack:
         return _DecoysOfTrack, ()  # in another process it begins anew
 
     def of(self, track: Track, gallery: Gallery, options: SpotOptions) -> DecoyPeaks:
-        """What is known of the decoys in a track."""
+        """The known peaks of decoys in a track."""
         if self._embeddings is None or self._embeddings() is not track.embeddings:
             self._embeddings, self._known = weakref.ref(track.embeddings), {}
         by_codes = gallery.codes is not None and options.match != "embedding"

@@ -81,7 +81,7 @@ def _multiplier(root: Element, where: str) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """When an element is shown."""
+    """Time in which an element is shown."""
 
     start: float
     end: float  # infinite where nothing ends it
@@ -133,7 +133,7 @@ def _read_block(sheet: CueSheet, element: Element, around: _Span, rates: Rates) 
 
 
 def _span_of(sheet: CueSheet, element: Element, around: _Span, rates: Rates) -> _Span | None:
-    """When an element is shown, given when the one around it is; None, and a problem, if that cannot be read."""
+    """Time of an element, given that of the one around it; None, and a problem, if it cannot be read."""
     times: dict[str, float] = {}
     for name in ("begin", "end", "dur"):
         if name in element.attributes:

@@ -13,7 +13,7 @@ Clips = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Augmentation:
-    """How strongly performances are changed; 0 everywhere changes nothing."""
+    """Strengths of the changes to performances; 0 everywhere changes nothing."""
 
     tilt: float = 0.08  # radians in the picture
     turn: float = 0.25  # radians about the vertical

@@ -32,7 +32,7 @@ class Group:
         return self.rank == 0
 
     def share(self, count: int, rank: int | None = None) -> slice:
-        """Which of `count` rows are this process's, or another's: runs in order, as equal as can be."""
+        """This process's rows of `count`, or another's: runs in order, as equal as can be."""
         whose = self.rank if rank is None else rank
         return slice(whose * count // self.size, (whose + 1) * count // self.size)
 

@@ -32,7 +32,7 @@ _NAMED = 3  # words that a message names
 
 @dataclass(frozen=True, slots=True)
 class SubtitleWords:
-    """When a subtitle is shown, and which dictionary words it has."""
+    """Time of a subtitle, and the dictionary words that it has."""
 
     segment: Segment
     words: tuple[str, ...]
@@ -48,7 +48,7 @@ class Item:
 
     @property
     def video(self) -> str:
-        """Where it is."""
+        """The video that it is in."""
         return self.label.video
 
     @property
@@ -64,7 +64,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class ItemOptions:
-    """Which labels become items. The defaults are the paper's (Sec. 4.1)."""
+    """Choice of the labels that become items. The defaults are the paper's (Sec. 4.1)."""
 
     padding: float = 2.0  # seconds around a subtitle in which its signing is looked for
     shortest: float = 2.0  # seconds that a subtitle must last

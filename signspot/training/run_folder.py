@@ -59,7 +59,7 @@ class StopSign:
 
 
 def device_of(module: nn.Module) -> torch.device:
-    """Where the weights of a module are."""
+    """The device of a module's weights."""
     return next((weight.device for weight in module.parameters()), torch.device(CPU))
 
 
@@ -77,7 +77,7 @@ def moved_to(device: torch.device, *modules: nn.Module) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Where a training keeps what it needs to go on."""
+    """Folder in which a training keeps the files that it needs to go on."""
 
     home: Path
 
@@ -170,7 +170,7 @@ def open_array(path: Path, kind: type[np.generic], dimensions: int, rows: int | 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Where a training keeps its things, and who takes part."""
+    """Folder of a training, and the processes that take part."""
 
     out: Path  # state, curve and what the run follows from
     features: Path | None = None  # of the trunk; None: in `out`

@@ -25,7 +25,7 @@ class TimedFrame(NamedTuple):
 
     @property
     def end(self) -> float:
-        """When the frame stops being shown, if no other follows earlier."""
+        """The time at which the frame stops being shown, if no other follows earlier."""
         return self.time + self.duration
 
 

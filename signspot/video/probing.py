@@ -104,7 +104,7 @@ class VideoInfo:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """All that reading needs to know of a file."""
+    """Facts about a file that reading needs."""
 
     info: VideoInfo
     timing: Timing

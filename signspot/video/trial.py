@@ -31,7 +31,7 @@ _processes = BoundedProcesses("signspot.video.trial:answer", memory=_MEMORY)
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Which frames of a video are wanted, and how large."""
+    """Frames of a video that are wanted, and their size."""
 
     segment: Segment | None = None
     fps: float | None = None  # None: every frame, at its own time

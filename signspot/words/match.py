@@ -14,7 +14,7 @@ _JOINED = 2  # letters: "e-mail" and "t-shirt" are also found as one word, "ice-
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class WordMatch:
     """A dictionary word at its place in a text."""
 
     word: str  # as the dictionary has it
@@ -71,7 +71,7 @@ class WordMatcher:
         if form:
             node.words.append((rank, number))
 
-    def find(self, text: str) -> list[Match]:
+    def find(self, text: str) -> list[WordMatch]:
         """Find words, the longest stretch of text first, so that "ice" is not found in "ice cream".
 
         Returns:
@@ -80,7 +80,7 @@ class WordMatcher:
         """
         return [self._match(span, self._ordered(found)[0]) for span, found in self._chosen(text)]
 
-    def find_all(self, text: str) -> list[Match]:
+    def find_all(self, text: str) -> list[WordMatch]:
         """Find words as `find` does, but give every word of each stretch: "saw" is "saw", and a form of "see"."""
         return [self._match(span, pair) for span, found in self._chosen(text) for pair in self._ordered(found)]
 
@@ -88,9 +88,9 @@ class WordMatcher:
     def _ordered(found: dict[int, int]) -> list[tuple[int, int]]:
         return sorted((rank, number) for number, rank in found.items())
 
-    def _match(self, span: tuple[int, int], pair: tuple[int, int]) -> Match:
+    def _match(self, span: tuple[int, int], pair: tuple[int, int]) -> WordMatch:
         rank, number = pair
-        return Match(self.words[number], *span, _FORMS[rank])
+        return WordMatch(self.words[number], *span, _FORMS[rank])
 
     def _chosen(self, text: str) -> Iterator[tuple[tuple[int, int], dict[int, int]]]:
         hits = self._hits(build(text, self._options))

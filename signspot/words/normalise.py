@@ -55,7 +55,7 @@ class Lattice:
 
 @dataclass(frozen=True, slots=True)
 class LatticeOptions:
-    """Which readings a lattice holds."""
+    """Readings that a lattice holds."""
 
     language: str
     lemmatised: bool = True  # dictionary forms, too

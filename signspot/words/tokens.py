@@ -1,4 +1,4 @@
-"""Where words lie in a text of any language, and the one form in which words are compared."""
+"""Places of words in a text of any language, and the one form in which words are compared."""
 
 import re
 import sys

@@ -13,14 +13,14 @@ from signspot.embedding.inputs import landmarks_of
 from signspot.landmarks.signing import sign_segment
 from signspot.workbench import uploads
 from signspot.workbench.api_search import MOST_CLIP
-from signspot.workbench.requests import Bench
+from signspot.workbench.requests import OpenWorkbench
 
 router = APIRouter(tags=["compare"])
 _MOST_PAIRS = 60  # of faux amis
 
 
 @router.put("/feedback")
-async def feedback(dictionary: str, word: str, name: str, request: Request, bench: Bench) -> dict[str, Any]:
+async def feedback(dictionary: str, word: str, name: str, request: Request, bench: OpenWorkbench) -> dict[str, Any]:
     """Say what differs between a learner's clip, the raw body, and the exemplars of a word; the clip is not kept."""
     path = await uploads.receive(bench.folder, name, request.stream(), MOST_CLIP)
     await run_in_threadpool(uploads.check, path, name)
@@ -58,7 +58,7 @@ def _told(found: Feedback) -> dict[str, Any]:
 
 
 @router.get("/variants/{dictionary:path}")
-def variants(dictionary: str, word: str, bench: Bench) -> list[dict[str, Any]]:
+def variants(dictionary: str, word: str, bench: OpenWorkbench) -> list[dict[str, Any]]:
     """The exemplars of a word, grouped by which of them show the same sign."""
     found = find_variants(bench.searcher.spotter, bench.searcher.dictionary(dictionary), word)
     return [
@@ -68,7 +68,7 @@ def variants(dictionary: str, word: str, bench: Bench) -> list[dict[str, Any]]:
 
 
 @router.get("/faux-amis")
-def faux_amis(dictionary: str, other: str, bench: Bench) -> list[dict[str, Any]]:
+def faux_amis(dictionary: str, other: str, bench: OpenWorkbench) -> list[dict[str, Any]]:
     """Signs of two dictionaries that look alike and mean different words, the most alike first."""
     galleries = [bench.searcher.gallery(name, ()) for name in (dictionary, other)]
     found = compare_galleries(bench.searcher.spotter, galleries[0], galleries[1], FauxAmisOptions())

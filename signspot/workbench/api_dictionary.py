@@ -16,13 +16,13 @@ from signspot.records import Exemplar
 from signspot.timeline import Segment
 from signspot.workbench import editing, exports, uploads
 from signspot.workbench.api_search import download
-from signspot.workbench.requests import OWNER, Bench
+from signspot.workbench.requests import OWNER, OpenWorkbench
 
 router = APIRouter(tags=["dictionary"])
 
 
 class ExemplarChange(BaseModel):
-    """What is changed of an exemplar; what is left out stays."""
+    """Changes to an exemplar; fields that are left out stay."""
 
     word: str | None = Field(default=None, max_length=200)
     variant: str | None = Field(default=None, max_length=200)
@@ -45,7 +45,7 @@ class CutRequest(BaseModel):
 
 
 @router.get("/dictionaries/{name:path}/words")
-def words(name: str, bench: Bench, q: str = "", page: int = 0, size: int = 60) -> dict[str, Any]:
+def words(name: str, bench: OpenWorkbench, q: str = "", page: int = 0, size: int = 60) -> dict[str, Any]:
     """A page of the words of a dictionary, each with its exemplars."""
     opened = bench.searcher.dictionary(name)
     wanted = normalise_word(q)
@@ -58,13 +58,13 @@ def words(name: str, bench: Bench, q: str = "", page: int = 0, size: int = 60) -
 
 
 @router.get("/dictionaries/{name:path}/exemplars")
-def exemplars(name: str, word: str, bench: Bench) -> list[dict[str, Any]]:
+def exemplars(name: str, word: str, bench: OpenWorkbench) -> list[dict[str, Any]]:
     """All exemplars of a word."""
     return [as_json(each) for each in bench.searcher.dictionary(name)[word]]
 
 
 @router.get("/dictionaries/{name:path}/vocabulary.ecv")
-def vocabulary(name: str, bench: Bench) -> Response:
+def vocabulary(name: str, bench: OpenWorkbench) -> Response:
     """The words as an external controlled vocabulary, for ELAN."""
     with TemporaryDirectory() as folder:
         path = editing.vocabulary(bench, name, Path(folder) / f"{file_name(Path(name).name)}.ecv")
@@ -72,13 +72,13 @@ def vocabulary(name: str, bench: Bench) -> Response:
 
 
 @router.patch("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
-def change(name: str, id: str, wanted: ExemplarChange, bench: Bench) -> dict[str, Any]:
+def change(name: str, id: str, wanted: ExemplarChange, bench: OpenWorkbench) -> dict[str, Any]:
     """Change word, variant, signer, licence or segment of an exemplar."""
     return as_json(editing.change(bench, name, id, wanted.model_dump(exclude_unset=True)))
 
 
 @router.delete("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
-def remove(name: str, id: str, bench: Bench) -> dict[str, bool]:
+def remove(name: str, id: str, bench: OpenWorkbench) -> dict[str, bool]:
     """Take an exemplar out of a dictionary; its file stays."""
     editing.remove(bench, name, id)
     return {"ok": True}
@@ -86,7 +86,7 @@ def remove(name: str, id: str, bench: Bench) -> dict[str, bool]:
 
 @router.put("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
 async def add(
-    name: str, word: str, file: str, request: Request, bench: Bench, signer: str = "", licence: str = ""
+    name: str, word: str, file: str, request: Request, bench: OpenWorkbench, signer: str = "", licence: str = ""
 ) -> dict[str, Any]:
     """Add an exemplar: the film or landmarks are the raw body, decoded in a process of its own first."""
     home = bench.folder.dictionary(name)
@@ -102,7 +102,7 @@ async def add(
 
 
 @router.post("/dictionaries/{name:path}/cut", dependencies=[OWNER])
-def cut(name: str, wanted: CutRequest, bench: Bench) -> dict[str, str]:
+def cut(name: str, wanted: CutRequest, bench: OpenWorkbench) -> dict[str, str]:
     """Cut a sign out of a video and add it as an exemplar."""
     path = editing.cut(bench, wanted.video, Segment(wanted.start, wanted.end), name, wanted.word)
     texts = {"signer": wanted.signer, "licence": wanted.licence, "source": wanted.video}
@@ -110,8 +110,8 @@ def cut(name: str, wanted: CutRequest, bench: Bench) -> dict[str, str]:
 
 
 @router.get("/dictionaries/{name:path}/span")
-def span(name: str, id: str, bench: Bench) -> dict[str, Any]:
-    """Where the sign is in an exemplar's film: as the dictionary says, or where the wrists move."""
+def span(name: str, id: str, bench: OpenWorkbench) -> dict[str, Any]:
+    """The span of the sign in an exemplar's film: as the dictionary says, or where the wrists move."""
     return {"segment": bench.searcher.sign_span(name, bench.searcher.exemplar(name, id))}
 
 

@@ -15,7 +15,7 @@ from signspot.subtitles.reading import read_subtitles
 from signspot.timeline import Segment
 from signspot.workbench import media, uploads
 from signspot.workbench.library import library
-from signspot.workbench.requests import OWNER, Bench
+from signspot.workbench.requests import OWNER, OpenWorkbench
 
 router = APIRouter(tags=["library"])
 _KEEP = {"cache-control": "private, max-age=3600"}
@@ -24,13 +24,13 @@ _KINDS = {".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm"}
 
 
 @router.get("/library")
-def show_library(bench: Bench) -> dict[str, Any]:
+def show_library(bench: OpenWorkbench) -> dict[str, Any]:
     """Videos, dictionaries and runs of the folder, with their state."""
     return library(bench)
 
 
 @router.put("/uploads/{name}", dependencies=[OWNER])
-async def upload(name: str, request: Request, bench: Bench, below: str = "") -> dict[str, Any]:
+async def upload(name: str, request: Request, bench: OpenWorkbench, below: str = "") -> dict[str, Any]:
     """Take a video, a .pose file or subtitles as the raw body; it is decoded in a process of its own first."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > bench.options.most_bytes:
@@ -43,7 +43,7 @@ async def upload(name: str, request: Request, bench: Bench, below: str = "") -> 
 
 
 @router.get("/media/{name:path}")
-def play(name: str, request: Request, bench: Bench) -> Response:
+def play(name: str, request: Request, bench: OpenWorkbench) -> Response:
     """The film of a video, in parts if they are asked for; a copy where browsers do not play it."""
     video = bench.folder.video(name)
     if not video.is_film:
@@ -52,7 +52,7 @@ def play(name: str, request: Request, bench: Bench) -> Response:
 
 
 @router.get("/exemplar/{dictionary:path}")
-def play_exemplar(dictionary: str, id: str, request: Request, bench: Bench) -> Response:
+def play_exemplar(dictionary: str, id: str, request: Request, bench: OpenWorkbench) -> Response:
     """The film of an exemplar."""
     exemplar = bench.searcher.exemplar(dictionary, id)
     if exemplar.path is None or exemplar.path.suffix.lower() == ".pose":
@@ -80,14 +80,14 @@ def _film(path: Path, request: Request) -> Response:
 
 
 @router.get("/thumbnail/video/{name:path}")
-def show_thumbnail(name: str, bench: Bench, time: float | None = None) -> Response:
+def show_thumbnail(name: str, bench: OpenWorkbench, time: float | None = None) -> Response:
     """A small picture of a video, at a time or in the middle."""
     video = bench.folder.video(name)
     return FileResponse(media.thumbnail_of(video.path, time, bench.pictures), media_type="image/jpeg", headers=_KEEP)
 
 
 @router.get("/thumbnail/exemplar/{dictionary:path}")
-def show_exemplar(dictionary: str, id: str, bench: Bench) -> Response:
+def show_exemplar(dictionary: str, id: str, bench: OpenWorkbench) -> Response:
     """A small picture of an exemplar."""
     exemplar = bench.searcher.exemplar(dictionary, id)
     if exemplar.path is None:
@@ -97,14 +97,14 @@ def show_exemplar(dictionary: str, id: str, bench: Bench) -> Response:
 
 
 @router.get("/thumbnail/word/{dictionary:path}")
-def show_word(dictionary: str, word: str, bench: Bench) -> Response:
+def show_word(dictionary: str, word: str, bench: OpenWorkbench) -> Response:
     """A small picture of a word's first exemplar."""
     exemplars = bench.searcher.dictionary(dictionary)[word]
     return show_exemplar(dictionary, exemplars[0].id, bench)
 
 
 @router.get("/skeleton/video/{name:path}")
-def show_skeleton(name: str, start: float, end: float, bench: Bench) -> dict[str, Any]:
+def show_skeleton(name: str, start: float, end: float, bench: OpenWorkbench) -> dict[str, Any]:
     """Body and hand points of some seconds of a video whose landmarks are known."""
     video = bench.folder.video(name)
     if video.landmarks is None and video.is_film and not bench.searcher.is_ready(video):
@@ -113,7 +113,7 @@ def show_skeleton(name: str, start: float, end: float, bench: Bench) -> dict[str
 
 
 @router.get("/skeleton/exemplar/{dictionary:path}")
-def show_exemplar_skeleton(dictionary: str, id: str, bench: Bench) -> dict[str, Any]:
+def show_exemplar_skeleton(dictionary: str, id: str, bench: OpenWorkbench) -> dict[str, Any]:
     """Body and hand points of an exemplar."""
     exemplar = bench.searcher.exemplar(dictionary, id)
     if exemplar.path is None:
@@ -122,7 +122,7 @@ def show_exemplar_skeleton(dictionary: str, id: str, bench: Bench) -> dict[str, 
 
 
 @router.get("/subtitles/{name:path}")
-def show_subtitles(name: str, bench: Bench) -> list[dict[str, Any]]:
+def show_subtitles(name: str, bench: OpenWorkbench) -> list[dict[str, Any]]:
     """The subtitles of a video."""
     video = bench.folder.video(name)
     if video.subtitles is None:
@@ -131,7 +131,7 @@ def show_subtitles(name: str, bench: Bench) -> list[dict[str, Any]]:
 
 
 @router.get("/captions/{name:path}")
-def show_captions(name: str, bench: Bench) -> Response:
+def show_captions(name: str, bench: OpenWorkbench) -> Response:
     """The subtitles of a video as WebVTT, whatever file they come from: players show them over the film."""
     video = bench.folder.video(name)
     lines = [] if video.subtitles is None else read_subtitles(video.subtitles)
@@ -163,13 +163,13 @@ class JobRequest(BaseModel):
 
 
 @router.get("/jobs")
-def show_jobs(bench: Bench) -> list[dict[str, Any]]:
+def show_jobs(bench: OpenWorkbench) -> list[dict[str, Any]]:
     """Jobs, those that are not over first."""
     return bench.jobs.all()
 
 
 @router.post("/jobs", dependencies=[OWNER])
-def add_job(wanted: JobRequest, bench: Bench) -> dict[str, str]:
+def add_job(wanted: JobRequest, bench: OpenWorkbench) -> dict[str, str]:
     """Prepare a video (landmarks and track), annotate the folder, or adapt an encoder to it."""
     if wanted.kind == "prepare":
         video = bench.folder.video(wanted.video)
@@ -185,7 +185,7 @@ def add_job(wanted: JobRequest, bench: Bench) -> dict[str, str]:
 
 
 @router.post("/jobs/prepare-all", dependencies=[OWNER])
-def prepare_all(bench: Bench) -> dict[str, int]:
+def prepare_all(bench: OpenWorkbench) -> dict[str, int]:
     """Prepare every video that has no track yet."""
     waiting = [v for v in bench.folder.listing(fresh=True).videos.values() if not bench.searcher.is_ready(v)]
     for video in waiting:
@@ -194,14 +194,16 @@ def prepare_all(bench: Bench) -> dict[str, int]:
 
 
 @router.post("/jobs/clear", dependencies=[OWNER])
-def clear_jobs(bench: Bench) -> dict[str, bool]:
+def clear_jobs(bench: OpenWorkbench) -> dict[str, bool]:
     """Forget the jobs that are over."""
     bench.jobs.clear()
     return {"ok": True}
 
 
 @router.post("/jobs/{job}/{what}", dependencies=[OWNER])
-def change_job(job: str, what: Annotated[str, Field(pattern="^(cancel|resume)$")], bench: Bench) -> dict[str, Any]:
+def change_job(
+    job: str, what: Annotated[str, Field(pattern="^(cancel|resume)$")], bench: OpenWorkbench
+) -> dict[str, Any]:
     """Cancel a job, or resume one that was cancelled or failed."""
     if what == "cancel":
         bench.jobs.cancel(job)

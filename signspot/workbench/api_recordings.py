@@ -8,20 +8,20 @@ from fastapi.concurrency import run_in_threadpool
 from signspot.errors import OptionsError
 from signspot.timeline import Segment
 from signspot.workbench.recordings import MOST_BYTES, read_pictures
-from signspot.workbench.requests import Bench
+from signspot.workbench.requests import OpenWorkbench
 from signspot.workbench.sign_search import search_sign
 
 router = APIRouter(tags=["recordings"])
 
 
 @router.post("/recordings")
-def begin(bench: Bench) -> dict[str, str]:
+def begin(bench: OpenWorkbench) -> dict[str, str]:
     """Begin a recording: what estimates landmarks is loaded while the person gets ready."""
     return {"id": bench.recordings.open()}
 
 
 @router.put("/recordings/{recording}/pictures")
-async def add_pictures(recording: str, request: Request, bench: Bench) -> dict[str, Any]:
+async def add_pictures(recording: str, request: Request, bench: OpenWorkbench) -> dict[str, Any]:
     """Take the next pictures, and say whether a person and hands are in view.
 
     The raw body holds one picture after the other: milliseconds since the recording began as a signed 32-bit number,
@@ -38,7 +38,7 @@ async def add_pictures(recording: str, request: Request, bench: Bench) -> dict[s
 
 @router.post("/recordings/{recording}/search")
 async def search(
-    recording: str, dictionary: str, bench: Bench, start: float = 0.0, end: float | None = None
+    recording: str, dictionary: str, bench: OpenWorkbench, start: float = 0.0, end: float | None = None
 ) -> dict[str, Any]:
     """Say which words the recorded sign, or a part of it, may be, and where it occurs in the folder."""
     known = bench.recordings.get(recording)
@@ -49,7 +49,7 @@ async def search(
 
 
 @router.delete("/recordings/{recording}")
-def forget(recording: str, bench: Bench) -> dict[str, bool]:
+def forget(recording: str, bench: OpenWorkbench) -> dict[str, bool]:
     """Forget a recording and all that was seen in it."""
     bench.recordings.forget(recording)
     return {"ok": True}

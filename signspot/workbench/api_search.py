@@ -15,7 +15,7 @@ from signspot.subtitles.reading import read_subtitles
 from signspot.timeline import Segment
 from signspot.words.match import WordMatcher
 from signspot.workbench import exports, uploads
-from signspot.workbench.requests import OWNER, Bench
+from signspot.workbench.requests import OWNER, OpenWorkbench
 from signspot.workbench.sign_search import identify_sign, ready_tracks
 
 router = APIRouter(tags=["search"])
@@ -23,29 +23,29 @@ MOST_CLIP = 60 << 20  # bytes of a clip that is searched for
 
 
 @router.get("/words/{dictionary:path}")
-def complete(dictionary: str, bench: Bench, q: str = "", most: int = 12) -> dict[str, Any]:
+def complete(dictionary: str, bench: OpenWorkbench, q: str = "", most: int = 12) -> dict[str, Any]:
     """Words of a dictionary that a person may mean."""
     return bench.searcher.complete(dictionary, q[:100], max(1, min(most, 100)))
 
 
 @router.get("/spot/{video:path}")
-def spot(video: str, dictionary: str, word: Annotated[list[str], Query()], bench: Bench) -> dict[str, Any]:
+def spot(video: str, dictionary: str, word: Annotated[list[str], Query()], bench: OpenWorkbench) -> dict[str, Any]:
     """Look for words in a video: curves of every exemplar, all peaks, and what scores mean there."""
     return bench.searcher.search(bench.folder.video(video), dictionary, word)
 
 
 @router.get("/alignment/{video:path}")
 def alignment(
-    video: str, dictionary: str, exemplar: str, start: float, end: float, bench: Bench, mirrored: bool = False
+    video: str, dictionary: str, exemplar: str, start: float, end: float, bench: OpenWorkbench, mirrored: bool = False
 ) -> dict[str, Any]:
-    """Which moment of an exemplar, from 0 to 1, belongs to each frame of a hit: both can be played in time."""
+    """The moment of an exemplar, from 0 to 1, for each frame of a hit: both can be played in time."""
     span = Segment(max(0.0, start), max(0.0, start, end))
     found = bench.searcher.aligned(bench.folder.video(video), dictionary, exemplar, span, mirrored=mirrored)
     return {"shares": found}
 
 
 @router.get("/mentions/{video:path}")
-def mentions(video: str, dictionary: str, bench: Bench, language: str = "en") -> list[dict[str, Any]]:
+def mentions(video: str, dictionary: str, bench: OpenWorkbench, language: str = "en") -> list[dict[str, Any]]:
     """The subtitles of a video, with the words of a dictionary that they name, in any form."""
     subtitles = bench.folder.video(video).subtitles
     if subtitles is None:
@@ -63,7 +63,7 @@ def mentions(video: str, dictionary: str, bench: Bench, language: str = "en") ->
 
 
 @router.put("/clips/{video:path}")
-async def spot_clip(video: str, name: str, request: Request, bench: Bench) -> dict[str, Any]:
+async def spot_clip(video: str, name: str, request: Request, bench: OpenWorkbench) -> dict[str, Any]:
     """Look in a video for the sign that a clip shows; the clip is the raw body, and is not kept."""
     found = bench.folder.video(video)
     path = await uploads.receive(bench.folder, name, request.stream(), MOST_CLIP)
@@ -78,7 +78,7 @@ async def spot_clip(video: str, name: str, request: Request, bench: Bench) -> di
 async def sign(
     dictionary: str,
     request: Request,
-    bench: Bench,
+    bench: OpenWorkbench,
     name: str = "sign.webm",
     start: float = 0.0,
     end: float | None = None,
@@ -94,7 +94,7 @@ async def sign(
 
 
 @router.post("/warm")
-def warm(dictionary: str, bench: Bench) -> dict[str, int]:
+def warm(dictionary: str, bench: OpenWorkbench) -> dict[str, int]:
     """Embed the exemplars of a dictionary and open the tracks of the folder, so that the next search is quick."""
     gallery = bench.searcher.gallery(dictionary, ())
     own = SignViews(gallery.embeddings[:1], None if gallery.codes is None else gallery.codes[:1])
@@ -148,7 +148,7 @@ def export(wanted: ExportRequest) -> Response:
 
 
 @router.post("/save", dependencies=[OWNER])
-def save(wanted: ExportRequest, bench: Bench) -> dict[str, list[str]]:
+def save(wanted: ExportRequest, bench: OpenWorkbench) -> dict[str, list[str]]:
     """Write spottings into the folder `exports` of the served one."""
     if not wanted.rows:
         raise OptionsError("there is nothing to save: no spotting was given")

@@ -17,7 +17,7 @@ from signspot.workbench import editing, exports
 from signspot.workbench.api_search import SpottingRow, download
 from signspot.workbench.folder import ServedFolder
 from signspot.workbench.measures import Share, measure
-from signspot.workbench.requests import OWNER, VERIFIER, Bench
+from signspot.workbench.requests import OWNER, VERIFIER, OpenWorkbench
 from signspot.workbench.uploads import receive_text
 from signspot.workbench.verification import Item, Verdict, verified
 from signspot.workbench.workbench import Workbench
@@ -52,13 +52,13 @@ class DecisionRequest(BaseModel):
 
 
 @router.get("/queues")
-def list_queues(bench: Bench) -> list[dict[str, Any]]:
+def list_queues(bench: OpenWorkbench) -> list[dict[str, Any]]:
     """Every queue, with how much of it is decided."""
     return bench.queues.all()
 
 
 @router.post("/queues", dependencies=[OWNER])
-def add_queue(wanted: QueueRequest, bench: Bench) -> dict[str, Any]:
+def add_queue(wanted: QueueRequest, bench: OpenWorkbench) -> dict[str, Any]:
     """Make a queue of spottings."""
     if wanted.run:
         found = _of_run(bench, wanted.run, wanted.threshold)
@@ -91,21 +91,21 @@ def _named(spotting: Spotting, folder: ServedFolder) -> Spotting:
 
 
 @router.delete("/queues/{queue}", dependencies=[OWNER])
-def remove_queue(queue: str, bench: Bench) -> dict[str, bool]:
+def remove_queue(queue: str, bench: OpenWorkbench) -> dict[str, bool]:
     """Remove a queue; its decisions stay in the database."""
     bench.queues.remove(bench.queues.get(queue)["id"])
     return {"ok": True}
 
 
 @router.post("/queues/{queue}/next", dependencies=[VERIFIER])
-def hand_out(queue: str, annotator: str, bench: Bench, count: int = 3) -> list[dict[str, Any]]:
+def hand_out(queue: str, annotator: str, bench: OpenWorkbench, count: int = 3) -> list[dict[str, Any]]:
     """The next items for a person; nobody else is handed them."""
     found = bench.queues.hand_out(bench.queues.get(queue)["id"], annotator, max(1, min(count, 20)))
     return [item_as_json(item) for item in found]
 
 
 @router.post("/queues/{queue}/decisions", dependencies=[VERIFIER])
-def decide(queue: str, wanted: DecisionRequest, bench: Bench) -> dict[str, Any]:
+def decide(queue: str, wanted: DecisionRequest, bench: OpenWorkbench) -> dict[str, Any]:
     """Keep a decision; sent twice with the same id it is kept once."""
     verdict = Verdict(
         wanted.id, queue, wanted.item, wanted.annotator.strip(), wanted.answer, wanted.word.strip(),  # type: ignore[arg-type]
@@ -116,14 +116,14 @@ def decide(queue: str, wanted: DecisionRequest, bench: Bench) -> dict[str, Any]:
 
 
 @router.post("/queues/{queue}/undo", dependencies=[VERIFIER])
-def undo(queue: str, annotator: str, bench: Bench) -> dict[str, Any]:
+def undo(queue: str, annotator: str, bench: OpenWorkbench) -> dict[str, Any]:
     """Withdraw a person's last decision; it stays in the database, marked."""
     item = bench.queues.undo(queue, annotator)
     return {"item": None if item is None else item_as_json(item)}
 
 
 @router.get("/queues/{queue}/measures")
-def measures(queue: str, bench: Bench) -> dict[str, Any]:
+def measures(queue: str, bench: OpenWorkbench) -> dict[str, Any]:
     """Precision with its interval, accuracy per word, agreement, and what each person did."""
     found = measure(list(bench.queues.items(queue)), bench.queues.verdicts(queue))
     return {
@@ -135,7 +135,7 @@ def measures(queue: str, bench: Bench) -> dict[str, Any]:
 
 @router.get("/queues/{queue}/gallery")
 def gallery(
-    queue: str, bench: Bench, decision: str = "", word: str = "", page: int = 0, size: int = 24
+    queue: str, bench: OpenWorkbench, decision: str = "", word: str = "", page: int = 0, size: int = 24
 ) -> dict[str, Any]:
     """Verified items: successes and failures, by decision and word."""
     some = [
@@ -159,7 +159,7 @@ def gallery(
 
 
 @router.get("/queues/{queue}/export")
-def export(queue: str, format: str, bench: Bench, only: str = "") -> Response:
+def export(queue: str, format: str, bench: OpenWorkbench, only: str = "") -> Response:
     """All spottings of a queue with their decisions, in a format; `.decisions.csv` is the whole history."""
     name = bench.queues.get(queue)["name"]
     if format == exports.DECISIONS:
@@ -171,7 +171,7 @@ def export(queue: str, format: str, bench: Bench, only: str = "") -> Response:
 
 
 @router.post("/queues/{queue}/labels", dependencies=[OWNER])
-def keep_labels(queue: str, bench: Bench) -> dict[str, Any]:
+def keep_labels(queue: str, bench: OpenWorkbench) -> dict[str, Any]:
     """Write every yes and no into `labels/` of the folder, where adapting, training and evaluation find them."""
     found = (spotting for _, _, spotting in _verified(bench, queue))
     file, count = exports.save_labels(found, bench.folder, bench.queues.get(queue)["name"])
@@ -179,7 +179,7 @@ def keep_labels(queue: str, bench: Bench) -> dict[str, Any]:
 
 
 @router.post("/queues/{queue}/exemplars", dependencies=[OWNER])
-def keep_exemplars(queue: str, bench: Bench, dictionary: str = "") -> dict[str, Any]:
+def keep_exemplars(queue: str, bench: OpenWorkbench, dictionary: str = "") -> dict[str, Any]:
     """Add every sign that people confirmed to a dictionary, the queue's own if none is named; each once."""
     name = dictionary or bench.queues.get(queue)["dictionary"]
     found = [spotting for _, _, spotting in _verified(bench, queue)]
@@ -187,7 +187,7 @@ def keep_exemplars(queue: str, bench: Bench, dictionary: str = "") -> dict[str, 
 
 
 @router.put("/queues/{queue}/import", dependencies=[VERIFIER])
-async def read_back(queue: str, name: str, annotator: str, request: Request, bench: Bench) -> dict[str, int]:
+async def read_back(queue: str, name: str, annotator: str, request: Request, bench: OpenWorkbench) -> dict[str, int]:
     """Take decisions that were made in VIA, ELAN or a table back into a queue; the file is the raw body."""
     path = await receive_text(bench.folder, name, request.stream())
 

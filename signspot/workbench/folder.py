@@ -41,7 +41,7 @@ class VideoFile:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a folder holds, by name."""
+    """Contents of a folder, by name."""
 
     videos: dict[str, VideoFile]
     dictionaries: dict[str, Path]
@@ -74,7 +74,7 @@ class ServedFolder:
         return place
 
     def listing(self, *, fresh: bool = False) -> Listing:
-        """What the folder holds; at most two seconds old, or made anew."""
+        """Contents of the folder; at most two seconds old, or made anew."""
         with self._lock:
             if fresh or self._listing is None or time.monotonic() - self._listed > _FRESH:
                 self._listing = _scan(self.root, self.others)

@@ -34,7 +34,7 @@ _HEADERS = (
 
 
 class Role(IntEnum):
-    """What a visitor may do; each may do what those below it may."""
+    """Role of a visitor; each may do everything that those below it may."""
 
     LOOK = 1  # see everything, search, export
     VERIFY = 2  # decide about spottings
@@ -43,7 +43,7 @@ class Role(IntEnum):
 
 @dataclass(frozen=True)
 class Door:
-    """Who is let in."""
+    """Admission of visitors."""
 
     host: str = "127.0.0.1"  # the address that is bound
     names: frozenset[str] = frozenset()  # further host names by which people reach it

@@ -39,7 +39,7 @@ PROGRAM = (  # Ctrl-C while it loads ends it without a word: the server tells
 
 @dataclass(frozen=True, slots=True)
 class JobSettings:
-    """What every process of a job is told."""
+    """Settings that every process of a job is given."""
 
     folder: str
     database: str | None

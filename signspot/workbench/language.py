@@ -36,7 +36,7 @@ def chosen(cookie: str | None, accepted: str) -> str:
 
 
 def speaker(language: str) -> Callable[..., str]:
-    """What templates call: a key and values give the text; an unknown key shows itself."""
+    """The function that templates call: a key and values give the text; an unknown key shows itself."""
     known, english = strings(language), strings(DEFAULT)
 
     def say(key: str, **values: object) -> str:

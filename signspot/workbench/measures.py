@@ -1,4 +1,4 @@
-"""What decisions say: precision with intervals, accuracy per word, agreement of annotators."""
+"""Measures of decisions: precision with intervals, accuracy per word, agreement of annotators."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the share lies with 95 % confidence: (0, 1) where nothing is known."""
+        """The 95 % confidence interval of the share: (0, 1) where nothing is known."""
         count = self.yes + self.no
         if not count:
             return 0.0, 1.0
@@ -49,7 +49,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """What one annotator did."""
+    """Counts of one annotator."""
 
     name: str
     decisions: int
@@ -58,7 +58,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """All that a queue's decisions say."""
+    """Measures of a queue's decisions."""
 
     items: int
     decided: int  # items with a standing decision

@@ -13,7 +13,7 @@ from signspot.workbench import exports, language
 from signspot.workbench.guard import Role
 from signspot.workbench.library import library
 from signspot.workbench.measures import measure
-from signspot.workbench.requests import Bench, language_of
+from signspot.workbench.requests import OpenWorkbench, language_of
 
 router = APIRouter(include_in_schema=False)
 _PAGES = ("library", "spot", "sign", "verify", "dictionary", "compare")
@@ -49,7 +49,7 @@ def _page(request: Request, name: str, **values: Any) -> HTMLResponse:
 
 
 @router.get("/")
-def show_library(request: Request, bench: Bench, q: str = "", start: int = 0) -> HTMLResponse:
+def show_library(request: Request, bench: OpenWorkbench, q: str = "", start: int = 0) -> HTMLResponse:
     """The library."""
     first = max(0, start) // _SHOWN_VIDEOS * _SHOWN_VIDEOS
     found = library(bench, q, first, _SHOWN_VIDEOS)
@@ -61,7 +61,9 @@ def show_library(request: Request, bench: Bench, q: str = "", start: int = 0) ->
 
 
 @router.get("/spot")
-def show_spot(request: Request, bench: Bench, video: str = "", dictionary: str = "", word: str = "") -> HTMLResponse:
+def show_spot(
+    request: Request, bench: OpenWorkbench, video: str = "", dictionary: str = "", word: str = ""
+) -> HTMLResponse:
     """The spot page; a video that was put into the folder a moment ago is there, too."""
     listing = bench.folder.listing()
     if video and video not in listing.videos:
@@ -80,7 +82,7 @@ def show_spot(request: Request, bench: Bench, video: str = "", dictionary: str =
 
 
 @router.get("/sign")
-def show_sign(request: Request, bench: Bench, dictionary: str = "") -> HTMLResponse:
+def show_sign(request: Request, bench: OpenWorkbench, dictionary: str = "") -> HTMLResponse:
     """Sign to search."""
     names = list(bench.folder.listing().dictionaries)
     chosen = dictionary if dictionary in names else (names[0] if names else "")
@@ -88,7 +90,7 @@ def show_sign(request: Request, bench: Bench, dictionary: str = "") -> HTMLRespo
 
 
 @router.get("/verify")
-def show_queues(request: Request, bench: Bench) -> HTMLResponse:
+def show_queues(request: Request, bench: OpenWorkbench) -> HTMLResponse:
     """All queues."""
     listing = bench.folder.listing()
     return _page(
@@ -98,7 +100,7 @@ def show_queues(request: Request, bench: Bench) -> HTMLResponse:
 
 
 @router.get("/verify/{queue}")
-def show_queue(request: Request, queue: str, bench: Bench) -> HTMLResponse:
+def show_queue(request: Request, queue: str, bench: OpenWorkbench) -> HTMLResponse:
     """The work on a queue."""
     known = bench.queues.get(queue)
     words = list(bench.searcher.dictionary(known["dictionary"])) if known["dictionary"] else []
@@ -109,8 +111,8 @@ def show_queue(request: Request, queue: str, bench: Bench) -> HTMLResponse:
 
 
 @router.get("/verify/{queue}/results")
-def show_results(request: Request, queue: str, bench: Bench) -> HTMLResponse:
-    """What the decisions say."""
+def show_results(request: Request, queue: str, bench: OpenWorkbench) -> HTMLResponse:
+    """The page of measures of a queue's decisions."""
     known = bench.queues.get(queue)
     found = measure(list(bench.queues.items(queue)), bench.queues.verdicts(queue))
     return _page(
@@ -120,7 +122,9 @@ def show_results(request: Request, queue: str, bench: Bench) -> HTMLResponse:
 
 
 @router.get("/dictionary")
-def show_dictionary(request: Request, bench: Bench, name: str = "", q: str = "", start: int = 0) -> HTMLResponse:
+def show_dictionary(
+    request: Request, bench: OpenWorkbench, name: str = "", q: str = "", start: int = 0
+) -> HTMLResponse:
     """A dictionary, to look at and to edit."""
     names = list(bench.folder.listing().dictionaries)
     chosen = name if name in names else (names[0] if names else "")
@@ -129,7 +133,9 @@ def show_dictionary(request: Request, bench: Bench, name: str = "", q: str = "",
 
 
 @router.get("/compare")
-def show_compare(request: Request, bench: Bench, dictionary: str = "", other: str = "", word: str = "") -> HTMLResponse:
+def show_compare(
+    request: Request, bench: OpenWorkbench, dictionary: str = "", other: str = "", word: str = ""
+) -> HTMLResponse:
     """Signs side by side."""
     names = list(bench.folder.listing().dictionaries)
     chosen = dictionary if dictionary in names else (names[0] if names else "")

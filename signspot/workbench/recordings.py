@@ -119,7 +119,7 @@ class Recording:
         return {"looked": looked, "waiting": len(self._waiting), "person": person, "hands": hands}
 
     def landmarks(self) -> Landmarks:
-        """All that was seen from time 0 on, at 25 frames per second; waits until every picture was looked at.
+        """Landmarks from time 0 on, at 25 frames per second; waits until every picture was looked at.
 
         Raises:
             LandmarksError: there is no picture, or one cannot be read.

@@ -1,4 +1,4 @@
-"""What routes need of a request: the open workbench, the visitor's role, the language."""
+"""Dependencies of routes: the open workbench, the visitor's role, the language."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -31,6 +31,6 @@ def language_of(request: Request) -> str:
     return language.chosen(request.cookies.get(language.COOKIE), request.headers.get("accept-language", ""))
 
 
-Bench = Annotated[Workbench, Depends(_bench)]
+OpenWorkbench = Annotated[Workbench, Depends(_bench)]
 VERIFIER = Depends(needs(Role.VERIFY))
 OWNER = Depends(needs(Role.OWN))

@@ -66,7 +66,7 @@ class _Kept:
 
 @dataclass
 class Searcher:
-    """Everything that the pages ask the spotter; one search at a time, since each uses all there is."""
+    """Answers of the spotter to the pages; one search at a time, since each uses all there is."""
 
     folder: ServedFolder
     encoder: str | None = None  # name or file; None: the shipped one
@@ -219,7 +219,7 @@ class Searcher:
     def aligned(
         self, video: VideoFile, dictionary: str, exemplar: str, span: Segment, *, mirrored: bool
     ) -> list[float]:
-        """Which share of an exemplar belongs to each frame of some seconds of a video; two numbers: evenly."""
+        """The share of an exemplar for each frame of some seconds of a video; two numbers: evenly."""
         track, gallery = self.track(video), self.gallery(dictionary, [self.exemplar(dictionary, exemplar).word])
         rows = [
             row
@@ -235,7 +235,7 @@ class Searcher:
         return [round(float(share), 3) for share in shares] or [0.0, 1.0]
 
     def sign_span(self, dictionary: str, exemplar: Exemplar) -> list[float] | None:
-        """Where the sign is in an exemplar's video, in seconds; None where nobody knows."""
+        """The span of the sign in an exemplar's video, in seconds; None where nobody knows."""
         if exemplar.segment is not None:
             return [exemplar.segment.start, exemplar.segment.end]
         if exemplar.path is None:
@@ -276,7 +276,7 @@ def packed(scores: NDArray[np.floating[Any]]) -> str:
 
 
 def _stamp(path: Path) -> int:
-    """When a dictionary changed last, as far as its file or folder tells."""
+    """The time of a dictionary's last change, as far as its file or folder tells."""
     listed = path / DICTIONARY_FILE if path.is_dir() and (path / DICTIONARY_FILE).is_file() else path
     try:
         return listed.stat().st_mtime_ns

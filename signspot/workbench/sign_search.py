@@ -101,7 +101,7 @@ def ready_tracks(bench: Workbench) -> Iterator[tuple[VideoFile, Track]]:
 
 
 def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[VideoFile, Track]]) -> list[Spotting]:
-    """Where a sign occurs: embeddings of windows propose, alignment decides; best first.
+    """Places where a sign occurs: embeddings of windows propose, alignment decides; best first.
 
     Args:
         spotter: whose encoder made the tracks.

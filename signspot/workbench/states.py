@@ -1,4 +1,4 @@
-"""What is known of the folder's videos without making anybody wait: tracks, annotations."""
+"""State of the folder's videos, known without making anybody wait: tracks, annotations."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ _FRESH = 5.0  # seconds for which what the runs hold is not read again
 
 
 class States:
-    """Which videos have a track; found out in the background, since a digest reads the whole file."""
+    """Videos that have a track; found out in the background, since a digest reads the whole file."""
 
     def __init__(self, searcher: Searcher):
         self._searcher = searcher
@@ -65,7 +65,7 @@ class States:
                 self._known[key] = ""
 
     def annotated(self, folder: ServedFolder) -> dict[str, int]:
-        """How many candidates the runs of the folder hold for each video, by its name without suffix."""
+        """The number of candidates in the folder's runs for each video, by its name without suffix."""
         told, known = self._annotated
         if time.monotonic() - told < _FRESH:
             return known

@@ -52,7 +52,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a person decided about an item."""
+    """A person's decision about an item."""
 
     id: str  # made by whoever sends it, so that sending it twice is the same as once
     queue: str

@@ -19,7 +19,7 @@ from signspot.workbench.verification import Queues
 
 @dataclass(frozen=True, slots=True)
 class WorkbenchOptions:
-    """How a folder is served."""
+    """Options of serving a folder."""
 
     folder: Path
     dictionaries: Sequence[Path] = ()  # that lie elsewhere
@@ -61,7 +61,7 @@ class Workbench:
 
     @property
     def pictures(self) -> Path:
-        """Where thumbnails and playable copies are kept."""
+        """The folder of thumbnails and playable copies."""
         place = self.folder.own / "pictures"
         place.mkdir(exist_ok=True)
         return place

@@ -36,7 +36,7 @@ PIECES = ("+ margin over rivals alone", "+ margin over impostors alone")
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """How good an order of candidates is."""
+    """Quality of an order of candidates."""
 
     precisions: tuple[float, ...]  # at YIELDS
     yield_at: float  # the largest share of queries that can be answered with PRECISION
@@ -105,7 +105,7 @@ def _asked(contrast: Contrast, options: AbstentionOptions) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class GroupCount:
-    """What is answered of one group of words, where half of all queries are."""
+    """Answers of one group of words, where half of all queries are answered."""
 
     queries: int  # that have a candidate
     answered: int
@@ -141,7 +141,7 @@ def calibration(confidence: Array, right: Flags, steps: int = 5) -> list[tuple[f
 
 
 def share_correlation(shares: Mapping[str, float], mentions: Mapping[str, list[bool]], least: int = 10) -> float:
-    """How well the learned share of signed mentions follows the true one, over words mentioned `least` times."""
+    """Correlation of the learned share of signed mentions with the true one, over words mentioned `least` times."""
     words = [word for word, signed in mentions.items() if len(signed) >= least and word in shares]
     if len(words) < 3:
         return float("nan")

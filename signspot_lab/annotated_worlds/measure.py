@@ -56,7 +56,7 @@ class LabelSet:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What decoys promise of the candidates above a cut, and what is true."""
+    """Precision that decoys promise of the candidates above a cut, and the true one."""
 
     confidence: float
     answered: float  # share of the queries
@@ -180,7 +180,7 @@ def _signed_mentions(corpus: Corpus) -> dict[str, list[bool]]:
 
 
 def _mistakes(world: AnnotatedWorld, judged: Judgement, right: Flags) -> dict[str, int]:
-    """How many of the candidates that are believed and wrong are of a word that is signed in the search window."""
+    """Count the believed and wrong candidates whose word is signed in the search window."""
     counts = {UNSIGNED: 0, ELSEWHERE: 0}
     believed = judged.asked >= BELIEVED
     with open_store(world.run) as run:

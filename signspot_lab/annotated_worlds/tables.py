@@ -31,7 +31,7 @@ _DRAWN = (SCORE, "+ word prior", "+ margin", "+ agreement", EVERYTHING)
 
 
 def report(worlds: Sequence[Measured]) -> str:
-    """Everything, as Markdown."""
+    """The whole report, as Markdown."""
     first = worlds[0]
     parts = [
         f"Encoder: {first.encoder}; worlds: {len(worlds)}; queries in each: {_mean(w.queries for w in worlds)}; "
@@ -96,7 +96,7 @@ def groups(worlds: Sequence[Measured]) -> str:
 
 
 def promises(worlds: Sequence[Measured]) -> str:
-    """What is answered above a confidence, how much of it is right, and what decoys promise."""
+    """Table of the answers above each confidence: the share that is right, and the one that decoys promise."""
     lines = ["| confidence | queries answered | precision | promised by decoys |", "|---|---|---|---|"]
     for index, each in enumerate(worlds[0].promises):
         made = [world.promises[index] for world in worlds]

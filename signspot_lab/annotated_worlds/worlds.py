@@ -25,7 +25,7 @@ _FIRST_SEED = 40
 
 @dataclass(frozen=True, slots=True)
 class WorldsSize:
-    """How many worlds, and how large each is."""
+    """The number of worlds, and the size of each."""
 
     worlds: int
     words: int

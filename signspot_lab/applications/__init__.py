@@ -1,1 +1,1 @@
-"""What the applications are worth: measured on the signing world, and on real isolated signs where they suffice."""
+"""Measurements of the applications, on the signing world and on real isolated signs where they suffice."""

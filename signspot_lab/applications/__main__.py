@@ -1,4 +1,4 @@
-"""What the applications are worth.
+"""Measurements of the applications.
 
     python -m signspot_lab.applications feedback --seed 52 --lsa64 FOLDER --wlasl FOLDER
 
@@ -45,7 +45,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def feedback(chosen: argparse.Namespace) -> None:
-    """How often the changed parameter is named, and how often right signs are taken for right."""
+    """Feedback: the share of changed parameters that are named, and of right signs that are taken for right."""
     spotter = load(chosen.encoder, cache=False)
     trials = list(world_trials(spotter, chosen.words or 60, chosen.seed))
     if chosen.choose:
@@ -59,7 +59,7 @@ def feedback(chosen: argparse.Namespace) -> None:
 
 
 def identify(chosen: argparse.Namespace) -> None:
-    """How well signs are looked up, with 1, 2, 3 and 5 exemplars per word."""
+    """Accuracy of looking signs up, with 1, 2, 3 and 5 exemplars per word."""
     spotter = load(chosen.encoder, cache=False)
     sets = {f"world {chosen.seed}": world_words(spotter, chosen.words or 60, chosen.seed)}
     for place in _places(chosen):
@@ -69,7 +69,7 @@ def identify(chosen: argparse.Namespace) -> None:
 
 
 def variants(chosen: argparse.Namespace) -> None:
-    """How well exemplars are grouped into variants; real words are pooled, as if they were variants."""
+    """Accuracy of grouping exemplars into variants; real words are pooled, as if they were variants."""
     spotter = load(chosen.encoder, cache=False)
     sets = {f"world {chosen.seed}": world_variants(spotter, chosen.words or 20, chosen.seed)}
     for place in _places(chosen):
@@ -79,28 +79,28 @@ def variants(chosen: argparse.Namespace) -> None:
 
 
 def faux_amis(chosen: argparse.Namespace) -> None:
-    """How many of the signs that two worlds share are found."""
+    """Share of the signs common to two worlds that are found."""
     cuts = CUTS if chosen.choose else (SAME_FORM,)
     heads = ("world", "words", "shared", "cut", "recall", "precision", "meaning right")
     table(heads, faux_amis_rows(load(chosen.encoder, cache=False), chosen.words or 60, chosen.seed, cuts))
 
 
 def dense(chosen: argparse.Namespace) -> None:
-    """How many subtitle words are found on a timeline, and how many of those are right."""
+    """Share of subtitle words found on a timeline, and the share of those that are right."""
     rates = (30.0, 60.0, 120.0, 240.0) if chosen.choose else (DensifyOptions().rate,)
     heads = ("world", "alarms per hour", "subtitle words", "of them signed", "found", "right", "found of the signed")
     table(heads, dense_rows(load(chosen.encoder, cache=False), chosen.seed, chosen.words or 40, 0.05, rates))
 
 
 def mine(chosen: argparse.Namespace) -> None:
-    """How many mined exemplars are right, and from how many videos they come."""
+    """Share of mined exemplars that are right, and the number of videos they come from."""
     counts = ("first right", "first 3 right", "first 5 right", "right by chance")
     heads = ("world", "diversity", "words", "mined", *counts, "signers per word", "videos per word")
     table(heads, mine_rows(load(chosen.encoder, cache=False), chosen.seed, chosen.words or 40, 0.05))
 
 
 def wake(chosen: argparse.Namespace) -> None:
-    """How many wake signs are seen, and how many false alarms there are, on several kinds of background."""
+    """Wake signs that are seen, and false alarms, on several kinds of background."""
     spotter, words = load(chosen.encoder, cache=False), chosen.words or 16
     clips = read_isolated(chosen.lsa64) if chosen.lsa64 else []
     real = [clip for clip in clips if clip.signer == clips[0].signer]
@@ -110,7 +110,7 @@ def wake(chosen: argparse.Namespace) -> None:
 
 
 def search(chosen: argparse.Namespace) -> None:
-    """How quick an archive is searched."""
+    """Speed of searching an archive."""
     table(("search", ""), measure_scan(load(chosen.encoder, cache=False), chosen.words or 2_000_000, chosen.seed))
 
 

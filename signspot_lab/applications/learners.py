@@ -122,7 +122,7 @@ def choose(trials: Sequence[Trial]) -> list[str]:
 
 
 def _doubt(raw: Floats, wanted: NDArray[np.int64], more: Floats, spread: Floats) -> float:
-    """How unsure it is, on average, that the wanted parameter is named: a cross entropy."""
+    """Mean doubt that the wanted parameter is named: a cross entropy."""
     told = np.where(np.isfinite(raw), (raw - more) / spread, -5.0)
     of = np.array([PARAMETERS.index(MEANING[name]) for name in USUAL])
     best = np.stack([told[:, of == place].max(axis=1) for place in range(len(PARAMETERS))], axis=1) / _SOFT

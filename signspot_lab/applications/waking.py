@@ -77,7 +77,7 @@ class _World:
 
 
 def _peaks(spotter: Spotter, sign: WakeSign, track: Track) -> list[WakePeak]:
-    """What a detector finds in the frame codes of a track."""
+    """Peaks that a detector finds in the frame codes of a track."""
     assert track.codes is not None, "an encoder with frame codes"
     encoder, fps = spotter.encoder, track.grid.fps
     detector = WakeDetector(sign, alignment_scale(encoder), cohort_of(encoder), fps)

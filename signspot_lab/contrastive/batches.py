@@ -24,7 +24,7 @@ from signspot_lab.contrastive.performances import (
 
 @dataclass(frozen=True, slots=True)
 class ContrastiveBatchOptions:
-    """How signs become clips."""
+    """Options of cutting clips from signs."""
 
     signs: int = 96  # different signs in a batch
     minimal_pairs: float = MINIMAL_PAIRS  # share of them that come with one that differs in one parameter

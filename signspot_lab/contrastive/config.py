@@ -13,7 +13,7 @@ from signspot_lab.isolated.world_bank import BankOptions
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How much of each batch comes from where; those with a share of 0 are not even opened."""
+    """Shares of the sources in each batch; those with a share of 0 are not even opened."""
 
     world: float = 0.5  # signs of the signing world
     semi_synthetic: float = 0.25  # real hand shapes on invented paths
@@ -29,7 +29,7 @@ NOTHING = Shares(0.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Optimiser:
-    """How weights are changed."""
+    """Options of the optimiser."""
 
     steps: int = 3000
     rate: float = 1e-3  # the highest learning rate; it falls as a cosine to a hundredth
@@ -48,7 +48,7 @@ class Optimiser:
 
 @dataclass(frozen=True, slots=True)
 class ContrastiveConfig:
-    """All that a training follows from, besides its data."""
+    """Settings of a training, besides its data."""
 
     name: str = "landmark"
     seed: int = 1

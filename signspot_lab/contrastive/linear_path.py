@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LinearOptions:
-    """How the linear path is fitted."""
+    """Options of fitting the linear path."""
 
     batches: int = 40  # that it is fitted on
     augmentation: float = 0.4  # of the strength of the training's

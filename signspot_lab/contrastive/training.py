@@ -138,7 +138,7 @@ def _begin(module: SignEncoder, config: ContrastiveConfig, batches: ContrastiveB
 
 
 def _setup(config: ContrastiveConfig) -> dict[str, Any]:
-    """All that the weights follow from; files by their names, as folders differ from machine to machine."""
+    """Settings that the weights follow from; files by their names, as folders differ from machine to machine."""
     named = {key: Path(value).name for key, value in (("network", config.network), ("lsa64", config.lsa64))}
     return {**config.as_dict(), **named, "landmark_features": FEATURES_VERSION}
 

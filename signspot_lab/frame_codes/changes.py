@@ -29,7 +29,7 @@ _REVERSED = 0.3  # share of new signs that are played backwards
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How strongly performances are changed; 0 everywhere changes nothing."""
+    """Strengths of the changes to performances; 0 everywhere changes nothing."""
 
     trim: float = 2.5  # frames by which either end of a sign is off
     speed: float = 0.15  # log of the speed
@@ -129,7 +129,7 @@ def _bases(many: int, how: Change, random: np.random.Generator) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class NewSigns:
-    """How new signs are made of two real ones, for each of the K signs of a batch; those that stay have no flag."""
+    """Recipes of new signs from two real ones, for each of the K signs of a batch; those that stay have no flag."""
 
     shapes: Flags  # hands have the shapes of the other sign
     arm: Flags  # the left arm is that of the other sign

@@ -24,7 +24,7 @@ class BySource:
 
 @dataclass(frozen=True, slots=True)
 class CoderOptimiser:
-    """How the weights of a frame coder are changed."""
+    """Options of the optimiser of a frame coder."""
 
     steps: int = 1000
     signs: int = 192  # in a batch
@@ -47,7 +47,7 @@ class CoderOptimiser:
 
 @dataclass(frozen=True, slots=True)
 class FrameCodesConfig:
-    """All that the training of a frame coder follows from, besides its data."""
+    """Settings of the training of a frame coder, besides its data."""
 
     name: str = "landmark"
     seed: int = 1
@@ -78,7 +78,7 @@ class FrameCodesConfig:
 
 @dataclass(frozen=True, slots=True)
 class WarpingConfig:
-    """All that an encoder that learns nothing about signs follows from."""
+    """Settings of an encoder that learns nothing about signs."""
 
     name: str = "warping"
     seed: int = 1

@@ -189,7 +189,7 @@ def draw(source: PairSource, options: PairBatchOptions, random: np.random.Genera
 def _times(
     segments: Ints, options: PairBatchOptions, how: Change, random: np.random.Generator
 ) -> tuple[Floats, Ints, Ints]:
-    """When (n, 2) segments of signs are looked at.
+    """Times at which (n, 2) segments of signs are looked at.
 
     Returns:
         (N,) the place of every step in its sign, from 0 to 1 and beyond in its context; (n,) steps of every sign; (n,)

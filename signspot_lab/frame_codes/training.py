@@ -207,7 +207,7 @@ def _save(run: RunFolder, setup: dict[str, Any], parts: dict[str, Any], curve: l
 
 
 def _setup(config: FrameCodesConfig) -> dict[str, Any]:
-    """All that the weights follow from; folders by their names, as places differ from machine to machine."""
+    """Settings that the weights follow from; folders by their names, as places differ from machine to machine."""
     named = {key: Path(value).name for key, value in (("wlasl", config.wlasl), ("lsa64", config.lsa64))}
     return {**config.as_dict(), **named, "landmark_features": FEATURES_VERSION}
 

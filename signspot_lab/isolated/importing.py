@@ -49,7 +49,7 @@ class SourceClip:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import made, and what it had to leave out."""
+    """Files that an import made, and those that it had to leave out."""
 
     files: tuple[Path, ...]
     clips: int  # in the files, those of earlier runs included
@@ -240,7 +240,7 @@ def pack(pairs: Sequence[tuple[SourceClip, Landmarks]]) -> Arrays:
 
 
 def _observed(pairs: Sequence[tuple[SourceClip, Landmarks]], fps: float) -> Arrays:
-    """What files of WLASL hold besides: frames with a body (here all), the frame rate, and where clips come from."""
+    """Further fields of WLASL's files: frames with a body (here all), the frame rate, and where clips come from."""
     return {
         "observed": np.array([len(landmarks) for _, landmarks in pairs], np.int16),
         "fps": np.full(len(pairs), fps, np.float32),

@@ -21,7 +21,7 @@ Clips = dict[int, dict[int, list[Features]]]  # signer → word → trimmed repe
 
 @dataclass(frozen=True, slots=True)
 class SignRecipe:
-    """How a new sign is made of two real words."""
+    """Recipe of a new sign from two real words."""
 
     hands: int  # the word whose hand shapes it has
     path: int  # the word whose path it has
@@ -157,7 +157,7 @@ def move(features: Features, shift: tuple[float, float], size: float) -> Feature
 
 
 def _other(path: int, other: int, random: np.random.Generator) -> int | None:
-    """Which word the left arm follows: mostly none; else mostly the path of the right one, as in symmetric signs."""
+    """The word that the left arm follows: mostly none; else mostly the path of the right one, as in symmetric signs."""
     return (None, path, other)[int(random.choice(3, p=_LEFT_ARM))]
 
 

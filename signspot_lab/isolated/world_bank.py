@@ -32,7 +32,7 @@ _SIZES = ((640, 480), (1280, 720), (480, 640), (512, 512))
 
 @dataclass(frozen=True, slots=True)
 class BankOptions:
-    """What a bank holds."""
+    """Contents of a bank."""
 
     signs: int = 3000
     isolated: int = 4  # performances of each sign by itself

@@ -1,4 +1,4 @@
-"""How well an encoder finds real signs in a stream: signs of LSA64, played fast and joined; truth is exact.
+"""Accuracy of an encoder on real signs in a stream: signs of LSA64, played fast and joined; truth is exact.
 
 Streams are landmarks, exemplars are `.pose` files: `Spotter.search` sees both as it sees a user's.
 """

@@ -43,7 +43,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class ClipOptions:
-    """What the clips are to be."""
+    """Options of the clips."""
 
     seconds: float = 24.0
     mouthing: float = 0.55  # share of the signs that are mouthed, on average over signers; 0: nobody mouths
@@ -101,7 +101,7 @@ def make_clip(signer: Signer, vocabulary: Vocabulary, rng: np.random.Generator, 
 
 
 def _signs(seconds: float, rng: np.random.Generator) -> Iterator[Segment]:
-    """When signs are made: as fast as in the world's continuous signing, with rests."""
+    """Times of signs: as fast as in the world's continuous signing, with rests."""
     now = float(rng.uniform(0.3, 1.0))
     while True:
         lasts = float(np.clip(np.exp(rng.normal(-0.95, 0.4)), 0.16, 1.3))

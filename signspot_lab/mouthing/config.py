@@ -25,7 +25,7 @@ class LipsOptions:
 
 @dataclass(frozen=True, slots=True)
 class MouthingOptimiser:
-    """How the weights are changed."""
+    """Options of the optimiser."""
 
     steps: int = 650
     windows: int = 14  # in a batch
@@ -49,7 +49,7 @@ class MouthingOptimiser:
 
 @dataclass(frozen=True, slots=True)
 class MouthingConfig:
-    """All that the training of a mouthing spotter follows from."""
+    """Settings of the training of a mouthing spotter."""
 
     name: str = "mouthing-world"
     seed: int = 0

@@ -24,7 +24,7 @@ THRESHOLDS = (0.5, 0.8, 0.9)
 
 @dataclass(frozen=True, slots=True)
 class LabelScore:
-    """What labels of one confidence on are worth."""
+    """Precision and yield of the labels from one confidence on."""
 
     source: str
     threshold: float

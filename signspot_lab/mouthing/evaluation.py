@@ -1,4 +1,4 @@
-"""What the mouthing spotter is worth: unseen words and signers, words alike or only begun, nobody mouthing."""
+"""Evaluation of the mouthing spotter: unseen words and signers, words alike or only begun, nobody mouthing."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ _BINS = np.linspace(0, 1, 11)
 
 @dataclass(frozen=True, slots=True)
 class MouthingSize:
-    """How much is measured."""
+    """Amounts that are measured."""
 
     clips: int = 60  # of the world, for each row
     each: int = 12  # questions to each clip
@@ -67,7 +67,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class MouthingReport:
-    """All that was measured."""
+    """All measurements."""
 
     scores: tuple[MouthingScore, ...]
     reliability: dict[str, tuple[ReliabilityBin, ...]]  # by spotter, of unseen words by unseen signers
@@ -191,7 +191,7 @@ def score(name: tuple[str, str], trials: Sequence[Trial], answers: Answers) -> l
 
 
 def bin_reliability(sure: Floats, right: NDArray[np.bool_]) -> list[ReliabilityBin]:
-    """How often labels of about one probability are right, in ten bins; empty ones are left out."""
+    """Share of right labels of about one probability, in ten bins; empty ones are left out."""
     bins = []
     for low, high in pairwise(_BINS):
         inside = (sure >= low) & ((sure < high) | (high == 1))

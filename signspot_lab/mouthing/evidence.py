@@ -1,4 +1,4 @@
-"""What agreement of hand and lips adds to precision, at equal yield: `python -m signspot_lab.mouthing.evidence WORLD`.
+"""Gain in precision by agreement of hand and lips, at equal yield: `python -m signspot_lab.mouthing.evidence WORLD`.
 
 A corpus of the signing world is annotated twice, by its dictionary and by mouthing. Then spottings by hand are ranked
 by score alone, and with those first that a mouthing agrees with; of either ranking as many are taken from the top.

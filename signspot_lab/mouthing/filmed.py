@@ -125,7 +125,7 @@ def measure_filmed(
 
 
 def shape_table(clips: Sequence[FilmedClip]) -> str:
-    """How each shape of the lips on film follows the exact one: correlation and slope, over all frames, in Markdown."""
+    """Correlation and slope of each filmed lip shape against the exact one, over all frames, in Markdown."""
     lines = ["| shape | correlation | slope | exact, spread | filmed, spread |", "|---|---|---|---|---|"]
     pairs = [(clip.exact.lips.values, clip.filmed.lips.values) for clip in clips]
     exact, filmed = (np.concatenate([pair[side][: min(map(len, pair))] for pair in pairs]) for side in (0, 1))

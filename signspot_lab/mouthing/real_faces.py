@@ -22,7 +22,7 @@ _SECONDS = 2.4  # of the pieces of the world's clips: about what a clip of an is
 
 @dataclass(frozen=True, slots=True)
 class LipMovement:
-    """How the lips of some clips move, each (len(SHAPES),), in tenths of the distance of the eyes' outer corners."""
+    """Lip movement in some clips, each (len(SHAPES),), in tenths of the distance of the eyes' outer corners."""
 
     name: str
     clips: int

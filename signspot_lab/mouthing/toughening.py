@@ -33,7 +33,7 @@ _PEOPLE = "toughened"  # whose lips are learned from: others than in the trainin
 
 @dataclass(frozen=True, slots=True)
 class ToughOptions:
-    """How the lips' code is taught."""
+    """Options of teaching the lips' code."""
 
     clips: int = 300
     steps: int = 2000
@@ -100,7 +100,7 @@ def teach_lips(
 
 
 def lips_loss(teacher: MouthingNetwork, student: MouthingNetwork, plain: Tensor, weak: Tensor) -> Tensor:
-    """How far the code of weakened lips is from that of plain ones: as it stands, and in the visemes that it names.
+    """Distance of the code of weakened lips from that of plain ones: as it stands, and in the visemes that it names.
 
     Args:
         teacher: codes the plain lips.

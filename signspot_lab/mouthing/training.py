@@ -157,7 +157,7 @@ def train_network(
 
 
 def mouthing_loss(network: MouthingNetwork, batch: LipBatch, shapes: float) -> Tensor:
-    """Where, if anywhere, does each word end, and which viseme is on the lips at each step?
+    """Loss of where, if anywhere, each word ends, and of the viseme on the lips at each step.
 
     The first is a cross-entropy over all steps and "not at all", whose logit is 0; the second, over the visemes and
     none, is weighed by `shapes`: it teaches the lips' code much faster than words alone do.
@@ -172,5 +172,5 @@ def mouthing_loss(network: MouthingNetwork, batch: LipBatch, shapes: float) -> T
 
 
 def _setup(config: MouthingConfig) -> dict[str, Any]:
-    """What a state, and a card, says of its training."""
+    """Settings of a training, as its state and its card hold them."""
     return {**config.as_dict(), "lips_version": VERSION, "numpy": np.__version__}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.mouthing.candidates import Candidate
+from signspot.mouthing.candidates import MentionWindow
 from signspot.mouthing.lips import FPS, LipTrack
 from signspot.mouthing.spotter import MouthingSpotter
 from signspot.mouthing.visemes import visemes_of
@@ -32,7 +32,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the spotter says to trials, each (n,)."""
+    """Answers of the spotter to trials, each (n,)."""
 
     sure: Floats  # probability of the label that it gives; 0 where it gives none, since it does not see the lips
     late: Floats  # seconds from the nearest end of a mouthing of the word to the label; infinite where there is none
@@ -88,7 +88,7 @@ def answer(spotter: MouthingSpotter, clips: Sequence[LipClip], trials: Sequence[
 def _ask(spotter: MouthingSpotter, lips: LipTrack, trial: Trial) -> tuple[float, float, float]:
     """Probability of the label, its seconds from the nearest end of a mouthing, seconds searched."""
     window = Segment(trial.start, trial.start + WINDOW)
-    found = spotter.search(lips, [Candidate(window, (trial.word,))], "", least=0.0)
+    found = spotter.search(lips, [MentionWindow(window, (trial.word,))], "", least=0.0)
     searched = max(0.0, min(window.end, lips.end) - trial.start) if found.queries else 0.0
     if not found.labels:
         return 0.0, np.inf, searched

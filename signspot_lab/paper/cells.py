@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class CellRecipe:
-    """How an embedding comes about, and how it is tested: the changes of a row to what all rows share."""
+    """Training and test of an embedding: the changes of a row to the settings that all rows share."""
 
     trunk: TrunkKind = "joint"
     learn: Mapping[str, Any] | None = field(default_factory=dict)  # changes to the training, by name; None: no MLP
@@ -81,7 +81,7 @@ class Cells:
         return outcome
 
     def _place(self, recipe: CellRecipe, setting: Setting, seed: int) -> tuple[Path, dict[str, Any]]:
-        """Where a cell is kept, and all that what is learned in it follows from."""
+        """The file of a cell, and the settings that the embedding in it follows from."""
         config = self._config(recipe, seed)
         learned = {
             **self.setup.identity(recipe.trunk, setting),

@@ -23,7 +23,7 @@ Embed = Callable[[Tensor, Domain], Tensor]  # (N, D) trunk features of a domain 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What was retrieved: by the paper's measure, and by one that the paper's labels did not allow."""
+    """Retrieval by the paper's measure, and by one that the paper's labels did not allow."""
 
     words: RetrievalResult  # every exemplar of the word is right
     variants: RetrievalResult  # those of the signed variant are right; the word's others are left out
@@ -76,5 +76,5 @@ def _embedded(embed: Embed, features: FloatArray, domain: Domain) -> FloatArray:
 
 
 def grids_of(features: TrunkFeatures) -> dict[str, Grid]:
-    """Where the windows of each video lie."""
+    """Grids of the windows of each video."""
     return {name: windows.grid for name, windows in features.videos.items()}

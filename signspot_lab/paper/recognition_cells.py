@@ -29,7 +29,7 @@ Ranks = dict[str, list[int]]  # word → the rank of the right word of each of i
 
 @dataclass(frozen=True, slots=True)
 class LabelChoice:
-    """Which labels a row learns from."""
+    """Labels that a row learns from."""
 
     mouthing: float | None = None  # least confidence of M; None: no M
     dictionary: float | None = None  # least score of D; None: no D

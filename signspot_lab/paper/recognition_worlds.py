@@ -1,4 +1,4 @@
-"""What Tables 6 to 8 are measured on: worlds with labels M and D, as footage would be labelled, and exact truth."""
+"""Material of Tables 6 to 8: worlds with labels M and D, as footage would be labelled, and exact truth."""
 
 import json
 import os
@@ -50,7 +50,7 @@ TRAINING = TrunkConfig(
 
 @dataclass(frozen=True, slots=True)
 class RecognitionSize:
-    """How many worlds, how large each is, and how long is trained on it."""
+    """The number of worlds, the size of each, and the length of the trainings."""
 
     worlds: int = 3
     words: int = 20
@@ -90,7 +90,7 @@ class LabelledWorld:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the world follows from, as plain values."""
+        """Settings that the world follows from, as plain values."""
         return {"options": dict(self.corpus.options), "videos": list(self.corpus.videos), "version": WORLD_VERSION}
 
     @cached_property
@@ -125,7 +125,7 @@ class LabelledWorld:
         return self._annotated(0.0)
 
     def _annotated(self, padding: float) -> list[Label]:
-        """What the dictionary finds in training videos, kept in a file."""
+        """Labels that the dictionary finds in training videos, kept in a file."""
         out = self.folder / f"padding-{padding:g}"
         kept = self.folder / f"D-padding-{padding:g}.jsonl"
         if not kept.is_file():

@@ -64,7 +64,7 @@ class Reproduced:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large everything is."""
+    """Sizes of everything."""
 
     retrieval: ReproductionSize = FULL  # Tables 2 to 5 and of Appendix A
     recognition: RecognitionSize = field(default_factory=lambda: RECOGNITION)  # Tables 6 to 8, Appendix C.1

@@ -1,4 +1,4 @@
-"""What tables are measured on: a corpus, trunks trained on it as classifiers, their features; made when asked for."""
+"""Material of the tables: a corpus, trunks trained on it as classifiers, their features; made when asked for."""
 
 import json
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ _SHARES: dict[TrunkKind, float] = {"dictionary": 1.0, "continuous": 0.0, "joint"
 
 @dataclass(frozen=True, slots=True)
 class ReproductionSize:
-    """How large the world is, and how long its trunks and embeddings are trained."""
+    """Size of the world, and the lengths of training its trunks and embeddings."""
 
     corpus: CorpusOptions
     trunk: TrunkConfig
@@ -81,7 +81,7 @@ class Setup:
         return self._given
 
     def identity(self, kind: TrunkKind, setting: Setting) -> dict[str, Any]:
-        """All that features follow from, as plain values."""
+        """Settings that features follow from, as plain values."""
         corpus = {"options": dict(self.corpus.options), "videos": list(self.corpus.videos)}
         return {"corpus": corpus, "trunk": self._trunk_identity(kind, setting)}
 
@@ -114,7 +114,7 @@ class Setup:
         return self._trunks[kind, setting]
 
     def features(self, kind: TrunkKind, setting: Setting) -> TrunkFeatures:
-        """What a trunk sees in the corpus; of a trunk that no MLP is trained on, in test videos alone."""
+        """Features of the corpus by a trunk; by one that no MLP is trained on, of test videos alone."""
         if (kind, setting) not in self._features:
             corpus = self.corpus
             if kind != "joint":
@@ -133,7 +133,7 @@ class Setup:
         return self._queries[features.encoder]
 
     def items(self, setting: Setting, config: EmbeddingConfig, vocabulary: Vocabulary) -> list[Item]:
-        """What an embedding is trained on."""
+        """Training items of an embedding."""
         splits, labelled = self.corpus.splits(), self.words(setting)
         listed = labelled if vocabulary == "labelled" else splits.words.all
         subtitles = read_words(self.corpus, listed, splits.train)

@@ -36,7 +36,7 @@ _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7")
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkSize:
-    """How much footage, and how many words are looked for."""
+    """Amount of footage, and number of words that are looked for."""
 
     corpus: CorpusOptions
     words: int = 60  # at most
@@ -49,7 +49,7 @@ QUICK = BenchmarkSize(CorpusOptions(words=60, hours=0.1, seed=81, video_seconds=
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkOutcome:
-    """What one encoder reaches."""
+    """Scores of one encoder."""
 
     encoder: str
     hash: str
@@ -71,7 +71,7 @@ class BenchmarkOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """Everything that was measured."""
+    """All measurements."""
 
     hours: float
     words: int

@@ -51,7 +51,7 @@ class Table:
 def published(
     precision: float, recall: float, deviations: tuple[float, float] | tuple[None, None] = (None, None)
 ) -> Pair:
-    """What the paper reports of one cell."""
+    """The paper's number for one cell."""
     return (precision, deviations[0]), (recall, deviations[1])
 
 

@@ -41,7 +41,7 @@ class Points:
 
 
 def _clear_of_body(points: Array, build: Proportions) -> Array:
-    """How far (T, ...) points (T, ..., 3) must come forward to be before chest, neck and face."""
+    """Distance by which (T, ...) points (T, ..., 3) must come forward to be before chest, neck and face."""
     x, y, z = points[..., 0], points[..., 1], points[..., 2]
     across = np.sqrt(np.clip(1 - (x / (0.66 * build.shoulders)) ** 2, 0, 1))
     chest = np.interp(y, [-0.10, 0.05, build.torso, build.torso + 0.1], [0.0, 0.108, 0.108, 0.10]) * across

@@ -1,4 +1,4 @@
-"""What happens to signs in a stream: they are made smaller, lower and towards their neighbours."""
+"""Coarticulation of signs in a stream: they are made smaller, lower and towards their neighbours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ _BLUR = 0.036  # seconds: standard deviation of the smoothing of all movement
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """When a token's stroke happens, in seconds, with the holds before and after its movement."""
+    """Time of a token's stroke, in seconds, with the holds before and after its movement."""
 
     start: float
     end: float
@@ -33,7 +33,7 @@ class Span:
 
 
 def movement_seconds(token: SignToken) -> float:
-    """How long the movement of a sign takes at dictionary speed."""
+    """Seconds that the movement of a sign takes at dictionary speed."""
     sign = token.sign
     if sign.letters:
         return 0.26 * len(sign.letters)
@@ -45,7 +45,7 @@ def movement_seconds(token: SignToken) -> float:
 
 
 def holds_seconds(token: SignToken) -> tuple[float, float]:
-    """How long a sign is held before and after its movement at dictionary speed."""
+    """Seconds that a sign is held before and after its movement at dictionary speed."""
     still = not token.sign.moves
     return (0.12, 0.42 if still else 0.20)
 
@@ -66,7 +66,7 @@ def draw_stroke(token: SignToken, speed: float, hold_share: float, signer: Signe
 
 
 def way_seconds(start: Array, end: Array, speed: float) -> float:
-    """How long the hand takes from one state to another: longer for longer ways, but less than proportionally."""
+    """Seconds of the hand's way from one state to another: longer for longer ways, but less than proportionally."""
     distance = float(np.linalg.norm(end[POSITION] - start[POSITION]))
     return float((0.16 + 0.62 * distance**0.7) / speed**0.85)
 
@@ -143,5 +143,5 @@ def blur(states: Array, seconds: float, fps: float) -> Array:
 
 
 def blur_seconds(knobs: Knobs) -> float:
-    """How strongly continuous movement is smoothed."""
+    """Strength of the smoothing of continuous movement, in seconds."""
     return _BLUR * knobs.coarticulated("undershoot")

@@ -1,4 +1,4 @@
-"""What face and trunk do meanwhile: lips that say words, brows, blinks, and the sway of body and head."""
+"""Face and trunk during signing: lips that say words, brows, blinks, and the sway of body and head."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ def _of_part(part: str) -> list[str]:
 
 
 def mouth_keys(word: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """When and how the mouth moves for a word.
+    """Times and shapes of the mouth for a word.
 
     Returns:
         (n,) the middles of the n visemes as shares of the word's duration, and (n, 4) their opening, width,

@@ -35,7 +35,7 @@ _UPPER_LIDS = [FACE_POINTS.index(point) for point in (159, 386)]
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """What the face does, each (T,): lips in shares of their full movement, brows in metres."""
+    """State of the face, each (T,): lips in shares of their full movement, brows in metres."""
 
     opening: Array  # of the mouth, 0 shut to 1 wide
     width: Array  # -1 rounded to 1 spread

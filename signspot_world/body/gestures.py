@@ -78,7 +78,7 @@ class SignToken:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """How far one token is from the sign's ideal form."""
+    """Deviation of one token from the sign's ideal form."""
 
     place: Array  # (3,) metres
     turn: Array  # (3,) a small turn, radians
@@ -105,7 +105,7 @@ def _together(first: Deviation, second: Deviation) -> Deviation:
 
 
 def contact_offset(contact: Contact, angles: Array, hand: HandBuild) -> Array:
-    """Where a hand's contact point is in its own frame, (3,), for joint angles (20,)."""
+    """Contact point of a hand in its own frame, (3,), for joint angles (20,)."""
     joints = hand_joints(angles[None], hand)[0]
     if contact is Contact.TIPS:
         far = joints[5:, 1].max()
@@ -149,7 +149,7 @@ def _letters(sign: Sign) -> tuple[Array, Array]:
 
 
 def _own_shape(detail: Detail) -> Array:
-    """What a sign adds to the angles (20,) of its handshapes."""
+    """A sign's own additions to the angles (20,) of its handshapes."""
     thumb, *fingers = detail.flex
     fan = detail.fan * np.array([1.0, 0.2, -0.6, -1.2])
     rows = [[side, 0.7 * bend, 0.7 * bend, 0.3 * bend] for side, bend in zip(fan, fingers, strict=True)]

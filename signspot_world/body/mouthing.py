@@ -53,7 +53,7 @@ _GESTURES: tuple[tuple[tuple[tuple[float, float, float, float], float], ...], ..
 
 @dataclass(frozen=True, slots=True)
 class MouthHabits:
-    """How one person moves the lips; drawn from the signer, so it stays with them."""
+    """One person's way of moving the lips; drawn from the signer, so it stays with them."""
 
     clarity: float  # size of the movements against the ideal
     slur: float  # of the blur over time

@@ -12,7 +12,7 @@ from signspot_world.knobs import named_rng, named_seed
 
 
 class Role(StrEnum):
-    """What a signer is used for; no signer has two roles."""
+    """Use of a signer; no signer has two roles."""
 
     DICTIONARY = "dictionary"
     TRAIN = "train"
@@ -27,7 +27,7 @@ class Handedness(StrEnum):
 
 
 class Rest(StrEnum):
-    """Where the hands are when nothing is signed."""
+    """Place of the hands when nothing is signed."""
 
     SIDES = "sides"
     LAP = "lap"
@@ -36,7 +36,7 @@ class Rest(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """How exactly somebody signs; standard deviations of what differs from token to token."""
+    """Precision of a signer; standard deviations of the differences from token to token."""
 
     place: float = 0.012  # metres
     orientation: float = 0.10  # radians
@@ -47,7 +47,7 @@ class Precision:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How somebody moves."""
+    """A signer's way of moving."""
 
     tempo: float = 1.0  # speed against the mean signer
     space: float = 1.0  # size of the signing space
@@ -78,7 +78,7 @@ class Signer:
         return self.manner.tempo
 
     def variant(self, word: str, count: int, *, strength: float = 1.0) -> int:
-        """Which of `count` variants of a word this signer uses; with strength 0 everybody uses the first.
+        """The variant of a word, of `count`, that this signer uses; with strength 0 everybody uses the first.
 
         Common variants come first: half of the signers use the first one.
         """

@@ -15,7 +15,7 @@ _ALONG = np.array([0.0, 1.0, 0.0])
 
 
 def minimum_jerk(share: Array) -> Array:
-    """How far a smooth movement has come after a share of its time; both in [0, 1]."""
+    """Progress of a smooth movement after a share of its time; both in [0, 1]."""
     s = np.clip(share, 0.0, 1.0)
     return np.asarray(s * s * s * (10 + s * (6 * s - 15)))
 

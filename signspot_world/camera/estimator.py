@@ -1,4 +1,4 @@
-"""What a landmark estimator would have seen: exact landmarks with the faults of a real one."""
+"""Simulated landmark estimator: exact landmarks with the faults of a real one."""
 
 from dataclasses import dataclass
 
@@ -50,7 +50,7 @@ def _scene(landmarks: Landmarks) -> _Scene:
 
 
 def _outside(points: Single, inset: float = 0.0) -> Single:
-    """How far (T, n) points are outside the image less an inset, in image sizes."""
+    """Distance of (T, n) points outside the image less an inset, in image sizes."""
     xy = points[..., :2]
     return np.asarray(np.maximum(np.maximum(inset - xy, xy - 1 + inset), 0).max(axis=-1))
 

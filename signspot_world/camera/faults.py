@@ -77,7 +77,7 @@ def draw_shivers(count: int, shape: tuple[int, ...], rng: np.random.Generator, m
 
 
 def slow_drift(count: int, shape: tuple[int, ...], rng: np.random.Generator, rate: float) -> Single:
-    """Slow noise (T, *shape) of unit size that goes over to another value about `rate` times a frame."""
+    """Slow noise (T, *shape) of unit size that goes over to another value about `rate` times per frame."""
     step = max(2, round(1 / max(rate, 1e-3)))
     knots = count // step + 3
     values = rng.standard_normal((knots, *shape), dtype=np.float32)
@@ -90,13 +90,13 @@ def slow_drift(count: int, shape: tuple[int, ...], rng: np.random.Generator, rat
 
 
 def shiver_size(speed: Single, still: float, per_speed: float) -> Single:
-    """How strongly points shiver at the given speeds."""
+    """Strength of the points' shivering at the given speeds."""
     return np.asarray(still + per_speed * speed)
 
 
 @dataclass(frozen=True, slots=True)
 class Dropouts:
-    """What goes wrong in each frame, all (T,)."""
+    """Faults in each frame, all (T,)."""
 
     left: Mask  # the left hand is missed
     right: Mask
@@ -160,7 +160,7 @@ def draw_dropouts(landmarks: Landmarks, unit: Single, rng: np.random.Generator, 
 
 
 def _edge_on(hand: Single, unit: Single) -> Single:
-    """How little of the palm is seen (T,): 0 flat before the camera to 1 edge-on."""
+    """Share of the palm that is not seen (T,): 0 flat before the camera to 1 edge-on."""
     across, along = (((hand[:, a] - hand[:, b]) / unit)[:, :2] for a, b in ((5, 17), (9, 0)))
     area = np.abs(across[:, 0] * along[:, 1] - across[:, 1] * along[:, 0])
     return np.asarray(np.clip(1 - area / 0.045, 0, 1))

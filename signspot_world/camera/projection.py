@@ -12,7 +12,7 @@ _NEAREST = 0.05  # metres: nothing is nearer to the lens
 
 
 def _axes(camera: Camera) -> tuple[Array, Array]:
-    """Where the camera is (3,) and its axes (3, 3) as rows: right, down, forwards."""
+    """Position of the camera (3,) and its axes (3, 3) as rows: right, down, forwards."""
     az, el = camera.azimuth, camera.elevation
     aim = np.array([*camera.aim, 0.0])
     way = np.array([np.sin(az) * np.cos(el), -np.sin(el), -np.cos(az) * np.cos(el)])

@@ -1,4 +1,4 @@
-"""Where the camera stands and what it sees: studios, broadcasts, and webcams held low."""
+"""Position and view of the camera: studios, broadcasts, and webcams held low."""
 
 import math
 from dataclasses import dataclass

@@ -23,7 +23,7 @@ _THUMB_BONES = np.array([0.044, 0.034, 0.028])
 
 @dataclass(frozen=True, slots=True)
 class HandBuild:
-    """How one person's hand is built, relative to the mean adult hand."""
+    """Build of one person's hand, relative to the mean adult hand."""
 
     size: float = 1.0  # of everything
     fingers: float = 1.0  # length of the fingers

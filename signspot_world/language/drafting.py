@@ -1,4 +1,4 @@
-"""Where a sentence is drafted: words drawn by frequency, tokens, phrases, times and numbers."""
+"""Drafts of sentences: words drawn by frequency, tokens, phrases, times and numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class DraftToken:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Who does it: tokens and their agreement."""
+    """Subject of a sentence: tokens and their agreement."""
 
     tokens: tuple[DraftToken, ...]
     person: int  # 1: I, 2: you, we, they and plurals, 3: he, she, it and singulars
@@ -135,7 +135,7 @@ def _adjective(draft: Draft, place: float) -> list[DraftToken]:
 
 
 def subject(draft: Draft, *kinds: str) -> Subject:
-    """Who it is about: a pronoun (signed by pointing) or a noun phrase."""
+    """A subject: a pronoun (signed by pointing) or a noun phrase."""
     wanted = draft.wanted is not None and draft.wanted.kind in kinds
     if not wanted and draft.chance(0.5):
         text = draft.one_of("I", "I", "you", "he", "she", "we", "they", "it")
@@ -200,7 +200,7 @@ def amount(draft: Draft, place: float) -> list[DraftToken]:
 
 
 def time_phrase(draft: Draft) -> list[DraftToken]:
-    """When: 'on Monday', 'last week', '3 years ago', 'in the 1990s', 'on the 3rd of March', 'in 2012'."""
+    """A time: 'on Monday', 'last week', '3 years ago', 'in the 1990s', 'on the 3rd of March', 'in 2012'."""
     wanted = draft.wanted.kind if draft.wanted is not None else ""
     kind = {"when": "when", "period": "ago", "ordinal": "date"}.get(wanted) or draft.one_of(
         "when", "when", "when", "when", "this", "ago", "decade", "date", "year"
@@ -243,7 +243,7 @@ def _when(draft: Draft) -> list[DraftToken]:
 
 
 def place_phrase(draft: Draft) -> list[DraftToken]:
-    """Where: 'in the park', 'near a station', 'behind our house', 'in London'."""
+    """A place: 'in the park', 'near a station', 'behind our house', 'in London'."""
     noun, _ = noun_phrase(draft, PLACE, "place", "place", "nation")
     if noun[-1].text[:1].isupper():
         return [*plain("in"), *noun]

@@ -84,7 +84,7 @@ def english_words() -> tuple[EnglishWord, ...]:
 
 
 def _sections() -> list[list[EnglishWord]]:
-    """Read the word list: one list of words a class."""
+    """Read the word list: one list of words per class."""
     text = (files("signspot_world") / "data" / "english.txt").read_text(encoding="utf-8")
     sections: dict[str, list[EnglishWord]] = {}
     kind = ""

@@ -19,7 +19,7 @@ BASE_SHAPES = ("B", "5", "S", "A", "1", "C", "O")
 
 
 class Finger(StrEnum):
-    """How one finger is held; the letter is its short form in the table."""
+    """Posture of one finger; the letter is its short form in the table."""
 
     STRAIGHT = "s"
     CLOSED = "c"  # into the palm
@@ -33,7 +33,7 @@ class Finger(StrEnum):
 
 
 class Thumb(StrEnum):
-    """How the thumb is held."""
+    """Posture of the thumb."""
 
     OUT = "out"  # away from the hand, in its plane
     ALONG = "along"  # beside the index finger

@@ -60,7 +60,7 @@ def spellable(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LexiconOptions:
-    """What a lexicon is to hold; the shares are of all words."""
+    """Options of a lexicon; the shares are of all words."""
 
     words: Sequence[str] | int = 1000  # the words, or how many to invent
     seed: int = 0

@@ -23,13 +23,13 @@ _RIGHT, _WRONG = (1.0, 1.05), (0.75, 3.0)
 
 
 def mouthing_rate(word: str, seed: int, knob: float) -> float:
-    """How often a word is mouthed while it is signed: a habit of the word; always, where the knob is 0."""
+    """Share of a word's uses that are mouthed: a habit of the word; always, where the knob is 0."""
     habit = _MOUTHED + named_rng(seed, "mouthing", word).uniform(-0.3, 0.3)
     return float(np.clip(1 - knob * (1 - habit), 0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
-class MouthingSpotter:
+class SimulatedMouthingSpotter:
     """Finds mouthings of subtitle words in one video, as fallibly as a real one."""
 
     subtitles: Sequence[Subtitle]

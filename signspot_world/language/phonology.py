@@ -1,4 +1,4 @@
-"""What a sign is made of: one typed, printable bundle of hands, shapes, place, orientation and movement."""
+"""The parts of a sign: one typed, printable bundle of hands, shapes, place, orientation and movement."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -23,7 +23,7 @@ PARAMETERS = {
 
 
 class Hands(StrEnum):
-    """Which hands make the sign."""
+    """Hands that make the sign."""
 
     ONE = "one hand"
     SYMMETRIC = "two hands"  # both do the same
@@ -31,7 +31,7 @@ class Hands(StrEnum):
 
 
 class Symmetry(StrEnum):
-    """How two equal hands go together."""
+    """Symmetry of two equal hands."""
 
     MIRRORED = "mirrored"
     PARALLEL = "parallel"  # both go the same way
@@ -105,7 +105,7 @@ class Local(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HandOrientation:
-    """Where the palm and the hand's long axis point."""
+    """Directions of the palm and of the hand's long axis."""
 
     palm: Direction
     fingers: Direction
@@ -133,7 +133,7 @@ class HandPath:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What no category names: the continuous values that make a sign this sign (metres and radians)."""
+    """Continuous values beside the categories, which make a sign this sign (metres and radians)."""
 
     size: float = 0.12  # length of the path, diameter of a circle
     lean: tuple[float, float, float] = (0.0, 0.0, 0.0)  # turns the path away from its named direction

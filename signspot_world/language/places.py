@@ -1,4 +1,4 @@
-"""Where signs are made: places on head, body and weak arm, and in the space before the signer."""
+"""Places of signs: on head, body and weak arm, and in the space before the signer."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class Region(StrEnum):
-    """What a place belongs to."""
+    """The part of the signing space that a place belongs to."""
 
     HEAD = "head"
     BODY = "body"

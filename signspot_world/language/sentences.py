@@ -114,7 +114,7 @@ class Interpreter:
         self._rates: dict[str, float] = {}
 
     def rate(self, word: str) -> float:
-        """How often a written word is signed: a property of the word, the same all over the corpus."""
+        """Share of a written word's mentions that are signed: a property of the word, the same all over the corpus."""
         if word not in self._rates:
             base = _CONTEXT_RATE if word in _CONTEXT_WORDS else _SIGN_RATES.get(self._kinds.get(word, ""), 0.85)
             base = 0.4 if word in GESTURES else base

@@ -144,7 +144,7 @@ def strain(place: str, orientation: HandOrientation) -> float:
 
 
 def ease(place: str, orientation: HandOrientation) -> float:
-    """How easily a hand is held so at a place: 1 without strain, near 0 where it cannot be done."""
+    """Ease of holding a hand so at a place: 1 without strain, near 0 where it cannot be done."""
     return float(np.exp(-((strain(place, orientation) / 0.45) ** 2)))
 
 

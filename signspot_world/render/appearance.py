@@ -1,4 +1,4 @@
-"""What a rendered signer looks like: skin, clothes, hair, background and light, all drawn from one seed."""
+"""Appearance of a rendered signer: skin, clothes, hair, background and light, all drawn from one seed."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -79,7 +79,7 @@ LEAST_CLOTHES_TO_BACKDROP = 18.0
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """All that a camera sees of a signer besides the movement."""
+    """Looks of a signer and the scene, besides the movement."""
 
     skin: Colour  # in even light
     clothes: Colour
@@ -147,7 +147,7 @@ def wearable(skin: Colour) -> tuple[Colour, ...]:
 
 
 def colour_distance(one: Colour, other: Colour) -> float:
-    """How far apart two colours look: the Euclidean distance in CIE Lab (about 2 is just seen)."""
+    """Visible difference of two colours: the Euclidean distance in CIE Lab (about 2 is just seen)."""
     return float(np.linalg.norm(_lab(one) - _lab(other)))
 
 

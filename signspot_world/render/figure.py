@@ -143,7 +143,7 @@ def draw_trunk(canvas: Canvas, figure: Figure, paint: Paint) -> None:
 
 
 def _chin(figure: Figure, middle: Floats) -> Floats:
-    """Where the neck ends, behind the chin."""
+    """The end of the neck, behind the chin."""
     unit = figure.build.shoulders
     if figure.face is not None:
         ears = figure.mesh(234, 454).mean(0)

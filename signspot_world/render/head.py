@@ -24,7 +24,7 @@ _HAIRLINE: dict[Hair, tuple[float, float, float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class HeadShape:
     """The egg that a head is: its middle and its axes, in working pixels."""
 
     centre: Floats  # (3,)
@@ -40,7 +40,7 @@ class Head:
         return np.array([flat[0], flat[1], self.centre[2] + back * self.width], np.float32)
 
 
-def find_head(figure: Figure) -> Head | None:
+def find_head(figure: Figure) -> HeadShape | None:
     """Lay the head around the points of the face, or around the ears if the face is not seen."""
     if figure.face is None:
         return _head_by_ears(figure)
@@ -54,17 +54,17 @@ def find_head(figure: Figure) -> Head | None:
     rise = float((chin - middle)[:2] @ up) + height
     centre = np.array([*(middle[:2] + up * rise), middle[2]], np.float32)
     turn = float((nose - middle)[:2] @ across) / (0.5 * wide)
-    return Head(centre, across, up, 0.525 * wide, height, float(np.clip(turn, -0.9, 0.9)))
+    return HeadShape(centre, across, up, 0.525 * wide, height, float(np.clip(turn, -0.9, 0.9)))
 
 
-def _head_by_ears(figure: Figure) -> Head | None:
+def _head_by_ears(figure: Figure) -> HeadShape | None:
     left, right = figure.body[list(EARS)]
     if not (np.isfinite(left).all() and np.isfinite(right).all()):
         return None
     across = _unit((left - right)[:2])
     up = np.array([across[1], -across[0]], np.float32)
     width = 0.24 * figure.build.shoulders
-    return Head(((left + right) / 2).astype(np.float32), across, up, width, 1.45 * width, 0.0)
+    return HeadShape(((left + right) / 2).astype(np.float32), across, up, width, 1.45 * width, 0.0)
 
 
 def _unit(vector: Floats) -> Floats:
@@ -88,8 +88,8 @@ def draw_head(canvas: Canvas, figure: Figure, appearance: Appearance, paint: Pai
         draw_features(canvas, figure, appearance, paint)
 
 
-def _draw_hair_behind(canvas: Canvas, head: Head, hair: Hair, paint: Paint) -> None:
-    """What of the hair is seen beside and above the skull."""
+def _draw_hair_behind(canvas: Canvas, head: HeadShape, hair: Hair, paint: Paint) -> None:
+    """Draw the hair that is seen beside and above the skull."""
     if hair == "bald":
         return
     volume = _HAIRLINE[hair][2] * head.width
@@ -116,7 +116,7 @@ def _draw_hair_behind(canvas: Canvas, head: Head, hair: Hair, paint: Paint) -> N
 
 
 def _draw_skull(
-    canvas: Canvas, head: Head, figure: Figure, appearance: Appearance, paint: Paint, texture: FaceTexture
+    canvas: Canvas, head: HeadShape, figure: Figure, appearance: Appearance, paint: Paint, texture: FaceTexture
 ) -> None:
     """The egg, in skin below the hairline and in hair above it."""
     reach = np.float32(max(head.width, head.height) * 1.1)

@@ -52,7 +52,7 @@ def draw_backdrop(appearance: Appearance, size: tuple[int, int]) -> Image:
 
 
 def _panel(x: Floats, share: float) -> Floats:
-    """Where the side panels of a studio stand."""
+    """Place of the side panels of a studio."""
     return np.asarray((x < share) | (x > 1 - share))
 
 
@@ -65,7 +65,7 @@ def _with_window(wall: Floats, x: Floats, y: Floats, left: float) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """All that stays the same in a video."""
+    """Parts of the picture that stay the same in a video."""
 
     appearance: Appearance
     paint: Paint

@@ -1,10 +1,12 @@
-"""Units of work: named by what their results follow from, and nothing else."""
+"""Units of work: named by what their results follow from, and nothing else; digests that are remembered."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
-from signspot.annotation.plan import RESERVE, Basis, SubtitleMention, gone_words, plan_unit, sample_impostors
+from signspot.annotation.plan import RESERVE, Basis, Digests, SubtitleMention, gone_words, plan_unit, sample_impostors
 from signspot.corpus.footage import Footage
+from signspot.files import content_digest
 from signspot.words.normalise import Form
 
 FOOTAGE = Footage("news", Path("news.mp4"), Path("news.vtt"))
@@ -69,3 +71,28 @@ def test_the_panel_follows_from_words_and_seed() -> None:
     assert panel != sample_impostors(words, 8, seed=2)
     assert sample_impostors(words, 0, seed=1) == ()
     assert sorted(sample_impostors(["a", "b"], 8, seed=1)) == ["a", "b"]
+
+
+def test_a_file_is_read_once_and_again_when_it_changes(tmp_path: Path) -> None:
+    video, memory = tmp_path / "a.mp4", tmp_path / "run" / "digests.json"
+    video.write_bytes(b"one")
+    assert Digests(memory).of([video]) == {video: content_digest(video)}
+    when = video.stat().st_mtime_ns
+    video.write_bytes(b"two")
+    os.utime(video, ns=(when, when))
+    assert Digests(memory).of([video])[video] != content_digest(video), "remembered by size and time"
+    os.utime(video, ns=(when + 1, when + 1))
+    assert Digests(memory).of([video]) == {video: content_digest(video)}
+
+
+def test_a_damaged_memory_is_no_reason_to_stop(tmp_path: Path) -> None:
+    video = tmp_path / "a.mp4"
+    video.write_bytes(b"one")
+    for damage in ("{", "[]", '{"a": 1}', '{"a": [1, 2]}'):
+        (tmp_path / "digests.json").write_text(damage)
+        assert Digests(tmp_path / "digests.json").of([video]) == {video: content_digest(video)}
+
+
+def test_what_cannot_be_read_comes_back_as_an_error(tmp_path: Path) -> None:
+    found = Digests(tmp_path / "digests.json").of([tmp_path / "no.mp4"])
+    assert isinstance(found[tmp_path / "no.mp4"], FileNotFoundError)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from signspot.annotation.plan import SubtitleMention, VideoUnit
 from signspot.annotation.records import AnnotateOptions, Candidate, SubtitleQuery
-from signspot.annotation.search import Searcher
+from signspot.annotation.search import WordSearcher
 from signspot.annotation.work import EmbeddedWord, join_words
 from signspot.embedding.exemplars import Gallery
 from signspot.models.checkpoints import load_encoder
@@ -86,7 +86,7 @@ def gallery(*words: EmbeddedWord) -> Gallery:
 def search(
     place: Track, what: VideoUnit, words: Gallery, panel: tuple[str, ...] = (), options: AnnotateOptions = OPTIONS
 ) -> list[tuple[SubtitleQuery, list[Candidate]]]:
-    return list(Searcher(spotter, place, words, panel, options).search(what))
+    return list(WordSearcher(spotter, place, words, panel, options).search(what))
 
 
 PLAIN = gallery(word("apple", at(APPLE, 0)), word("tree", at(TREE, 0)), word("house", at(HOUSE, 0)))

@@ -1,6 +1,8 @@
 """One contract for stores: what goes in comes out, in one order; a unit is stored whole or not at all."""
 
 import sqlite3
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -196,3 +198,26 @@ def test_a_folder_of_any_name_has_a_store_of_its_own(one: str, two: str, tmp_pat
         with open_store(str(tmp_path / name)) as store:
             assert store.settings() == {"name": name}
     assert {path.name for path in tmp_path.iterdir()} == {one, two}
+
+
+WITHOUT = """
+import sys
+sys.modules["psycopg"] = None
+sys.modules["psycopg2"] = None
+sys.modules["fcntl"] = None
+import signspot.annotation.run
+from signspot.annotation.store import open_store
+from signspot.errors import MissingExtraError
+with open_store(sys.argv[1], create=True) as store:
+    assert store.videos() == []
+try:
+    open_store("postgresql://nobody@127.0.0.1:9/nothing")
+except MissingExtraError as error:
+    print(error)
+"""
+
+
+def test_only_a_postgresql_url_asks_for_psycopg(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT, str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "a store in PostgreSQL needs psycopg. Install it with: pip install 'signspot[postgres]'\n"

@@ -1,6 +1,8 @@
 """Nobody's files are destroyed: the commands that once did so, and the way to replace a file on purpose."""
 
+import os
 import shutil
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -127,3 +129,30 @@ def test_landmarks_of_equal_names_are_kept_apart(signspot: Call, desk: Path) -> 
     assert code == 0, err
     lengths = {day: len(open_landmarks(desk / "poses" / day / "a.pose")) for day in ("mon", "tue")}
     assert lengths == {"mon": 5, "tue": 8}
+
+
+SUFFIXES = (".csv", ".jsonl", ".parquet", ".vtt", ".eaf", ".via.json", ".bobsl.json")
+
+
+@pytest.mark.parametrize("verb", ["spot", "embed"])
+def test_the_same_command_twice_gives_the_same_bytes(signspot: Call, corner: Path, tmp_path: Path, verb: str) -> None:
+    before = os.umask(0o027)
+    try:
+        for turn in ("one", "two"):
+            out = tmp_path / turn
+            out.mkdir()
+            results = [part for suffix in SUFFIXES for part in ("--out", out / f"x{suffix}")]
+            more = {
+                "spot": (corner / "signs", "--threshold", "0", *results, "--plot", out / "x.svg"),
+                "embed": ("--out", out / "x.safetensors"),
+            }
+            encoder = ("--encoder", corner / "encoder.safetensors")
+            code, _, err = signspot(verb, corner / "footage.pose", *more[verb], *encoder)
+            assert code == 0, err
+    finally:
+        os.umask(before)
+    one, two = ({path.name: path for path in (tmp_path / turn).iterdir()} for turn in ("one", "two"))
+    assert sorted(one) == sorted(two) != []
+    for name, path in one.items():
+        assert path.read_bytes() == two[name].read_bytes(), name
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640, name

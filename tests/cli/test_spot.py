@@ -155,6 +155,22 @@ def test_several_videos_and_folders_are_searched(signspot: Call, corner: Path, t
     assert videos == [str(name) for name in names]
 
 
+def test_a_video_is_searched_once_and_exemplars_are_not(
+    signspot: Call, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file may be named twice, by itself and in its folder; a folder may hold the dictionary, too."""
+    (tmp_path / "week" / "signs").mkdir(parents=True)
+    (tmp_path / "week" / "a.pose").write_bytes((corner / "footage.pose").read_bytes())
+    (tmp_path / "week" / "._a.pose").write_bytes(b"left by a file manager")
+    (tmp_path / "week" / "signs" / "name.pose").write_bytes((corner / "signs" / "name.pose").read_bytes())
+    monkeypatch.chdir(tmp_path / "week")
+    rest = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
+    code, out, err = signspot("spot", "a.pose", "../week", tmp_path / "week" / "a.pose", "signs", *rest)
+    assert code == 0, err
+    assert [json.loads(line)["video"] for line in out.splitlines()] == ["a.pose"]
+    assert "the exemplars in signs are not searched" in err
+
+
 def test_a_second_video_is_never_silently_the_example(signspot: Call, corner: Path, tmp_path: Path) -> None:
     """`spot a b signs` searches both; `spot a b` says that b is taken as the example; three videos are asked about."""
     other = tmp_path / "b.pose"

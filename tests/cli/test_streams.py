@@ -21,6 +21,12 @@ def start(*arguments: object, **more: object) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **more)  # type: ignore[call-overload]
 
 
+def test_python_runs_the_package_as_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "signspot", "spot"], capture_output=True, text=True, cwd=REPOSITORY)
+    assert done.returncode == 2
+    assert "signspot spot --help" in done.stderr
+
+
 def test_words_neither_mark_up_tables_nor_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     console.print_spottings([STRANGE], as_json=False)
     console.say("word \x1b]0;title\x07")

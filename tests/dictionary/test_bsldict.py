@@ -57,7 +57,7 @@ def test_what_it_holds(tmp_path: Path) -> None:
     assert (first.id, first.path, first.source) == ("a_001_000_000_apple", None, "Signstation")
     assert first.bbox == (0.0, 0.1, 1.0, 0.9)
     assert second.bbox == (0, 0, 1, 1)
-    assert first.segment == Segment(0.4, 1.4)  # frames 10 to 34, both included, at 25 a second
+    assert first.segment == Segment(0.4, 1.4)  # frames 10 to 34, both included, at 25 per second
     assert second.segment == Segment(0, 0.04)
     assert [e.segment for e in found["ice cream"] + found["one"]] == [None, None]
     assert [e.bbox for e in found["ice cream"] + found["one"]] == [None, None]

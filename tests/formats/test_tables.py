@@ -1,6 +1,7 @@
 """Tables: CSV, JSON Lines and Parquet."""
 
 import csv
+import sys
 from pathlib import Path
 
 import pyarrow
@@ -105,3 +106,13 @@ def test_a_table_of_another_tool_needs_word_and_time(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"word": ["a", None], "time": [1.0, 2.0]}), tmp_path / "t.parquet")
     with pytest.raises(FormatError, match="row 2: no 'word'"):
         read_spottings(tmp_path / "t.parquet")
+
+
+def test_a_pyarrow_that_refuses_this_numpy_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "pyarrow.py").write_text('raise ImportError("pyarrow requires NumPy 2.0, found 1.26.4")')
+    monkeypatch.syspath_prepend(tmp_path / "modules")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyarrow"]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(FormatError, match=r"does not load \(pyarrow requires NumPy 2\.0.*pip install 'pyarrow=="):
+        write([Spotting("apple", "news.mp4", 1.28, 0.96, 1.6, 0.83, "apple-2")], tmp_path / "t.parquet")

@@ -9,7 +9,7 @@ from signspot_lab.contrastive.performances import joined, played
 
 
 def ramp(frames: int, start: float = 0.0) -> np.ndarray:
-    """One joint that moves one unit a frame."""
+    """One joint that moves one unit per frame."""
     made = np.zeros((frames, 1, 4), np.float32)
     made[:, 0, 0] = start + np.arange(frames)
     made[..., 3] = 1

@@ -1,6 +1,7 @@
-"""Ranks and average precision against a ranking made one answer at a time."""
+"""Ranks and average precision against a ranking made one answer at a time; values by group."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
 from signspot.metrics import ranking
-from signspot.metrics.ranking import RankedQueries, average_precision, ranks_of
+from signspot.metrics.ranking import Averages, GroupedValues, RankedQueries, average_precision, ranks_of
 
 COARSE = st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0, -math.inf])  # few values: many ties
 ANSWERS = st.lists(st.tuples(COARSE, st.booleans()), min_size=1, max_size=30)
@@ -85,3 +86,34 @@ def test_no_query_is_nan() -> None:
 def test_the_first_none_are_refused() -> None:
     with pytest.raises(OptionsError, match="k=0"):
         RankedQueries().value(ks=(0,))
+
+
+PAIRS = st.lists(st.tuples(st.sampled_from("abcd"), st.floats(-1e6, 1e6)), max_size=30)
+
+
+def collect(pairs: list[tuple[str, float]]) -> GroupedValues:
+    values = GroupedValues()
+    for group, value in pairs:
+        values.add(group, value)
+    return values
+
+
+def test_every_group_counts_the_same_or_every_value_does() -> None:
+    assert collect([("a", 1), ("a", 1), ("a", 1), ("b", 0)]).value() == Averages(per_group=0.5, per_instance=0.75)
+
+
+def test_nothing_has_no_mean() -> None:
+    empty = GroupedValues().value()
+    assert math.isnan(empty.per_group)
+    assert math.isnan(empty.per_instance)
+
+
+@given(PAIRS.filter(len), st.randoms(use_true_random=False), st.integers(0, 30))
+def test_workers_and_order_change_no_bit(pairs: list[tuple[str, float]], random, cut: int) -> None:
+    shuffled = random.sample(pairs, len(pairs))
+    merged = pickle.loads(pickle.dumps(collect(shuffled[:cut])))
+    merged.merge(collect(shuffled[cut:]))
+    assert merged.value() == collect(pairs).value()
+    assert {group: sorted(values) for group, values in merged.items()} == {
+        group: sorted(value for name, value in pairs if name == group) for group, _ in pairs
+    }

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.models.inception import ConvUnit, SameMaxPool, SelfGate, pad_same, same_padding
+from signspot.models.inception import ClassifierHead, ConvUnit, SameMaxPool, SelfGate, pad_same, same_padding
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,18 @@ def test_self_gate_weighs_channels_by_the_whole_clip():
     gated = gate(x)
     assert gated[0, 0].flatten().tolist() == pytest.approx([1 / (1 + math.exp(-2))] * 2)
     assert gated[0, 1].flatten().tolist() == pytest.approx([0.0, 2.0])
+
+
+def test_is_one_linear_layer_whatever_the_leading_axes():
+    head = ClassifierHead(2, 3).eval()
+    with torch.no_grad():
+        head.conv3d.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).reshape(3, 2, 1, 1, 1))
+        head.conv3d.bias.copy_(torch.tensor([0.0, 10.0, 0.0]))
+    features = torch.tensor([[[3.0, 4.0]], [[1.0, -1.0]]])
+    assert head(features).tolist() == [[[3.0, 14.0, 7.0]], [[1.0, 9.0, 0.0]]]
+
+
+def test_drops_features_only_in_training():
+    head, features = ClassifierHead(64, 8), torch.ones(1, 64)
+    assert not torch.equal(head.train()(features), head(features))
+    assert torch.equal(head.eval()(features), head(features))

@@ -9,7 +9,7 @@ import torch
 
 from signspot.errors import CheckpointError, LandmarksError, OptionsError
 from signspot.landmarks.landmarks import Landmarks
-from signspot.mouthing.candidates import Candidate
+from signspot.mouthing.candidates import MentionWindow
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.crops import MEAN, SIDE, SPREAD, crop_mouth, crop_mouths, mouth_places
 from signspot.mouthing.lips import LipTrack
@@ -92,7 +92,7 @@ def test_words_are_compared_as_with_landmarks(network):
     values[:, -2:] = [1, 0]
     spotter = MouthingSpotter(MouthingModel("random", network, {}))
     assert spotter.curves(LipTrack(values), ["apple", "moon"]).shape == (2, 100)
-    found = spotter.search(LipTrack(values), [Candidate(Segment(0.0, 8.0), ("apple",))], "v", least=0.0)
+    found = spotter.search(LipTrack(values), [MentionWindow(Segment(0.0, 8.0), ("apple",))], "v", least=0.0)
     assert len(found.labels) == 1
 
 

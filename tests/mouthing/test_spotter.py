@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from signspot.errors import CheckpointError, OptionsError
-from signspot.mouthing.candidates import Candidate, doubt_language, doubt_words, find_candidates
+from signspot.mouthing.candidates import MentionWindow, doubt_language, doubt_words, find_candidates
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.lips import CHANNELS, LipTrack
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions, pad_words
@@ -33,7 +33,7 @@ def lips() -> LipTrack:
 
 def test_candidates_are_padded_subtitles_with_the_words_in_any_form():
     shown = [Subtitle(1.0, 3.0, "She was walking to town."), Subtitle(20.0, 22.0, "Nothing here.")]
-    assert find_candidates(shown, ["walk", "apple"], 4.0) == [Candidate(Segment(0.0, 7.0), ("walk",))]
+    assert find_candidates(shown, ["walk", "apple"], 4.0) == [MentionWindow(Segment(0.0, 7.0), ("walk",))]
     every = find_candidates(shown, None, 2.0)
     assert every[0].words == ("was", "walking", "town")  # the others show too little
     assert every[1].window == Segment(18.0, 24.0)
@@ -70,7 +70,7 @@ def test_words_that_no_dictionary_knows_are_doubted():
 
 
 def test_a_label_is_the_best_place_of_its_window(spotter, lips):
-    window = Candidate(Segment(4.0, 14.0), ("apple",))
+    window = MentionWindow(Segment(4.0, 14.0), ("apple",))
     curve = spotter.curves(lips.between(4.0, 14.0), ["apple"])[0]
     (label,) = spotter.search(lips, [window], "v.mp4", least=0.0).labels
     assert label.confidence == pytest.approx(float(curve.max()), abs=1e-4)
@@ -83,7 +83,7 @@ def test_a_label_is_the_best_place_of_its_window(spotter, lips):
 
 
 def test_a_place_that_two_windows_show_is_one_label(spotter, lips):
-    windows = [Candidate(Segment(4.0, 14.0), ("apple",)), Candidate(Segment(4.0, 14.0), ("apple", "moon"))]
+    windows = [MentionWindow(Segment(4.0, 14.0), ("apple",)), MentionWindow(Segment(4.0, 14.0), ("apple", "moon"))]
     found = spotter.search(lips, windows, "v.mp4", least=0.0)
     assert sorted(label.word for label in found.labels) == ["apple", "moon"]
     assert found.queries == 3
@@ -96,19 +96,19 @@ def test_words_do_not_depend_on_the_words_beside_them(spotter, lips):
 
 def test_hidden_lips_give_no_label(spotter, lips):
     hidden = LipTrack(np.zeros_like(lips.values))
-    found = spotter.search(hidden, [Candidate(Segment(0.0, 10.0), ("apple",))], "v.mp4", least=0.0)
+    found = spotter.search(hidden, [MentionWindow(Segment(0.0, 10.0), ("apple",))], "v.mp4", least=0.0)
     assert (found.labels, found.hidden) == ((), 1)
 
 
 def test_a_word_that_cannot_be_asked_has_a_reason(spotter, lips):
-    found = spotter.search(lips, [Candidate(Segment(0.0, 10.0), ("a", "apple"))], "v.mp4", least=0.0)
+    found = spotter.search(lips, [MentionWindow(Segment(0.0, 10.0), ("a", "apple"))], "v.mp4", least=0.0)
     assert [label.word for label in found.labels] == ["apple"]
     assert len(found.unasked) == 1
     assert "one mouth shape" in found.unasked[0]
 
 
 def test_windows_beyond_the_video_are_skipped(spotter, lips):
-    assert spotter.search(lips, [Candidate(Segment(100.0, 110.0), ("apple",))], "v.mp4", least=0.0).queries == 0
+    assert spotter.search(lips, [MentionWindow(Segment(100.0, 110.0), ("apple",))], "v.mp4", least=0.0).queries == 0
     with pytest.raises(OptionsError, match="between 0 and 1; got 2"):
         spotter.search(lips, [], "v.mp4", least=2)
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from signspot.errors import CheckpointError, OptionsError
-from signspot.mouthing.candidates import Candidate
+from signspot.mouthing.candidates import MentionWindow
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.lips import CHANNELS, SHAPES, LipTrack
 from signspot.mouthing.spotter import MouthingSpotter
@@ -33,7 +33,7 @@ def test_a_word_is_found_where_its_shapes_follow_each_other(spotter):
     """Lips pressed, then opened wide: "pa" ends there; backwards it is less sure, and at rest least."""
     said = mouth(("upper_lip", -1.0, 4), ("opening", 3.0, 4))
     backwards = mouth(("opening", 3.0, 4), ("upper_lip", -1.0, 4))
-    window = Candidate(Segment(0.0, 9.9), ("pa",))
+    window = MentionWindow(Segment(0.0, 9.9), ("pa",))
     (label,) = spotter.search(said, [window], "v", least=0.0).labels
     (other,) = spotter.search(backwards, [window], "v", least=0.0).labels
     (still,) = spotter.search(mouth(), [window], "v", least=0.0).labels
@@ -53,7 +53,9 @@ def test_words_do_not_depend_on_the_words_beside_them_nor_on_hidden_lips(spotter
     alone = spotter.curves(LipTrack(values), ["apple"])
     assert alone.shape == (1, 100)
     assert np.allclose(spotter.curves(LipTrack(values), ["extraordinary", "apple"])[1], alone[0], atol=1e-5)
-    hidden = spotter.search(LipTrack(np.zeros_like(values)), [Candidate(Segment(0.0, 8.0), ("apple",))], "v", least=0.0)
+    hidden = spotter.search(
+        LipTrack(np.zeros_like(values)), [MentionWindow(Segment(0.0, 8.0), ("apple",))], "v", least=0.0
+    )
     assert (hidden.labels, hidden.hidden) == ((), 1)
 
 

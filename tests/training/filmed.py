@@ -42,7 +42,7 @@ def film(words: list[str], shade: int, path: Path) -> list[float]:
 
 
 def filmed_corpus(folder: Path) -> Corpus:
-    """Three videos to train on and one to test, labelled at the end of each sign, and two exemplars a word."""
+    """Three videos to train on and one to test, labelled at the end of each sign, and two exemplars per word."""
     (folder / "videos").mkdir(parents=True)
     (folder / "labels").mkdir()
     random = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Numbers in TOML files: nan, inf and what is out of range are refused in one line, wherever they stand."""
+"""Numbers in TOML files: those out of range are refused in one line; the paper's schedule, scaled."""
 
 from pathlib import Path
 
@@ -6,7 +6,8 @@ import pytest
 
 from signspot.cli.train import training_kinds
 from signspot.errors import OptionsError
-from signspot.training.configuration import read_training
+from signspot.training.configuration import read_toml, read_training
+from signspot.training.embedding.config import EmbeddingConfig
 
 KINDS = training_kinds()
 
@@ -57,3 +58,27 @@ def test_numbers_that_mean_nothing_are_refused(tmp_path: Path, text: str, messag
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "configs").glob("*.toml")), ids=lambda p: p.name)
 def test_the_configurations_that_ship_are_read(path: Path) -> None:
     assert read_training(path, KINDS).name == path.stem
+
+
+def test_the_rate_decays_at_40_and_45_of_50_epochs_and_at_the_same_shares_of_others() -> None:
+    rates = [EmbeddingConfig().rate_at(epoch) for epoch in (0, 39, 40, 44, 45, 49)]
+    assert rates == pytest.approx([1e-2, 1e-2, 1e-3, 1e-3, 1e-4, 1e-4])
+    short = EmbeddingConfig(epochs=10)
+    assert [short.rate_at(epoch) for epoch in (7, 8, 9)] == pytest.approx([1e-2, 1e-3, 1e-4])
+
+
+def test_toml_is_read_with_its_parts(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('loss = "info_nce"\n[items]\nsources = ["M"]\n[batch]\nitems = 32\n')
+    config = read_toml(path, EmbeddingConfig)
+    assert (config.loss, config.items.sources, config.batch.items) == ("info_nce", ("M",), 32)
+    path.write_text("[batch]\nitem = 32\n")
+    with pytest.raises(OptionsError, match=r"unknown key 'item' in .*\[batch\]\. Did you mean 'items'\?"):
+        read_toml(path, EmbeddingConfig)
+
+
+def test_impossible_values_are_named() -> None:
+    with pytest.raises(OptionsError, match="no loss 'softmax'. There are: classification, info_nce"):  # noqa: RUF043
+        EmbeddingConfig(loss="softmax")  # type: ignore[arg-type]
+    with pytest.raises(OptionsError, match="temperature must be above 0; got 0"):
+        EmbeddingConfig(temperature=0)

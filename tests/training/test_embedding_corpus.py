@@ -1,4 +1,4 @@
-"""A new MLP on any trunk: with another embedding, with two parts, with one MLP a domain, with any loss."""
+"""A new MLP on any trunk: another embedding, two parts, one MLP per domain, any loss; pairs of synonyms."""
 
 from pathlib import Path
 
@@ -6,11 +6,15 @@ import pytest
 import torch
 
 from signspot.corpus.corpus import Corpus
+from signspot.dictionary.contents import Contents
+from signspot.dictionary.dictionary import Dictionary
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
+from signspot.records import Exemplar
 from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig, Loss
+from signspot.training.embedding.data import synonym_pairs
 from signspot.training.embedding.training import train_on_corpus
 from signspot.training.run_folder import Run
 from signspot_world.options import CorpusOptions
@@ -51,3 +55,15 @@ def test_any_trunk_takes_any_new_mlp(
         assert torch.equal(made.module.trunk(clips), trunk.module.trunk(clips))
         same = torch.equal(made.module(clips, "continuous"), made.module(clips, "dictionary"))
     assert same is not domain_specific
+
+
+WORDS = ("big", "car", "large", "tree")
+DICTIONARY = Dictionary(
+    Contents(tuple(Exemplar(word, word, Path(f"{word}.pose")) for word in WORDS), synonyms={"tree": ("car", "bush")})
+)
+
+
+def test_pairs_are_of_the_vocabulary_and_each_is_there_once() -> None:
+    assert synonym_pairs("keep", DICTIONARY, WORDS) == []
+    assert synonym_pairs("sign", DICTIONARY, WORDS) == [("car", "tree")]
+    assert synonym_pairs("sign", DICTIONARY, ("tree", "big")) == []

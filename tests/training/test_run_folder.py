@@ -1,15 +1,19 @@
-"""The folder of a training is a stranger's, too, where it was copied from somewhere."""
+"""The folder of a training is a stranger's, too, where it was copied from somewhere; full disks and signals to stop."""
 
 import os
 import pickle
+import resource
+import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
-from signspot.errors import CheckpointError, FormatError, OptionsError
-from signspot.training.run_folder import Run, RunFolder, claim, open_array
+from signspot.errors import CheckpointError, FormatError, OptionsError, OutputError
+from signspot.training.run_folder import Run, RunFolder, StopSign, claim, open_array
 from tools.attack.pickles import _torch_zip, _Touch, bombs
 
 
@@ -73,3 +77,38 @@ def test_kept_arrays_are_those_that_were_kept(tmp_path: Path) -> None:
         np.save(path, other)
         with pytest.raises(FormatError, match="holds something else"):
             open_array(path, np.float16, 2)
+
+
+def test_a_full_disk_while_training_is_told(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.save({}, {"module": nn.Linear(2, 2)}, {})
+    before = folder.state.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(OutputError, match=r"cannot write .*state.pt"):
+            folder.save({}, {"module": nn.Linear(200, 200)}, {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert folder.state.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [folder.state]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_noted_and_handlers_come_back(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with StopSign() as stop:
+        assert not stop.heard
+        signal.raise_signal(number)
+        signal.raise_signal(number)  # a group of processes hears it twice at once
+        assert stop.heard
+    assert signal.getsignal(number) is before
+
+
+def test_a_second_signal_a_while_later_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now: list[Any] = [0.0]
+    monkeypatch.setattr("signspot.training.run_folder.time.monotonic", lambda: now[0])
+    with StopSign(), pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+        now[0] = 2.0
+        signal.raise_signal(signal.SIGINT)

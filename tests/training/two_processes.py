@@ -33,7 +33,7 @@ KINDS = {
 
 
 def known_data(config: EmbeddingConfig) -> EmbeddingData:
-    """A video of random windows with a label a word; an odd number of clips and exemplars, so shares are unequal."""
+    """A video of random windows with a label per word; an odd number of clips and exemplars, so shares are unequal."""
     random = np.random.default_rng(0)
     windows = WindowFeatures(random.normal(size=(240, 24)).astype(np.float16), Grid(25.0, 16, 1, 255))
     exemplars = tuple(Exemplar(word, f"{word}-{take}") for word in WORDS for take in range(1 + (word == "dog") * 2))

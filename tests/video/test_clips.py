@@ -1,4 +1,4 @@
-"""Pixels as the RGB trunk wants them; windows as `Grid` lays them, without copies."""
+"""Pixels as the RGB trunk wants them; windows as `Grid` lays them, without copies; thumbnails."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.timeline import Grid
-from signspot.video.clips import clips, squash_and_crop
+from signspot.video.clips import clips, squash_and_crop, thumbnail
 
 
 def frames_of(count):
@@ -15,7 +15,7 @@ def frames_of(count):
 
 
 def sliced(frames, window, stride):
-    """The plain way: all frames in memory, one slice a window."""
+    """The plain way: all frames in memory, one slice per window."""
     grid = Grid(fps=25, window=window, stride=stride, frames=len(frames))
     padded = frames + [frames[-1]] * (window - len(frames))
     return [(int(s), np.stack(padded[s : s + window], axis=1)) for s in grid.starts]
@@ -133,3 +133,21 @@ def test_what_is_no_picture_is_refused(image):
 def test_a_crop_larger_than_the_square_is_refused():
     with pytest.raises(OptionsError, match="between 1 and 256"):
         squash_and_crop(np.zeros((4, 4, 3), np.uint8), size=300, squash=256)
+
+
+def test_the_middle_by_default(tmp_path, make_video, number):
+    path = make_video(tmp_path / "v.mp4")
+    image = thumbnail(path, height=48)
+    assert image.shape == (48, 120, 3)
+    assert image.dtype == np.uint8
+    assert number(image) == 20
+
+
+def test_any_time(tmp_path, make_video, number):
+    path = make_video(tmp_path / "v.mp4")
+    assert [number(thumbnail(path, t, height=64)) for t in (-1, 0.5, 100)] == [0, 12, 39]
+
+
+def test_impossible_height(tmp_path, make_video):
+    with pytest.raises(OptionsError, match="at least 1 pixel"):
+        thumbnail(make_video(tmp_path / "v.mp4", frames=1), height=0)

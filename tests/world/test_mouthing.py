@@ -6,7 +6,7 @@ import pytest
 from signspot.corpus.truth import MentionTruth, SignTruth
 from signspot.records import Label, Subtitle
 from signspot_world.knobs import named_rng
-from signspot_world.language.mouthing import MouthingSpotter, is_right, mouthing_rate
+from signspot_world.language.mouthing import SimulatedMouthingSpotter, is_right, mouthing_rate
 
 COUNT = 6_000
 
@@ -30,7 +30,7 @@ def footage():
 
 def labels_of(footage, knob: float) -> list[Label]:
     signs, subtitles, mentions = footage
-    return MouthingSpotter(subtitles, signs, 2.0 * COUNT, {}, knob).labels(mentions, named_rng(4, "labels"))
+    return SimulatedMouthingSpotter(subtitles, signs, 2.0 * COUNT, {}, knob).labels(mentions, named_rng(4, "labels"))
 
 
 @pytest.fixture(scope="module")

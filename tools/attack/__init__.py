@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class AttackOptions:
-    """How hard to attack, and where."""
+    """Options of an attack: its size, and its folder."""
 
     folder: Path  # an empty folder for everything that the part writes; removed afterwards
     count: int  # inputs per reader, kills per command, files per kind: the unit is the part's own
@@ -21,7 +21,7 @@ class AttackOptions:
 
 @dataclass(slots=True)
 class Outcome:
-    """What one kind of attack did."""
+    """Outcome of one kind of attack."""
 
     name: str  # of the reader, command, server, …
     tried: int = 0

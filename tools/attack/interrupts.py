@@ -55,7 +55,7 @@ def _interrupt(moment: float) -> tuple[str, str]:
 
 
 def judged(code: int, said: str) -> tuple[str, str]:
-    """How an interrupted verb ended, by its exit code and its stderr, and what was wrong with that."""
+    """The end of an interrupted verb, by its exit code and its stderr, and the faults in it."""
     if "Traceback" in said or "Fatal Python error" in said:
         if _OURS.search(said):
             return "tracebacks", said.strip().splitlines()[-1]

@@ -284,7 +284,7 @@ def _damaged(options: AttackOptions, suffix: str, codec: str) -> list[Path]:
 
 
 def _cost(options: AttackOptions) -> Outcome:
-    """What the other process costs: opening and decoding there, and here, one after the other."""
+    """The cost of the other process: opening and decoding there, and here, one after the other."""
     from signspot.video import trial
     from signspot.video.probing import probe
     from signspot.video.reader import open_video

@@ -135,7 +135,7 @@ def _server(folder: Path, encoder: Path) -> Iterator[str]:
 
 
 def state(out: Path) -> dict[str, object]:
-    """All that the folder holds, without moments and numbers that are drawn."""
+    """Contents of the folder, without moments and numbers that are drawn."""
     files = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
     own = out / OWN_FOLDER
     hidden = [path.relative_to(own).as_posix() for path in own.rglob("*") if path.is_file()]
@@ -160,7 +160,7 @@ def _all(database: Database, wanted: Any) -> list[Any]:
 
 
 def _answered(out: Path) -> Path:
-    """What the server of a folder answered; beside the folder, since it is the client's."""
+    """Answers of a folder's server; beside the folder, since it is the client's."""
     return out.with_name(f"{out.name}-answered.txt")
 
 

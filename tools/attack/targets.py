@@ -63,7 +63,7 @@ def sane_text(*values: str) -> None:
 
 
 def sane_spottings(spottings: Iterable[Spotting]) -> None:
-    """What every reader of spottings promises, and what writers and the terminal rely on."""
+    """Check the promises of every reader of spottings, on which writers and the terminal rely."""
     found = list(spottings)
     for row in to_rows(found):
         json.dumps(row, allow_nan=False, ensure_ascii=False).encode()

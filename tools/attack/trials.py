@@ -31,7 +31,7 @@ _AT_ONCE = 500  # files per child: a command line has an end
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """What this process and those below it had taken at one moment."""
+    """Processor time and memory of this process and those below it at one moment."""
 
     wall: float
     busy: float  # seconds on a processor
@@ -122,7 +122,7 @@ def limit_memory() -> None:
 
 
 def over(seconds: float, taken: int) -> str:
-    """What was more than an input may take; empty where nothing was."""
+    """The limits of an input that were passed; empty where none was."""
     if seconds > SECONDS:
         return f"{seconds:.1f} s"
     return f"{taken / 1e6:,.0f} MB" if taken > BYTES else ""

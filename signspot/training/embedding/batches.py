@@ -184,6 +184,6 @@ class ItemBatches:
         return found
 
     def _clips(self, count: int, random: np.random.Generator) -> IntArray:
-        """Which clips of each exemplar are averaged: (E, n), different ones."""
+        """Clips of each exemplar that are averaged: (E, n), different ones."""
         drawn = min(self.options.clips, self.bank)
         return random.random((count, self.bank)).argsort(axis=1)[:, :drawn].astype(np.int64)

@@ -16,7 +16,7 @@ _FOR_PEOPLE = ("name", "licence", "data")  # nothing follows from them
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingConfig:
-    """All that a training follows from, besides its corpus and its trunk. The defaults are the paper's."""
+    """Settings of a training, besides its corpus and its trunk. The defaults are the paper's."""
 
     name: str = "embedding"  # of the encoder
     licence: str = ""  # of its weights; empty: that of the trunk

@@ -59,7 +59,7 @@ class FilmedExemplars:
             raise DictionaryError(f"no exemplar of {corpus.folder} is a video, and the encoder sees pixels")
 
     def segment(self, exemplar: Exemplar) -> Segment | None:
-        """Where the wrists move: by landmarks beside the video, else by those that are estimated; None: nobody seen."""
+        """Span of wrist motion: by landmarks beside the video, else by those that are estimated; None: nobody seen."""
         if exemplar.segment is not None:
             return exemplar.segment
         try:

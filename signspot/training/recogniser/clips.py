@@ -31,7 +31,7 @@ ExemplarSampling = Literal["rate", "consecutive"]
 
 @dataclass(frozen=True, slots=True)
 class ClipOptions:
-    """How signs become clips. A sign lies between `before` frames before its end and `after` after, or around."""
+    """Options of clips. A sign lies between `before` frames before its end and `after` after, or around."""
 
     clips: int = 128  # in a batch
     dictionary: float = 0.5  # share of them that are of exemplars; 0: none, 1: all
@@ -68,7 +68,7 @@ class TrunkSigns:
 
     @property
     def labels(self) -> int:
-        """How many labelled signs there are."""
+        """The number of labelled signs."""
         return sum(map(len, self.continuous))
 
 

@@ -34,7 +34,7 @@ _COLUMNS = ("step", "loss", "continuous accuracy", "dictionary accuracy")
 
 @dataclass(frozen=True, slots=True)
 class TrunkConfig:
-    """All that a training follows from, besides its signs."""
+    """Settings of a training, besides its signs."""
 
     name: str = "classifier"
     seed: int = 0

@@ -40,7 +40,7 @@ class RgbBatches:
         self._continuous, self._dictionary = _by_word(signs.continuous), _by_word(signs.dictionary)
 
     def of_dictionary(self, epoch: int) -> int:
-        """How many clips of a batch are of exemplars."""
+        """The number of exemplar clips in a batch."""
         options = self.config.batch
         return 0 if epoch < self.config.dictionary_from else round(options.clips * options.dictionary)
 

@@ -52,7 +52,7 @@ class RgbBatchOptions:
 
 @dataclass(frozen=True, slots=True)
 class RgbConfig:
-    """All that a training follows from, besides its corpus."""
+    """Settings of a training, besides its corpus."""
 
     name: str = "rgb"  # of the encoder
     licence: str = ""

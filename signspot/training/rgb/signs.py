@@ -35,7 +35,7 @@ _VERSION = 1  # raised whenever the same source would give other pictures
 
 @dataclass(frozen=True, slots=True)
 class PictureStore:
-    """Where pictures are kept, and how they are cut."""
+    """Folder of kept pictures, and the way they are cut."""
 
     folder: Path
     fps: float

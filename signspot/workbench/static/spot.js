@@ -261,7 +261,7 @@ if (data.video) {
   if (data.word) search(data.word);
 }
 if (film) {
-  let watching = 0; // one turn a frame, however often the film is sought
+  let watching = 0; // one turn per frame, however often the film is sought
   const watch = () => {
     cancelAnimationFrame(watching);
     time = film.currentTime;
