@@ -1,7 +1,7 @@
 """False alarms per hour in this very video: what a score means beside what decoys score in the same pass.
 
 Decoys are exemplars of signs that nobody looks for. Words differ in how near they come to any signing, so the curve of
-every word, and of every decoy, is first read on a scale of its own: heights above its upper quartile, in units of its
+every word, and of every decoy, is first read on a scale of its own: heights above its upper third, in units of its
 spread in this video. On that scale all words have about the same distribution, however many exemplars and mirror images
 they have, and what decoys reach is what chance reaches. Within a video and a word the order of scores stays as it is.
 
@@ -20,13 +20,13 @@ from signspot.spotting.matching import from_strength, strength
 
 FloatArray = NDArray[np.floating[Any]]
 
-_LOW, _LEVEL, _HIGH = 0.5, 0.75, 0.9  # quantiles of a curve: its spread is from the low to the high one
+_LOW, _LEVEL, _HIGH = 0.4, 0.65, 0.8  # quantiles of a curve: its spread is from the low to the high one
 _MOMENTS = 4000  # of a curve, from which quantiles are taken
 _LEAST_SPREAD = 1e-3  # in units of strength, for curves that hardly move
 _BEGIN, _FAR = 360.0, 30.0  # alarms per hour and word between which the slope of the tail is measured
 _FEWEST_BEGIN, _FEWEST_FAR = 8, 4  # peaks there, at least, however short the video
 _LEAST_SLOPE = 0.02  # of the tail, in heights: however few decoys there are, a rate never falls at once
-_FARTHEST = 1.6  # times as high as decoys come that other words of the dictionary may: higher ones are signed there
+_FEW, _MOST = 10.0, 5.5  # words that reach what decoys reach so rarely, per hour, so many times as often, are signed
 _OWN = 4.0  # seconds of a video that count as much as what is known of a word without it
 
 
@@ -34,7 +34,7 @@ _OWN = 4.0  # seconds of a video that count as much as what is known of a word w
 class CurveScale:
     """The scale on which a word's scores are read in one video."""
 
-    level: float  # strength that a quarter of all moments exceed
+    level: float  # strength that a third of all moments exceed
     spread: float  # of strengths
 
     @classmethod
@@ -134,9 +134,10 @@ class PeakRates:
 
 @dataclass(frozen=True)
 class SafeRates:
-    """Decoys and the words of a dictionary together: what the more cautious of both says, within limits.
+    """Decoys and the words of a dictionary together: what the more cautious of both says, within a limit.
 
-    Where the words come much higher than decoys, it is because they are signed in the video: then decoys alone tell.
+    Words that are signed again and again in a video come high because they are there, and are no false alarms. So words
+    may tell of at most `_MOST` times as many alarms as decoys do, and where they reach even more, decoys alone tell.
     """
 
     decoys: PeakRates
@@ -145,20 +146,21 @@ class SafeRates:
     @cached_property
     def _telling(self) -> PeakRates | None:
         """The words, unless they are signed."""
-        signed = self.words is not None and self.words.threshold(_FAR) > _FARTHEST * self.decoys.threshold(_FAR)
-        return None if signed else self.words
+        if self.words is None or self.words.per_hour(self.decoys.threshold(_FEW)) > _MOST * _FEW:
+            return None
+        return self.words
 
     def per_hour(self, height: float) -> float:
         """False alarms per hour of a word at a threshold, told as a height."""
         least = self.decoys.per_hour(height)
-        if self._telling is None:
-            return least
-        return max(least, min(self._telling.per_hour(height), self.decoys.per_hour(height / _FARTHEST)))
+        return least if self._telling is None else max(least, min(self._telling.per_hour(height), _MOST * least))
 
     def threshold(self, rate: float) -> float:
         """The least height at which a word has at most `rate` false alarms per hour."""
         least = self.decoys.threshold(rate)
-        return least if self._telling is None else max(least, min(self._telling.threshold(rate), _FARTHEST * least))
+        if self._telling is None:
+            return least
+        return max(least, min(self._telling.threshold(rate), self.decoys.threshold(rate / _MOST)))
 
 
 @dataclass(frozen=True)
