@@ -37,7 +37,7 @@ def call(*words: object) -> "subprocess.Popen[str]":
 
 
 def finished(out: Path) -> int:
-    """How many videos have something finished."""
+    """The number of videos that have something finished."""
     if not (out / FILE).is_file():
         return 0
     with closing(sqlite3.connect(out / FILE, timeout=30)) as connection:
