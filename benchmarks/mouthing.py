@@ -9,7 +9,7 @@ from benchmarks.isolation import Call, run
 from benchmarks.rows import Comparison, against, at_least, rounded
 from benchmarks.sizes import Sizes
 from signspot.landmarks.landmarks import Landmarks
-from signspot.mouthing.candidates import Candidate
+from signspot.mouthing.candidates import MentionWindow
 from signspot.mouthing.checkpoints import load_mouthing
 from signspot.mouthing.lips import CHANNELS, FPS, LipTrack, follow_lips
 from signspot.mouthing.spotter import MouthingSpotter
@@ -60,7 +60,7 @@ def search(windows: int) -> dict[str, float]:
     values[:, -2:] = (1.0, 0.0)
     lips = LipTrack(values)
     starts = random.uniform(0, 60 - _WINDOW, windows)
-    candidates = [Candidate(Segment(float(start), float(start) + _WINDOW), _WORDS) for start in starts]
+    candidates = [MentionWindow(Segment(float(start), float(start) + _WINDOW), _WORDS) for start in starts]
     spotter.search(lips, candidates[:1], "v")
     before = process_time()
     spotter.search(lips, candidates, "v")

@@ -1,4 +1,4 @@
-"""What all rooms' tests share: a private cache, one torch thread, no deadline of hypothesis, the place of real data."""
+"""Shared by all tests: a private cache, one torch thread, no deadline of hypothesis, the folder of real data."""
 
 import gc
 import os

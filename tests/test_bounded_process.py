@@ -16,7 +16,7 @@ from signspot.errors import VideoError
 
 
 def misbehave(request: str) -> object:
-    """What strangers' files can make a reader do."""
+    """Do as strangers' files can make a reader do."""
     if request == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
     elif request == "memory":

@@ -187,7 +187,7 @@ def test_what_is_swept_is_what_a_killed_writer_leaves(tmp_path: Path) -> None:
 
 
 def write(path: Path, text: str, inputs: Sequence[Path] = (), *, force: bool = False) -> None:
-    """What a verb does: claim first, write later."""
+    """Do as a verb does: claim first, write later."""
     with Outputs(inputs, force=force) as outputs:
         target = outputs.claim(path)
         with write_beside(target) as beside:

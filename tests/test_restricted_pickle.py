@@ -99,7 +99,7 @@ class TestNothingRuns:
 
 
 class TestGadgets:
-    """What the permitted names could be misused for."""
+    """Misuses of the permitted names."""
 
     make = b"\x80\x02cnumpy.core.multiarray\n_reconstruct\n"
     kind = b"cnumpy\nndarray\n"

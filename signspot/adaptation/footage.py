@@ -1,4 +1,4 @@
-"""Material of an adaptation: tracks of subtitled videos, their words' exemplars, and the part that is held out."""
+"""Data of an adaptation: tracks of subtitled videos, their words' exemplars, and the part that is held out."""
 
 import hashlib
 import logging

@@ -1,4 +1,4 @@
-"""Supervised contrastive loss: all performances of a sign attract, all others repel."""
+"""Contrastive losses: performances of a sign attract and others repel; the sums over bags that MIL-NCE compares."""
 
 import torch
 from torch import Tensor

@@ -72,8 +72,9 @@ def import_lsa64(
     """
     clips = sorted(_lsa64_clips(Path(source)), key=lambda clip: (clip.label[1], clip.label[0], clip.label[2]))
     if not clips:
+        missing = f"no videos of LSA64 in {source}" if Path(source).is_dir() else f"there is no folder {source}"
         raise FormatError(
-            f"no videos of LSA64 in {source}: they are named WORD_SIGNER_REPETITION.mp4, as 001_001_001.mp4"
+            f"{missing}. Give the folder of its videos, which are named WORD_SIGNER_REPETITION.mp4, as 001_001_001.mp4"
         )
     signers = sorted({clip.label[1] for clip in clips})
     groups = {

@@ -1,4 +1,4 @@
-"""Material of Tables 6 to 8: worlds with labels M and D, as footage would be labelled, and exact truth."""
+"""Worlds of Tables 6 to 8, with labels M and D, as footage would be labelled, and exact truth."""
 
 import json
 import os

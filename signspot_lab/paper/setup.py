@@ -1,4 +1,4 @@
-"""Material of the tables: a corpus, trunks trained on it as classifiers, their features; made when asked for."""
+"""Data of the tables: a corpus, trunks trained on it as classifiers, their features; made when asked for."""
 
 import json
 from dataclasses import dataclass, replace

@@ -152,7 +152,7 @@ class TestEveryEngine:
 
 @pytest.fixture(scope="module")
 def expected(corpus_folder: Path, encoder_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What one process finds."""
+    """Results of one process."""
     out = tmp_path_factory.mktemp("expected")
     with WorkerPool(workers=1) as engine:
         job = AnnotationJob(corpus_folder, corpus_folder / "dictionary", out, encoder=str(encoder_file), cache=out)

@@ -1,4 +1,4 @@
-"""Which words subtitles mention, where, and what else may be signed around them."""
+"""Words that subtitles mention, their places, and other words that may be signed around them."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -26,7 +26,7 @@ def job(corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path: P
 
 @pytest.fixture
 def expected(job: AnnotationJob, here, tmp_path: Path) -> list[str]:
-    """What SQLite holds."""
+    """Contents of the SQLite store."""
     annotate(replace(job, out=tmp_path / "sqlite"), OPTIONS, here)
     return lines(tmp_path / "sqlite")
 

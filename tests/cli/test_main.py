@@ -1,4 +1,4 @@
-"""How the command line feels: help, misuse, exit codes, progress in logs."""
+"""The command line as a whole: help, misuse, exit codes, progress in logs."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Which videos a corpus has, and which files have no partner."""
+"""Videos of a corpus, and files without a partner."""
 
 import os
 from pathlib import Path

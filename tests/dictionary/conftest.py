@@ -61,7 +61,7 @@ def put(tmp_path: Path, video: bytes, pose: bytes) -> Any:
 
 @dataclass
 class Server:
-    """What the server has and how it behaves; what it was asked."""
+    """Files and behaviour of the server, and the requests that it got."""
 
     address: str = ""
     content: bytes = b""

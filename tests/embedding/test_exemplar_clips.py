@@ -1,4 +1,4 @@
-"""How an isolated sign is sampled."""
+"""Sampling of an isolated sign."""
 
 import numpy as np
 import pytest

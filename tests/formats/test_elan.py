@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import FormatError
-from signspot.formats.elan import ElanOptions, read_vocabulary
+from signspot.formats.elan import ElanOptions, read_vocabulary, write_vocabulary
 from signspot.formats.elan_reader import TierSummary, list_tiers
 from signspot.formats.formats import read_spottings, write
 from signspot.records import LabelSource, Spotting
@@ -136,6 +136,15 @@ ECV = """<?xml version="1.0" encoding="UTF-8"?>
 <CONTROLLED_VOCABULARY CV_ID="BSL lexicon"><DESCRIPTION LANG_REF="eng">signs</DESCRIPTION>
 <CV_ENTRY_ML CVE_ID="gloss17"><CVE_VALUE LANG_REF="eng" DESCRIPTION="a fruit">APPLE</CVE_VALUE></CV_ENTRY_ML>
 </CONTROLLED_VOCABULARY></CV_RESOURCE>"""
+
+
+def test_a_written_vocabulary_is_read_back_and_its_ids_stay(tmp_path: Path) -> None:
+    words = ["apple", "手話", "a < b & c", "apple"]
+    one = read_vocabulary(write_vocabulary(words, tmp_path / "one.ecv", "my signs"))
+    more = read_vocabulary(write_vocabulary(["tree", *reversed(words)], tmp_path / "more.ecv"))
+    assert (one.name, list(one.entries)) == ("my signs", ["apple", "手話", "a < b & c"])
+    assert len(set(more.entries.values())) == 4
+    assert {word: more.entries[word] for word in one.entries} == one.entries
 
 
 def test_words_of_an_external_vocabulary_refer_to_its_entries(tmp_path: Path) -> None:

@@ -154,7 +154,9 @@ def test_any_folder_by_word_and_signer_and_any_table_is_read(tmp_path: Path) -> 
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"named WORD_SIGNER_REPETITION\.mp4"):
+    with pytest.raises(FormatError, match=r"there is no folder .*nowhere\. .* named WORD_SIGNER_REPETITION\.mp4"):
+        import_lsa64(tmp_path / "nowhere", tmp_path / "out")
+    with pytest.raises(FormatError, match=r"no videos of LSA64 in .* named WORD_SIGNER_REPETITION\.mp4"):
         import_lsa64(tmp_path, tmp_path / "out")
     with pytest.raises(FormatError, match=r"no WLASL_v\*\.json"):
         import_wlasl(tmp_path, tmp_path / "out")

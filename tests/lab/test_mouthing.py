@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from signspot.errors import CheckpointError, OptionsError
-from signspot.mouthing.candidates import Candidate
+from signspot.mouthing.candidates import MentionWindow
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing
 from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, LipTrack
 from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions
@@ -181,7 +181,7 @@ def test_an_answer_is_what_a_search_of_the_same_window_labels(random_spotter, cl
     """The users' road, and no other: the label of `search` is the answer, in the times of the clip."""
     lips = replace(clips[0].lips, start=2.0)
     trial = Trial(0, 2.6, "elephant", (7.0,), 1.0)
-    found = random_spotter.search(lips, [Candidate(Segment(2.6, 2.6 + WINDOW), ("elephant",))], "v", least=0.0)
+    found = random_spotter.search(lips, [MentionWindow(Segment(2.6, 2.6 + WINDOW), ("elephant",))], "v", least=0.0)
     answers = answer(random_spotter, [replace(clips[0], lips=lips)], [trial])
     assert answers.sure.tolist() == [found.labels[0].confidence]
     assert answers.late.tolist() == [pytest.approx(found.labels[0].time - 7.0)]

@@ -1,4 +1,4 @@
-"""What tables are measured on: made once, named by what it follows from; what a corpus lacks is said at once."""
+"""Data of the tables: made once, named by what it follows from; what a corpus lacks is said at once."""
 
 import json
 import shutil

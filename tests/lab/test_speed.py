@@ -1,4 +1,4 @@
-"""What the measurements of speed print, by hand."""
+"""Output of the measurements of speed, worked out by hand."""
 
 from dataclasses import replace
 from pathlib import Path

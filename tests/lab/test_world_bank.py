@@ -19,7 +19,7 @@ def bank(minimal_pairs: float) -> WorldBank:
 
 
 def pairs(drawn: list[int]) -> int:
-    """How many signs come right after their sibling."""
+    """The number of signs that come right after their minimal pair."""
     return sum(one ^ 1 == two for one, two in pairwise(drawn))
 
 

@@ -42,7 +42,7 @@ def film() -> list[Frame]:
 
 @pytest.fixture
 def calls(monkeypatch):
-    """How often each network ran."""
+    """The number of runs of each network."""
     counted: Counter[int] = Counter()
     run = Running.__call__
 

@@ -22,7 +22,7 @@ def frame(video: Video, time: float) -> np.ndarray:
 
 
 def cursor_column(image: np.ndarray) -> int:
-    """Where the red line of the cursor stands among the curves."""
+    """Column of the cursor's red line among the curves."""
     lower = image[620:]
     red = (lower[..., 0] > 150) & (lower[..., 1] < 90) & (lower[..., 2] < 110)
     return int(red.sum(axis=0).argmax())

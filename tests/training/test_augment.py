@@ -1,4 +1,4 @@
-"""What a camera, a body and an estimator do to features."""
+"""Changes of features by a camera, a body and an estimator."""
 
 import numpy as np
 import pytest

@@ -53,7 +53,7 @@ def items() -> list[Item]:
 
 
 def hits(mlp: EmbeddingMlp, features: TrunkFeatures) -> float:
-    """How often a window's most similar exemplar shows its word."""
+    """The number of windows whose most similar exemplar shows their word."""
     with torch.inference_mode():
         windows = mlp(torch.from_numpy(features.videos["v"].features.astype(np.float32)))
         nearest = (windows @ mlp(torch.from_numpy(features.exemplar_means())).T).argmax(dim=1)

@@ -1,4 +1,4 @@
-"""What `test_distributed` starts under torchrun: a few steps with every loss; their values and the weights are kept.
+"""The program that `test_distributed` starts under torchrun: a few steps with every loss; values and weights are kept.
 
 It is a script, not a test; run alone it gives what one process with the whole batch gives.
 """
@@ -69,7 +69,7 @@ def steps(folder: Path) -> None:
 
 
 def thread_names() -> list[str]:
-    """What this process's threads are called, those of libraries too."""
+    """Names of this process's threads, those of libraries too."""
     return sorted(path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm"))
 
 

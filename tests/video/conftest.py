@@ -34,7 +34,7 @@ def number_of(image: np.ndarray) -> int:
 
 @dataclass
 class Recipe:
-    """How a video is made."""
+    """Recipe of a video."""
 
     codec: str = "libx264"
     pix_fmt: str = "yuv420p"

@@ -180,7 +180,7 @@ def test_longest_first_is_greedy(spans: list[tuple[int, int]]) -> None:
 
 
 def operations(matcher: WordMatcher, text: str) -> int:
-    """How many calls, of Python and of C, a search takes: work without a clock."""
+    """The number of calls, of Python and of C, that a search takes: work without a clock."""
     count = 0
 
     def tally(frame: FrameType, event: str, argument: object) -> None:

@@ -30,7 +30,7 @@ SUBTITLES = (
 
 @dataclass
 class Answer:
-    """What a server answered."""
+    """Answer of a server."""
 
     status: int
     headers: dict[str, str]

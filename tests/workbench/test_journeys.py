@@ -1,4 +1,4 @@
-"""What people do, in a real browser: search, jump, drag the threshold, sign, upload, verify, undo, export."""
+"""Journeys of people in a real browser: search, jump, drag the threshold, sign, upload, verify, undo, export."""
 
 import csv
 import io
