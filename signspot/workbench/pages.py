@@ -88,12 +88,12 @@ def show_sign(request: Request, bench: Bench, dictionary: str = "") -> HTMLRespo
 
 
 @router.get("/verify")
-def show_queues(request: Request, bench: Bench) -> HTMLResponse:
+def show_queues(request: Request, bench: Bench, run: str = "") -> HTMLResponse:
     """All queues."""
     listing = bench.folder.listing()
     return _page(
         request, "verify", queues=bench.queues.all(), runs=list(listing.runs),
-        dictionaries=list(listing.dictionaries), formats=exports.kinds(),
+        dictionaries=list(listing.dictionaries), run=run,
     )  # fmt: skip
 
 
@@ -101,9 +101,8 @@ def show_queues(request: Request, bench: Bench) -> HTMLResponse:
 def show_queue(request: Request, queue: str, bench: Bench) -> HTMLResponse:
     """The work on a queue."""
     known = bench.queues.get(queue)
-    words = list(bench.searcher.dictionary(known["dictionary"])) if known["dictionary"] else []
     return _page(
-        request, "queue", queue=known, words=words[:2000],
+        request, "queue", queue=known,
         data={"queue": queue, "dictionary": known["dictionary"], "name": known["name"]},
     )  # fmt: skip
 
@@ -115,7 +114,8 @@ def show_results(request: Request, queue: str, bench: Bench) -> HTMLResponse:
     found = measure(list(bench.queues.items(queue)), bench.queues.verdicts(queue))
     return _page(
         request, "results", queue=known, found=found, formats=exports.kinds(),
-        others={exports.LABELS: "labels", exports.DECISIONS: "decisions_file"}, data={"queue": queue},
+        others={exports.LABELS: "labels", exports.DECISIONS: "decisions_file"},
+        data={"queue": queue, "dictionary": known["dictionary"]},
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment, Track
 from signspot.workbench.folder import VideoFile
 from signspot.workbench.media import landmarks_seen
+from signspot.workbench.searching import is_film
 from signspot.workbench.workbench import Workbench
 
 _WORDS, _PLACES = 12, 24  # that are shown
@@ -60,6 +61,8 @@ def search_sign(
     options = SpotOptions()
     views = ExemplarEmbedder(spotter.encoder, None).embed_source(landmarks, mirror=True)
     words = spotter.identify_views(views, bench.searcher.gallery(dictionary, ()), options)[:_WORDS]
+    opened = bench.searcher.dictionary(dictionary)
+    films = [any(is_film(one) for one in opened[each.word] if one.id == each.exemplar) for each in words]
     identified, worked_identified = time.perf_counter(), time.process_time()
     places = find_places(spotter, sign_gallery(views), ready_tracks(bench))
     done, worked_done = time.perf_counter(), time.process_time()
@@ -67,8 +70,8 @@ def search_sign(
         "dictionary": dictionary,
         "hands": round(landmarks_seen(landmarks), 3),
         "words": [
-            {"word": each.word, "score": each.score, "exemplar": each.exemplar, "mirrored": each.mirrored}
-            for each in words
+            {"word": each.word, "score": each.score, "exemplar": each.exemplar, "mirrored": each.mirrored, "film": film}
+            for each, film in zip(words, films, strict=True)
         ],
         "places": [to_row(place) for place in places],
         "seconds": {

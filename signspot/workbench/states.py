@@ -24,6 +24,7 @@ class States:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._annotated: tuple[float, dict[str, int]] = (-1e9, {})
+        self._runs: dict[str, dict[str, int]] = {}
         self._verified: tuple[float, dict[str, tuple[int, int]]] = (-1e9, {})
 
     def is_ready(self, video: VideoFile) -> bool | None:
@@ -70,15 +71,22 @@ class States:
         if time.monotonic() - told < _FRESH:
             return known
         found: dict[str, int] = {}
-        for place in folder.listing().runs.values():
+        runs: dict[str, dict[str, int]] = {}
+        for name, place in folder.listing().runs.items():
+            runs[name] = {"videos": 0, "problems": 0}
             try:
                 with open_store(place) as store:
                     for video in store.videos():
                         found[video.video] = found.get(video.video, 0) + (0 if video.problem else 1)
+                        runs[name]["problems" if video.problem else "videos"] += 1
             except SignspotError:
                 continue
-        self._annotated = time.monotonic(), found
+        self._annotated, self._runs = (time.monotonic(), found), runs
         return found
+
+    def run(self, name: str) -> dict[str, int]:
+        """How many videos an annotation run holds, and how many it could not read, as `annotated` saw it last."""
+        return self._runs.get(name, {"videos": 0, "problems": 0})
 
     def verified(self, queues: Queues) -> dict[str, tuple[int, int]]:
         """Of each video: how many of its spottings are in queues, and how many of them are decided."""
