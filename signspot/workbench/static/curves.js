@@ -34,6 +34,11 @@ export function shownRate(rate) {
   return rate === null ? "" : rate < 0.01 ? "< 0.01" : rate >= 10 ? rate.toFixed(0) : rate.toPrecision(2);
 }
 
+// A finger that drags this does not scroll the page.
+function keepFinger(handle) {
+  handle.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
+}
+
 export class WordPanel {
   // `word` as the server tells it; `hooks`: jump(hit), go(seconds), changed(), edited(hit).
   constructor(word, result, hooks) {
@@ -243,6 +248,7 @@ export class WordPanel {
 
   drag() {
     const follow = (event) => this.move(this.scoreAt(event.clientY));
+    keepFinger(this.grip);
     this.grip.addEventListener("pointerdown", (event) => {
       event.preventDefault();
       this.grip.setPointerCapture(event.pointerId);
@@ -308,6 +314,7 @@ export class WordPanel {
         this.hooks.edited(hit);
       };
       const follow = (event) => set(this.timeAt(event.clientX));
+      keepFinger(handle);
       handle.addEventListener("pointerdown", (event) => { event.preventDefault(); handle.focus({ preventScroll: true }); handle.setPointerCapture(event.pointerId); handle.addEventListener("pointermove", follow); });
       handle.addEventListener("lostpointercapture", () => { handle.removeEventListener("pointermove", follow); this.overlay(); });
       handle.addEventListener("keydown", (event) => {

@@ -3,6 +3,7 @@ import { ask, data, element, path, problem, send, t, tell } from "./bench.js";
 import { isBones, livePicture, videoBones } from "./skeleton.js";
 
 const list = document.getElementById("gallery"), form = document.getElementById("filter"), more = document.getElementById("more");
+const SAID = { yes: t("answer_yes"), no: t("answer_no"), unsure: t("answer_unsure"), variant: t("answer_variant"), word: t("answer_word") };
 let page = 0;
 
 function card(item) {
@@ -11,7 +12,7 @@ function card(item) {
   const link = element("a", { href: "/spot?" + new URLSearchParams({ video: spotting.video, dictionary: data.dictionary, word: spotting.word, at: spotting.start }), "aria-label": t("play_at", { word: item.word, time: clock(spotting.time, 2) }) });
   const made = element("li", { class: "card " + kind }), film = isBones(spotting.video) ? null : "/api/media/" + path(spotting.video);
   link.append(livePicture(made, image, { film, bones: videoBones(spotting.video), span: [Math.max(0, spotting.start - 0.2), spotting.end + 0.2] }));
-  const people = item.by.map((each) => `${each.annotator}: ${t("answer_" + each.answer)}${each.word ? " (" + each.word + ")" : ""}`).join(", ");
+  const people = item.by.map((each) => `${each.annotator}: ${SAID[each.answer]}${each.word ? " (" + each.word + ")" : ""}`).join(", ");
   made.append(link, element("strong", {}, item.word), element("span", { class: "quiet" }, `${spotting.video}, ${clock(spotting.time, 2)}`), element("span", { class: "quiet" }, people));
   return made;
 }
