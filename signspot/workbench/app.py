@@ -38,6 +38,7 @@ def create_app(options: WorkbenchOptions) -> FastAPI:
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
+        pages.prepare(bench)
         bench.jobs.start()
         yield
         bench.close()

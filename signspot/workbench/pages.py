@@ -14,6 +14,7 @@ from signspot.workbench.guard import Role
 from signspot.workbench.library import library
 from signspot.workbench.measures import measure
 from signspot.workbench.requests import Bench, language_of
+from signspot.workbench.workbench import Workbench
 
 router = APIRouter(include_in_schema=False)
 _PAGES = ("library", "spot", "sign", "verify", "dictionary", "compare")
@@ -33,6 +34,12 @@ def _environment() -> Environment:
 
 
 _templates = _environment()
+
+
+def prepare(bench: Workbench) -> None:
+    """Do before the first visitor comes what would make them wait: read the folder, compile the first page."""
+    bench.folder.listing()
+    _templates.get_template("library.html")
 
 
 def _page(request: Request, name: str, **values: Any) -> HTMLResponse:

@@ -11,6 +11,7 @@ from signspot.workbench.folder import ServedFolder, VideoFile
 from signspot.workbench.searching import Searcher
 from signspot.workbench.verification import Queues
 
+_LATER = 0.5  # seconds after which files are looked at: whoever asked has their page first
 _FRESH = 5.0  # seconds for which what the runs hold is not read again
 
 
@@ -53,6 +54,7 @@ class States:
             return False
 
     def _look(self) -> None:
+        time.sleep(_LATER)
         while True:
             with self._lock:
                 if not self._waiting:

@@ -6,6 +6,7 @@ import { exemplarBones, isBones, livePicture, videoBones } from "./skeleton.js";
 const camera = document.getElementById("camera"), take = document.getElementById("take"), count = document.getElementById("count");
 const signs = document.getElementById("dictionary"), record = document.getElementById("record"), trim = document.getElementById("trim");
 const from = document.getElementById("from"), to = document.getElementById("to");
+let early = null; // what was asked the moment the recording was over
 let stream = null, recording = null, seconds = 3, live = null, ready = null, over = 0, turn = 0;
 
 async function open() {
@@ -59,7 +60,13 @@ function film(length) {
     recorder.addEventListener("dataavailable", (event) => parts.push(event.data));
     recorder.addEventListener("stop", () => resolve(new Blob(parts, { type: kind })));
     recorder.start();
-    setTimeout(() => { over = performance.now(); live.stop(); recorder.stop(); }, 1000 * length);
+    setTimeout(() => {
+      over = performance.now();
+      live.stop();
+      early = live.search(new URLSearchParams({ dictionary: signs.value })); // its film is not waited for
+      early.catch(() => {}); // told when it is asked for
+      recorder.stop();
+    }, 1000 * length);
   });
 }
 
@@ -77,8 +84,9 @@ async function got(file, length) {
 }
 
 async function search() {
-  const nothing = document.getElementById("nothing"), began = over || performance.now(), own = live;
+  const nothing = document.getElementById("nothing"), began = over || performance.now(), own = live, asked = early;
   over = 0;
+  early = null;
   nothing.hidden = false;
   nothing.textContent = t("searching");
   problem(null);
@@ -88,7 +96,7 @@ async function search() {
     query.set("end", String((Number(to.value) / 100) * seconds));
   }
   try {
-    const found = await (own ? own.search(query).catch((error) => afresh(error, query)) : whole(query));
+    const found = await (own ? (asked || own.search(query)).catch((error) => afresh(error, query)) : whole(query));
     nothing.hidden = true;
     shown(found, (performance.now() - began) / 1000);
   } catch (error) {
