@@ -38,7 +38,6 @@ def create_app(options: WorkbenchOptions) -> FastAPI:
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        pages.prepare(bench)
         bench.jobs.start()
         yield
         bench.close()
@@ -58,6 +57,7 @@ def create_app(options: WorkbenchOptions) -> FastAPI:
     app.add_exception_handler(HTTPException, _tell_http)
     app.add_exception_handler(RequestValidationError, _tell_invalid)
     app.add_middleware(Guard, door=options.door)
+    pages.prepare(bench)
     return app
 
 
