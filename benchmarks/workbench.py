@@ -85,7 +85,7 @@ def many_users(place: Path, options: argparse.Namespace) -> Row:
             f"{len(confirmed)} decisions, {len(errors)} errors, {lost} lost, {doubled} doubled",
             "no error, none lost, none doubled",
             bool(confirmed) and not errors and not lost and not doubled,
-            f"{sorted(set(errors))[:3]}; next and decide: {1000 * median(durations):.0f} ms median, "
+            f"{'; '.join([*sorted(set(errors))[:3], ''])}next and decide: {1000 * median(durations):.0f} ms median, "
             f"{1000 * quantiles(durations, n=20)[-1]:.0f} ms for 95 %, "
             f"{1000 * worked / max(1, len(durations)):.0f} ms of processor; "
             f"memory {before:.0f} MB before, {served.megabytes:.0f} MB after",

@@ -105,5 +105,7 @@ for (const [id, fresh] of [["add", false], ["make", true]]) {
 const target = document.getElementById("add") || document.getElementById("make");
 if (target) takeDrops((files) => { target.elements.file.files = files; target.elements.word.focus(); });
 document.getElementById("choice").addEventListener("change", (event) => event.target.form.submit());
+const fresh = document.getElementById("new");
+if (fresh && location.hash === "#new") { fresh.open = true; fresh.scrollIntoView(); }
 more.addEventListener("click", () => load(false));
 load(true);
