@@ -52,7 +52,7 @@ _SHOWN = {
     "sign": 771,
     "results": 1000,
 }  # pages in the docs, and the pixels of their height that are shown
-_WIDE, _COLOURS = 900, 200  # of a picture in the docs
+_WIDE, _COLOURS = 900, 256  # of a picture in the docs
 
 
 def make_folder(work: Path) -> Path:
@@ -177,7 +177,7 @@ def show_in_docs(pages: Path, names: Sequence[str], target: Path) -> None:
         with Image.open(pages / f"workbench-{name}.png") as whole:
             part = whole.crop((0, 0, whole.width, min(whole.height, _SHOWN[name])))
         small = part.resize((_WIDE, round(part.height * _WIDE / part.width)), Image.Resampling.LANCZOS)
-        small.quantize(_COLOURS).save(target / f"workbench-{name}.png", optimize=True)
+        small.quantize(_COLOURS, kmeans=1).save(target / f"workbench-{name}.png", optimize=True)
 
 
 def main() -> None:
