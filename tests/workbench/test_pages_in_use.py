@@ -258,6 +258,7 @@ def test_a_dictionary_of_landmarks_is_looked_at(page: Page, server: Server) -> N
 def test_compare_variants_faux_amis_and_a_learner(page: Page, own: Server, material: Path) -> None:
     shutil.copytree(material / "dictionary", own.folder / "other" / "signs")
     (own.folder / "other" / "signs" / "river").rename(own.folder / "other" / "signs" / "music")
+    page.wait_for_timeout(2100)  # a folder is listed every two seconds, and for the first time when its server starts
     page.goto(own.address + "/compare?dictionary=dictionary")
     page.get_by_role("combobox", name="Word").fill("riv")
     page.locator("#choices [role=option]").first.click()
