@@ -9,7 +9,7 @@
 #   make wheel-test  build the wheel, install it into an environment of what it names, run `signspot demo` from there;
 #                    FRESH=1: all of it fetched by pip, as before a release
 #   make docs        write docs/reference/cli.md again and build the site into build/site/
-#   make screenshots  pictures of the workbench at 1200 and 400 pixels, into docs/pictures/
+#   make screenshots  every page of the workbench at 1200 and 400 pixels, into build/screenshots/pages; some into docs/pictures/
 #   make attack      mutated files, kills, hostile media and lying servers against signspot, for about an hour
 #   make sbom        every distribution that is installed with signspot, and its licence, into build/dependencies.md
 #   make bench       speed and memory, as ratios, into docs/reference/benchmarks.md

@@ -11,13 +11,15 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.material import landmark_encoder, sign
-from benchmarks.workbench_server import make_hours, make_small, serving
+from benchmarks.workbench_server import Row, make_hours, make_small, serving
 from signspot.embedding.tracks import track_entry, write_track
 from signspot.files import content_digest
 from signspot_world.render.appearance import make_appearance
 from signspot_world.render.render import render_video
 from tools.screenshots import CHROMIUM, film_for_camera
 
+_FRAMES, _SECONDS = 60, 2.0  # per second, while a threshold is dragged; from the end of a recording to the answer
+_SCREEN = 0.985  # of them count as all: a screen of 60 Hz is a little slower
 _DRAG = """
 async (seconds) => {
   const grip = document.querySelector(".grip-holder"), frames = [], scripts = [];
@@ -51,7 +53,7 @@ def browsing(*flags: str) -> Iterator[Page]:
         assert not errors, errors
 
 
-def drag_threshold(place: Path, options: argparse.Namespace) -> str:
+def drag_threshold(place: Path, options: argparse.Namespace) -> Row:
     """Frames per second while the threshold of an hour's curve is dragged, and the main thread's work per frame."""
     from benchmarks.material import random_track
 
@@ -78,11 +80,15 @@ def drag_threshold(place: Path, options: argparse.Namespace) -> str:
         page.mouse.up()
         hits = page.locator(".peak").count()
     steps = [b - a for a, b in zip(seen["frames"], seen["frames"][1:], strict=False)]
-    return (
-        f"threshold dragged over an hour's curve with {hits} peaks: {1000 / (sum(steps) / len(steps)):.0f} frames per "
-        f"second, median step {median(steps):.1f} ms; script {median(seen['scripts']):.2f} ms per frame, "
+    rate = 1000 / (sum(steps) / len(steps))
+    return Row(
+        f"threshold dragged over an hour's curve with {hits} peaks",
+        f"{rate:.0f} frames per second",
+        f"at least {_FRAMES}",
+        rate >= _SCREEN * _FRAMES,
+        f"median step {median(steps):.1f} ms; script {median(seen['scripts']):.2f} ms per frame, "
         f"{quantiles(seen['scripts'], n=20)[-1]:.2f} ms for 95 %; main thread {1000 * worked / len(steps):.1f} ms of "
-        "processor a frame"
+        "processor per frame",
     )
 
 
@@ -91,7 +97,7 @@ def _work(session: Any) -> float:
     return next(float(each["value"]) for each in metrics if each["name"] == "TaskDuration")
 
 
-def sign_to_search(place: Path, options: argparse.Namespace) -> str:
+def sign_to_search(place: Path, options: argparse.Namespace) -> Row:
     """Seconds from the end of a recording to the answer, on a real server, with a film of a signer as the camera."""
     folder, cache, encoder = place / "folder", place / "cache", landmark_encoder()
     folder.mkdir()
@@ -99,7 +105,7 @@ def sign_to_search(place: Path, options: argparse.Namespace) -> str:
     render_video(sign(3.0, (320, 240)), make_appearance(7), place / "film.mp4", (320, 240))
     camera = film_for_camera(place / "film.mp4", place / "camera.y4m")
     flags = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
-    lines = []
+    lines, durations = [], []
     with serving(folder, cache) as served, browsing(*flags, f"--use-file-for-fake-video-capture={camera}") as page:
         served.ask("POST", "/api/warm?dictionary=dictionary")
         page.goto(f"{served.address}/sign")
@@ -108,7 +114,8 @@ def sign_to_search(place: Path, options: argparse.Namespace) -> str:
                 page.get_by_role("button", name="Record").click()
             told = waiting.value.json()
             page.locator(f'#timing[data-turn="{turn + 1}"]').wait_for(state="attached")
-            took = page.locator("#timing").get_attribute("data-seconds")
+            took = page.locator("#timing").get_attribute("data-seconds") or "nan"
+            durations.append(float(took))
             pictures, worked, waited = told["pictures"], told["processor"], told["seconds"]
             looked = pictures["sent"] - pictures["left_out"]
             lines.append(
@@ -117,4 +124,10 @@ def sign_to_search(place: Path, options: argparse.Namespace) -> str:
                 f"{1000 * pictures['processor'] / max(1, looked):.0f} ms a picture, {pictures['left_out']} of "
                 f"{pictures['sent']} left out)"
             )
-    return f"sign to search, {options.signs} words, {options.hours} h, after a recording of 3 s: " + "; ".join(lines)
+    return Row(
+        f"sign to search, {options.signs} words, {options.hours} h of tracks, after a recording of 3 s",
+        f"{max(durations):.2f} s, the slowest of {len(durations)}",
+        f"under {_SECONDS:g} s",
+        max(durations) < _SECONDS,
+        "; ".join(lines),
+    )

@@ -27,6 +27,21 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the benchmark: what was measured, its limit, and whether it is kept."""
+
+    what: str  # with the sizes
+    measured: str  # in words
+    limit: str  # in words
+    kept: bool
+    details: str = ""
+
+    def __str__(self) -> str:
+        rest = f" ({self.details})" if self.details else ""
+        return f"{self.what}: {self.measured}; limit {self.limit}: {'kept' if self.kept else 'NOT KEPT'}{rest}"
+
+
+@dataclass(frozen=True, slots=True)
 class Served:
     """A running server."""
 

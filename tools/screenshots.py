@@ -1,5 +1,6 @@
-"""Pictures of every page of the workbench at 1200 and 400 pixels, into docs/pictures: `make screenshots`.
+"""Pictures of every page of the workbench at 1200 and 400 pixels, and those of the docs: `make screenshots`.
 
+Every page goes to build/screenshots/pages, to be looked at; those that the docs show go to docs/pictures, made smaller.
 The folder that is shown is made by the demo, with subtitles, a queue and decisions of two people. Chromium is driven by
 Playwright; its camera is a film of one sign.
 
@@ -18,6 +19,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from signspot.progress import quiet
@@ -45,6 +47,12 @@ _LOADED = """
 """
 PAGES = ("library", "spot", "sign", "verify", "queue", "results", "dictionary", "compare", "requests")
 WIDTHS = {"": (1200, 900), "-phone": (400, 800)}
+_SHOWN = {
+    "spot": 1330,
+    "sign": 771,
+    "results": 1000,
+}  # pages in the docs, and the pixels of their height that are shown
+_WIDE, _COLOURS = 900, 256  # of a picture in the docs
 
 
 def make_folder(work: Path) -> Path:
@@ -163,14 +171,25 @@ def _visit(page: Page, name: str, address: str, queue: str) -> None:
     time.sleep(1.2)
 
 
+def show_in_docs(pages: Path, names: Sequence[str], target: Path) -> None:
+    """The upper part of some pages, small enough for the docs."""
+    for name in _SHOWN.keys() & set(names):
+        with Image.open(pages / f"workbench-{name}.png") as whole:
+            part = whole.crop((0, 0, whole.width, min(whole.height, _SHOWN[name])))
+        small = part.resize((_WIDE, round(part.height * _WIDE / part.width)), Image.Resampling.LANCZOS)
+        small.quantize(_COLOURS, kmeans=1).save(target / f"workbench-{name}.png", optimize=True)
+
+
 def main() -> None:
     """Make the folder, serve it, take the pictures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "screenshots")
-    parser.add_argument("--out", type=Path, default=PICTURES)
+    parser.add_argument("--out", type=Path, help="for every page (default: pages/ in the folder of --work)")
+    parser.add_argument("--docs", type=Path, default=PICTURES, help="for the pictures of the docs")
     parser.add_argument("--only", nargs="+", choices=PAGES, default=PAGES, help="these pages alone")
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
+    out = options.out or options.work / "pages"
+    out.mkdir(parents=True, exist_ok=True)
     folder = make_folder(options.work)
     camera = film_for_camera(folder / "dictionary" / "friend" / "friend_2.mp4", options.work / "camera.y4m")
     flags = [
@@ -180,9 +199,10 @@ def main() -> None:
     ]
     with serving(folder) as address, sync_playwright() as player, nullcontext():
         browser = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *flags])
-        shoot(browser, address, make_queue(address), options.out, options.only)
+        shoot(browser, address, make_queue(address), out, options.only)
         browser.close()
-    print(f"pictures of the workbench in {options.out}")
+    show_in_docs(out, options.only, options.docs)
+    print(f"pictures of the workbench in {out}, those of the docs in {options.docs}")
 
 
 if __name__ == "__main__":

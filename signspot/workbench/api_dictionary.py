@@ -17,6 +17,7 @@ from signspot.timeline import Segment
 from signspot.workbench import editing, exports, uploads
 from signspot.workbench.api_search import download
 from signspot.workbench.requests import OWNER, OpenWorkbench
+from signspot.workbench.searching import is_film
 
 router = APIRouter(tags=["dictionary"])
 
@@ -86,19 +87,29 @@ def remove(name: str, id: str, bench: OpenWorkbench) -> dict[str, bool]:
 
 @router.put("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
 async def add(
-    name: str, word: str, file: str, request: Request, bench: OpenWorkbench, signer: str = "", licence: str = ""
+    name: str,
+    word: str,
+    file: str,
+    request: Request,
+    bench: OpenWorkbench,
+    signer: str = "",
+    licence: str = "",
+    new: bool = False,
 ) -> dict[str, Any]:
-    """Add an exemplar: the film or landmarks are the raw body, decoded in a process of its own first."""
-    home = bench.folder.dictionary(name)
-    if not home.is_dir() or not home.is_relative_to(bench.folder.root):
+    """Add an exemplar: the film or landmarks are the raw body, decoded in a process of its own first.
+
+    With `new` it is the first one of a dictionary that is made by it.
+    """
+    home = editing.new_home(bench, name) if new else bench.folder.dictionary(name)
+    if not new and (not home.is_dir() or not home.is_relative_to(bench.folder.root)):
         raise OptionsError(f"'{name}' lies outside of the folder, or is one file: it is not changed here")
     path = await uploads.receive(bench.folder, file, request.stream(), bench.options.most_bytes)
     await run_in_threadpool(uploads.check, path, file)
     below = f"{home.relative_to(bench.folder.root).as_posix()}/media/{file_name(word)}"
-    kept = await run_in_threadpool(uploads.keep, bench.folder, path, file, below)
+    kept = bench.folder.root / await run_in_threadpool(uploads.keep, bench.folder, path, file, below)
     texts = {"signer": signer, "licence": licence}
-    made = await run_in_threadpool(editing.add, bench, name, bench.folder.root / kept, word, texts)
-    return {"id": made}
+    make = editing.make if new else editing.add
+    return {"id": await run_in_threadpool(make, bench, name, kept, word, texts)}
 
 
 @router.post("/dictionaries/{name:path}/cut", dependencies=[OWNER])
@@ -118,6 +129,5 @@ def span(name: str, id: str, bench: OpenWorkbench) -> dict[str, Any]:
 def as_json(exemplar: Exemplar) -> dict[str, Any]:
     """An exemplar as the pages get it; no path of this machine."""
     texts = {key: value for key, value in asdict(exemplar).items() if isinstance(value, str) and key != "encoder"}
-    film = exemplar.path is not None and exemplar.path.suffix.lower() != ".pose"
     span = [exemplar.segment.start, exemplar.segment.end] if exemplar.segment else None
-    return {**texts, "film": film, "segment": span}
+    return {**texts, "film": is_film(exemplar), "segment": span}

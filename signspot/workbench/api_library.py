@@ -103,6 +103,14 @@ def show_word(dictionary: str, word: str, bench: OpenWorkbench) -> Response:
     return show_exemplar(dictionary, exemplars[0].id, bench)
 
 
+@router.get("/thumbnail/dictionary/{dictionary:path}")
+def show_dictionary(dictionary: str, bench: OpenWorkbench) -> Response:
+    """A small picture of a dictionary: its first sign that can be shown."""
+    shown = (each for each in bench.searcher.dictionary(dictionary).exemplars if each.path is not None)
+    first = next(shown, None)
+    return Response(status_code=404) if first is None else show_exemplar(dictionary, first.id, bench)
+
+
 @router.get("/skeleton/video/{name:path}")
 def show_skeleton(name: str, start: float, end: float, bench: OpenWorkbench) -> dict[str, Any]:
     """Body and hand points of some seconds of a video whose landmarks are known."""

@@ -57,6 +57,7 @@ def create_app(options: WorkbenchOptions) -> FastAPI:
     app.add_exception_handler(HTTPException, _tell_http)
     app.add_exception_handler(RequestValidationError, _tell_invalid)
     app.add_middleware(Guard, door=options.door)
+    pages.prepare(bench)
     return app
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from signspot.dictionary.build import file_name
 from signspot.dictionary.contents import unique_ids
 from signspot.dictionary.dictionary import Dictionary, save_dictionary
+from signspot.dictionary.json_file import DICTIONARY_FILE
 from signspot.errors import DictionaryError, OptionsError
 from signspot.formats.elan import write_vocabulary
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
@@ -82,21 +83,52 @@ def add(bench: Workbench, name: str, path: Path, word: str, texts: dict[str, str
     Returns:
         Its id.
     """
-    plain = one_line(word).strip()
-    if not plain:
-        raise OptionsError("a word needs at least one letter")
     made: list[str] = []
 
     def edit(exemplars: list[Exemplar]) -> list[Exemplar]:
-        home = bench.folder.dictionary(name)
-        relative = path.relative_to(home).as_posix()
-        chosen = unique_ids([*(each.id + ".x" for each in exemplars), relative])[-1]
-        made.append(chosen)
-        known = {key: one_line(value) for key, value in texts.items() if key in TEXTS and key != "word"}
-        return [*exemplars, replace(Exemplar(plain, chosen, path), **known)]  # type: ignore[arg-type]
+        new = _exemplar(bench.folder.dictionary(name), exemplars, path, word, texts)
+        made.append(new.id)
+        return [*exemplars, new]
 
     _edit(bench, name, edit)
     return made[0]
+
+
+def _exemplar(home: Path, others: Iterable[Exemplar], path: Path, word: str, texts: dict[str, str]) -> Exemplar:
+    """A new exemplar of a file in a dictionary's folder, whose id differs from all others'."""
+    plain = one_line(word).strip()
+    if not plain:
+        raise OptionsError("a word needs at least one letter")
+    chosen = unique_ids([*(each.id + ".x" for each in others), path.relative_to(home).as_posix()])[-1]
+    known = {key: one_line(value) for key, value in texts.items() if key in TEXTS and key != "word"}
+    return replace(Exemplar(plain, chosen, path), **known)  # type: ignore[arg-type]
+
+
+def new_home(bench: Workbench, name: str) -> Path:
+    """The folder of a dictionary that is to be made.
+
+    Raises:
+        OptionsError: the name is taken, or cannot be one.
+        FormatError: it leads out of the folder.
+    """
+    if not name.strip() or "/" in name or "\\" in name or file_name(name) != name:
+        raise OptionsError(f"'{one_line(name):.80}' cannot be the name of a dictionary: use letters, digits and spaces")
+    home = bench.folder.new_file(name, "the dictionary")
+    if home.exists():
+        raise OptionsError(f"there is a file or folder '{name}' already: choose another name for the dictionary")
+    return home
+
+
+def make(bench: Workbench, name: str, path: Path, word: str, texts: dict[str, str]) -> str:
+    """Make a dictionary of a film or landmarks that lie in its folder; see `add`."""
+    home = bench.folder.root / name
+    with _writing:
+        if (home / DICTIONARY_FILE).exists():
+            raise OptionsError(f"somebody has made a dictionary '{name}' meanwhile: choose another name")
+        made = _exemplar(home, (), path, word, texts)
+        save_dictionary(Dictionary([made]), home)
+    bench.folder.listing(fresh=True)
+    return made.id
 
 
 def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str) -> Path:

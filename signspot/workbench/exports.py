@@ -17,7 +17,7 @@ from signspot.files import Outputs
 from signspot.formats.formats import format_names, output_paths, read_spottings, write
 from signspot.records import Label, LabelSource, Spotting
 from signspot.workbench.folder import ServedFolder
-from signspot.workbench.verification import Answer, Item, Verdict
+from signspot.workbench.verification import OTHER_VARIANT, Answer, Item, Verdict
 
 LABELS, DECISIONS = ".labels.jsonl", ".decisions.csv"  # labels for training; every decision with who, when, how long
 _SAME_SCORE = 1e-6  # scores of one spotting before and after a file differ by no more
@@ -165,8 +165,11 @@ def read_back(path: Path, name: str, items: Sequence[Item], annotator: str) -> l
         if item is None:
             own.append(spotting)
         else:
-            renamed = spotting.word != item.spotting.word
-            answer: Answer = "word" if renamed else (spotting.decision or "yes")
+            answer: Answer = spotting.decision or "yes"
+            if spotting.word != item.spotting.word:
+                answer = "word"
+            elif answer == "yes" and spotting.variant not in ("", item.spotting.variant):
+                answer = "variant"
             found[item.item] = _verdict(name, item, annotator, answer, spotting)
     for item in items:
         if item.item in found and found[item.item].answer == "no":
@@ -190,7 +193,8 @@ def _is_over(spotting: Spotting, item: Item) -> bool:
 
 
 def _verdict(name: str, item: Item, annotator: str, answer: Answer, spotting: Spotting) -> Verdict:
-    word = spotting.word if answer == "word" else ""
+    named = {"word": spotting.word, "variant": "" if spotting.variant == OTHER_VARIANT else spotting.variant}
+    word = named.get(answer, "")
     told = "\0".join(map(str, (name, item.queue, item.item, annotator, answer, word, spotting.start, spotting.end)))
     key = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]  # reading a file twice decides once
     return Verdict(key, item.queue, item.item, annotator, answer, word, spotting.start, spotting.end, 0.0)

@@ -126,13 +126,14 @@ class ServedFolder:
 
 def _scan(root: Path, others: Sequence[Path]) -> Listing:
     media: dict[str, list[os.DirEntry[str]]] = {}
-    subtitles: dict[str, Path] = {}
+    subtitles: dict[str, str] = {}
     dictionaries = {f"+{other.name}": other for other in others}
     runs: dict[str, Path] = {}
     waiting = [root]
     while waiting:
         place = waiting.pop()
         relative = place.relative_to(root).as_posix()
+        below = "" if place == root else f"{relative}/"
         with os.scandir(place) as found:
             entries = [entry for entry in found if not entry.name.startswith(".")]
         names = {entry.name for entry in entries}
@@ -147,8 +148,8 @@ def _scan(root: Path, others: Sequence[Path]) -> Listing:
                 if entry.name not in _NO_FOOTAGE or entry.name == RUNS:
                     waiting.append(Path(entry.path))
             elif entry.is_file(follow_symlinks=False):
-                _note(entry, root, media, subtitles)
-    return Listing(_videos(root, media, subtitles), dict(sorted(dictionaries.items())), dict(sorted(runs.items())))
+                _note(entry, below, media, subtitles)
+    return Listing(_videos(media, subtitles), dict(sorted(dictionaries.items())), dict(sorted(runs.items())))
 
 
 def _is_dictionary(place: Path, names: set[str]) -> bool:
@@ -156,27 +157,28 @@ def _is_dictionary(place: Path, names: set[str]) -> bool:
 
 
 def _note(
-    entry: "os.DirEntry[str]", root: Path, media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, Path]
+    entry: "os.DirEntry[str]", below: str, media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, str]
 ) -> None:
-    path = Path(entry.path)
-    suffix, stem = path.suffix.lower(), path.relative_to(root).with_suffix("").as_posix()
-    if suffix in MEDIA_SUFFIXES:
+    """Remember a file of the folder `below` by its name without suffix; texts alone, since there are thousands."""
+    start, _, end = entry.name.rpartition(".")
+    stem, suffix = f"{below}{start}", f".{end.lower()}"
+    if start and suffix in MEDIA_SUFFIXES:
         media.setdefault(stem, []).append(entry)
-    elif suffix in SUBTITLE_SUFFIXES and suffix != ".xml":
+    elif start and suffix in SUBTITLE_SUFFIXES and suffix != ".xml":
         base, _, language = stem.rpartition(".")
-        subtitles.setdefault(base if base and len(language) in (2, 5) else stem, path)
+        subtitles.setdefault(base if base and len(language) in (2, 5) else stem, entry.path)
 
 
-def _videos(root: Path, media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, Path]) -> dict[str, VideoFile]:
+def _videos(media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, str]) -> dict[str, VideoFile]:
     found: dict[str, VideoFile] = {}
     for stem, entries in media.items():
-        poses = [Path(entry.path) for entry in entries if entry.name.lower().endswith(".pose")]
+        poses = [entry.path for entry in entries if entry.name.lower().endswith(".pose")]
         films = [entry for entry in entries if not entry.name.lower().endswith(".pose")]
         for entry in films or entries:
             state = entry.stat()
-            path = Path(entry.path)
-            name = path.relative_to(root).as_posix()
+            name = f"{stem}.{entry.name.rpartition('.')[2]}"
             if name.isprintable() or name.encode("utf-8", "replace").decode() == name:
-                landmarks = poses[0] if poses else None
-                found[name] = VideoFile(name, path, state.st_size, state.st_mtime_ns, subtitles.get(stem), landmarks)
+                landmarks = Path(poses[0]) if poses else None
+                said = Path(subtitles[stem]) if stem in subtitles else None
+                found[name] = VideoFile(name, Path(entry.path), state.st_size, state.st_mtime_ns, said, landmarks)
     return dict(sorted(found.items()))

@@ -23,7 +23,7 @@ def library(bench: Workbench, q: str = "", start: int = 0, size: int | None = No
         "videos": [_video(bench, listing.videos[name], verified, annotated) for name in shown],
         "count": len(names),
         "dictionaries": [_dictionary(bench, name) for name in listing.dictionaries],
-        "runs": list(listing.runs),
+        "runs": [{"name": name, **bench.states.run(name)} for name in listing.runs],
     }
 
 

@@ -14,6 +14,7 @@ from signspot.workbench.guard import Role
 from signspot.workbench.library import library
 from signspot.workbench.measures import measure
 from signspot.workbench.requests import OpenWorkbench, language_of
+from signspot.workbench.workbench import Workbench
 
 router = APIRouter(include_in_schema=False)
 _PAGES = ("library", "spot", "sign", "verify", "dictionary", "compare")
@@ -33,6 +34,12 @@ def _environment() -> Environment:
 
 
 _templates = _environment()
+
+
+def prepare(bench: Workbench) -> None:
+    """Do before the first visitor comes what would make them wait: read the folder, compile the first page."""
+    bench.folder.listing()
+    _templates.get_template("library.html")
 
 
 def _page(request: Request, name: str, **values: Any) -> HTMLResponse:
@@ -90,12 +97,12 @@ def show_sign(request: Request, bench: OpenWorkbench, dictionary: str = "") -> H
 
 
 @router.get("/verify")
-def show_queues(request: Request, bench: OpenWorkbench) -> HTMLResponse:
+def show_queues(request: Request, bench: OpenWorkbench, run: str = "") -> HTMLResponse:
     """All queues."""
     listing = bench.folder.listing()
     return _page(
         request, "verify", queues=bench.queues.all(), runs=list(listing.runs),
-        dictionaries=list(listing.dictionaries), formats=exports.kinds(),
+        dictionaries=list(listing.dictionaries), run=run,
     )  # fmt: skip
 
 
@@ -103,9 +110,8 @@ def show_queues(request: Request, bench: OpenWorkbench) -> HTMLResponse:
 def show_queue(request: Request, queue: str, bench: OpenWorkbench) -> HTMLResponse:
     """The work on a queue."""
     known = bench.queues.get(queue)
-    words = list(bench.searcher.dictionary(known["dictionary"])) if known["dictionary"] else []
     return _page(
-        request, "queue", queue=known, words=words[:2000],
+        request, "queue", queue=known,
         data={"queue": queue, "dictionary": known["dictionary"], "name": known["name"]},
     )  # fmt: skip
 
@@ -117,7 +123,8 @@ def show_results(request: Request, queue: str, bench: OpenWorkbench) -> HTMLResp
     found = measure(list(bench.queues.items(queue)), bench.queues.verdicts(queue))
     return _page(
         request, "results", queue=known, found=found, formats=exports.kinds(),
-        others={exports.LABELS: "labels", exports.DECISIONS: "decisions_file"}, data={"queue": queue},
+        others={exports.LABELS: "labels", exports.DECISIONS: "decisions_file"},
+        data={"queue": queue, "dictionary": known["dictionary"]},
     )  # fmt: skip
 
 

@@ -37,10 +37,11 @@ def serve(options: "WorkbenchOptions", port: int, told: Told) -> None:
     door = options.door
     bound = bind(door.host, port)
     app = create_app(options)
-    for address in addresses(door, bound.getsockname()[1]):
-        told(address)
     plain = {"log_level": "warning", "access_log": False, "server_header": False, "proxy_headers": False}
     settings = uvicorn.Config(app, timeout_graceful_shutdown=5, **plain)  # type: ignore[arg-type]
+    settings.load()  # before the address is told: whoever opens it at once does not wait for it
+    for address in addresses(door, bound.getsockname()[1]):
+        told(address)
     uvicorn.Server(settings).run(sockets=[bound])
 
 

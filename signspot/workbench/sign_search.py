@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import landmarks_of
@@ -20,12 +21,13 @@ from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment, Track
 from signspot.workbench.folder import VideoFile
 from signspot.workbench.media import landmarks_seen
+from signspot.workbench.searching import is_film
 from signspot.workbench.workbench import Workbench
 
 _WORDS, _PLACES = 12, 24  # that are shown
 _PROPOSED = 60  # places that embeddings propose in all videos, to be decided by alignment
 _AROUND = 1.0  # seconds around a proposed place that are searched
-_ROWS = 8192  # windows that are compared at once, so that they stay in the processor's cache
+_ROWS = 2048  # windows that are compared at once, so that they stay in the processor's cache
 _EVERY = 2  # windows, of which one is compared: neighbours are alike, and a second around each place is aligned
 _APART = 1.0  # seconds between two proposed places of one video
 
@@ -60,6 +62,8 @@ def search_sign(
     options = SpotOptions()
     views = ExemplarEmbedder(spotter.encoder, None).embed_source(landmarks, mirror=True)
     words = spotter.identify_views(views, bench.searcher.gallery(dictionary, ()), options)[:_WORDS]
+    opened = bench.searcher.dictionary(dictionary)
+    films = [any(is_film(one) for one in opened[each.word] if one.id == each.exemplar) for each in words]
     identified, worked_identified = time.perf_counter(), time.process_time()
     places = find_places(spotter, sign_gallery(views), ready_tracks(bench))
     done, worked_done = time.perf_counter(), time.process_time()
@@ -67,8 +71,8 @@ def search_sign(
         "dictionary": dictionary,
         "hands": round(landmarks_seen(landmarks), 3),
         "words": [
-            {"word": each.word, "score": each.score, "exemplar": each.exemplar, "mirrored": each.mirrored}
-            for each in words
+            {"word": each.word, "score": each.score, "exemplar": each.exemplar, "mirrored": each.mirrored, "film": film}
+            for each, film in zip(words, films, strict=True)
         ],
         "places": [to_row(place) for place in places],
         "seconds": {
@@ -122,10 +126,10 @@ def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[Video
 
 def propose(track: Track, gallery: Gallery, name: str) -> list[tuple[float, str, float]]:
     """The places of one track that are nearest to a sign by embedding: similarity, video, seconds; some apart."""
-    signs, times = gallery.embeddings.T.astype(np.float32), track.grid.times
-    times = times[::_EVERY]
-    parts = (track.embeddings[start : start + _ROWS : _EVERY] for start in range(0, len(track), _ROWS))
-    scores = np.concatenate([(np.asarray(part, np.float32) @ signs).max(axis=1) for part in parts])
+    times, signs = track.grid.times[::_EVERY], torch.from_numpy(gallery.embeddings.T.astype(np.float32))
+    windows = torch.from_numpy(track.embeddings)  # torch reads half precision faster than numpy does
+    parts = (windows[start : start + _ROWS : _EVERY] for start in range(0, len(track), _ROWS))
+    scores = torch.cat([(part.float() @ signs).amax(dim=1) for part in parts]).numpy()
     count = min(len(scores), 8 * _PROPOSED)
     best = np.argpartition(-scores, count - 1)[:count]
     kept: list[tuple[float, str, float]] = []

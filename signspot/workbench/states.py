@@ -11,6 +11,7 @@ from signspot.workbench.folder import ServedFolder, VideoFile
 from signspot.workbench.searching import Searcher
 from signspot.workbench.verification import Queues
 
+_LATER = 0.5  # seconds after which files are looked at: whoever asked has their page first
 _FRESH = 5.0  # seconds for which what the runs hold is not read again
 
 
@@ -24,6 +25,7 @@ class States:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._annotated: tuple[float, dict[str, int]] = (-1e9, {})
+        self._runs: dict[str, dict[str, int]] = {}
         self._verified: tuple[float, dict[str, tuple[int, int]]] = (-1e9, {})
 
     def is_ready(self, video: VideoFile) -> bool | None:
@@ -52,6 +54,7 @@ class States:
             return False
 
     def _look(self) -> None:
+        time.sleep(_LATER)
         while True:
             with self._lock:
                 if not self._waiting:
@@ -70,15 +73,22 @@ class States:
         if time.monotonic() - told < _FRESH:
             return known
         found: dict[str, int] = {}
-        for place in folder.listing().runs.values():
+        runs: dict[str, dict[str, int]] = {}
+        for name, place in folder.listing().runs.items():
+            runs[name] = {"videos": 0, "problems": 0}
             try:
                 with open_store(place) as store:
                     for video in store.videos():
                         found[video.video] = found.get(video.video, 0) + (0 if video.problem else 1)
+                        runs[name]["problems" if video.problem else "videos"] += 1
             except SignspotError:
                 continue
-        self._annotated = time.monotonic(), found
+        self._annotated, self._runs = (time.monotonic(), found), runs
         return found
+
+    def run(self, name: str) -> dict[str, int]:
+        """How many videos an annotation run holds, and how many it could not read, as `annotated` saw it last."""
+        return self._runs.get(name, {"videos": 0, "problems": 0})
 
     def verified(self, queues: Queues) -> dict[str, tuple[int, int]]:
         """Of each video: how many of its spottings are in queues, and how many of them are decided."""

@@ -37,6 +37,7 @@ ANSWERS: tuple[Answer, ...] = get_args(Answer)
 LEASE = 900.0  # seconds after which an item that nobody decided about is handed to the next person
 _MOST_SECONDS = 3600.0  # that one decision is said to have taken
 _LONGEST_NAME = 80  # letters of an annotator's name
+OTHER_VARIANT = "other"  # of a sign that is another variant of its word, where nobody said which
 _COLUMNS = tuple(name for name in tables.items.c.keys() if name in {field.name for field in fields(Spotting)})  # noqa: SIM118
 _OTHERS = tuple(field.name for field in fields(Spotting) if field.name not in (*_COLUMNS, "decision"))
 
@@ -332,8 +333,8 @@ def _verdict(row: RowMapping) -> Verdict:
 def verified(items: Iterable[Item], verdicts: Sequence[Verdict]) -> Iterator[tuple[Item, list[Verdict], Spotting]]:
     """Each item with its decisions and the spotting that follows: source V where people agree, D where none decided.
 
-    Where people disagree the decision is "unsure". A person's boundaries win; a wrong word whose right one was named
-    also gives a spotting of that word.
+    Where people disagree the decision is "unsure". A person's boundaries win; another variant has the name that they
+    gave it, or "other"; a wrong word whose right one was named also gives a spotting of that word.
     """
     by_item: dict[int, list[Verdict]] = {}
     for verdict in verdicts:
@@ -346,7 +347,7 @@ def verified(items: Iterable[Item], verdicts: Sequence[Verdict]) -> Iterator[tup
         answers = {verdict.plain for verdict in own}
         agreed: PlainDecision = own[-1].plain if len(answers) == 1 else "unsure"
         last = own[-1]
-        variant = last.word if last.answer == "variant" else item.spotting.variant
+        variant = (last.word or OTHER_VARIANT) if last.answer == "variant" else item.spotting.variant
         source = LabelSource.VERIFIED if agreed in ("yes", "no") else item.spotting.source
         made = replace(item.spotting, decision=agreed, source=source, start=last.start, end=last.end, variant=variant)
         made = replace(made, time=min(max(made.time, made.start), made.end))

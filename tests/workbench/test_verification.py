@@ -233,6 +233,20 @@ def test_round_trips_keep_every_decision(answered: tuple[Queues, str], suffix: s
     assert again == {0: ("yes", ""), 1: ("no", ""), 2: ("unsure", ""), 3: ("word", "pear")}
 
 
+@pytest.mark.parametrize("suffix", [".via.json", ".eaf", ".csv", ".jsonl"])
+@pytest.mark.parametrize("name", ["", "north"])
+def test_round_trips_keep_other_variants(sqlite: Queues, suffix: str, name: str, tmp_path: Path) -> None:
+    queue = sqlite.add("q", spottings(2))
+    sqlite.decide(verdict(queue, 0, answer="variant", word=name))
+    sqlite.decide(verdict(queue, 1, answer="yes"))
+    found = [spotting for _, _, spotting in verified(sqlite.items(queue), sqlite.verdicts(queue))]
+    assert [spotting.variant for spotting in found] == [name or "other", "one"]
+    made = exports.export(found, "q", suffix)
+    (tmp_path / made.name).write_bytes(made.content)
+    back = exports.read_back(tmp_path / made.name, made.name, list(sqlite.items(queue)), "Ben")
+    assert sorted((each.item, each.answer, each.word) for each in back) == [(0, "variant", name), (1, "yes", "")]
+
+
 def test_history_and_labels(answered: tuple[Queues, str]) -> None:
     queues, queue = answered
     queues.undo(queue, "Ada")

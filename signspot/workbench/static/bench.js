@@ -56,6 +56,29 @@ export function tell(text) {
   setTimeout(() => line.remove(), 4000);
 }
 
+// Says that something is being done, until it is.
+export function busy(work, text) {
+  const line = element("p", { class: "busy" }, text);
+  document.getElementById("told").append(line);
+  return work.finally(() => line.remove());
+}
+
+// Files that are dropped anywhere on the page.
+export function takeDrops(act) {
+  const place = document.getElementById("main"), over = (on) => place.classList.toggle("dropping", on);
+  document.addEventListener("dragover", (event) => {
+    if (!event.dataTransfer || ![...event.dataTransfer.types].includes("Files")) return;
+    event.preventDefault();
+    over(true);
+  });
+  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) over(false); });
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    over(false);
+    if (event.dataTransfer.files.length) act(event.dataTransfer.files);
+  });
+}
+
 export function problem(error) {
   const place = document.getElementById("problem");
   const text = error ? t("failed", { reason: error.message || error }) : "";

@@ -54,7 +54,7 @@ export function combobox(input, list, dictionary, chosen) {
   input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") { if (list.hidden) show(); else mark(at + 1); }
     else if (event.key === "ArrowUp") mark(at - 1);
-    else if (event.key === "Escape") close();
+    else if (event.key === "Escape" && !list.hidden) { close(); event.stopPropagation(); }
     else if (event.key === "Enter" && at >= 0 && !list.hidden) take(list.querySelectorAll("[role=option] span")[at].textContent.replace(t("meant") + " ", ""));
     else return;
     event.preventDefault();

@@ -1,17 +1,20 @@
 // Signs side by side and in time with each other; a learner's clip beside the model; faux amis of two dictionaries.
-import { ask, data, element, exemplarFilm, path, problem, send, t } from "./bench.js";
+import { ask, busy, data, element, exemplarFilm, path, problem, send, t, takeDrops } from "./bench.js";
 import { combobox } from "./combo.js";
-import { Skeleton } from "./skeleton.js";
+import { exemplarBones, isBones, livePicture, onScreen, Skeleton } from "./skeleton.js";
 
 const side = document.getElementById("side"), signs = document.getElementById("dictionary"), input = document.getElementById("word");
 let shown = [], playing = true, rate = 1, frame = 0, since = 0, skeletons = false;
-const ROUND = 1.6; // seconds in which every sign is shown once
+const MOST = 12, ROUND = 1.6; // signs at once; seconds in which every sign is shown once
 
-function figure(name, address, span, skeleton) {
-  const film = element("video", { muted: true, playsInline: true, preload: "auto", src: address });
+// A sign with its name; `address`: of its film, null where there are landmarks alone; `skeleton`: of its landmarks, or null.
+function figure(name, address, span, skeleton, kind = "") {
+  const video = element("video", { muted: true, playsInline: true, preload: "auto" });
   const canvas = element("canvas", { "aria-hidden": "true" });
-  const bones = skeleton ? new Skeleton(canvas, film, skeleton) : null;
-  return { film, span, bones, root: element("figure", {}, element("div", { class: "screen" }, film, canvas), element("figcaption", {}, name)) };
+  const film = onScreen(video, canvas, address, skeleton);
+  const bones = address && skeleton ? new Skeleton(canvas, video, skeleton) : null;
+  const root = element("figure", { class: kind }, element("div", { class: "screen" }, video, canvas), element("figcaption", {}, name));
+  return { film, span, bones, root };
 }
 
 async function spanOf(id) {
@@ -25,11 +28,13 @@ async function show(word) {
   const found = await ask("GET", `/api/dictionaries/${path(signs.value)}/exemplars?word=${encodeURIComponent(word)}`).catch((error) => { problem(error); return []; });
   const groups = found.length > 1 ? await ask("GET", `/api/variants/${path(signs.value)}?word=${encodeURIComponent(word)}`).catch(() => []) : [];
   const group = (exemplar) => exemplar.variant || (groups.length > 1 ? (groups.find((each) => each.exemplars.includes(exemplar.id)) || {}).name : "") || "";
-  const films = found.filter((exemplar) => exemplar.film).sort((a, b) => group(a).localeCompare(group(b))).slice(0, 12);
+  const films = found.sort((a, b) => group(a).localeCompare(group(b))).slice(0, MOST);
   shown = await Promise.all(films.map(async (exemplar) => {
     const name = exemplar.id + (group(exemplar) ? " · " + t("variant", { name: group(exemplar) }) : "");
-    return figure(name, exemplarFilm(signs.value, exemplar.id), await spanOf(exemplar.id), () => `/api/skeleton/exemplar/${path(signs.value)}?id=${encodeURIComponent(exemplar.id)}`);
+    const address = exemplar.film ? exemplarFilm(signs.value, exemplar.id) : null;
+    return figure(name, address, await spanOf(exemplar.id), exemplarBones(signs.value, exemplar.id));
   }));
+  document.getElementById("feedback").hidden = true;
   layout();
   history.replaceState(null, "", "/compare?" + new URLSearchParams({ dictionary: signs.value, word }));
   return shown;
@@ -38,6 +43,7 @@ async function show(word) {
 function layout() {
   side.replaceChildren(...shown.map((each) => each.root));
   document.getElementById("controls").hidden = !shown.length;
+  document.getElementById("nothing").hidden = shown.length > 0;
   since = performance.now();
   cancelAnimationFrame(frame);
   frame = requestAnimationFrame(follow);
@@ -61,8 +67,8 @@ async function compareClip(file) {
   await show(input.value);
   try {
     const query = new URLSearchParams({ dictionary: signs.value, word: input.value, name: file.name });
-    const found = await send("PUT", "/api/feedback?" + query, file);
-    shown = [figure(t("mine"), URL.createObjectURL(file), found.span, null), ...shown];
+    const found = await busy(send("PUT", "/api/feedback?" + query, file), t("comparing"));
+    if (!isBones(file.name)) shown = [figure(t("mine"), URL.createObjectURL(file), found.span, null, "mine"), ...shown];
     layout();
     document.getElementById("feedback").hidden = false;
     const verdict = t(found.right ? "right" : "not_right", { word: found.word, rank: found.rank, of: found.of });
@@ -72,13 +78,22 @@ async function compareClip(file) {
   } catch (error) { problem(error); }
 }
 
-function pair(each) {
-  const films = [[data.dictionary, each.one], [each.dictionary, each.other]].map(([dictionary, sign]) => element("img", { alt: sign.word, loading: "lazy", src: "/api/thumbnail/exemplar/" + path(dictionary) + "?id=" + encodeURIComponent(sign.exemplar) }));
-  return element("li", { class: "card" }, ...films, element("strong", {}, `${each.one.word} ≈ ${each.other.word}`), element("span", { class: "quiet" }, t("cost", { cost: each.cost.toFixed(2) })));
+// Two signs that look alike: both play while either is pointed at.
+function pair(each, dictionaries) {
+  const card = element("li", { class: "card alike" });
+  const signed = [each.one, each.other].map((sign, k) => {
+    const image = element("img", { alt: "", loading: "lazy", src: "/api/thumbnail/exemplar/" + path(dictionaries[k]) + "?id=" + encodeURIComponent(sign.exemplar) });
+    const film = sign.film ? exemplarFilm(dictionaries[k], sign.exemplar) : null;
+    const link = element("a", { href: "/compare?" + new URLSearchParams({ dictionary: dictionaries[k], word: sign.word }) }, livePicture(card, image, { film, bones: exemplarBones(dictionaries[k], sign.exemplar) }), element("strong", {}, sign.word));
+    return element("div", {}, link, element("span", { class: "quiet" }, dictionaries[k]));
+  });
+  card.append(...signed, element("span", { class: "quiet cost" }, t("cost", { cost: each.cost.toFixed(2) })));
+  return card;
 }
 
 document.getElementById("ask").addEventListener("submit", (event) => { event.preventDefault(); show(input.value); });
 combobox(input, document.getElementById("choices"), () => signs.value, show);
+takeDrops((files) => compareClip(files[0]));
 document.getElementById("clip").addEventListener("change", (event) => compareClip(event.target.files[0]));
 document.getElementById("play").addEventListener("click", (event) => {
   playing = !playing;
@@ -90,9 +105,14 @@ const faux = document.getElementById("faux");
 if (faux) faux.addEventListener("submit", async (event) => {
   event.preventDefault();
   const other = new FormData(faux).get("other");
-  const found = await ask("GET", `/api/faux-amis?${new URLSearchParams({ dictionary: signs.value, other })}`).catch((error) => { problem(error); return []; });
-  document.getElementById("pairs").replaceChildren(...found.map((each) => pair({ ...each, dictionary: other })));
-  if (!found.length) problem(t("none_alike"));
+  const place = document.getElementById("pairs"), one = signs.value;
+  problem(null);
+  place.replaceChildren();
+  try {
+    const found = await busy(ask("GET", `/api/faux-amis?${new URLSearchParams({ dictionary: one, other })}`), t("comparing"));
+    place.replaceChildren(...found.map((each) => pair(each, [one, other])));
+    if (!found.length) problem(t("none_alike"));
+  } catch (error) { problem(error); }
 });
 if (matchMedia("(prefers-reduced-motion: reduce)").matches) { playing = false; document.getElementById("play").setAttribute("aria-pressed", "false"); }
 if (data.word) show(data.word);

@@ -1,8 +1,10 @@
 // Curves of one word: a canvas for the lines, SVG above it for what can be touched. Moving the threshold asks nobody:
 // every peak and what its score means is here already.
 import { element, exemplarFilm, path, t } from "./bench.js";
+import { exemplarBones, livePicture } from "./skeleton.js";
 
-const HEIGHT = 170, TOP = 12, BOTTOM = 22, LEFT = 34, RIGHT = 34, MOST_PEAKS = 300;
+const HEIGHT = 180, TOP = 12, BOTTOM = 22, LEFT = 34, RIGHT = 42, MOST_PEAKS = 300;
+const NEAR = 14, NEAR_LINE = 6; // pixels around a peak that choose it, and around a line that show its exemplar
 
 export function unpack(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -30,6 +32,11 @@ export function rateAt(sorted, threshold) {
 
 export function shownRate(rate) {
   return rate === null ? "" : rate < 0.01 ? "< 0.01" : rate >= 10 ? rate.toFixed(0) : rate.toPrecision(2);
+}
+
+// A finger that drags this does not scroll the page.
+function keepFinger(handle) {
+  handle.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
 }
 
 export class WordPanel {
@@ -75,28 +82,18 @@ export class WordPanel {
     this.picture = svg(this.plot, "svg", { role: "group", "aria-label": t("curve_of", { word: this.word.word }) });
     this.root = element("div", { class: "panel" }, element("div", {}, head, list), this.plot);
     this.plot.addEventListener("click", (event) => {
-      if (event.target.closest(".grip, .edge, .peak")) return;
-      this.hooks.go(this.timeAt(event.clientX));
+      if (event.target.closest(".grip-holder, .edge, .peak")) return;
+      const peak = this.peakAt(event);
+      if (peak) this.hooks.jump(peak.hit);
+      else this.hooks.go(this.timeAt(event.clientX));
     });
+    this.plot.addEventListener("pointermove", (event) => { if (!event.buttons && event.pointerType === "mouse") this.point(event); });
+    this.plot.addEventListener("pointerleave", () => this.preview(-1));
   }
 
   button(exemplar, k) {
     const made = element("button", { class: "c" + exemplar.colour, "aria-pressed": "true", "aria-label": t("exemplar", { id: exemplar.id, word: this.word.word }) });
-    if (this.result.dictionary) {
-      const image = element("img", { alt: "", src: "/api/thumbnail/exemplar/" + path(this.result.dictionary) + "?id=" + encodeURIComponent(exemplar.id) });
-      image.addEventListener("error", () => image.replaceWith(element("i")));
-      made.append(image);
-      if (exemplar.film) {
-        const film = element("video", { muted: true, loop: true, playsInline: true, preload: "none" });
-        const play = () => { if (image.isConnected) { film.src = exemplarFilm(this.result.dictionary, exemplar.id); image.replaceWith(film); film.play().catch(() => {}); } };
-        const rest = () => { if (film.isConnected) { film.pause(); film.replaceWith(image); } };
-        made.addEventListener("mouseenter", play);
-        made.addEventListener("mouseleave", rest);
-        made.addEventListener("focus", () => made.matches(":focus-visible") && play());
-        made.addEventListener("blur", rest);
-      }
-    } else made.append(element("i"));
-    made.append(element("span", {}, exemplar.id));
+    made.append(this.sign(exemplar, made), element("span", {}, exemplar.id));
     made.addEventListener("click", () => {
       const off = this.hidden.has(k);
       if (off) this.hidden.delete(k); else this.hidden.add(k);
@@ -104,6 +101,52 @@ export class WordPanel {
       this.lines();
     });
     return made;
+  }
+
+  // The picture of an exemplar; it plays while `holder` is pointed at.
+  sign(exemplar, holder) {
+    const { dictionary, clip } = this.result;
+    const still = clip ? element("video", { muted: true, preload: "auto", src: clip + "#t=0.5" })
+      : element("img", { alt: "", src: "/api/thumbnail/exemplar/" + path(dictionary) + "?id=" + encodeURIComponent(exemplar.id) });
+    if (!dictionary && !clip) return element("i");
+    const film = clip || (exemplar.film ? exemplarFilm(dictionary, exemplar.id) : null);
+    return livePicture(holder, still, { film, bones: exemplarBones(dictionary, exemplar.id), span: exemplar.segment });
+  }
+
+  // The peak that is nearest to a place of the plot; a finger need not meet it exactly.
+  peakAt(event) {
+    const box = this.plot.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+    const far = ({ hit }) => Math.hypot(this.place(hit.time) - x, this.up(hit.score) - y);
+    const shown = this.peaks.filter((peak) => peak.shown && far(peak) < NEAR);
+    return shown.sort((a, b) => far(a) - far(b))[0];
+  }
+
+  // A line that is pointed at shows its exemplar, playing.
+  point(event) {
+    const box = this.plot.getBoundingClientRect(), y = event.clientY - box.top, { first, step } = this.result.times;
+    const from = Math.floor((this.timeAt(event.clientX - 1) - first) / step), to = Math.ceil((this.timeAt(event.clientX + 1) - first) / step);
+    let found = -1, best = NEAR_LINE;
+    this.curves.forEach((curve, k) => {
+      if (this.hidden.has(k)) return;
+      let low = 1, high = 0;
+      for (let n = Math.max(0, from); n <= Math.min(to, curve.length - 1); n++) { low = Math.min(low, curve[n]); high = Math.max(high, curve[n]); }
+      const far = Math.max(this.up(high) - y, y - this.up(low), 0);
+      if (high >= low && far < best) { best = far; found = k; }
+    });
+    this.preview(event.target.closest(".grip-holder, .edge") ? -1 : found, event.clientX - box.left);
+  }
+
+  preview(k, x = 0) {
+    if (k === this.previewed) return;
+    this.previewed = k;
+    if (this.shown) { this.shown.dispatchEvent(new PointerEvent("pointerleave")); this.shown.remove(); this.shown = null; }
+    if (k < 0) return;
+    const exemplar = this.word.exemplars[k];
+    this.shown = element("div", { class: "preview c" + exemplar.colour, "aria-hidden": "true" });
+    this.shown.append(this.sign(exemplar, this.shown), element("span", {}, exemplar.id));
+    this.shown.style.left = Math.min(Math.max(0, x + 14), this.width - 150) + "px";
+    this.plot.append(this.shown);
+    this.shown.dispatchEvent(new PointerEvent("pointerenter", { pointerType: "mouse" }));
   }
 
   // The stretch of time that is shown.
@@ -181,8 +224,8 @@ export class WordPanel {
     const within = this.hits.filter((hit) => hit.end > this.from && hit.start < this.to).slice(0, MOST_PEAKS);
     this.peaks = within.map((hit) => this.peak(hit));
     this.grip = svg(this.picture, "g", { class: "grip-holder", tabindex: 0, role: "slider", "aria-orientation": "vertical", "aria-valuemin": this.low, "aria-valuemax": 1, "aria-label": t("threshold", { word: this.word.word }) });
-    this.knob = svg(this.grip, "rect", { class: "grip", x: this.width - RIGHT - 2, width: 36, height: 20, rx: 5 });
-    this.number = svg(this.grip, "text", { class: "grip-text", x: this.width - RIGHT + 16 });
+    this.knob = svg(this.grip, "rect", { class: "grip", x: this.width - RIGHT, width: 42, height: 26, rx: 6 });
+    this.number = svg(this.grip, "text", { class: "grip-text", x: this.width - RIGHT + 21 });
     this.drag();
     this.edges();
     if (edge) { const again = this.picture.querySelector(`[data-edge="${edge}"]`); if (again) again.focus(); }
@@ -205,12 +248,13 @@ export class WordPanel {
 
   drag() {
     const follow = (event) => this.move(this.scoreAt(event.clientY));
+    keepFinger(this.grip);
     this.grip.addEventListener("pointerdown", (event) => {
       event.preventDefault();
       this.grip.setPointerCapture(event.pointerId);
       this.grip.addEventListener("pointermove", follow);
     });
-    this.grip.addEventListener("pointerup", () => { this.grip.removeEventListener("pointermove", follow); this.hooks.changed(); });
+    this.grip.addEventListener("lostpointercapture", () => { this.grip.removeEventListener("pointermove", follow); this.hooks.changed(); });
     this.grip.addEventListener("keydown", (event) => {
       const step = { ArrowUp: 0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowLeft: -0.01, PageUp: 0.05, PageDown: -0.05 }[event.key];
       if (!step) return;
@@ -227,7 +271,7 @@ export class WordPanel {
     const y = this.up(this.threshold);
     this.handle.setAttribute("y1", y);
     this.handle.setAttribute("y2", y);
-    this.knob.setAttribute("y", y - 10);
+    this.knob.setAttribute("y", y - 13);
     this.number.setAttribute("y", y + 4);
     this.number.textContent = this.threshold.toFixed(2);
     for (const peak of this.peaks) {
@@ -255,21 +299,25 @@ export class WordPanel {
     if (!this.chosen || this.chosen.end < this.from || this.chosen.start > this.to) return;
     for (const side of ["start", "end"]) {
       const x = this.place(this.chosen[side]);
-      const line = svg(this.picture, "line", { class: "edge", "data-edge": side, x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM, tabindex: 0, role: "slider", "aria-label": t(side + "_of"), "aria-valuenow": this.chosen[side].toFixed(2), "aria-valuemin": 0, "aria-valuemax": this.result.duration });
+      const handle = svg(this.picture, "g", { class: "edge", "data-edge": side, transform: `translate(${x} 0)`, tabindex: 0, role: "slider", "aria-label": t(side + "_of"), "aria-valuenow": this.chosen[side].toFixed(2), "aria-valuemin": 0, "aria-valuemax": this.result.duration });
+      const out = side === "start" ? -1 : 1; // the part to take hold of lies outside, so that a short hit has two
+      svg(handle, "rect", { class: "edge-area", x: out < 0 ? -22 : 0, y: TOP, width: 22, height: HEIGHT - TOP - BOTTOM });
+      svg(handle, "line", { y1: TOP, y2: HEIGHT - BOTTOM });
+      svg(handle, "path", { d: `M 0 ${TOP} h ${12 * out} v 14 l ${-12 * out} 8 z` });
       const set = (seconds) => {
         const hit = this.chosen;
         const other = side === "start" ? hit.end : hit.start;
         const value = side === "start" ? Math.min(Math.max(0, seconds), other - 0.04) : Math.max(Math.min(this.result.duration, seconds), other + 0.04);
         hit[side] = Math.round(value * 1000) / 1000;
         hit.time = Math.min(Math.max(hit.time, hit.start), hit.end);
-        line.setAttribute("x1", this.place(hit[side]));
-        line.setAttribute("x2", this.place(hit[side]));
+        handle.setAttribute("transform", `translate(${this.place(hit[side])} 0)`);
         this.hooks.edited(hit);
       };
       const follow = (event) => set(this.timeAt(event.clientX));
-      line.addEventListener("pointerdown", (event) => { event.preventDefault(); line.setPointerCapture(event.pointerId); line.addEventListener("pointermove", follow); });
-      line.addEventListener("pointerup", () => { line.removeEventListener("pointermove", follow); this.overlay(); });
-      line.addEventListener("keydown", (event) => {
+      keepFinger(handle);
+      handle.addEventListener("pointerdown", (event) => { event.preventDefault(); handle.focus({ preventScroll: true }); handle.setPointerCapture(event.pointerId); handle.addEventListener("pointermove", follow); });
+      handle.addEventListener("lostpointercapture", () => { handle.removeEventListener("pointermove", follow); this.overlay(); });
+      handle.addEventListener("keydown", (event) => {
         const step = { ArrowLeft: -0.04, ArrowRight: 0.04 }[event.key];
         if (!step) return;
         event.preventDefault();

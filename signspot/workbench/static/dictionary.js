@@ -1,14 +1,16 @@
 // A dictionary: words with their exemplars; an editor for one exemplar.
-import { ask, data, element, exemplarFilm, path, problem, send, t, tell } from "./bench.js";
+import { ask, busy, data, element, exemplarFilm, path, problem, send, t, takeDrops, tell } from "./bench.js";
+import { exemplarBones, livePicture, onScreen } from "./skeleton.js";
 
 const SIZE = 60, list = document.getElementById("words"), more = document.getElementById("more"), editor = document.getElementById("editor");
-const form = document.getElementById("edit"), film = document.getElementById("film");
-let page = 0, current = null;
+const form = document.getElementById("edit");
+let page = 0, current = null, film = null; // what the editor plays: a film, or landmarks
 
 function exemplarButton(word, exemplar) {
   const image = element("img", { alt: "", loading: "lazy", src: "/api/thumbnail/exemplar/" + path(data.dictionary) + "?id=" + encodeURIComponent(exemplar.id) });
-  image.addEventListener("error", () => image.removeAttribute("src"));
-  const button = element("button", { "aria-label": t("edit", { id: exemplar.id }), title: exemplar.id }, image);
+  const button = element("button", { "aria-label": t("edit", { id: exemplar.id }), title: exemplar.id });
+  const film = exemplar.film ? exemplarFilm(data.dictionary, exemplar.id) : null;
+  button.append(livePicture(button, image, { film, bones: exemplarBones(data.dictionary, exemplar.id), span: exemplar.segment }));
   button.addEventListener("click", () => edit(exemplar));
   return button;
 }
@@ -41,9 +43,10 @@ async function edit(exemplar) {
   current = exemplar;
   document.getElementById("editor-title").textContent = exemplar.id;
   for (const name of ["word", "variant", "signer", "licence", "consent"]) form.elements[name].value = exemplar[name] || "";
-  film.parentElement.hidden = !exemplar.film;
-  if (exemplar.film) film.src = exemplarFilm(data.dictionary, exemplar.id);
   editor.showModal();
+  film = onScreen(document.getElementById("film"), document.getElementById("bones"), exemplar.film ? exemplarFilm(data.dictionary, exemplar.id) : null, exemplarBones(data.dictionary, exemplar.id));
+  film.loop = true;
+  film.addEventListener("timeupdate", within); // added twice, it is called once
   const found = await ask("GET", `/api/dictionaries/${path(data.dictionary)}/span?id=${encodeURIComponent(exemplar.id)}`).catch(() => ({ segment: null }));
   current.shown = found.segment || [0, 0];
   form.elements.start.value = current.shown[0].toFixed(2);
@@ -51,10 +54,10 @@ async function edit(exemplar) {
   film.play().catch(() => {});
 }
 
-film.addEventListener("timeupdate", () => {
+function within() {
   const end = Number(form.elements.end.value), start = Number(form.elements.start.value);
   if (!film.paused && end > start && (film.currentTime > end || film.currentTime < start - 0.2)) film.currentTime = start;
-});
+}
 document.getElementById("set-start").addEventListener("click", () => { form.elements.start.value = film.currentTime.toFixed(2); });
 document.getElementById("set-end").addEventListener("click", () => { form.elements.end.value = film.currentTime.toFixed(2); });
 editor.addEventListener("close", async () => {
@@ -76,18 +79,33 @@ editor.addEventListener("close", async () => {
     await load(true);
   } catch (error) { problem(error); }
 });
-const add = document.getElementById("add");
-if (add) add.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const file = add.elements.file.files[0];
-  const query = new URLSearchParams({ word: add.elements.word.value, signer: add.elements.signer.value, licence: add.elements.licence.value, file: file.name });
-  problem(null);
-  try {
-    await send("PUT", `/api/dictionaries/${path(data.dictionary)}/exemplar?${query}`, file);
-    tell(t("saved"));
-    add.reset();
-    await load(true);
-  } catch (error) { problem(error); }
-});
+// Films of one word, one after the other; the first of a dictionary that is not there yet makes it.
+async function addFilms(dictionary, values, files, fresh) {
+  for (const [k, file] of [...files].entries()) {
+    const query = new URLSearchParams({ word: values.word, signer: values.signer, licence: values.licence, file: file.name, ...(fresh && !k ? { new: "true" } : {}) });
+    await busy(send("PUT", `/api/dictionaries/${path(dictionary)}/exemplar?${query}`, file), t("adding", { name: file.name }));
+  }
+}
+
+for (const [id, fresh] of [["add", false], ["make", true]]) {
+  const filled = document.getElementById(id);
+  if (filled) filled.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const values = Object.fromEntries(new FormData(filled)), name = fresh ? values.name.trim() : data.dictionary;
+    problem(null);
+    try {
+      await addFilms(name, values, filled.elements.file.files, fresh);
+      if (fresh) { location.href = "/dictionary?" + new URLSearchParams({ name }); return; }
+      tell(t("saved"));
+      filled.reset();
+      await load(true);
+    } catch (error) { problem(error); }
+  });
+}
+const target = document.getElementById("add") || document.getElementById("make");
+if (target) takeDrops((files) => { target.elements.file.files = files; target.elements.word.focus(); });
+document.getElementById("choice").addEventListener("change", (event) => event.target.form.submit());
+const fresh = document.getElementById("new");
+if (fresh && location.hash === "#new") { fresh.open = true; fresh.scrollIntoView(); }
 more.addEventListener("click", () => load(false));
 load(true);

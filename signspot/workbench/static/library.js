@@ -1,5 +1,5 @@
 // The library: uploads with progress, jobs with live progress, the state of each video.
-import { ask, data, element, problem, send, t, tell } from "./bench.js";
+import { ask, data, element, problem, send, t, takeDrops, tell } from "./bench.js";
 
 const list = document.getElementById("jobs");
 const section = document.getElementById("jobs-section");
@@ -80,11 +80,7 @@ function upload(files) {
 const drop = document.getElementById("drop");
 if (drop) {
   document.getElementById("files").addEventListener("change", (event) => upload(event.target.files));
-  for (const kind of ["dragenter", "dragover"]) {
-    drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("over"); });
-  }
-  for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop.classList.remove("over"));
-  drop.addEventListener("drop", (event) => { event.preventDefault(); upload(event.dataTransfer.files); });
+  takeDrops(upload);
   document.getElementById("clear").addEventListener("click", () => ask("POST", "/api/jobs/clear").then(refresh));
   document.getElementById("prepare-all").addEventListener("click", () => ask("POST", "/api/jobs/prepare-all").then(refresh).catch(problem));
   document.querySelectorAll("[data-prepare]").forEach((button) => button.addEventListener("click", () => {
@@ -99,6 +95,10 @@ if (form) form.addEventListener("submit", (event) => {
   const values = Object.fromEntries(new FormData(form));
   ask("POST", "/api/jobs", { ...values, language: document.documentElement.lang }).then(refresh).catch((error) => tell(t("failed", { reason: error.message })));
 });
-document.querySelectorAll(".card img").forEach((image) => image.addEventListener("error", () => { image.removeAttribute("src"); }));
+document.querySelectorAll(".card img").forEach((image) => {
+  const missing = () => image.classList.add("missing");
+  image.addEventListener("error", missing);
+  if (image.complete && !image.naturalWidth && image.currentSrc) missing();
+});
 refresh();
 if (document.querySelector(".states li") && !document.querySelector(".states .good")) setTimeout(states, 1500);

@@ -1,6 +1,7 @@
 // Verification, keyboard first: a decision is one key; the next clips are loaded already, and no decision is lost.
 import { ask, data, element, exemplarFilm, path, problem, t, tell } from "./bench.js";
-import { LandmarkFilm } from "./skeleton.js";
+import { combobox } from "./combo.js";
+import { exemplarBones, isBones, LandmarkFilm, onScreen, videoBones } from "./skeleton.js";
 
 const AHEAD = 4, FRAME = 0.04, AROUND = 0.4;
 const who = document.getElementById("who"), work = document.getElementById("work"), which = document.getElementById("which");
@@ -32,7 +33,7 @@ async function drain() {
 }
 
 function clip(item) {
-  if (item.spotting.video.toLowerCase().endsWith(".pose")) return bones(item);
+  if (isBones(item.spotting.video)) return bones(item);
   const film = element("video", { muted: true, playsInline: true, preload: "auto", src: "/api/media/" + path(item.spotting.video) });
   const begin = () => Math.max(0, item.spotting.start - AROUND);
   film.addEventListener("loadedmetadata", () => { film.currentTime = begin(); });
@@ -44,7 +45,7 @@ function clip(item) {
 // A video that is landmarks alone: a skeleton moves.
 function bones(item) {
   const canvas = element("canvas", { class: "bones", role: "img", "aria-label": item.spotting.video });
-  const film = new LandmarkFilm(canvas, (a, b) => `/api/skeleton/video/${path(item.spotting.video)}?start=${a}&end=${b}`);
+  const film = new LandmarkFilm(canvas, videoBones(item.spotting.video));
   film.time = Math.max(0, item.spotting.start - AROUND);
   film.addEventListener("timeupdate", () => { if (film.currentTime > item.spotting.end + AROUND) film.time = Math.max(0, item.spotting.start - AROUND); });
   return film;
@@ -76,22 +77,42 @@ async function next() {
 }
 
 function show() {
-  const spotting = current.spotting, model = document.getElementById("model");
+  const spotting = current.spotting;
   document.getElementById("question").textContent = t("is_it", { word: spotting.word });
   document.getElementById("slot").replaceChildren(current.film.root || current.film);
   current.film.playbackRate = half ? 0.5 : 1;
   current.film.play().catch(() => {});
   document.getElementById("place").textContent = `${spotting.video}, ${clock(spotting.time, 2)} · ${t("score", { score: spotting.score.toFixed(2) })}`;
-  document.getElementById("model-name").textContent = spotting.exemplar + (spotting.variant ? " · " + spotting.variant : "");
-  model.closest("figure").hidden = !data.dictionary || !spotting.exemplar;
-  if (data.dictionary && spotting.exemplar) {
-    const address = exemplarFilm(data.dictionary, spotting.exemplar);
-    if (model.getAttribute("src") !== address) model.src = address;
-    model.classList.toggle("mirrored", spotting.mirrored);
-    model.playbackRate = half ? 0.5 : 1;
-  }
+  beside(spotting);
   span();
   since = performance.now();
+}
+
+// The exemplars of a word, asked for once.
+const signs = new Map();
+function exemplarsOf(word) {
+  if (!signs.has(word)) signs.set(word, ask("GET", `/api/dictionaries/${path(data.dictionary)}/exemplars?${new URLSearchParams({ word })}`).catch(() => []));
+  return signs.get(word);
+}
+
+// The exemplar that was found, or the word's first one: film or skeleton.
+let model = null;
+async function beside(spotting) {
+  const video = document.getElementById("model"), canvas = document.getElementById("model-skeleton"), figure = video.closest("figure");
+  const known = data.dictionary ? await exemplarsOf(spotting.word) : [];
+  if (!current || current.spotting !== spotting) return;
+  const exemplar = known.find((each) => each.id === spotting.exemplar) || known[0];
+  figure.hidden = !exemplar;
+  if (!exemplar) return;
+  document.getElementById("model-name").textContent = exemplar.id + (exemplar.variant ? " · " + exemplar.variant : "");
+  if (!model || model.of !== exemplar.id) {
+    if (model) model.film.pause();
+    model = { of: exemplar.id, film: onScreen(video, canvas, exemplar.film ? exemplarFilm(data.dictionary, exemplar.id) : null, exemplarBones(data.dictionary, exemplar.id)) };
+    model.film.loop = true;
+  }
+  for (const each of [video, canvas]) each.classList.toggle("mirrored", exemplar.id === spotting.exemplar && spotting.mirrored);
+  model.film.playbackRate = half ? 0.5 : 1;
+  model.film.play().catch(() => {});
 }
 
 function span() {
@@ -121,6 +142,12 @@ function decide(answer, word = "") {
   next();
 }
 
+function slow() {
+  half = !half;
+  document.getElementById("half").setAttribute("aria-pressed", String(half));
+  for (const film of [current && current.film, model && model.film]) if (film) film.playbackRate = half ? 0.5 : 1;
+}
+
 async function undo() {
   await flush();
   if (outbox.length) return;
@@ -140,11 +167,16 @@ async function undo() {
 document.querySelectorAll("[data-answer]").forEach((button) => button.addEventListener("click", () => decide(button.dataset.answer)));
 document.querySelectorAll("[data-shift]").forEach((button) => button.addEventListener("click", () => { const [side, frames] = button.dataset.shift.split(" "); shift(side, Number(frames)); }));
 document.getElementById("undo").addEventListener("click", undo);
-which.addEventListener("submit", (event) => {
-  event.preventDefault();
-  const field = document.getElementById("which-word"), word = field.value.trim();
-  if (word && pending === current) { field.value = ""; field.blur(); decide("word", word); }
-});
+document.getElementById("half").addEventListener("click", slow);
+const field = document.getElementById("which-word");
+function named(word) {
+  if (!word.trim() || pending !== current) return;
+  field.value = "";
+  field.blur();
+  decide("word", word.trim());
+}
+combobox(field, document.getElementById("choices"), () => data.dictionary, named);
+which.addEventListener("submit", (event) => { event.preventDefault(); named(field.value); });
 who.addEventListener("change", () => {
   localStorage.setItem("signspot-who", who.value.trim());
   problem(null);
@@ -162,7 +194,7 @@ document.addEventListener("keydown", (event) => {
   if (answers[event.key]) decide(answers[event.key]);
   else if (shifts[event.key]) shift(...shifts[event.key]);
   else if (event.key === "z") undo();
-  else if (event.key === "h") { half = !half; for (const film of [current.film, ...document.querySelectorAll(".pair video")]) film.playbackRate = half ? 0.5 : 1; }
+  else if (event.key === "h") slow();
   else return;
   event.preventDefault();
 });

@@ -1,23 +1,20 @@
 // Successes and failures, filtered; decisions made in other tools, read back.
 import { ask, data, element, path, problem, send, t, tell } from "./bench.js";
+import { isBones, livePicture, videoBones } from "./skeleton.js";
 
 const list = document.getElementById("gallery"), form = document.getElementById("filter"), more = document.getElementById("more");
+const SAID = { yes: t("answer_yes"), no: t("answer_no"), unsure: t("answer_unsure"), variant: t("answer_variant"), word: t("answer_word") };
 let page = 0;
 
 function card(item) {
   const spotting = item.spotting, kind = { yes: "right", no: "wrong" }[item.decision] || "";
   const image = element("img", { alt: "", loading: "lazy", src: `/api/thumbnail/video/${path(spotting.video)}?time=${spotting.time}` });
-  const film = element("video", { muted: true, loop: true, playsInline: true, controls: true, hidden: true, preload: "none" });
-  const button = element("button", { "aria-label": t("play_at", { word: item.word, time: clock(spotting.time, 2) }) }, image);
-  button.addEventListener("click", () => {
-    film.src = `/api/media/${path(spotting.video)}#t=${Math.max(0, spotting.start - 0.4)},${spotting.end + 0.4}`;
-    film.hidden = false;
-    button.replaceWith(film);
-    film.play().catch(() => {});
-  });
-  image.addEventListener("error", () => image.removeAttribute("src"));
-  const people = item.by.map((each) => `${each.annotator}: ${each.answer}${each.word ? " (" + each.word + ")" : ""}`).join(", ");
-  return element("li", { class: "card " + kind }, button, film, element("strong", {}, item.word), element("span", { class: "quiet" }, `${spotting.video}, ${clock(spotting.time, 2)}`), element("span", { class: "quiet" }, people));
+  const link = element("a", { href: "/spot?" + new URLSearchParams({ video: spotting.video, dictionary: data.dictionary, word: spotting.word, at: spotting.start }), "aria-label": t("play_at", { word: item.word, time: clock(spotting.time, 2) }) });
+  const made = element("li", { class: "card " + kind }), film = isBones(spotting.video) ? null : "/api/media/" + path(spotting.video);
+  link.append(livePicture(made, image, { film, bones: videoBones(spotting.video), span: [Math.max(0, spotting.start - 0.2), spotting.end + 0.2] }));
+  const people = item.by.map((each) => `${each.annotator}: ${SAID[each.answer]}${each.word ? " (" + each.word + ")" : ""}`).join(", ");
+  made.append(link, element("strong", {}, item.word), element("span", { class: "quiet" }, `${spotting.video}, ${clock(spotting.time, 2)}`), element("span", { class: "quiet" }, people));
+  return made;
 }
 
 async function load(fresh) {
@@ -27,6 +24,7 @@ async function load(fresh) {
   list.append(...found.items.map(card));
   page += 1;
   more.hidden = list.children.length >= found.count;
+  document.getElementById("nothing").hidden = found.count > 0;
 }
 
 form.addEventListener("change", () => load(true));
@@ -52,5 +50,10 @@ if (back) back.addEventListener("change", async () => {
     tell(t("read_back", { count: made.decisions }));
     setTimeout(() => location.reload(), 800);
   } catch (error) { problem(error); }
+});
+document.querySelectorAll(".bars img").forEach((image) => {
+  const missing = () => image.classList.add("missing");
+  image.addEventListener("error", missing);
+  if (image.complete && !image.naturalWidth && image.currentSrc) missing();
 });
 load(true);

@@ -1,10 +1,12 @@
 // Sign to search: record with the camera, trim, and see the nearest words and places, best first.
-import { ask, data, element, exemplarFilm, path, problem, send, t } from "./bench.js";
+import { ask, data, element, exemplarFilm, path, problem, send, t, takeDrops } from "./bench.js";
 import { LiveRecording } from "./recorder.js";
+import { exemplarBones, isBones, livePicture, videoBones } from "./skeleton.js";
 
 const camera = document.getElementById("camera"), take = document.getElementById("take"), count = document.getElementById("count");
 const signs = document.getElementById("dictionary"), record = document.getElementById("record"), trim = document.getElementById("trim");
 const from = document.getElementById("from"), to = document.getElementById("to");
+let early = null; // what was asked the moment the recording was over
 let stream = null, recording = null, seconds = 3, live = null, ready = null, over = 0, turn = 0;
 
 async function open() {
@@ -58,7 +60,13 @@ function film(length) {
     recorder.addEventListener("dataavailable", (event) => parts.push(event.data));
     recorder.addEventListener("stop", () => resolve(new Blob(parts, { type: kind })));
     recorder.start();
-    setTimeout(() => { over = performance.now(); live.stop(); recorder.stop(); }, 1000 * length);
+    setTimeout(() => {
+      over = performance.now();
+      live.stop();
+      early = live.search(new URLSearchParams({ dictionary: signs.value })); // its film is not waited for
+      early.catch(() => {}); // told when it is asked for
+      recorder.stop();
+    }, 1000 * length);
   });
 }
 
@@ -76,8 +84,9 @@ async function got(file, length) {
 }
 
 async function search() {
-  const nothing = document.getElementById("nothing"), began = over || performance.now(), own = live;
+  const nothing = document.getElementById("nothing"), began = over || performance.now(), own = live, asked = early;
   over = 0;
+  early = null;
   nothing.hidden = false;
   nothing.textContent = t("searching");
   problem(null);
@@ -87,7 +96,7 @@ async function search() {
     query.set("end", String((Number(to.value) / 100) * seconds));
   }
   try {
-    const found = await (own ? own.search(query).catch((error) => afresh(error, query)) : whole(query));
+    const found = await (own ? (asked || own.search(query)).catch((error) => afresh(error, query)) : whole(query));
     nothing.hidden = true;
     shown(found, (performance.now() - began) / 1000);
   } catch (error) {
@@ -117,31 +126,24 @@ function shown(found, took) {
   document.getElementById("timing").dataset.turn = String(++turn);
 }
 
-function playing(card, film, address, span) {
-  const play = () => {
-    if (!film.src) film.src = address;
-    film.play().catch(() => {});
-  };
-  film.addEventListener("timeupdate", () => { if (span && (film.currentTime > span[1] || film.currentTime < span[0] - 0.3)) film.currentTime = span[0]; });
-  card.addEventListener("mouseenter", play);
-  card.addEventListener("focusin", play);
-  for (const kind of ["mouseleave", "focusout"]) card.addEventListener(kind, () => film.pause());
+function card(href, image, name, about, sign) {
+  const made = element("li", { class: "card" });
+  made.append(element("a", { href }, livePicture(made, image, sign), element("strong", {}, name)), element("span", { class: "quiet" }, about));
+  return made;
 }
 
 function wordCard(dictionary, each) {
-  const film = element("video", { muted: true, loop: true, playsInline: true, preload: "none", poster: "/api/thumbnail/exemplar/" + path(dictionary) + "?id=" + encodeURIComponent(each.exemplar) });
-  const link = element("a", { href: "/compare?" + new URLSearchParams({ dictionary, word: each.word }) }, film, element("strong", {}, each.word));
-  const card = element("li", { class: "card" }, link, element("span", { class: "quiet" }, t("score", { score: each.score.toFixed(2) }) + (each.mirrored ? " ⇋" : "")));
-  playing(card, film, exemplarFilm(dictionary, each.exemplar), null);
-  return card;
+  const image = element("img", { alt: "", src: "/api/thumbnail/exemplar/" + path(dictionary) + "?id=" + encodeURIComponent(each.exemplar) });
+  const film = each.film ? exemplarFilm(dictionary, each.exemplar) : null;
+  const about = t("score", { score: each.score.toFixed(2) }) + (each.mirrored ? " ⇋" : "");
+  return card("/compare?" + new URLSearchParams({ dictionary, word: each.word }), image, each.word, about, { film, bones: exemplarBones(dictionary, each.exemplar) });
 }
 
 function placeCard(place) {
-  const film = element("video", { muted: true, loop: true, playsInline: true, preload: "none", poster: `/api/thumbnail/video/${path(place.video)}?time=${place.time}` });
-  const link = element("a", { href: "/spot?" + new URLSearchParams({ video: place.video }) }, film, element("strong", {}, place.video));
-  const card = element("li", { class: "card" }, link, element("span", { class: "quiet" }, `${clock(place.time, 2)} · ${t("score", { score: place.score.toFixed(2) })}`));
-  playing(card, film, `/api/media/${path(place.video)}#t=${place.start}`, [place.start, place.end]);
-  return card;
+  const image = element("img", { alt: "", loading: "lazy", src: `/api/thumbnail/video/${path(place.video)}?time=${place.time}` });
+  const film = isBones(place.video) ? null : "/api/media/" + path(place.video);
+  const about = `${clock(place.time, 2)} · ${t("score", { score: place.score.toFixed(2) })}`;
+  return card("/spot?" + new URLSearchParams({ video: place.video, dictionary: signs.value, at: place.start }), image, place.video, about, { film, bones: videoBones(place.video), span: [place.start, place.end] });
 }
 
 record.addEventListener("click", start);
@@ -153,8 +155,7 @@ for (const slider of [from, to]) slider.addEventListener("input", () => {
 take.addEventListener("timeupdate", () => {
   if (take.currentTime > (Number(to.value) / 100) * seconds + 0.05) take.currentTime = (Number(from.value) / 100) * seconds;
 });
-document.getElementById("clip").addEventListener("change", async (event) => {
-  const file = event.target.files[0];
+async function given(file) {
   if (!file) return;
   const probe = element("video", { src: URL.createObjectURL(file), preload: "metadata" });
   const length = await new Promise((resolve) => { probe.onloadedmetadata = () => resolve(probe.duration); probe.onerror = () => resolve(3); });
@@ -162,7 +163,10 @@ document.getElementById("clip").addEventListener("change", async (event) => {
   if (live) live.forget();
   live = null;
   got(file, Number.isFinite(length) ? length : 3);
-});
+}
+
+document.getElementById("clip").addEventListener("change", (event) => given(event.target.files[0]));
+takeDrops((files) => given(files[0]));
 // The words' exemplars are embedded before anybody signs, so that the answer comes at once.
 const warm = () => signs.value && ask("POST", "/api/warm?" + new URLSearchParams({ dictionary: signs.value })).catch(() => {});
 signs.addEventListener("change", warm);

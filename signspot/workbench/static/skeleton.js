@@ -1,5 +1,5 @@
 // Body and hands drawn over a film; in time with it.
-import { ask } from "./bench.js";
+import { ask, element, path } from "./bench.js";
 
 const LIMBS = [[1, 2], [1, 3], [3, 5], [2, 4], [4, 6]];
 
@@ -30,10 +30,11 @@ export class Skeleton {
     const context = this.canvas.getContext("2d");
     if (!this.on) { context.clearRect(0, 0, this.canvas.width, this.canvas.height); return; }
     const part = await this.load(time);
-    const box = this.canvas.getBoundingClientRect();
-    if (this.canvas.width !== Math.round(box.width)) { this.canvas.width = Math.round(box.width); this.canvas.height = Math.round(box.height); }
+    const box = this.canvas.getBoundingClientRect(), scale = devicePixelRatio || 1, width = Math.round(box.width * scale);
+    if (this.canvas.width !== width) { this.canvas.width = width; this.canvas.height = Math.round(box.height * scale); }
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     if (!part || !part.times.length) return;
+    this.last = part.times[part.times.length - 1];
     let frame = part.times.findIndex((at) => at > time) - 1;
     if (frame < 0) frame = time > part.times[0] ? part.times.length - 1 : 0;
     this.paint(context, part, frame);
@@ -57,6 +58,12 @@ export class Skeleton {
       context.stroke();
     };
     stroke(part.body[frame], LIMBS, this.video ? "#ffffffcc" : "#8a9199");
+    const nose = part.body[frame][0];
+    if (!this.video && nose) {
+      context.beginPath();
+      context.arc(left + nose[0] * width, top + nose[1] * height, height / 14, 0, 7);
+      context.stroke();
+    }
     stroke(part.left[frame], part.lines, style.getPropertyValue("--c5"));
     stroke(part.right[frame], part.lines, style.getPropertyValue("--c4"));
   }
@@ -70,6 +77,8 @@ export class LandmarkFilm extends EventTarget {
     this.skeleton = new Skeleton(canvas, null, address);
     this.skeleton.on = true;
     this.paused = true;
+    this.seeking = false;
+    this.loop = false;
     this.playbackRate = 1;
     this.time = 0;
   }
@@ -90,6 +99,7 @@ export class LandmarkFilm extends EventTarget {
       if (this.paused) return;
       this.time += ((now - last) / 1000) * this.playbackRate;
       last = now;
+      if (this.loop && this.time > this.skeleton.last + 0.04) this.time = 0;
       this.skeleton.draw(this.time);
       this.dispatchEvent(new Event("timeupdate"));
       requestAnimationFrame(turn);
@@ -102,4 +112,58 @@ export class LandmarkFilm extends EventTarget {
     this.paused = true;
     this.dispatchEvent(new Event("pause"));
   }
+}
+
+// Shows a sign on a screen, a <video> with a canvas over it: its film, or a moving skeleton where `address` is null.
+// Gives what plays: the <video>, or a `LandmarkFilm` with the same manners.
+export function onScreen(video, canvas, address, skeleton) {
+  canvas.classList.toggle("bones", !address);
+  video.hidden = !address;
+  if (address) {
+    if (video.getAttribute("src") !== address) video.src = address;
+    return video;
+  }
+  video.pause();
+  video.removeAttribute("src");
+  return new LandmarkFilm(canvas, skeleton);
+}
+
+export const exemplarBones = (dictionary, id) => () => `/api/skeleton/exemplar/${path(dictionary)}?id=${encodeURIComponent(id)}`;
+export const videoBones = (name) => (a, b) => `/api/skeleton/video/${path(name)}?start=${a}&end=${b}`;
+export const isBones = (name) => name.toLowerCase().endsWith(".pose");
+
+let touched = null;
+// A small picture of a sign that plays while it is pointed at or focused. `film`: its address, or null; `bones`: of its
+// landmarks, where there is no film; `span`: the seconds of it that are played again and again, if not all.
+export function livePicture(holder, image, { film, bones, span }) {
+  let player = null;
+  const still = element("span", { class: "picture" }, image);
+  image.addEventListener("error", () => image.classList.add("missing"));
+  const play = () => {
+    if (player) return;
+    if (film) player = element("video", { muted: true, loop: true, playsInline: true, src: film });
+    else { player = new LandmarkFilm(element("canvas", { class: "bones", "aria-hidden": "true" }), bones); player.loop = true; }
+    if (span) {
+      player.currentTime = span[0];
+      player.addEventListener("timeupdate", () => { if (player && (player.currentTime > span[1] || player.currentTime < span[0] - 0.3)) player.currentTime = span[0]; });
+    }
+    still.append(player.root || player);
+    player.play().catch(() => {});
+  };
+  const rest = () => {
+    if (!player) return;
+    player.pause();
+    (player.root || player).remove();
+    player = null;
+  };
+  holder.addEventListener("pointerenter", (event) => {
+    if (event.pointerType !== "touch") return play();
+    if (touched) touched(); // fingers do not hover: the sign that was touched last plays
+    touched = rest;
+    play();
+  });
+  holder.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && rest());
+  holder.addEventListener("focusin", (event) => event.target.matches(":focus-visible") && play());
+  holder.addEventListener("focusout", rest);
+  return still;
 }

@@ -1,14 +1,15 @@
 // The spot page: player and curves move together; hits, exemplars beside them, subtitles, exports.
-import { ask, data, download, element, exemplarFilm, path, problem, send, t, tell } from "./bench.js";
+import { ask, busy, data, download, element, exemplarFilm, path, problem, send, t, takeDrops, tell } from "./bench.js";
 import { combobox } from "./combo.js";
 import { shownRate, WordPanel } from "./curves.js";
-import { LandmarkFilm, Skeleton } from "./skeleton.js";
+import { exemplarBones, isBones, LandmarkFilm, onScreen, Skeleton, videoBones } from "./skeleton.js";
 
 const FRAME = 1 / 25, MOST_ROWS = 300, SOME_ROWS = 30; // of the table, and of it while a threshold is dragged
-const bones = (a, b) => `/api/skeleton/video/${path(data.video)}?start=${a}&end=${b}`, canvas = document.getElementById("skeleton");
+const bones = videoBones(data.video), canvas = document.getElementById("skeleton");
 const film = document.getElementById("film") || (canvas ? new LandmarkFilm(canvas, bones) : null), rows = document.getElementById("rows");
 const signs = document.getElementById("dictionary"), input = document.getElementById("word");
 let known = new Map(), rest = 0; // hit → its row; timer of the whole table
+const keep = document.getElementById("keep"); // the chosen hit as an exemplar
 let result = null, panels = [], from = 0, to = 1, time = 0, chosen = null, lines = [], scheduled = false;
 
 const skeleton = data.film ? new Skeleton(canvas, film, bones) : null;
@@ -31,6 +32,7 @@ function jump(hit) {
   for (const panel of panels) panel.choose(panel.hits.includes(hit) ? hit : null);
   go(hit.start, true);
   beside(hit);
+  if (keep) { keep.hidden = false; keep.elements.word.value = result.clip === undefined ? hit.word : ""; }
   table();
 }
 
@@ -100,6 +102,7 @@ function drawn(found) {
   panels = found.words.map((word) => new WordPanel(word, found, hooks));
   document.getElementById("panels").replaceChildren(...panels.map((panel) => panel.root));
   document.getElementById("beside").hidden = true;
+  if (keep) keep.hidden = true;
   view(0, Math.max(found.duration, FRAME));
   table();
 }
@@ -124,11 +127,14 @@ async function search(word) {
 }
 
 async function searchClip(file) {
-  if (!data.video || !file) return;
+  if (!file) return;
+  if (!data.video) { problem(t("video_first")); return; }
   problem(null);
-  tell(t("searching"));
+  input.value = "";
   const query = new URLSearchParams({ name: file.name });
-  await send("PUT", `/api/clips/${path(data.video)}?${query}`, file).then(drawn).catch(problem);
+  const clip = isBones(file.name) ? null : URL.createObjectURL(file);
+  const asked = send("PUT", `/api/clips/${path(data.video)}?${query}`, file).then((found) => drawn({ ...found, clip }));
+  await busy(asked, data.ready === false ? t("preparing") : t("searching_clip", { name: file.name })).catch(problem);
 }
 
 // The chosen hit beside its exemplar, at half speed, again and again; moments that look the same are shown together.
@@ -137,27 +143,38 @@ function beside(hit) {
   const place = document.getElementById("beside"), own = document.getElementById("hit-film"), other = document.getElementById("exemplar-film");
   const word = result.words.find((each) => each.word === hit.word);
   const exemplar = word && word.exemplars.find((each) => each.id === hit.exemplar);
-  if (!data.film || !exemplar || !exemplar.film || !result.dictionary) { place.hidden = true; return; }
+  if (!exemplar || (!result.dictionary && !result.clip)) { place.hidden = true; return; }
   place.hidden = false;
-  const address = exemplarFilm(result.dictionary, exemplar.id);
-  if (!own.src) own.src = film.src;
-  if (other.getAttribute("src") !== address) other.src = address;
-  other.classList.toggle("mirrored", hit.mirrored);
+  const address = result.clip || (exemplar.film ? exemplarFilm(result.dictionary, exemplar.id) : null);
+  const shown = { own: data.film ? film.src : null, other: address, exemplar: exemplar.id };
+  if (JSON.stringify(shown) !== pair.shown) {
+    for (const each of [pair.own, pair.other]) if (each) each.pause();
+    const screens = [document.getElementById("hit-skeleton"), document.getElementById("exemplar-skeleton")];
+    pair.own = onScreen(own, screens[0], shown.own, bones);
+    pair.other = onScreen(other, screens[1], address, exemplarBones(result.dictionary, exemplar.id));
+    small.hit = data.film ? new Skeleton(screens[0], own, bones) : null;
+    small.exemplar = address && !result.clip ? new Skeleton(screens[1], other, exemplarBones(result.dictionary, exemplar.id)) : null;
+    pair.shown = JSON.stringify(shown);
+  }
+  for (const each of [other, document.getElementById("exemplar-skeleton")]) each.classList.toggle("mirrored", hit.mirrored);
   document.getElementById("hit-name").textContent = `${hit.word}, ${clock(hit.start, 2)}–${clock(hit.end, 2)}`;
   document.getElementById("exemplar-name").textContent = exemplar.id + (exemplar.variant ? " · " + exemplar.variant : "");
   const span = exemplar.segment || [0, other.duration || 1];
-  Object.assign(pair, { hit, own, other, span, shares: [0, 1] });
+  const again = pair.hit === hit; // its edges move: what was known of its moments stays until it is known anew
+  Object.assign(pair, { hit, span, shares: again ? pair.shares : [0, 1] });
   const query = new URLSearchParams({ dictionary: result.dictionary, exemplar: exemplar.id, start: hit.start, end: hit.end, mirrored: hit.mirrored });
-  ask("GET", `/api/alignment/${path(data.video)}?${query}`).then((found) => { if (pair.hit === hit) pair.shares = found.shares; }).catch(() => {});
-  own.currentTime = hit.start;
-  other.currentTime = span[0];
-  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) own.play().catch(() => {});
-  own.playbackRate = 0.5;
+  clearTimeout(pair.asking);
+  const asked = () => ask("GET", `/api/alignment/${path(data.video)}?${query}`).then((found) => { if (pair.hit === hit) pair.shares = found.shares; }).catch(() => {});
+  if (result.dictionary) pair.asking = setTimeout(asked, again ? 300 : 0);
+  pair.own.currentTime = hit.start;
+  pair.other.currentTime = span[0];
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) pair.own.play().catch(() => {});
+  pair.own.playbackRate = 0.5;
   cancelAnimationFrame(pair.frame);
   pair.frame = requestAnimationFrame(follow);
 }
 
-const small = { hit: null, exemplar: null };
+const small = { hit: null, exemplar: null }; // skeletons over the two films
 function follow() {
   const { hit, own, other, span } = pair;
   if (!hit || document.getElementById("beside").hidden) return;
@@ -167,20 +184,23 @@ function follow() {
   const aligned = pair.shares[below] + (place - below) * (pair.shares[above] - pair.shares[below]);
   const wanted = span[0] + aligned * (span[1] - span[0]);
   if (Math.abs(other.currentTime - wanted) > 0.03 && !other.seeking) other.currentTime = wanted;
-  if (skeleton && skeleton.on) bothSkeletons(own, other);
-  else for (const each of Object.values(small)) if (each && each.on) { each.on = false; each.draw(0); }
+  for (const [each, video] of [[small.hit, own], [small.exemplar, other]]) {
+    if (!each || !(each.on || skeletons())) continue;
+    each.on = skeletons();
+    each.draw(video.currentTime);
+  }
   pair.frame = requestAnimationFrame(follow);
 }
 
-function bothSkeletons(own, other) {
-  const exemplar = pair.hit.exemplar;
-  if (!small.hit) small.hit = new Skeleton(document.getElementById("hit-skeleton"), own, skeleton.address);
-  if (!small.exemplar || small.exemplar.of !== exemplar) {
-    small.exemplar = new Skeleton(document.getElementById("exemplar-skeleton"), other, () => `/api/skeleton/exemplar/${path(result.dictionary)}?id=${encodeURIComponent(exemplar)}`);
-    small.exemplar.of = exemplar;
-  }
-  for (const [each, video] of [[small.hit, own], [small.exemplar, other]]) { each.on = true; each.draw(video.currentTime); }
-  document.getElementById("exemplar-skeleton").classList.toggle("mirrored", pair.hit.mirrored);
+const skeletons = () => Boolean(skeleton && skeleton.on);
+
+async function keepHit(event) {
+  event.preventDefault();
+  const word = keep.elements.word.value.trim(), body = { video: data.video, start: chosen.start, end: chosen.end, word };
+  try {
+    const made = await busy(ask("POST", `/api/dictionaries/${path(signs.value)}/cut`, body), t("cutting"));
+    tell(t("kept_exemplar", { id: made.id, dictionary: signs.value }));
+  } catch (error) { problem(error); }
 }
 
 async function subtitles() {
@@ -241,8 +261,8 @@ document.getElementById("video-choice").addEventListener("change", (event) => {
 signs.addEventListener("change", () => { subtitles(); search(input.value); });
 combobox(input, document.getElementById("choices"), () => signs.value, search);
 document.getElementById("clip").addEventListener("change", (event) => searchClip(event.target.files[0]));
-document.addEventListener("dragover", (event) => event.preventDefault());
-document.addEventListener("drop", (event) => { event.preventDefault(); searchClip(event.dataTransfer.files[0]); });
+takeDrops((files) => searchClip(files[0]));
+if (keep) keep.addEventListener("submit", keepHit);
 
 if (data.video) {
   document.getElementById("in").addEventListener("click", () => zoom(2));
@@ -259,6 +279,8 @@ if (data.video) {
   pressed("loop", () => (data.loop = !data.loop));
   subtitles();
   if (data.word) search(data.word);
+  const at = Number(new URLSearchParams(location.search).get("at"));
+  if (at > 0 && film) go(at, false);
 }
 if (film) {
   let watching = 0; // one turn per frame, however often the film is sought
