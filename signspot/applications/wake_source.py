@@ -24,6 +24,11 @@ _CHUNK = 50  # frames of a file at once
 _CAMERA = "camera:"
 
 
+def is_camera(source: str) -> bool:
+    """Whether a source is a camera, not a file."""
+    return source.startswith(_CAMERA)
+
+
 def open_stream(source: str) -> Iterator[Landmarks]:
     """Landmarks of a camera (`camera:0`), a video or a `.pose` file, as they come.
 
@@ -31,7 +36,7 @@ def open_stream(source: str) -> Iterator[Landmarks]:
         NotAVideoError: there is no such camera.
         VideoError: the video cannot be read.
     """
-    if source.startswith(_CAMERA):
+    if is_camera(source):
         yield from _camera(source.removeprefix(_CAMERA))
     elif is_pose_file(source):
         yield from stream_pose_file(source, _CHUNK)
