@@ -21,6 +21,7 @@ from signspot.spotting.matching import to_score
 
 CONFIRMED = 4  # frames without a better score until a peak is an event
 _APART = 1.0  # seconds between two events, at least
+_LEFT = 5 / 6  # of an event's score: below, its sign is over; what scores less than it before that is the same sign
 _TINY = 1e-6
 Floats = NDArray[np.float32]
 
@@ -118,10 +119,11 @@ class WakeDetector:
         self._codes: deque[Floats] = deque(maxlen=reach + CONFIRMED + 2)
         self._best: tuple[float, float, int] | None = None  # time, score and row of a peak that is not sure yet
         self._told = -np.inf
+        self._held = 0.0  # the score of the last event, until its sign is over
 
     def forget(self) -> None:
         """Begin anew: what was under way is given up."""
-        self._best = None
+        self._best, self._held = None, 0.0
         self._codes.clear()
         self._costs.forget()
 
@@ -151,7 +153,10 @@ class WakeDetector:
     def _sure(self, score: float, row: int, time: float) -> tuple[float, float, int] | None:
         """Take the best score of the next frame; give time, score and row of a peak that is sure by now."""
         best = self._best
-        if score >= self.sign.threshold and (best is None or score > best[1]) and time - self._told >= _APART:
+        if score < _LEFT * self._held:
+            self._held = 0.0
+        better = score > self._held and (best is None or score > best[1])
+        if score >= self.sign.threshold and better and time - self._told >= _APART:
             self._best = (time, score, row)
             return None
         if best is None or time - best[0] < CONFIRMED / self._fps - 1e-6:
@@ -164,7 +169,7 @@ class WakeDetector:
         peak = WakePeak(*best, self._signed(codes, round((time - best[0]) * self._fps), best[2]))
         if margins(peak.codes[None], self._costs.codes, self.sign.impostors)[0] <= 0:
             return None
-        self._told = best[0]
+        self._told, self._held = best[:2]
         return peak
 
     def _signed(self, codes: Floats, ago: int, row: int) -> Floats:

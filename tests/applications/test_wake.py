@@ -89,6 +89,23 @@ def test_a_whole_file_gives_the_peaks_of_its_frames(
             assert np.allclose(mine.codes, theirs.codes, atol=1e-5)
 
 
+def test_a_sign_that_is_held_is_one_event() -> None:
+    gallery = Gallery.of([Exemplar("w", "1")], np.eye(1, dtype=np.float32), np.zeros((1, 1, 2, 1), np.float32))
+    bare = WakeSign(gallery, 0.5, 0.0, 0, (), np.empty((0, 0, 0), np.float32))
+    courses = {
+        "held": [0.9] * 5 + [0.8] * 60,
+        "again": [0.9] * 5 + [0.2] * 40 + [0.8] * 5,
+        "better": [0.9] * 40 + [0.95] * 5,
+    }
+    told = {}
+    for name, course in courses.items():
+        scores = np.array([0.2] * 5 + course + [0.2] * 20)
+        codes = ((1 / scores - 1) ** 0.25)[:, None].astype(np.float32)  # distances that score so, by a scale of 1
+        detector = WakeDetector(bare, 1.0, None, 25.0)
+        told[name] = len(detector.over(codes, [frame / 25 for frame in range(len(codes))]))
+    assert told == {"held": 1, "again": 2, "better": 2}
+
+
 def test_dropped_frames_and_new_sizes_are_told(
     spotter: Spotter, stream: tuple[Landmarks, Segment, list[Landmarks]], sign: WakeSign
 ) -> None:
