@@ -24,6 +24,7 @@ _COPY = 1 << 15  # numbers that are converted at once, for the same reason
 _QUERIES = 8  # in one product
 _HELD = 64  # queries whose bounds are held at once
 _EXACT = 1024  # groups that are compared exactly at once
+_CLOSER = 2048  # groups whose windows' sketches are looked at at once
 _FIRST = 2  # times as many groups as are wanted are compared exactly before bounds are looked at closely
 _USELESS = 0.1  # share of groups that a sketch leaves over: with more, the windows themselves are read through
 Floats = NDArray[np.float32]
@@ -116,7 +117,11 @@ class _Scan:
         least = np.partition(values, some - count)[some - count]
         left = np.setdiff1d(np.flatnonzero(bounds >= least), groups, assume_unique=True)
         if most < 1:
-            closer = self._closer(left, query, bounds[left])
+            parts = range(0, len(left), _CLOSER)
+            some_closer = [
+                self._closer(left[at : at + _CLOSER], query, bounds[left[at : at + _CLOSER]]) for at in parts
+            ]
+            closer = np.concatenate([np.empty(0, np.float32), *some_closer])
             left, closer = left[closer >= least], closer[closer >= least]
         else:
             closer = bounds[left]
