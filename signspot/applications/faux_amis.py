@@ -13,7 +13,7 @@ from signspot.applications.signs import Costs, costs_between, moving_picture
 from signspot.dictionary.contents import normalise_word
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
-from signspot.errors import DictionaryError, FormatError, UnknownWordError
+from signspot.errors import DictionaryError, FormatError, OptionsError, UnknownWordError
 from signspot.pictures.pages import clips, heading, paragraph, write_page
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
@@ -60,6 +60,10 @@ class FauxAmisOptions:
     same: float = SAME_FORM  # largest cost of one form, as a part of what different signs cost
     words: tuple[str, ...] = ()  # of the first dictionary, that are looked at; none: all
     translations: Mapping[str, str] = field(default_factory=dict)  # word of the first → word of the second
+
+    def __post_init__(self) -> None:
+        if not 0 < self.same < 2:
+            raise OptionsError(f"same is a part of what different signs cost, above 0 and below 2; got {self.same}")
 
 
 def find_faux_amis(

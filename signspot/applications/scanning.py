@@ -1,11 +1,12 @@
 """The scan of an archive: every window compared with every query, exactly, at little more than the pace of memory.
 
 Windows are taken in groups of neighbours, of which only the best is a candidate. A first pass gives an upper bound of
-every group, from a sketch of its windows where there is one, else from the windows themselves; then the groups with the
-highest bounds are compared exactly, until no bound is left that reaches the worst of those that are kept.
+every group, from the knots of its sketch where there is one, else from the windows themselves. The groups with the
+highest bounds are compared exactly. Of the others that may still be better, the sketches of their windows give closer
+bounds; what is left then is compared exactly, until no bound reaches the worst of those that are kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -15,17 +16,17 @@ import torch
 from numpy.typing import NDArray
 
 from signspot.applications.mapped_arrays import Half
-from signspot.applications.sketches import Sketch
+from signspot.applications.sketches import GROUP, KNOTS, ROUNDING, Sketch
 
-GROUP = 16  # windows of which only the best is a candidate: no two signs of a word are nearer than that
 _JOB = 640 * GROUP  # rows that a thread takes at once: their similarities stay in the cache of a core
 _PRODUCT = 1 << 18  # multiplications in one product: with more, the library would start threads of its own
 _COPY = 1 << 15  # numbers that are converted at once, for the same reason
 _QUERIES = 8  # in one product
 _HELD = 64  # queries whose bounds are held at once
 _EXACT = 1024  # groups that are compared exactly at once
+_CLOSER = 2048  # groups whose windows' sketches are looked at at once
+_FIRST = 2  # times as many groups as are wanted are compared exactly before bounds are looked at closely
 _USELESS = 0.1  # share of groups that a sketch leaves over: with more, the windows themselves are read through
-_ROUNDING = 1e-6  # by which two products of the same numbers may differ
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
 
@@ -53,7 +54,7 @@ def scan(
         queries: (Q, D) unit norm.
         top: how many groups of `GROUP` neighbouring rows are kept for each query.
         threads: that share the work.
-        sketches: of the matrices; the result is the same without them.
+        sketches: of the matrices, all along the same axes; the result is the same without them.
     """
     asked = np.ascontiguousarray(queries, np.float32)
     given = list(sketches) if sketches is not None else [None] * len(matrices)
@@ -71,7 +72,8 @@ class _Scan:
     """Some matrices, their sketches, and the threads that read them."""
 
     def __init__(self, matrices: Sequence[Half], sketches: Sequence[Sketch | None], pool: ThreadPoolExecutor):
-        self.matrices, self.sketches, self.pool = matrices, sketches, pool
+        self.matrices = [np.asarray(each) for each in matrices]
+        self.sketches, self.pool = sketches, pool
         counts = [-(-len(each) // GROUP) for each in matrices]
         self.offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])  # of the groups of each matrix
 
@@ -88,17 +90,19 @@ class _Scan:
 
     def _bounds(self, queries: Floats, sketches: Sequence[Sketch | None]) -> Floats:
         """(Q, D) queries to (Q, G) upper bounds of the similarity of all groups of rows."""
-        bounds = np.empty((int(self.offsets[-1]), len(queries)), np.float32)
+        bounds = np.empty((len(queries), int(self.offsets[-1])), np.float32)
+        axes = next((each.axes for each in sketches if each is not None), None)
+        plain = np.ascontiguousarray(queries.T)
+        sketched = None if axes is None else np.ascontiguousarray(axes.project(queries).T)
         jobs = []
         for number, (matrix, sketch) in enumerate(zip(self.matrices, sketches, strict=True)):
-            rows, asked = (matrix, queries) if sketch is None else (sketch.rows, sketch.project(queries))
-            columns = np.ascontiguousarray(asked.T)
-            slack = _ROUNDING if sketch is None else sketch.slack
-            for start in range(0, len(matrix), _JOB):
-                part, first = rows[start : start + _JOB], int(self.offsets[number]) + start // GROUP
-                jobs.append((part, columns, slack, bounds[first : first - (-len(part) // GROUP)]))
+            rows, group = (matrix, GROUP) if sketch is None else (np.asarray(sketch.knots), len(KNOTS))
+            for start in range(0, len(rows), _JOB):
+                part, first = rows[start : start + _JOB], int(self.offsets[number]) + start // group
+                own = bounds[:, first : first - (-len(part) // group)]
+                jobs.append((part, plain if sketch is None else sketched, group, own))
         list(self.pool.map(lambda job: _group_bounds(*job), jobs))
-        return np.ascontiguousarray(bounds.T)
+        return bounds
 
     def _chosen(
         self, query: Floats, bounds: Floats, top: int, most: float = _USELESS
@@ -107,17 +111,27 @@ class _Scan:
         count = min(top, len(bounds))
         if not count:
             return np.empty(0, np.float32), np.empty(0, np.int64), np.empty(0, np.int64)
-        groups = np.argpartition(-bounds, count - 1)[:count]
+        some = min(_FIRST * count, len(bounds))
+        groups = np.sort(np.argpartition(bounds, len(bounds) - some)[len(bounds) - some :])
         values, rows = self._compared(groups, query)
-        left = np.flatnonzero(bounds >= values.min())
-        left = left[~np.isin(left, groups)]
+        least = np.partition(values, some - count)[some - count]
+        left = np.setdiff1d(np.flatnonzero(bounds >= least), groups, assume_unique=True)
+        if most < 1:
+            parts = range(0, len(left), _CLOSER)
+            some_closer = [
+                self._closer(left[at : at + _CLOSER], query, bounds[left[at : at + _CLOSER]]) for at in parts
+            ]
+            closer = np.concatenate([np.empty(0, np.float32), *some_closer])
+            left, closer = left[closer >= least], closer[closer >= least]
+        else:
+            closer = bounds[left]
         if len(left) > max(_EXACT, most * len(bounds)):
             return None
-        left = left[np.argsort(-bounds[left], kind="stable")]
+        order = np.argsort(-closer, kind="stable")
+        left, closer = left[order], closer[order]
         for start in range(0, len(left), _EXACT):
             least = np.partition(values, len(values) - count)[len(values) - count]
-            new = left[start : start + _EXACT]
-            new = new[bounds[new] >= least]
+            new = np.sort(left[start : start + _EXACT][closer[start : start + _EXACT] >= least])
             if not len(new):
                 break
             more = self._compared(new, query)
@@ -127,21 +141,48 @@ class _Scan:
         numbers = np.searchsorted(self.offsets, groups[order], side="right") - 1
         return values[order], numbers.astype(np.int64), rows[order]
 
-    @torch.inference_mode()
+    def _closer(self, groups: Places, query: Floats, bounds: Floats) -> Floats:
+        """Closer (n,) bounds of groups, in order, from the sketches of their windows; where there is none, as given."""
+        axes = next((each.axes for each in self.sketches if each is not None), None)
+        if axes is None or not len(groups):
+            return bounds
+        asked = np.ascontiguousarray(axes.project(query[None])[:, :-1].T)
+        rows, slack = np.zeros((len(groups), GROUP, len(asked)), np.float16), np.full(len(groups), np.inf, np.float32)
+        for number, own in self._by_matrix(groups):
+            sketch = self.sketches[number]
+            if sketch is not None:
+                _gather(sketch.rows, groups[own] - self.offsets[number], rows[own])
+                slack[own] = sketch.slack
+        similar = _products(rows.reshape(-1, len(asked)), asked).reshape(-1, GROUP)
+        return np.asarray(np.minimum(bounds, similar.max(axis=1) + slack), np.float32)
+
     def _compared(self, groups: Places, query: Floats) -> tuple[Floats, Places]:
-        """(n,) groups to their (n,) best similarity with a (D,) query, and the (n,) row in their matrix that has it."""
-        numbers = np.searchsorted(self.offsets, groups, side="right") - 1
-        values, rows = np.empty(len(groups), np.float32), np.empty(len(groups), np.int64)
-        for number in np.unique(numbers).tolist():
-            own = np.flatnonzero(numbers == number)
-            matrix = self.matrices[number]
-            places = ((groups[own] - self.offsets[number]) * GROUP)[:, None] + np.arange(GROUP)
-            block = torch.from_numpy(np.asarray(matrix[places.clip(max=len(matrix) - 1)])).float()
-            similar = (block @ torch.from_numpy(query)).numpy()
-            best = similar.argmax(axis=1)
-            values[own] = similar[np.arange(len(own)), best]
-            rows[own] = places[np.arange(len(own)), best].clip(max=len(matrix) - 1)
-        return values, rows
+        """(n,) groups, in order, to their (n,) best similarity with a (D,) query, and the (n,) row that has it."""
+        block, firsts = np.empty((len(groups), GROUP, len(query)), np.float16), np.empty((2, len(groups)), np.int64)
+        for number, own in self._by_matrix(groups):
+            places = groups[own] - self.offsets[number]
+            _gather(self.matrices[number], places, block[own])
+            firsts[:, own] = places * GROUP, np.full(len(places), len(self.matrices[number]) - 1)
+        similar = _products(block.reshape(-1, len(query)), query[:, None]).reshape(-1, GROUP)
+        best = similar.argmax(axis=1)
+        return similar[np.arange(len(groups)), best], np.minimum(firsts[0] + best, firsts[1])
+
+    def _by_matrix(self, groups: Places) -> Iterator[tuple[int, slice]]:
+        """The matrices of (n,) groups, which are in order, and where the groups of each are."""
+        ends = np.searchsorted(groups, self.offsets)
+        for number in np.flatnonzero(np.diff(ends)).tolist():
+            yield number, slice(int(ends[number]), int(ends[number + 1]))
+
+
+def _gather(rows: Half, groups: Places, block: Half) -> None:
+    """Write (n,) groups, in order, of (T, d) rows into an (n, GROUP, d) block; the last of all repeats its last row."""
+    full = len(rows) // GROUP
+    inside = int(np.searchsorted(groups, full))
+    if inside:
+        whole = np.asarray(rows[: full * GROUP]).reshape(full, -1)  # a group lies in one piece
+        np.take(whole, groups[:inside], axis=0, out=block[:inside].reshape(inside, -1), mode="clip")
+    if inside < len(groups):
+        block[inside:] = rows[np.minimum(full * GROUP + np.arange(GROUP), len(rows) - 1)]
 
 
 def _range(queries: NDArray[Any]) -> range:
@@ -149,22 +190,29 @@ def _range(queries: NDArray[Any]) -> range:
 
 
 @torch.inference_mode()
-def _group_bounds(rows: Half, queries: Floats, slack: float, bounds: Floats) -> None:
-    """Write the best products of each group of (n, d) rows with (d, Q) queries into (n / GROUP, Q) bounds."""
+def _products(rows: Half, columns: Floats) -> Floats:
+    """(n, d) rows in 16 bits times (d, Q) columns, in parts for which no library starts threads of its own."""
     count, width = rows.shape
-    halves = torch.from_numpy(np.asarray(rows))
-    step = max(1, min(_PRODUCT // (width * _QUERIES), _COPY // width))
+    halves = torch.from_numpy(rows)
+    step = max(1, min(_PRODUCT // (width * columns.shape[1]), _COPY // width))
     buffer = torch.empty(step, width)
-    whole = -(-count // GROUP) * GROUP
+    floats, found = buffer.numpy(), np.empty((count, columns.shape[1]), np.float32)
+    for start in range(0, count, step):
+        size = min(step, count - start)
+        buffer[:size].copy_(halves[start : start + size])
+        np.matmul(floats[:size], columns, out=found[start : start + size])
+    return found
+
+
+def _group_bounds(rows: Half, queries: Floats, group: int, bounds: Floats) -> None:
+    """Write the best products of each group of (n, d) rows with (d, Q) queries into (Q, n / group) bounds."""
     for first in range(0, queries.shape[1], _QUERIES):
-        columns = np.ascontiguousarray(queries[:, first : first + _QUERIES])
-        similar = np.empty((whole, columns.shape[1]), np.float32)
-        similar[count:] = -np.inf
-        for start in range(0, count, step):
-            part = buffer[: min(step, count - start)].copy_(halves[start : start + step])
-            np.matmul(part.numpy(), columns, out=similar[start : start + len(part)])
-        best = similar.reshape(-1, GROUP, columns.shape[1])
+        similar = _products(rows, np.ascontiguousarray(queries[:, first : first + _QUERIES]))
+        missing = -len(similar) % group
+        if missing:
+            similar = np.pad(similar, ((0, missing), (0, 0)), constant_values=-np.inf)
+        best = similar.reshape(-1, group, similar.shape[1])
         while best.shape[1] > 1:
             half = best.shape[1] // 2
             best = np.maximum(best[:, :half], best[:, half:])
-        np.add(best[:, 0], slack, out=bounds[:, first : first + _QUERIES])
+        np.add(best[:, 0].T, ROUNDING, out=bounds[first : first + _QUERIES])

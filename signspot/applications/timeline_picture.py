@@ -1,6 +1,6 @@
 """The words of a passage on one timeline, as in Fig. 7: subtitles above, a row for each word, its curve and peak."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +10,14 @@ from signspot.applications.densify import Timeline
 from signspot.pictures.curves import COLOURS, clock
 from signspot.pictures.drawing import lettering, tick_step
 from signspot.pictures.pages import drawing, paragraph, table, write_page
+from signspot.records import Subtitle
 from signspot.timeline import Segment
 
 _PAGE = 30.0  # seconds in one picture of a page
 _MOST_ROWS = 24
-_LONGEST_TEXT = 60
+_LONGEST_TEXT, _SHORTEST_TEXT = 60, 12  # letters of a subtitle
+_LETTER = 0.0047  # part of the picture's width that a letter of a subtitle takes
+_LINE = 0.45  # rows between two lines of subtitles
 _FLOOR = 0.3  # the score at which a curve begins to rise from its row
 
 
@@ -22,7 +25,10 @@ def draw_timeline(timeline: Timeline, span: Segment) -> Figure:
     """Draw the words whose subtitles begin in a stretch of time."""
     shown = [each for each in timeline.mentioned if each.mention.start in span][:_MOST_ROWS]
     words = list(dict.fromkeys(each.word for each in shown))
-    figure = Figure(figsize=(12, 1.4 + 0.42 * max(1, len(words))), layout="constrained", facecolor="white")
+    above = _lanes([each for each in timeline.subtitles if each.start in span], span)
+    lines = 1 + max((line for _, _, line in above), default=0)
+    height = 0.9 + 0.42 * (max(1, len(words)) + _LINE * lines)
+    figure = Figure(figsize=(12, height), layout="constrained", facecolor="white")
     axes = figure.add_subplot()
     found = timeline.found
     inside = (found.times >= span.start) & (found.times <= span.end)
@@ -40,20 +46,34 @@ def draw_timeline(timeline: Timeline, span: Segment) -> Figure:
                     row, each.spotting.end - each.spotting.start, 0.8, left=each.spotting.start, color=colour, alpha=0.5
                 )
                 axes.plot([each.spotting.time], [row], marker="o", color=colour, mec="white")
-    for subtitle in (each for each in timeline.subtitles if each.start in span):
-        text, fonts = lettering(subtitle.text[:_LONGEST_TEXT])
-        axes.axvline(subtitle.start, color="#dddddd", lw=0.8, zorder=0)
-        axes.text(subtitle.start, -0.8, text, size=7, rotation=12, va="bottom", color="#555555", **fonts)
+    for start, written, line in above:
+        text, fonts = lettering(written)
+        axes.axvline(start, color="#dddddd", lw=0.8, zorder=0)
+        place = -0.6 - _LINE * line
+        axes.text(start, place, text, size=7, va="bottom", color="#555555", clip_on=True, **fonts)
     names = [lettering(word) for word in words]
     axes.set_yticks(range(len(words)), [name for name, _ in names], size=9)
     for tick, (_, fonts) in zip(axes.get_yticklabels(), names, strict=True):
         tick.set_fontfamily(fonts["family"])
-    axes.set(xlim=(span.start, span.end), ylim=(max(1, len(words)) - 0.4, -2.2))
+    axes.set(xlim=(span.start, span.end), ylim=(max(1, len(words)) - 0.4, -0.7 - _LINE * lines))
     ticks = np.arange(np.ceil(span.start), span.end, tick_step(span.duration))
     axes.set_xticks(ticks, [clock(float(each)) for each in ticks])
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     return figure
+
+
+def _lanes(subtitles: Sequence[Subtitle], span: Segment) -> list[tuple[float, str, int]]:
+    """When each subtitle begins, as much of its text as there is room for, and the line on which it hides no other."""
+    letter, ends, found = _LETTER * span.duration, list[float](), list[tuple[float, str, int]]()
+    for subtitle in sorted(subtitles, key=lambda each: each.start):
+        room = max(_SHORTEST_TEXT, min(_LONGEST_TEXT, int((span.end - subtitle.start) / letter)))
+        whole = " ".join(subtitle.text.split())
+        text = whole if len(whole) <= room else f"{whole[: room - 1]}…"
+        line = next((n for n, end in enumerate(ends) if end <= subtitle.start), len(ends))
+        ends[line : line + 1] = [subtitle.start + (len(text) + 2) * letter]
+        found.append((subtitle.start, text, line))
+    return found
 
 
 def write_timeline_page(timeline: Timeline, path: str | Path) -> Path:

@@ -7,12 +7,14 @@ detector goes on frame by frame.
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from signspot.applications.unlikeness import typical_cost
-from signspot.applications.wake_detector import CONFIRMED, WakeDetector, WakePeak, WakeSign, margins
+from signspot.applications.wake_detector import CONFIRMED, WakeDetector, WakePeak, WakeSign
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.embedding.inputs import Source
 from signspot.embedding.windows import on_device
@@ -203,13 +205,7 @@ def settle(
     taught = np.stack([peak.codes for peak in order[:_IMPOSTORS]]) if order else np.empty((0, *gallery.codes.shape[1:]))
     cohort = cohort_of(encoder)
     shipped = np.empty((0, *gallery.codes.shape[1:])) if cohort is None else cohort.codes[:, 0]
-    same = typical_cost(gallery, encoder)
-    passing = []
-    for peak in order:  # as if this sign had never been seen in the background
-        alike = warping_costs(peak.codes[None], taught.astype(np.float32))[0] < same
-        impostors = np.concatenate([taught[~alike], shipped]).astype(np.float32)
-        if margins(peak.codes[None], gallery.codes, impostors)[0] > 0:
-            passing.append(peak.score)
+    passing = _passing(order, gallery.codes, taught, shipped, typical_cost(gallery, encoder))
     hours = seconds / 3600
     rates = PeakRates(strength(np.array(passing, np.float64)), hours, 1)
     tail, allowed = (from_strength(rates.threshold(rate)) if passing else 0.0), int(rate * hours)
@@ -219,6 +215,25 @@ def settle(
     impostors = np.concatenate([taught, shipped]).astype(np.float32)
     alarms = sum(score >= threshold for score in passing)
     return WakeSign(gallery, threshold, hours, alarms, own_scores, impostors)
+
+
+def _passing(
+    peaks: Sequence[WakePeak], recordings: NDArray[Any], taught: NDArray[Any], shipped: NDArray[Any], same: float
+) -> list[float]:
+    """Scores of the peaks that are nearer to the recordings than to any impostor, each as if it were seen first.
+
+    Impostors that cost less than `same` to align with a peak show what it shows, so they do not count against it.
+    """
+    if not peaks:
+        return []
+    codes = np.stack([peak.codes for peak in peaks])
+    near = warping_costs(codes, taught)
+    near[near < same] = np.inf
+    others = near.min(axis=1, initial=np.inf)
+    if len(shipped):
+        others = np.minimum(others, warping_costs(codes, shipped).min(axis=1))
+    own = warping_costs(codes, recordings).min(axis=1)
+    return [peak.score for peak, passes in zip(peaks, (others > own).tolist(), strict=True) if passes]
 
 
 def _own_scores(spotter: Spotter, gallery: Gallery) -> Iterator[float]:

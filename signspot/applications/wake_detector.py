@@ -6,6 +6,7 @@ decoys of the encoder, and what came nearest to the sign in the user's own backg
 """
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,12 +15,13 @@ from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
 from signspot.models.frame_coder import stretched
-from signspot.spotting.alignment import STEPS, path_starts, warping_costs
+from signspot.spotting.alignment import STEPS, path_costs, path_starts, warping_costs
 from signspot.spotting.decoys import Cohort
 from signspot.spotting.matching import to_score
 
 CONFIRMED = 4  # frames without a better score until a peak is an event
 _APART = 1.0  # seconds between two events, at least
+_LEFT = 5 / 6  # of an event's score: below, its sign is over; what scores less than it before that is the same sign
 _TINY = 1e-6
 Floats = NDArray[np.float32]
 
@@ -93,6 +95,11 @@ class OnlineAlignment:
         row = int(scores.argmax())
         return float(scores[row]), row
 
+    def over(self, codes: Floats) -> Floats:
+        """(T, C) codes of a whole file to (V, T): the score of the best path of every row that ends at each frame."""
+        costs = path_costs(codes, self.codes, STEPS.times(self.scale))
+        return np.asarray(to_score(costs + self._corrections[:, None], self.scale), np.float32)
+
 
 class WakeDetector:
     """Takes frame codes as they come and says when the sign was seen; its memory is bounded."""
@@ -112,34 +119,63 @@ class WakeDetector:
         self._codes: deque[Floats] = deque(maxlen=reach + CONFIRMED + 2)
         self._best: tuple[float, float, int] | None = None  # time, score and row of a peak that is not sure yet
         self._told = -np.inf
+        self._held = 0.0  # the score of the last event, until its sign is over
 
     def forget(self) -> None:
         """Begin anew: what was under way is given up."""
-        self._best = None
+        self._best, self._held = None, 0.0
         self._codes.clear()
         self._costs.forget()
 
     def step(self, code: Floats, time: float) -> WakePeak | None:
         """Take the (C,) code of the next frame and its time; give a peak that is sure by now, and is verified."""
         self._codes.append(code)
-        score, row = self._costs.step(code)
+        best = self._sure(*self._costs.step(code), time)
+        return None if best is None else self._verified(best, np.stack(self._codes), time)
+
+    def over(self, codes: Floats, times: Sequence[float]) -> list[WakePeak]:
+        """The peaks of a whole file: as `step` gives them for (T, C) codes one by one, with all frames aligned at once.
+
+        Args:
+            codes: of every frame.
+            times: of every frame, in seconds.
+        """
+        self.forget()
+        kept, found = self._codes.maxlen or 0, list[WakePeak]()
+        scores = self._costs.over(codes)
+        rows, best = scores.argmax(axis=0).tolist(), scores.max(axis=0).tolist()
+        for frame, time in enumerate(times):
+            sure = self._sure(best[frame], rows[frame], time)
+            peak = sure and self._verified(sure, codes[max(0, frame + 1 - kept) : frame + 1], time)
+            found += [peak] if peak else []
+        return found
+
+    def _sure(self, score: float, row: int, time: float) -> tuple[float, float, int] | None:
+        """Take the best score of the next frame; give time, score and row of a peak that is sure by now."""
         best = self._best
-        if score >= self.sign.threshold and (best is None or score > best[1]) and time - self._told >= _APART:
+        if score < _LEFT * self._held:
+            self._held = 0.0
+        better = score > self._held and (best is None or score > best[1])
+        if score >= self.sign.threshold and better and time - self._told >= _APART:
             self._best = (time, score, row)
             return None
         if best is None or time - best[0] < CONFIRMED / self._fps - 1e-6:
             return None
         self._best = None
-        peak = WakePeak(*best, self._signed(round((time - best[0]) * self._fps), best[2]))
+        return best
+
+    def _verified(self, best: tuple[float, float, int], codes: Floats, time: float) -> WakePeak | None:
+        """The peak, if it is nearer to the recordings than to impostors; `codes` are those of the newest frames."""
+        peak = WakePeak(*best, self._signed(codes, round((time - best[0]) * self._fps), best[2]))
         if margins(peak.codes[None], self._costs.codes, self.sign.impostors)[0] <= 0:
             return None
-        self._told = best[0]
+        self._told, self._held = best[:2]
         return peak
 
-    def _signed(self, ago: int, row: int) -> Floats:
+    def _signed(self, codes: Floats, ago: int, row: int) -> Floats:
         """(L, C) codes of the path of a row that ended so many frames ago."""
-        codes = np.stack(self._codes)
         end = max(0, len(codes) - 1 - ago)
         shown = self._costs.codes[[row]]
         start = int(path_starts(codes, shown, np.array([end]), STEPS.times(self._costs.scale))[0])
-        return np.asarray(stretched(torch.from_numpy(codes), start, end, shown.shape[1]).numpy(), np.float32)
+        seen = torch.from_numpy(np.ascontiguousarray(codes, np.float32))
+        return np.asarray(stretched(seen, start, end, shown.shape[1]).numpy(), np.float32)

@@ -24,6 +24,11 @@ _CHUNK = 50  # frames of a file at once
 _CAMERA = "camera:"
 
 
+def is_camera(source: str) -> bool:
+    """Whether a source is a camera, not a file."""
+    return source.startswith(_CAMERA)
+
+
 def open_stream(source: str) -> Iterator[Landmarks]:
     """Landmarks of a camera (`camera:0`), a video or a `.pose` file, as they come.
 
@@ -31,7 +36,7 @@ def open_stream(source: str) -> Iterator[Landmarks]:
         NotAVideoError: there is no such camera.
         VideoError: the video cannot be read.
     """
-    if source.startswith(_CAMERA):
+    if is_camera(source):
         yield from _camera(source.removeprefix(_CAMERA))
     elif is_pose_file(source):
         yield from stream_pose_file(source, _CHUNK)
@@ -71,7 +76,9 @@ def draw_wake(spotter: Spotter, sign: WakeSign, source: str, events: Sequence[Wa
     figure = Figure(figsize=(11, 3), layout="constrained", facecolor="white")
     axes = figure.add_subplot(xlabel="seconds", ylabel="score", ylim=(0, 1.03))
     axes.plot(found.times, scores, color=COLOURS[0], lw=1)
-    axes.axhline(sign.threshold, color="#777777", ls="--", lw=1)
-    for event in events:
-        axes.axvline(event.time, color=COLOURS[1], lw=1.5)
+    axes.axhline(sign.threshold, color="#777777", ls="--", lw=1, label="threshold")
+    for number, event in enumerate(events):
+        axes.axvline(event.time, color=COLOURS[1], lw=1.5, label=None if number else "events")
+    axes.set_xlim(float(found.times[0]), float(found.times[-1]))
+    axes.legend(frameon=False, fontsize=8, loc="upper left", ncols=2)
     return figure

@@ -22,15 +22,16 @@ def reproduce(
     worlds: Annotated[int | None, typer.Option(help="Of tables 6 to 8. [default: 3, or 1 with --quick]")] = None,
     words: Annotated[
         int | None,
-        typer.Option(help="Words of a world. [default: 600; tables 6 to 8 and C.1: 20; benchmark: 500]"),
+        typer.Option(help="Words of a world. [default: 600; tables 6 to 8: 20; C.1: 60; benchmark: 500]"),
     ] = None,
     hours: Annotated[
         float | None,
-        typer.Option(help="Hours of footage. [default: 8; tables 6 to 8 and C.1: 0.2; benchmark: 3]"),
+        typer.Option(help="Hours of footage. [default: 8; tables 6 to 8: 0.2; C.1: 0.5; benchmark: 3]"),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of each MLP; the paper's are 50. [default: 10]")] = None,
     trunk_steps: Annotated[
-        int | None, typer.Option(help="Steps of each trunk. [default: 250, tables 6 to 8: 80; fewer with --quick]")
+        int | None,
+        typer.Option(help="Steps of each trunk. [default: 250, tables 6 to 8: 80, C.1: 100; fewer with --quick]"),
     ] = None,
     world_seed: Annotated[
         int | None, typer.Option(help="Of the (first) world. [default: 31; tables 6 to 8 and C.1: 71; benchmark: 81]")
@@ -61,8 +62,11 @@ def reproduce(
 
     given = {"words": words, "hours": hours, "seed": world_seed}
     sizes = _sizes(given, seeds, worlds, epochs, trunk_steps, quick=quick)
-    recognition = replace(sizes.recognition, device=device, encoder=encoder)
-    sizes = replace(sizes, retrieval=replace(sizes.retrieval, device=device), recognition=recognition)
+    recognition, pretraining = (
+        replace(each, device=device, encoder=encoder) for each in (sizes.recognition, sizes.pretraining)
+    )
+    retrieval = replace(sizes.retrieval, device=device)
+    sizes = replace(sizes, retrieval=retrieval, recognition=recognition, pretraining=pretraining)
     chosen = open_corpus(corpus) if corpus is not None else None
     trunk = load_encoder(encoder, device=device) if encoder is not None else None
     with Outputs([corpus, encoder], force=force) as outputs:
@@ -92,14 +96,17 @@ def _sizes(
     benchmark = replace(sizes.benchmark, corpus=replace(sizes.benchmark.corpus, **known))
     if "seed" in known:
         known["first_seed"] = known.pop("seed")
-    recognition = replace(sizes.recognition, **known)
+    recognition, pretraining = (replace(each, **known) for each in (sizes.recognition, sizes.pretraining))
     if seeds is not None:
-        retrieval, recognition = replace(retrieval, seeds=seeds), replace(recognition, seeds=seeds)
+        retrieval = replace(retrieval, seeds=seeds)
+        recognition, pretraining = (replace(each, seeds=seeds) for each in (recognition, pretraining))
     if worlds is not None:
         recognition = replace(recognition, worlds=worlds)
     if epochs is not None:
         retrieval = replace(retrieval, embedding=replace(retrieval.embedding, epochs=epochs))
     if trunk_steps is not None:
         retrieval = replace(retrieval, trunk=replace(retrieval.trunk, steps=trunk_steps))
-        recognition = replace(recognition, training=replace(recognition.training, steps=trunk_steps))
-    return Sizes(retrieval, recognition, benchmark)
+        recognition, pretraining = (
+            replace(each, training=replace(each.training, steps=trunk_steps)) for each in (recognition, pretraining)
+        )
+    return Sizes(retrieval, recognition, pretraining, benchmark)

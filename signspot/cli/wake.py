@@ -35,10 +35,15 @@ def wake(
 
     from signspot.applications.sign_pictures import save_picture
     from signspot.applications.wake import WakeStream, enrol
-    from signspot.applications.wake_source import draw_wake, open_stream
+    from signspot.applications.wake_source import draw_wake, is_camera, open_stream
+    from signspot.errors import OptionsError
     from signspot.files import Outputs
     from signspot.spotting.spotter import load
 
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise OptionsError(f"threshold is a score in [0, 1]; got {threshold}")
+    if plot is not None and is_camera(source):
+        raise OptionsError(f"a camera ({source}) has no end to draw. Leave out --plot, or name a file")
     with Outputs([*sign, *(background or ()), encoder], force=force) as outputs:
         claim_outputs(outputs, pictures=[("plot", plot)])
         spotter = load(encoder, device=device)

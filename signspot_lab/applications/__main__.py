@@ -26,7 +26,7 @@ from signspot_lab.applications.grouping import (
 )
 from signspot_lab.applications.learners import choose, real_verdicts, tell, world_trials
 from signspot_lab.applications.speed import measure_scan
-from signspot_lab.applications.waking import latency_row, wake_rows
+from signspot_lab.applications.waking import WakeSize, latency_row, wake_rows
 from signspot_lab.isolated.reading import read_isolated
 
 
@@ -105,7 +105,7 @@ def wake(chosen: argparse.Namespace) -> None:
     clips = read_isolated(chosen.lsa64) if chosen.lsa64 else []
     real = [clip for clip in clips if clip.signer == clips[0].signer]
     heads = ("world", "rule", "footage", "signs", "seen", "false alarms", "hours", "false alarms per hour")
-    table(heads, wake_rows(spotter, chosen.seed, words, real))
+    table(heads, wake_rows(spotter, chosen.seed, words, real, WakeSize(chosen.hours)))
     table(("events through a stream", "frames late, at most", "promised"), [latency_row(spotter, chosen.seed, words)])
 
 
@@ -137,6 +137,7 @@ def main() -> None:
     parser.add_argument("--encoder", help="name or file; the shipped one if not given")
     parser.add_argument("--seed", type=int, default=52, help="of the world")
     parser.add_argument("--words", type=int, help="of the world; of search: windows")
+    parser.add_argument("--hours", type=float, default=1.0, help="of wake: of each kind of footage")
     parser.add_argument("--choose", action="store_true", help="print what constants are chosen by")
     parser.add_argument("--lsa64", type=Path)
     parser.add_argument("--wlasl", type=Path)

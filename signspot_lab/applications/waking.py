@@ -29,6 +29,7 @@ _TESTED = 4  # words that are waited for, one after the other
 _PLACES = (4, 12, 20)  # of the sign that is waited for, in a stretch
 _SIGNS = 28  # in a stretch
 _RECORDINGS = 3
+_PART = 400  # signs that are signed in one go, where hours are wanted
 _LOWEST = 0.05  # score from which a place of the background is looked at
 
 
@@ -71,6 +72,15 @@ class _World:
         landmarks, ends = self.sign(chosen, who, name)
         return _Stretch(kind, self.spotter.embed(landmarks), tuple(ends[place] for place in (_PLACES if word else ())))
 
+    def hours(self, kind: str, words: Sequence[str], hours: float, who: str = "user") -> Iterator[_Stretch]:
+        """Hours of signing of some words, without those that are waited for, in parts."""
+        done, number = 0.0, 0
+        while done < hours:
+            name = f"{kind}, part {number}"
+            track = self.spotter.embed(self.sign(self.others(words, name, _PART), who, name)[0])
+            yield _Stretch(kind, track, ())
+            done, number = done + track.grid.frames / track.grid.fps / 3600, number + 1
+
     def recordings(self, word: str) -> list[Landmarks]:
         """The sign alone, in the dictionary's manner."""
         return [film(self.lexicon[word].variants[0], self.seed, word, number) for number in range(_RECORDINGS + 2)]
@@ -82,8 +92,7 @@ def _peaks(spotter: Spotter, sign: WakeSign, track: Track) -> list[WakePeak]:
     encoder, fps = spotter.encoder, track.grid.fps
     detector = WakeDetector(sign, alignment_scale(encoder), cohort_of(encoder), fps)
     codes = np.asarray(track.codes, np.float32)
-    told = [detector.step(code, track.grid.origin + frame / fps) for frame, code in enumerate(codes)]
-    return [peak for peak in told if peak is not None]
+    return detector.over(codes, [track.grid.origin + frame / fps for frame in range(len(codes))])
 
 
 def _enrolled(spotter: Spotter, recordings: Sequence[Landmarks]) -> tuple[Gallery, tuple[float, ...]]:
@@ -103,35 +112,65 @@ def _plain(sign: WakeSign, peaks: Sequence[WakePeak]) -> WakeSign:
     return replace(sign, threshold=min(0.99, max(0.5, highest + 0.01)), impostors=np.empty((0, 0, 0), np.float32))
 
 
+@dataclass(frozen=True, slots=True)
+class WakeSize:
+    """How much is signed."""
+
+    hours: float = 1.0  # of each kind of footage in which the sign does not occur
+    background: float = 0.1  # hours of the user's own background, to enrol with
+    rate: float = 1.0  # false alarms per hour that are asked for
+
+
 def wake_rows(
-    spotter: Spotter, seed: int, words: int, real: Sequence[IsolatedClip] = (), rate: float = 1.0
+    spotter: Spotter, seed: int, words: int, real: Sequence[IsolatedClip] = (), size: WakeSize | None = None
 ) -> Iterator[tuple[str, ...]]:
-    """Rows: seed, rule, kind of footage, signs, seen, false alarms, hours, alarms per hour."""
-    world = _World(spotter, words, seed)
-    background = spotter.embed(world.sign(world.others(world.known, "background", 4 * _SIGNS), "user", "background")[0])
-    seconds = background.grid.frames / background.grid.fps
-    shared = [world.stretch("another signer", None, [*world.known, *world.new], "somebody else")]
-    streams = make_streams(real, seed)[:6] if real else []
-    shared += [_Stretch("real signing", spotter.embed(each.landmarks), ()) for each in streams]
-    counted: dict[tuple[str, str], list[float]] = {}
+    """Rows: seed, rule, kind of footage, signs, seen, false alarms, hours, alarms per hour; as soon as known.
+
+    The sign is looked for in short stretches with it, and in hours without it; false alarms of both count.
+    """
+    chosen, world = size or WakeSize(), _World(spotter, words, seed)
+    background = [each.track for each in world.hours("background", world.known, chosen.background)]
+    seconds = sum(track.grid.frames / track.grid.fps for track in background)
+    waiting: list[tuple[str, str, WakeSign]] = []  # word, rule, sign
     for word in world.tested:
         gallery, own = _enrolled(spotter, world.recordings(word))
-        peaks = _peaks(spotter, WakeSign(gallery, _LOWEST, 0.0, 0, ()), background)
-        sign = settle(spotter.encoder, gallery, seconds, peaks, rate, own)
-        stretches = [world.stretch("words of the background", word, world.known)]
-        stretches += [world.stretch("other words", word, world.new), *shared]
-        for rule, chosen in (("highest of the background", _plain(sign, peaks)), ("shipped", sign)):
-            for each in stretches:
-                found = [peak.time for peak in _peaks(spotter, chosen, each.track)]
-                seen = sum(any(abs(time - end) < _NEAR for time in found) for end in each.ends)
-                false = sum(all(abs(time - end) >= _NEAR for end in each.ends) for time in found)
-                hours = each.track.grid.frames / each.track.grid.fps / 3600
-                row = counted.setdefault((rule, each.kind), [0.0, 0.0, 0.0, 0.0])
-                for place, value in enumerate((float(len(each.ends)), seen, false, hours)):
-                    row[place] += value
-    for (rule, kind), row in counted.items():
-        counts = [f"{value:.0f}" for value in row[:3]]
-        yield str(seed), rule, kind, *counts, f"{row[3]:.3f}", f"{row[2] / row[3]:.0f}"
+        peaks = [peak for track in background for peak in _peaks(spotter, WakeSign(gallery, _LOWEST, 0, 0, ()), track)]
+        sign = settle(spotter.encoder, gallery, seconds, peaks, chosen.rate, own)
+        waiting += [(word, "highest of the background", _plain(sign, peaks)), (word, "shipped", sign)]
+    kinds = {"words of the background": (world.known, "user"), "other words": (world.new, "user")}
+    kinds["another signer"] = ([*world.known, *world.new], "somebody else")
+    for kind, (signed, who) in kinds.items():
+        counted: dict[str, list[float]] = {}
+        if who == "user":
+            for word in world.tested:
+                own_stretch = world.stretch(kind, word, signed)
+                _count(spotter, own_stretch, [each for each in waiting if each[0] == word], counted)
+        for stretch in world.hours(kind, signed, chosen.hours, who):
+            _count(spotter, stretch, waiting, counted)
+        yield from _told(seed, kind, counted)
+    counted = {}
+    for each in make_streams(real, seed)[:6] if real else []:
+        _count(spotter, _Stretch("real signing", spotter.embed(each.landmarks), ()), waiting, counted)
+    yield from _told(seed, "real signing", counted)
+
+
+def _count(
+    spotter: Spotter, stretch: _Stretch, waiting: Sequence[tuple[str, str, WakeSign]], counted: dict[str, list[float]]
+) -> None:
+    """Add signs, those seen, false alarms and hours of a stretch to those of each rule."""
+    hours = stretch.track.grid.frames / stretch.track.grid.fps / 3600
+    for _, rule, sign in waiting:
+        found = [peak.time for peak in _peaks(spotter, sign, stretch.track)]
+        seen = sum(any(abs(time - end) < _NEAR for time in found) for end in stretch.ends)
+        false = sum(all(abs(time - end) >= _NEAR for end in stretch.ends) for time in found)
+        row = counted.setdefault(rule, [0.0, 0.0, 0.0, 0.0])
+        for place, value in enumerate((float(len(stretch.ends)), seen, false, hours)):
+            row[place] += value
+
+
+def _told(seed: int, kind: str, counted: dict[str, list[float]]) -> Iterator[tuple[str, ...]]:
+    for rule, row in counted.items():
+        yield str(seed), rule, kind, *(f"{value:.0f}" for value in row[:3]), f"{row[3]:.2f}", f"{row[2] / row[3]:.1f}"
 
 
 def latency_row(spotter: Spotter, seed: int, words: int) -> tuple[str, ...]:

@@ -58,6 +58,7 @@ class RecognitionSize:
     seeds: int = 3
     first_seed: int = 71  # of the first world
     training: TrunkConfig = field(default_factory=lambda: TRAINING)
+    exemplars: float = 3.0  # of a word, on average
     encoder: str | None = None  # that finds D; its features are not learnt from. None: the shipped one
     device: str = "cpu"
 
@@ -78,6 +79,7 @@ def world_options(size: RecognitionSize, number: int) -> CorpusOptions:
         seed=seed,
         test_share=0.35,
         video_seconds=90.0,
+        exemplars=size.exemplars,
         knobs=Knobs(variants=0.5),
     )
 

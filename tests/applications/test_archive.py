@@ -9,8 +9,8 @@ import pytest
 
 from signspot.applications.archive import add_video, open_archive, scan_archive, search_archive
 from signspot.applications.mining import write_places_page
-from signspot.applications.scanning import GROUP, scan
-from signspot.applications.sketches import choose_axes, make_sketch
+from signspot.applications.scanning import scan
+from signspot.applications.sketches import GROUP, KNOTS, ROUNDING, choose_axes, make_sketch
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.tracks import read_track, write_track
 from signspot.errors import EncoderMismatchError, FormatError, OptionsError, TrackError
@@ -151,9 +151,13 @@ def test_sketches_change_nothing(kind: str) -> None:
     assert axes is not None
     sketches = [make_sketch(each, axes) for each in matrices]
     for matrix, sketch in zip(matrices, sketches, strict=True):  # a bound is one, and on smooth rows a narrow one
-        bounds = np.asarray(sketch.rows, np.float32) @ sketch.project(queries).T + sketch.slack
-        above = bounds - matrix.astype(np.float32) @ queries.T
+        similar = matrix.astype(np.float32) @ queries.T
+        bounds = np.asarray(sketch.rows, np.float32) @ axes.project(queries)[:, :-1].T + sketch.slack
+        above = bounds - similar
         assert above.min() >= 0
+        knots = (np.asarray(sketch.knots, np.float32) @ axes.project(queries).T).reshape(-1, len(KNOTS), len(queries))
+        groups = np.repeat(knots.max(axis=1) + ROUNDING, GROUP, axis=0)[: len(matrix)]
+        assert (groups - similar).min() >= 0
         assert kind == "random" or np.median(above[:, 0]) < 0.05
     for top in (1, 30, 100_000):
         plain, sketched = scan(matrices, queries, top), scan(matrices, queries, top, sketches=sketches)

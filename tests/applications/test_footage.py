@@ -8,7 +8,7 @@ import pytest
 from signspot.applications.densify import DensifyOptions, densify
 from signspot.applications.faux_amis import FauxAmisOptions, find_faux_amis, read_translations, write_faux_amis_page
 from signspot.applications.mining import MineOptions, mine, videos_in, write_mined
-from signspot.applications.timeline_picture import write_timeline_page
+from signspot.applications.timeline_picture import _lanes, write_timeline_page
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
@@ -24,6 +24,8 @@ from signspot_world.camera.projection import project
 from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import Lexicon
 from tests.applications.conftest import SEED
+
+SPAN = Segment(0, 30)
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +72,17 @@ def test_subtitle_words_are_placed_where_they_are_signed(
     assert f"{len(placed)} of 12" in page
 
 
+def test_subtitles_hide_no_other() -> None:
+    texts = ["one line\nand another", "x" * 200, "late"]
+    found = _lanes(
+        [Subtitle(start, start + 3, text) for start, text in zip((0.0, 1.0, 29.9), texts, strict=True)], SPAN
+    )
+    assert [(start, line) for start, _, line in found] == [(0.0, 0), (1.0, 1), (29.9, 0)]
+    assert found[0][1] == "one line and another"
+    assert found[1][1] == "x" * 59 + "…"
+    assert found[2][1] == "late"
+
+
 def test_subtitles_of_another_language_are_told(
     spotter: Spotter, dictionary: Dictionary, passage: tuple[Path, object]
 ) -> None:
@@ -77,6 +90,8 @@ def test_subtitles_of_another_language_are_told(
         densify(spotter, passage[0], [Subtitle(0, 1, "Guten Abend")], dictionary)
     with pytest.raises(OptionsError, match="padding"):
         DensifyOptions(padding=-1)
+    with pytest.raises(OptionsError, match="above 0 and below 2; got -2"):
+        FauxAmisOptions(same=-2)
 
 
 def test_mined_exemplars_are_a_dictionary(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from signspot.applications.wake import WakeStream, enrol, own_gallery, settle
-from signspot.applications.wake_detector import OnlineAlignment, WakeSign
+from signspot.applications.wake_detector import OnlineAlignment, WakeDetector, WakeSign
 from signspot.applications.wake_source import draw_wake, open_stream
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import NoHandsError, NotAVideoError, OptionsError
@@ -15,6 +15,7 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.records import Exemplar
 from signspot.spotting.alignment import STEPS, path_costs
+from signspot.spotting.identification import alignment_scale
 from signspot.spotting.matching import to_score
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment
@@ -69,6 +70,40 @@ def test_the_sign_is_told_soon_after_it(
     assert best.latency <= waiting.latency
     assert waiting.breaks == 0
     assert len(waiting._buffer) <= 60, "memory is bounded"
+
+
+def test_a_whole_file_gives_the_peaks_of_its_frames(
+    spotter: Spotter, stream: tuple[Landmarks, Segment, list[Landmarks]], sign: WakeSign
+) -> None:
+    track = spotter.embed(stream[0])
+    assert track.codes is not None
+    codes, times = np.asarray(track.codes, np.float32), [frame / 25 for frame in range(len(track.codes))]
+    for chosen in (sign, replace(sign, threshold=0.1, impostors=sign.impostors[:0])):
+        one, other = (WakeDetector(chosen, alignment_scale(spotter.encoder), None, 25.0) for _ in range(2))
+        told = [peak for peak in map(one.step, codes, times) if peak is not None]
+        at_once = other.over(codes, times)
+        assert told
+        assert [(peak.time, peak.row) for peak in told] == [(peak.time, peak.row) for peak in at_once]
+        for mine, theirs in zip(told, at_once, strict=True):
+            assert abs(mine.score - theirs.score) < 1e-5
+            assert np.allclose(mine.codes, theirs.codes, atol=1e-5)
+
+
+def test_a_sign_that_is_held_is_one_event() -> None:
+    gallery = Gallery.of([Exemplar("w", "1")], np.eye(1, dtype=np.float32), np.zeros((1, 1, 2, 1), np.float32))
+    bare = WakeSign(gallery, 0.5, 0.0, 0, (), np.empty((0, 0, 0), np.float32))
+    courses = {
+        "held": [0.9] * 5 + [0.8] * 60,
+        "again": [0.9] * 5 + [0.2] * 40 + [0.8] * 5,
+        "better": [0.9] * 40 + [0.95] * 5,
+    }
+    told = {}
+    for name, course in courses.items():
+        scores = np.array([0.2] * 5 + course + [0.2] * 20)
+        codes = ((1 / scores - 1) ** 0.25)[:, None].astype(np.float32)  # distances that score so, by a scale of 1
+        detector = WakeDetector(bare, 1.0, None, 25.0)
+        told[name] = len(detector.over(codes, [frame / 25 for frame in range(len(codes))]))
+    assert told == {"held": 1, "again": 2, "better": 2}
 
 
 def test_dropped_frames_and_new_sizes_are_told(

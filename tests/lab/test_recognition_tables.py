@@ -109,6 +109,12 @@ def test_recipes_of_the_appendix(tiny_corpus: Corpus, tmp_path: Path, monkeypatc
     monkeypatch.setattr(table_c1, "make_world", lambda *_: LabelledWorld("tiny", tmp_path / "world", tiny_corpus, None))
     found = table_c1.measure(size, tmp_path, quiet)
     assert table_c1.as_markdown(found, size).count("\n| ") == 2
+    shown, held = table_c1.hold_out(tiny_corpus.dictionary().exemplars)
+    assert held
+    assert not {each.id for each in shown} & {each.id for each in held}
+    left = {(each.word, each.variant) for each in shown}
+    assert all((each.word, each.variant) in left for each in held)  # what is tested could be learnt
+    assert sum(map(len, found[0][0].held.values())) <= len(held)
     assert "(62.73)" in table_c1.as_markdown(found, size)
     assert table_c1.draw(found, tmp_path / "c1.png").is_file()
     monkeypatch.setattr(table_c1, "train_recogniser", lambda *_: pytest.fail("trained again"))

@@ -68,7 +68,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with open_store(tmp_path / "run" / FILE, create=True) as store:
         for signer in ("Ann", "Ben"):
             store.add(Findings(VideoRecord(f"{signer}-talk", "d", 60.0), {"apple": "key"}, (), ()))
-    axes = Axes(np.eye(4, COLUMNS - 1, dtype=np.float32))
+    axes = Axes(np.eye(4, COLUMNS - 2, dtype=np.float32))
     for path in (tmp_path / "footage" / "videos").glob("*.pose"):
         digest = content_digest(path)
         track = Track(

@@ -18,7 +18,7 @@ from signspot.errors import OptionsError, SignspotError
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.resampling import at_positions
 from signspot.progress import Progress, silent
-from signspot.records import Label, LabelSource
+from signspot.records import Exemplar, Label, LabelSource
 from signspot.training.augment import Augmentation, augment
 from signspot.training.configuration import check_numbers
 from signspot.training.embedding.trunk_features import as_right_handed, exemplar_sign
@@ -80,10 +80,12 @@ def collect_signs(
     fps: float = 25.0,
     progress: Progress = silent,
     labels: Sequence[Label] | None = None,
+    exemplars: Sequence[Exemplar] | None = None,
 ) -> TrunkSigns:
     """Cut the labelled signs of some words out of some videos, and their exemplars out of the dictionary.
 
-    Labels are those of the corpus, unless others are given; either way the options choose among them.
+    Labels and exemplars are those of the corpus, unless others are given; either way options and words choose among
+    them.
 
     Raises:
         OptionsError: fewer than two words have a label where labels are wanted, or an exemplar where those are.
@@ -103,7 +105,7 @@ def collect_signs(
                 signed[label.word].append(cut)
                 sure[label.word].append(label.source is not LabelSource.MOUTHING or label.confidence >= options.surer)
     if options.dictionary > 0:
-        for exemplar in corpus.dictionary().exemplars:
+        for exemplar in corpus.dictionary().exemplars if exemplars is None else exemplars:
             if exemplar.word in shown and exemplar.path is not None:
                 try:
                     shown[exemplar.word].append(exemplar_sign(exemplar, fps).astype(np.float16))
