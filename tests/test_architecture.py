@@ -29,8 +29,9 @@ FLOORS = (
     ("embedding", "mouthing", "recognition"),
     ("pictures", "spotting", "training"),
     ("adaptation", "annotation", "evaluation"),
-    ("applications", "privacy"),
+    ("applications",),
     ("workbench",),
+    ("privacy",),
     ("cli",),
 )  # fmt: skip
 
