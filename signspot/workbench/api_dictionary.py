@@ -17,6 +17,8 @@ from signspot.timeline import Segment
 from signspot.workbench import editing, exports, uploads
 from signspot.workbench.api_search import download
 from signspot.workbench.requests import OWNER, Bench
+from signspot.workbench.searching import is_film
+from signspot.workbench.workbench import Workbench
 
 router = APIRouter(tags=["dictionary"])
 
@@ -53,14 +55,14 @@ def words(name: str, bench: Bench, q: str = "", page: int = 0, size: int = 60) -
     shown = found[page * size : (page + 1) * size]
     return {
         "count": len(found),
-        "words": [{"word": word, "exemplars": [as_json(each) for each in opened[word]]} for word in shown],
+        "words": [{"word": word, "exemplars": [as_json(bench, each) for each in opened[word]]} for word in shown],
     }
 
 
 @router.get("/dictionaries/{name:path}/exemplars")
 def exemplars(name: str, word: str, bench: Bench) -> list[dict[str, Any]]:
     """All exemplars of a word."""
-    return [as_json(each) for each in bench.searcher.dictionary(name)[word]]
+    return [as_json(bench, each) for each in bench.searcher.dictionary(name)[word]]
 
 
 @router.get("/dictionaries/{name:path}/vocabulary.ecv")
@@ -74,7 +76,7 @@ def vocabulary(name: str, bench: Bench) -> Response:
 @router.patch("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
 def change(name: str, id: str, wanted: ExemplarChange, bench: Bench) -> dict[str, Any]:
     """Change word, variant, signer, licence or segment of an exemplar."""
-    return as_json(editing.change(bench, name, id, wanted.model_dump(exclude_unset=True)))
+    return as_json(bench, editing.change(bench, name, id, wanted.model_dump(exclude_unset=True)))
 
 
 @router.delete("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
@@ -92,6 +94,7 @@ async def add(
     home = bench.folder.dictionary(name)
     if not home.is_dir() or not home.is_relative_to(bench.folder.root):
         raise OptionsError(f"'{name}' lies outside of the folder, or is one file: it is not changed here")
+    uploads.refuse_pictures(bench.folder, file)
     path = await uploads.receive(bench.folder, file, request.stream(), bench.options.most_bytes)
     await run_in_threadpool(uploads.check, path, file)
     below = f"{home.relative_to(bench.folder.root).as_posix()}/media/{file_name(word)}"
@@ -115,9 +118,9 @@ def span(name: str, id: str, bench: Bench) -> dict[str, Any]:
     return {"segment": bench.searcher.sign_span(name, bench.searcher.exemplar(name, id))}
 
 
-def as_json(exemplar: Exemplar) -> dict[str, Any]:
+def as_json(bench: Workbench, exemplar: Exemplar) -> dict[str, Any]:
     """An exemplar as the pages get it; no path of this machine."""
     texts = {key: value for key, value in asdict(exemplar).items() if isinstance(value, str) and key != "encoder"}
-    film = exemplar.path is not None and exemplar.path.suffix.lower() != ".pose"
+    film = bench.options.pixels and is_film(exemplar)
     span = [exemplar.segment.start, exemplar.segment.end] if exemplar.segment else None
     return {**texts, "film": film, "segment": span}

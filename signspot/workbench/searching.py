@@ -207,7 +207,7 @@ class Searcher:
                     "id": exemplar.id,
                     "variant": exemplar.variant,
                     "colour": place % len(COLOURS),
-                    "film": _is_film(exemplar),
+                    "film": self.folder.pixels and is_film(exemplar),
                     "segment": self.sign_span(dictionary, exemplar),
                     "curve": packed(found.curve(number)),
                 }
@@ -250,7 +250,8 @@ class Searcher:
         return known
 
 
-def _is_film(exemplar: Exemplar) -> bool:
+def is_film(exemplar: Exemplar) -> bool:
+    """Whether the file of an exemplar holds pictures."""
     return exemplar.path is not None and exemplar.path.suffix.lower() != ".pose"
 
 

@@ -32,7 +32,7 @@ async function drain() {
 }
 
 function clip(item) {
-  if (item.spotting.video.toLowerCase().endsWith(".pose")) return bones(item);
+  if (!data.pixels || item.spotting.video.toLowerCase().endsWith(".pose")) return bones(item);
   const film = element("video", { muted: true, playsInline: true, preload: "auto", src: "/api/media/" + path(item.spotting.video) });
   const begin = () => Math.max(0, item.spotting.start - AROUND);
   film.addEventListener("loadedmetadata", () => { film.currentTime = begin(); });

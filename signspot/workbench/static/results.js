@@ -9,7 +9,7 @@ function card(item) {
   const image = element("img", { alt: "", loading: "lazy", src: `/api/thumbnail/video/${path(spotting.video)}?time=${spotting.time}` });
   const film = element("video", { muted: true, loop: true, playsInline: true, controls: true, hidden: true, preload: "none" });
   const button = element("button", { "aria-label": t("play_at", { word: item.word, time: clock(spotting.time, 2) }) }, image);
-  button.addEventListener("click", () => {
+  if (data.pixels) button.addEventListener("click", () => {
     film.src = `/api/media/${path(spotting.video)}#t=${Math.max(0, spotting.start - 0.4)},${spotting.end + 0.4}`;
     film.hidden = false;
     button.replaceWith(film);

@@ -118,6 +118,7 @@ function shown(found, took) {
 }
 
 function playing(card, film, address, span) {
+  if (!data.pixels) return;
   const play = () => {
     if (!film.src) film.src = address;
     film.play().catch(() => {});
