@@ -230,6 +230,24 @@ def test_members_of_archives_go_by_name_and_by_content(suffix: str, kept: Path) 
 
 
 @pytest.mark.parametrize("suffix", [".zip", ".tar.xz"])
+def test_an_archive_that_unpacks_to_far_more_than_it_is_is_refused(
+    suffix: str, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signspot.privacy.loose_files._MOST_EXTRA", 1 << 20)
+    path, zeros = kept / f"archive{suffix}", kept / "zeros.mp4"
+    zeros.write_bytes(bytes(8 << 20))
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(zeros, "Ann-talk.mp4")
+    else:
+        with tarfile.open(path, "w:xz") as tape:
+            tape.add(zeros, "Ann-talk.mp4")
+    with pytest.raises(FormatError, match="unpacks to far more than it is"):
+        forget("Ann", [kept / "footage", path], yes=True)
+    assert (kept / "footage" / "videos" / "Ann-talk.pose").is_file(), "nothing goes before all is found"
+
+
+@pytest.mark.parametrize("suffix", [".zip", ".tar.xz"])
 def test_a_damaged_archive_is_told(suffix: str, kept: Path) -> None:
     path, member = kept / f"archive{suffix}", kept / "footage" / "videos" / "Ben-talk.pose"
     if suffix == ".zip":
