@@ -29,8 +29,9 @@ FLOORS = (
     ("embedding", "mouthing", "recognition"),
     ("pictures", "spotting", "training"),
     ("adaptation", "annotation", "evaluation"),
-    ("applications", "privacy"),
+    ("applications",),
     ("workbench",),
+    ("privacy",),
     ("cli",),
     ("__main__",),
 )  # fmt: skip

@@ -13,7 +13,9 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from signspot.checked_values import parse_json
 from signspot.corpus.footage import Footage
+from signspot.errors import FormatError
 from signspot.files import content_digest, write_beside
 from signspot.progress import Progress, silent
 from signspot.records import Subtitle
@@ -221,11 +223,11 @@ class Digests:
         self._file = file
         self._known: dict[str, tuple[int, int, str]] = {}  # path → size, time of change, digest
         try:
-            entries = json.loads(file.read_text(encoding="utf-8"))
+            entries = parse_json(file.read_text(encoding="utf-8"), str(file))
             self._known = {
                 str(path): (int(size), int(when), str(digest)) for path, (size, when, digest) in entries.items()
             }
-        except (OSError, ValueError, TypeError, AttributeError):
+        except (OSError, ValueError, TypeError, AttributeError, OverflowError, FormatError):
             self._known = {}  # not there, or damaged: all are read again
 
     def of(self, paths: Iterable[Path], workers: int = 1, progress: Progress = silent) -> dict[Path, str | OSError]:

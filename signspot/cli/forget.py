@@ -12,13 +12,14 @@ def forget(
     places: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Dictionaries, corpora, folders of exemplars, annotation runs (postgresql://… too), and files: "
-            "spottings, tracks, landmarks, .zip and .tar; the cache is always searched."
+            help="Folders of exemplars; folders that hold dictionaries, corpora, annotation runs, archives, trainings, "
+            "or are served, at any depth; postgresql://…; and files: spottings, tracks, landmarks, .zip and .tar. The "
+            "cache is always searched."
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Remove it. Without this, everything stays as it is.")] = False,
 ) -> None:
-    """Remove a signer or a video from dictionaries, corpora, annotations, files and the cache, and list what goes.
+    """Remove a signer or a video from everything that signspot keeps in these places, and list what goes.
 
     Example: signspot forget "Signer 7" my-signs/ footage/ run/ found.csv backup.zip --yes
     """

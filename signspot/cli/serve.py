@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, EstimatorName, note, say
+from signspot.cli.console import Device, EncoderName, EstimatorName, Pixels, note, say
 
 
 def serve(
@@ -26,13 +26,15 @@ def serve(
     encoder: EncoderName = None,
     device: Device = "cpu",
     estimator: EstimatorName = None,
+    pixels: Pixels = True,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Open the workbench: see, search, sign and verify in the browser.
 
     It answers this machine only, unless another --host is given. Then each role (own, verify, look) has an address with
     a token of its own, printed once. Uploads, decisions and jobs stay in the folder; Ctrl-C ends the server, and a job
-    that was running goes on with the next start.
+    that was running goes on with the next start. With --no-pixels skeletons stand in for films and thumbnails, no film
+    is taken, and thumbnails of earlier servers are removed.
 
     Example: signspot serve my-videos/ --open
     """
@@ -48,7 +50,7 @@ def serve(
 
     door = Door.open_at(host, frozenset(name or ()), token=token)
     options = WorkbenchOptions(
-        folder, tuple(dictionary or ()), database, encoder, upload_limit * 1_000_000, door, device
+        folder, tuple(dictionary or ()), database, encoder, upload_limit * 1_000_000, door, device, pixels
     )
 
     def told(address: str) -> None:

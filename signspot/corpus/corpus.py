@@ -89,9 +89,11 @@ class Layout:
     def is_finished(self, item: str) -> bool:
         """Whether an item is finished and all its files are as they were then."""
         try:
-            names = json.loads(self.finished(item).read_text(encoding="utf-8"))
-            return all(content_digest(self.folder / name) == digest for name, digest in names.items())
-        except (OSError, ValueError, AttributeError):
+            record = self.finished(item)
+            names = parse_json(record.read_text(encoding="utf-8"), str(record))
+            files = {inside(self.folder, name, str(record)): digest for name, digest in names.items()}
+            return all(path.is_file() and content_digest(path) == digest for path, digest in files.items())
+        except (OSError, ValueError, AttributeError, FormatError):
             return False
 
     def remove_leftovers(self) -> None:

@@ -219,12 +219,20 @@ def track_source(path: str | PathLike[str]) -> str:
     Raises:
         FormatError: the file is not a track.
     """
+    return track_header(path).get("video", "")
+
+
+def track_header(path: str | PathLike[str]) -> dict[str, str]:
+    """The texts in the header of a saved track, or of anything else that `write_arrays` saved.
+
+    Raises:
+        FormatError: the file is damaged, or of another kind.
+    """
     try:
         with safe_open(path, framework="numpy") as file:
-            header = file.metadata() or {}
+            return dict(file.metadata() or {})
     except (SafetensorError, OSError, ValueError, TypeError) as error:
         raise FormatError(f"cannot read {path}: it is damaged or no safetensors file ({error})") from error
-    return str(header.get("video", ""))
 
 
 def write_streamed(path: str | PathLike[str], embed: Callable[[EmbeddingBuffer], Track]) -> None:

@@ -159,12 +159,16 @@ def _document(videos: Sequence[str], path: Path) -> ET.Element:
     )
 
 
+_LAST_SECOND = 253_402_300_799  # of the year 9999; a file, too, may say that it was changed later
+
+
 def _date(videos: Sequence[str], path: Path) -> str:
     """The same for the same input: $SOURCE_DATE_EPOCH, else when the newest video was changed, else 1970."""
     chosen = os.environ.get("SOURCE_DATE_EPOCH", "")
     files = [file for video in videos if (file := file_at(path.parent, video)) is not None]
-    stamp = int(chosen) if chosen.isdecimal() else max((int(file.stat().st_mtime) for file in files), default=0)
-    return datetime.fromtimestamp(stamp, UTC).isoformat(timespec="seconds")
+    is_date = chosen.isdecimal() and len(chosen) <= len(str(_LAST_SECOND))
+    stamp = int(chosen) if is_date else max((int(file.stat().st_mtime) for file in files), default=0)
+    return datetime.fromtimestamp(min(max(0, stamp), _LAST_SECOND), UTC).isoformat(timespec="seconds")
 
 
 def _medium(video: str, path: Path) -> dict[str, str]:

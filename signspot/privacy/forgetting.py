@@ -11,7 +11,6 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from signspot.annotation.store import FILE as STORE_FILE
 from signspot.annotation.store import is_address, open_store
 from signspot.checked_values import parse_json
 from signspot.corpus.corpus import Layout, open_corpus
@@ -20,9 +19,10 @@ from signspot.dictionary.dictionary import Dictionary, save_dictionary
 from signspot.dictionary.fetch import FILE_NAME as MANIFEST
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
 from signspot.embedding.tracks import track_source
-from signspot.errors import DictionaryError, OptionsError, SignspotError
+from signspot.errors import DictionaryError, OptionsError, SignspotError, StoreError
 from signspot.files import cache_folder
 from signspot.landmarks.cache import PARTS
+from signspot.privacy.kept_folders import KeptFolders, in_kept_folders, in_workbench
 from signspot.privacy.loose_files import in_file, in_plain_folder
 from signspot.privacy.steps import Person, Removal, Step, remove_file, remove_lines, write_json
 from signspot.text_files import read_text
@@ -39,8 +39,9 @@ def forget(who: str, places: Sequence[str | os.PathLike[str]] = (), *, yes: bool
 
     Args:
         who: the path of a video, its id in a corpus or store, or the name of a signer.
-        places: dictionaries, corpora, plain folders of exemplars, annotation runs (folders, or addresses of
-            databases), and files: spottings, tracks, landmarks, archives. The cache is always one of them.
+        places: folders of exemplars; folders that hold, at any depth, dictionaries, corpora, annotation runs, archives
+            of tracks, trainings, or what `serve` keeps; addresses of databases; and files: spottings, tracks,
+            landmarks, archives. The cache is always one of them.
         yes: remove; otherwise everything stays as it is.
 
     Returns:
@@ -52,19 +53,24 @@ def forget(who: str, places: Sequence[str | os.PathLike[str]] = (), *, yes: bool
     """
     if not who.strip():
         raise OptionsError("name a signer or a video to forget")
-    person, stores, files = Person(who), list[str | Path](), list[Path]()
+    person, addresses, databases, files = Person(who), list[str](), list[Path](), list[Path]()
     steps: list[Step] = []
+    folders: list[KeptFolders] = []
     for place in sorted({os.fspath(place) for place in places}):
         path = Path(place)
         if is_address(place):
-            stores.append(place)
-        elif path.is_file() and path.suffix not in (".sqlite", ".db"):
-            files.append(path)
+            addresses.append(place)
+        elif path.is_file():
+            (databases if path.suffix in (".sqlite", ".db") else files).append(path)
         else:
-            steps += _in_folder(person, path)
-            stores += [path] if (path / STORE_FILE).is_file() or path.is_file() else []
-    for store in stores:  # when the videos of the person are known by name
-        steps += _in_store(person, store)
+            folders.append(KeptFolders.below(path))
+            steps += _in_folder(person, path, folders[-1])
+    for store in [*databases, *(run for folder in folders for run in folder.runs)]:
+        steps += _in_store(person, store)  # now that the videos of the person are known by name
+    for folder in folders:
+        steps += in_kept_folders(person, folder)
+    for address in addresses:
+        steps += _in_database(person, address)
     for file in files:
         steps += in_file(person, file)
     steps += _in_cache(person, cache_folder())
@@ -74,22 +80,31 @@ def forget(who: str, places: Sequence[str | os.PathLike[str]] = (), *, yes: bool
     return [removal for step in steps for removal in step.removals]
 
 
-def _in_folder(person: Person, folder: Path) -> list[Step]:
-    """Data of the person in a dictionary, a corpus or a plain folder of exemplars."""
-    if folder.is_file():
-        return []
-    if _is_known(folder):
-        return [*_in_dictionary(person, folder), *_in_corpus(person, folder)]
+def _in_folder(person: Person, folder: Path, found: KeptFolders) -> list[Step]:
+    """Data of the person in dictionaries and corpora of a folder, or in a plain folder of exemplars."""
+    if found.is_known:
+        dictionaries = [step for place in found.dictionaries for step in _in_dictionary(person, place)]
+        return [*dictionaries, *(step for place in found.corpora for step in _in_corpus(person, place))]
     try:
         return list(in_plain_folder(person, folder))
     except DictionaryError as error:
+        if found.tensors:
+            return []
         raise OptionsError(
-            f"{folder} is no dictionary, corpus, annotation run or folder of exemplars ({error}). Name one that is"
+            f"{folder} is no dictionary, corpus, annotation run, archive, training, served folder or folder of "
+            f"exemplars ({error}). Name one that is"
         ) from error
 
 
-def _is_known(place: Path) -> bool:
-    return any((place / name).is_file() for name in (DICTIONARY_FILE, "corpus.json", STORE_FILE))
+def _in_database(person: Person, address: str) -> Iterator[Step]:
+    """A database that annotation or a workbench was given, or both."""
+    questions = list(in_workbench(person, address))
+    try:
+        yield from _in_store(person, address)
+    except StoreError:
+        if not questions:
+            raise
+    yield from questions
 
 
 def _in_dictionary(person: Person, folder: Path) -> Iterator[Step]:
@@ -101,6 +116,7 @@ def _in_dictionary(person: Person, folder: Path) -> Iterator[Step]:
         return
     person.learn(exemplar.path for exemplar in gone)
     ids = {exemplar.id for exemplar in gone}
+    person.exemplars |= ids
     kept = tuple(exemplar for exemplar in contents.exemplars if exemplar.id not in ids)
     links = {name: link for name, link in contents.links.items() if name not in ids}
     rest = Dictionary(replace(contents, exemplars=kept, links=links), folder)

@@ -27,6 +27,7 @@ from signspot.video.suffixes import MEDIA_SUFFIXES
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _BLOCK = 1 << 20  # bytes that are read at once
+_MOST_GROWTH, _MOST_EXTRA = 100, 1 << 30  # an archive may unpack to so many times its size, and so many bytes more
 _DAMAGED = (  # what the readers of archives raise on damaged ones
     *(OSError, EOFError, ValueError, LookupError, NotImplementedError, RuntimeError),
     *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error),
@@ -136,14 +137,20 @@ def _damaged(path: Path, error: Exception) -> FormatError:
 
 
 def _members(path: Path) -> Iterator[tuple[str, Callable[[], IO[bytes] | None]]]:
+    left = _MOST_GROWTH * path.stat().st_size + _MOST_EXTRA
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > left:
+                raise ValueError("it unpacks to far more than it is")
             for member in archive.infolist():
                 if not member.is_dir():
                     yield member.filename, partial(archive.open, member)
         return
     with tarfile.open(path) as tape:
         for entry in tape:
+            left -= entry.size
+            if left < 0:
+                raise ValueError("it unpacks to far more than it is")
             if entry.isfile():
                 yield entry.name, partial(tape.extractfile, entry)
 

@@ -35,8 +35,9 @@ class Person:
         self.who = who
         self.names = {who}  # of videos, in stores, tracks and spottings
         self.digests: set[str] = set()
+        self.exemplars: set[str] = set()  # ids
         if Path(who).is_file():
-            self.digests.add(content_digest(who))
+            self.learn([Path(who)])
 
     def is_signer(self, name: str) -> bool:
         """Whether a name of a signer is that of the person."""
@@ -46,7 +47,9 @@ class Person:
         """Whether a file is one of the person's, by its path or by its content."""
         if path is None or not path.is_file():
             return False
-        return str(path) in self.names or content_digest(path) in self.digests
+        if str(path) in self.names or str(path.resolve()) in self.names:
+            return True
+        return bool(self.digests) and content_digest(path) in self.digests
 
     def is_video(self, name: str) -> bool:
         """Whether a text names one of the person's videos: by its path, or by its name in a corpus, with any suffix."""
@@ -58,7 +61,7 @@ class Person:
         for path in paths:
             if path is not None and path.is_file():
                 self.digests.add(content_digest(path))
-                self.names.add(str(path))
+                self.names |= {str(path), str(path.resolve())}
 
 
 def _stem(name: str) -> str:

@@ -14,7 +14,6 @@ from signspot.landmarks.signing import sign_segment
 from signspot.workbench import uploads
 from signspot.workbench.api_search import MOST_CLIP
 from signspot.workbench.requests import OpenWorkbench
-from signspot.workbench.searching import is_film
 
 router = APIRouter(tags=["compare"])
 _MOST_PAIRS = 60  # of faux amis
@@ -75,8 +74,8 @@ def faux_amis(dictionary: str, other: str, bench: OpenWorkbench) -> list[dict[st
     found = compare_galleries(bench.searcher.spotter, galleries[0], galleries[1], FauxAmisOptions())
     return [
         {
-            "one": {"word": pair.first.word, "exemplar": pair.first.id, "film": is_film(pair.first)},
-            "other": {"word": pair.second.word, "exemplar": pair.second.id, "film": is_film(pair.second)},
+            "one": {"word": pair.first.word, "exemplar": pair.first.id, "film": bench.searcher.shows(pair.first)},
+            "other": {"word": pair.second.word, "exemplar": pair.second.id, "film": bench.searcher.shows(pair.second)},
             "cost": round(pair.cost, 3),
         }
         for pair in found.of("other")[:_MOST_PAIRS]

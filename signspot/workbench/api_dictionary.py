@@ -17,7 +17,7 @@ from signspot.timeline import Segment
 from signspot.workbench import editing, exports, uploads
 from signspot.workbench.api_search import download
 from signspot.workbench.requests import OWNER, OpenWorkbench
-from signspot.workbench.searching import is_film
+from signspot.workbench.workbench import Workbench
 
 router = APIRouter(tags=["dictionary"])
 
@@ -54,14 +54,14 @@ def words(name: str, bench: OpenWorkbench, q: str = "", page: int = 0, size: int
     shown = found[page * size : (page + 1) * size]
     return {
         "count": len(found),
-        "words": [{"word": word, "exemplars": [as_json(each) for each in opened[word]]} for word in shown],
+        "words": [{"word": word, "exemplars": [as_json(bench, each) for each in opened[word]]} for word in shown],
     }
 
 
 @router.get("/dictionaries/{name:path}/exemplars")
 def exemplars(name: str, word: str, bench: OpenWorkbench) -> list[dict[str, Any]]:
     """All exemplars of a word."""
-    return [as_json(each) for each in bench.searcher.dictionary(name)[word]]
+    return [as_json(bench, each) for each in bench.searcher.dictionary(name)[word]]
 
 
 @router.get("/dictionaries/{name:path}/vocabulary.ecv")
@@ -75,7 +75,7 @@ def vocabulary(name: str, bench: OpenWorkbench) -> Response:
 @router.patch("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
 def change(name: str, id: str, wanted: ExemplarChange, bench: OpenWorkbench) -> dict[str, Any]:
     """Change word, variant, signer, licence or segment of an exemplar."""
-    return as_json(editing.change(bench, name, id, wanted.model_dump(exclude_unset=True)))
+    return as_json(bench, editing.change(bench, name, id, wanted.model_dump(exclude_unset=True)))
 
 
 @router.delete("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
@@ -103,6 +103,7 @@ async def add(
     home = editing.new_home(bench, name) if new else bench.folder.dictionary(name)
     if not new and (not home.is_dir() or not home.is_relative_to(bench.folder.root)):
         raise OptionsError(f"'{name}' lies outside of the folder, or is one file: it is not changed here")
+    uploads.refuse_pictures(bench.folder, file)
     path = await uploads.receive(bench.folder, file, request.stream(), bench.options.most_bytes)
     await run_in_threadpool(uploads.check, path, file)
     below = f"{home.relative_to(bench.folder.root).as_posix()}/media/{file_name(word)}"
@@ -126,8 +127,8 @@ def span(name: str, id: str, bench: OpenWorkbench) -> dict[str, Any]:
     return {"segment": bench.searcher.sign_span(name, bench.searcher.exemplar(name, id))}
 
 
-def as_json(exemplar: Exemplar) -> dict[str, Any]:
+def as_json(bench: Workbench, exemplar: Exemplar) -> dict[str, Any]:
     """An exemplar as the pages get it; no path of this machine."""
     texts = {key: value for key, value in asdict(exemplar).items() if isinstance(value, str) and key != "encoder"}
     span = [exemplar.segment.start, exemplar.segment.end] if exemplar.segment else None
-    return {**texts, "film": is_film(exemplar), "segment": span}
+    return {**texts, "film": bench.searcher.shows(exemplar), "segment": span}

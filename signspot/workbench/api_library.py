@@ -16,6 +16,7 @@ from signspot.timeline import Segment
 from signspot.workbench import media, uploads
 from signspot.workbench.library import library
 from signspot.workbench.requests import OWNER, OpenWorkbench
+from signspot.workbench.workbench import Workbench
 
 router = APIRouter(tags=["library"])
 _KEEP = {"cache-control": "private, max-age=3600"}
@@ -35,6 +36,7 @@ async def upload(name: str, request: Request, bench: OpenWorkbench, below: str =
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > bench.options.most_bytes:
         raise OptionsError(f"'{name}' is too large: at most {bench.options.most_bytes:,} bytes are taken")
+    uploads.refuse_pictures(bench.folder, name)
     path = await uploads.receive(bench.folder, name, request.stream(), bench.options.most_bytes)
     about = await run_in_threadpool(uploads.check, path, name)
     kept = await run_in_threadpool(uploads.keep, bench.folder, path, name, below)
@@ -46,8 +48,8 @@ async def upload(name: str, request: Request, bench: OpenWorkbench, below: str =
 def play(name: str, request: Request, bench: OpenWorkbench) -> Response:
     """The film of a video, in parts if they are asked for; a copy where browsers do not play it."""
     video = bench.folder.video(name)
-    if not video.is_film:
-        raise OptionsError(f"'{name}' holds landmarks, not pictures")
+    if not video.is_shown:
+        raise OptionsError(f"'{name}' holds landmarks, not pictures, or people are not shown here")
     return _film(media.playable(video.path, bench.pictures), request)
 
 
@@ -55,7 +57,7 @@ def play(name: str, request: Request, bench: OpenWorkbench) -> Response:
 def play_exemplar(dictionary: str, id: str, request: Request, bench: OpenWorkbench) -> Response:
     """The film of an exemplar."""
     exemplar = bench.searcher.exemplar(dictionary, id)
-    if exemplar.path is None or exemplar.path.suffix.lower() == ".pose":
+    if exemplar.path is None or exemplar.path.suffix.lower() == ".pose" or not bench.options.pixels:
         raise OptionsError(f"there is no film of the exemplar '{id}'")
     return _film(media.playable(exemplar.path, bench.pictures), request)
 
@@ -79,11 +81,16 @@ def _film(path: Path, request: Request) -> Response:
     return Response(content, 206, headers, kind)
 
 
+def _shelf(bench: Workbench) -> media.PictureShelf:
+    return media.PictureShelf(bench.pictures, bench.landmarks, bench.options.pixels)
+
+
 @router.get("/thumbnail/video/{name:path}")
 def show_thumbnail(name: str, bench: OpenWorkbench, time: float | None = None) -> Response:
     """A small picture of a video, at a time or in the middle."""
     video = bench.folder.video(name)
-    return FileResponse(media.thumbnail_of(video.path, time, bench.pictures), media_type="image/jpeg", headers=_KEEP)
+    path = video.path if video.is_shown else video.landmarks or video.path
+    return FileResponse(media.thumbnail_of(path, time, _shelf(bench)), media_type="image/jpeg", headers=_KEEP)
 
 
 @router.get("/thumbnail/exemplar/{dictionary:path}")
@@ -93,7 +100,7 @@ def show_exemplar(dictionary: str, id: str, bench: OpenWorkbench) -> Response:
     if exemplar.path is None:
         return Response(status_code=404)
     time = exemplar.segment.middle if exemplar.segment else None
-    return FileResponse(media.thumbnail_of(exemplar.path, time, bench.pictures), media_type="image/jpeg", headers=_KEEP)
+    return FileResponse(media.thumbnail_of(exemplar.path, time, _shelf(bench)), media_type="image/jpeg", headers=_KEEP)
 
 
 @router.get("/thumbnail/word/{dictionary:path}")

@@ -10,14 +10,17 @@ from signspot.dictionary.build import file_name
 from signspot.dictionary.contents import unique_ids
 from signspot.dictionary.dictionary import Dictionary, save_dictionary
 from signspot.dictionary.json_file import DICTIONARY_FILE
+from signspot.embedding.inputs import landmarks_of
 from signspot.errors import DictionaryError, OptionsError
 from signspot.formats.elan import write_vocabulary
+from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.legible import one_line
 from signspot.records import Exemplar, Spotting
 from signspot.timeline import Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter
+from signspot.workbench.folder import VideoFile
 from signspot.workbench.workbench import Workbench
 
 TEXTS = ("word", "variant", "signer", "source", "licence", "consent")
@@ -134,17 +137,17 @@ def make(bench: Workbench, name: str, path: Path, word: str, texts: dict[str, st
 def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str) -> Path:
     """Cut a sign out of a video of the folder, with a little before and after, into a dictionary's folder.
 
-    Of a video without pictures its landmarks are cut out.
+    Of a video without pictures, or whose pictures may not be shown, its landmarks are cut out.
     """
-    source = bench.folder.video(video)
-    home = bench.folder.dictionary(dictionary)
+    source, home = bench.folder.video(video), _home(bench, dictionary)
     stem = file_name(f"{Path(video).stem}-{span.start:.2f}")
-    target = home / "media" / file_name(word) / f"{stem}{'.mp4' if source.is_film else '.pose'}"
+    below = home.relative_to(bench.folder.root) / "media" / file_name(word)
+    target = bench.folder.new_file(f"{below.as_posix()}/{stem}{'.mp4' if source.is_shown else '.pose'}", "the exemplar")
     target.parent.mkdir(parents=True, exist_ok=True)
     padded = span.padded(_CONTEXT)
     wide = Segment(max(0.0, padded.start), padded.end)
-    if not source.is_film:
-        some = open_landmarks(source.path).between(wide)
+    if not source.is_shown:
+        some = _landmarks(bench, source).between(wide)
         if not len(some):
             raise OptionsError(f"'{video}' has no landmarks from {span.start:g} to {span.end:g} s")
         return write_landmarks(replace(some, times=some.times - some.times[0]), target)
@@ -152,6 +155,15 @@ def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str)
         for frame in opened.resampled(25.0, wide):
             writer.add(frame.image)
     return target
+
+
+def _landmarks(bench: Workbench, video: VideoFile) -> Landmarks:
+    """The landmarks of a video: its own, or those that are known of its film."""
+    if video.landmarks is not None or not video.is_film:
+        return open_landmarks(video.landmarks or video.path)
+    if not bench.searcher.is_ready(video):
+        raise OptionsError(f"the landmarks of '{video.name}' are not there yet: prepare it first")
+    return landmarks_of(video.path, bench.landmarks)
 
 
 def add_confirmed(bench: Workbench, name: str, spottings: Iterable[Spotting]) -> list[str]:
@@ -184,12 +196,24 @@ def vocabulary(bench: Workbench, name: str, target: Path) -> Path:
 
 
 def _edit(bench: Workbench, name: str, edit: Callable[[list[Exemplar]], list[Exemplar]]) -> Dictionary:
-    home = bench.folder.dictionary(name)
-    if not home.is_dir():
-        raise DictionaryError(f"'{name}' is one file, which is not changed here. Build a folder of it first")
+    home = _home(bench, name)
     with _writing:
         known = bench.searcher.dictionary(name)
         made = known.with_exemplars(edit(list(known.exemplars)))
         save_dictionary(made, home)
     bench.folder.listing(fresh=True)
     return bench.searcher.dictionary(name)
+
+
+def _home(bench: Workbench, name: str) -> Path:
+    """The folder of a dictionary that may be changed: one in the served folder.
+
+    Raises:
+        DictionaryError: it is one file, or lies elsewhere.
+    """
+    home = bench.folder.dictionary(name)
+    if not home.is_dir():
+        raise DictionaryError(f"'{name}' is one file, which is not changed here. Build a folder of it first")
+    if not home.is_relative_to(bench.folder.root):
+        raise DictionaryError(f"'{name}' lies outside of the served folder: it is not changed here")
+    return home

@@ -138,7 +138,7 @@ def decisions(verdicts: Iterable[Verdict], items: Iterable[Item], name: str) -> 
 
 def _unformula(value: object) -> object:
     """Text that a spreadsheet would take for a formula gets an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
 def read_back(path: Path, name: str, items: Sequence[Item], annotator: str) -> list[Verdict]:

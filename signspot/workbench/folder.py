@@ -32,11 +32,17 @@ class VideoFile:
     changed: int  # nanoseconds
     subtitles: Path | None = None
     landmarks: Path | None = None  # a .pose file of the same name beside it
+    pixels: bool = True  # its pictures may be shown
 
     @property
     def is_film(self) -> bool:
-        """Whether there are pictures to play."""
+        """Whether the file holds pictures."""
         return self.path.suffix.lower() != ".pose"
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there are pictures to play."""
+        return self.is_film and self.pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,7 @@ class ServedFolder:
 
     root: Path
     others: Sequence[Path] = ()  # dictionaries that lie elsewhere
+    pixels: bool = True  # pictures of people may be shown and kept
     _listing: Listing | None = field(default=None, init=False, repr=False)
     _listed: float = field(default=-1e9, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
@@ -77,7 +84,7 @@ class ServedFolder:
         """Contents of the folder; at most two seconds old, or made anew."""
         with self._lock:
             if fresh or self._listing is None or time.monotonic() - self._listed > _FRESH:
-                self._listing = _scan(self.root, self.others)
+                self._listing = _scan(self)
                 self._listed = time.monotonic()
             return self._listing
 
@@ -124,10 +131,11 @@ class ServedFolder:
         return any(real.is_relative_to(place.resolve()) for place in (self.root, *self.others))
 
 
-def _scan(root: Path, others: Sequence[Path]) -> Listing:
+def _scan(folder: ServedFolder) -> Listing:
+    root = folder.root
     media: dict[str, list[os.DirEntry[str]]] = {}
     subtitles: dict[str, str] = {}
-    dictionaries = {f"+{other.name}": other for other in others}
+    dictionaries = {f"+{other.name}": other for other in folder.others}
     runs: dict[str, Path] = {}
     waiting = [root]
     while waiting:
@@ -149,7 +157,7 @@ def _scan(root: Path, others: Sequence[Path]) -> Listing:
                     waiting.append(Path(entry.path))
             elif entry.is_file(follow_symlinks=False):
                 _note(entry, below, media, subtitles)
-    return Listing(_videos(media, subtitles), dict(sorted(dictionaries.items())), dict(sorted(runs.items())))
+    return Listing(_videos(folder, media, subtitles), dict(sorted(dictionaries.items())), dict(sorted(runs.items())))
 
 
 def _is_dictionary(place: Path, names: set[str]) -> bool:
@@ -169,7 +177,9 @@ def _note(
         subtitles.setdefault(base if base and len(language) in (2, 5) else stem, entry.path)
 
 
-def _videos(media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, str]) -> dict[str, VideoFile]:
+def _videos(
+    folder: ServedFolder, media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, str]
+) -> dict[str, VideoFile]:
     found: dict[str, VideoFile] = {}
     for stem, entries in media.items():
         poses = [entry.path for entry in entries if entry.name.lower().endswith(".pose")]
@@ -179,6 +189,6 @@ def _videos(media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, str
             name = f"{stem}.{entry.name.rpartition('.')[2]}"
             if name.isprintable() or name.encode("utf-8", "replace").decode() == name:
                 landmarks = Path(poses[0]) if poses else None
-                said = Path(subtitles[stem]) if stem in subtitles else None
-                found[name] = VideoFile(name, Path(entry.path), state.st_size, state.st_mtime_ns, said, landmarks)
+                beside = Path(subtitles[stem]) if stem in subtitles else None, landmarks, folder.pixels
+                found[name] = VideoFile(name, Path(entry.path), state.st_size, state.st_mtime_ns, *beside)
     return dict(sorted(found.items()))

@@ -34,7 +34,7 @@ def _video(
     return {
         "name": video.name,
         "size": video.size,
-        "film": video.is_film,
+        "film": video.is_shown,
         "subtitles": video.subtitles is not None,
         "landmarks": bench.states.has_landmarks(video),
         "ready": bench.states.is_ready(video),

@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import cv2
 import numpy as np
 
 from signspot.embedding.inputs import landmarks_of
+from signspot.errors import OptionsError
 from signspot.files import write_beside
+from signspot.landmarks.estimate import has_landmarks
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.pictures.report import is_played, write_copy
@@ -29,22 +32,32 @@ HAND_LINES = _PALM + _FINGERS
 _making = threading.Semaphore(2)  # thumbnails and copies that are made at once
 
 
-def thumbnail_of(path: Path, time: float | None, folder: Path) -> Path:
-    """A small JPEG picture of a video, or of a skeleton where there is no film.
+@dataclass(frozen=True, slots=True)
+class PictureShelf:
+    """Where pictures are kept, and of what they may be."""
+
+    folder: Path
+    landmarks: Path | None  # the cache of landmarks
+    pixels: bool = True  # people may be shown; else skeletons of them are
+
+
+def thumbnail_of(path: Path, time: float | None, shelf: PictureShelf) -> Path:
+    """A small JPEG picture of a video, or of a skeleton where there is no film, or none may be shown.
 
     Args:
         path: a video or a .pose file.
         time: seconds; None: the middle.
-        folder: where pictures are kept.
+        shelf: where it is kept.
 
     Raises:
         SignspotError: nothing can be seen of it.
     """
-    target = folder / f"{_key(path, f'{time}')}.jpg"
+    drawn = path.suffix.lower() == ".pose" or not shelf.pixels
+    target = shelf.folder / f"{_key(path, f'{time} drawn' if drawn else f'{time}')}.jpg"
     if target.is_file():
         return target
     with _making:
-        image = _skeleton_picture(path, time) if path.suffix.lower() == ".pose" else thumbnail(path, time, _HEIGHT)
+        image = _skeleton_picture(path, time, shelf.landmarks) if drawn else thumbnail(path, time, _HEIGHT)
     _, content = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
     with write_beside(target) as beside:
         beside.write_bytes(content.tobytes())
@@ -107,9 +120,11 @@ def _points(points: Any) -> list[list[list[float] | None]]:
     ]
 
 
-def _skeleton_picture(path: Path, time: float | None) -> Any:
+def _skeleton_picture(path: Path, time: float | None, cache: Path | None) -> Any:
     """(H, W, 3) one frame of landmarks, drawn."""
-    landmarks = open_landmarks(path)
+    if path.suffix.lower() != ".pose" and not (cache and has_landmarks(path, cache)):
+        raise OptionsError(f"there is no picture of '{path.name}': people are not shown, and it is not prepared yet")
+    landmarks = open_landmarks(path) if path.suffix.lower() == ".pose" else landmarks_of(path, cache)
     middle = landmarks.duration / 2 if time is None else time
     index = min(len(landmarks) - 1, int(middle * landmarks.fps))
     frame = landmarks[index : index + 1]

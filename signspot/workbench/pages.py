@@ -47,7 +47,8 @@ def _page(request: Request, name: str, **values: Any) -> HTMLResponse:
     role = request.scope.get("role", Role.LOOK)
     known = language.strings(spoken)
     scripts = {key: text for key, text in {**language.strings("en"), **known}.items() if key.startswith("js.")}
-    data = {"strings": scripts, "language": spoken, "role": int(role), **values.pop("data", {})}
+    pixels = request.app.state.bench.options.pixels
+    data = {"strings": scripts, "language": spoken, "role": int(role), "pixels": pixels, **values.pop("data", {})}
     text = _templates.get_template(f"{name}.html").render(
         t=language.speaker(spoken), page=name, pages=_PAGES, language=spoken, languages=language.languages(),
         role=int(role), version=VERSION, data=data, **values,
@@ -82,7 +83,7 @@ def show_spot(
         video=chosen.name if chosen else "", dictionary=signs, word=word, formats=exports.kinds(),
         data={
             "video": chosen.name if chosen else "", "dictionary": signs, "word": word,
-            "film": bool(chosen and chosen.is_film), "ready": bench.states.is_ready(chosen) if chosen else None,
+            "film": bool(chosen and chosen.is_shown), "ready": bench.states.is_ready(chosen) if chosen else None,
             "subtitles": bool(chosen and chosen.subtitles),
         },
     )  # fmt: skip

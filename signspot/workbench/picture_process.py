@@ -12,8 +12,12 @@ from signspot.errors import LandmarksError
 from signspot.landmarks.holistic import Tracker, join_sights
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.landmarks.stretches import MAX_SIDE
+from signspot.video.limits import MOST_PIXELS
 
 _JPEG = b"\xff\xd8\xff"
+_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # markers of a header that tells height and width
+_DATA = 0xDA  # the marker behind which there are no headers any more
+_NO_LENGTH = frozenset({0x00, 0x01, 0xFF, *range(0xD0, 0xD8)})  # markers, and bytes of data, that stand alone
 _BLANK = (480, 640, 3)  # of the picture with which the models are loaded; nobody is in it
 _PARTS = ("body", "left_hand", "right_hand", "face")
 _SHAPES = {"body": (33, 4), "left_hand": (21, 3), "right_hand": (21, 3), "face": (len(FACE_POINTS), 3)}
@@ -51,6 +55,8 @@ def read_picture(content: bytes) -> NDArray[np.uint8]:
     """(H, W, 3) RGB of a JPEG picture, scaled down where the models see no more."""
     if not content.startswith(_JPEG):
         raise LandmarksError("a picture of a recording is a JPEG")
+    if _pixels(content) > MOST_PIXELS:
+        raise LandmarksError("a picture of a recording cannot be decoded: it is too large")
     try:
         image = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
     except cv2.error as error:
@@ -61,6 +67,21 @@ def read_picture(content: bytes) -> NDArray[np.uint8]:
     if share < 1:
         image = cv2.resize(image, None, fx=share, fy=share, interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB), np.uint8)
+
+
+def _pixels(content: bytes) -> int:
+    """Pixels that the largest frame header of a JPEG speaks of; they are counted before any memory is taken."""
+    place, most = content.find(b"\xff", 2), 0
+    while 0 <= place < len(content) - 9 and (marker := content[place + 1]) != _DATA:
+        if marker in _NO_LENGTH:
+            place += 1
+        else:
+            if marker in _FRAMES:
+                high, wide = (int.from_bytes(content[place + at : place + at + 2], "big") for at in (5, 7))
+                most = max(most, high * wide)
+            place += 2 + int.from_bytes(content[place + 2 : place + 4], "big")
+        place = content.find(b"\xff", place)
+    return most
 
 
 def landmarks_told(answer: dict[str, Any], at: float) -> Landmarks:

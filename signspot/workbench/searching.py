@@ -207,7 +207,7 @@ class Searcher:
                     "id": exemplar.id,
                     "variant": exemplar.variant,
                     "colour": place % len(COLOURS),
-                    "film": is_film(exemplar),
+                    "film": self.shows(exemplar),
                     "segment": self.sign_span(dictionary, exemplar),
                     "curve": packed(found.curve(number)),
                 }
@@ -234,6 +234,10 @@ class Searcher:
         shares = exemplar_shares(track.codes[max(0, first) : max(first, last) + 1], gallery.codes[rows[0]])
         return [round(float(share), 3) for share in shares] or [0.0, 1.0]
 
+    def shows(self, exemplar: Exemplar) -> bool:
+        """Whether there are pictures of an exemplar to play: not landmarks alone, and people may be shown."""
+        return self.folder.pixels and exemplar.path is not None and exemplar.path.suffix.lower() != ".pose"
+
     def sign_span(self, dictionary: str, exemplar: Exemplar) -> list[float] | None:
         """The span of the sign in an exemplar's video, in seconds; None where nobody knows."""
         if exemplar.segment is not None:
@@ -248,11 +252,6 @@ class Searcher:
             known = [round(span.start, 3), round(span.end, 3)]
             self._segments.put(key, known)
         return known
-
-
-def is_film(exemplar: Exemplar) -> bool:
-    """Whether there are pictures of an exemplar to play, not landmarks alone."""
-    return exemplar.path is not None and exemplar.path.suffix.lower() != ".pose"
 
 
 def _between(below: float, above: float, least: float) -> float:

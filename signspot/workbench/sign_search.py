@@ -21,7 +21,6 @@ from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment, Track
 from signspot.workbench.folder import VideoFile
 from signspot.workbench.media import landmarks_seen
-from signspot.workbench.searching import is_film
 from signspot.workbench.workbench import Workbench
 
 _WORDS, _PLACES = 12, 24  # that are shown
@@ -63,7 +62,7 @@ def search_sign(
     views = ExemplarEmbedder(spotter.encoder, None).embed_source(landmarks, mirror=True)
     words = spotter.identify_views(views, bench.searcher.gallery(dictionary, ()), options)[:_WORDS]
     opened = bench.searcher.dictionary(dictionary)
-    films = [any(is_film(one) for one in opened[each.word] if one.id == each.exemplar) for each in words]
+    films = [any(bench.searcher.shows(one) for one in opened[each.word] if one.id == each.exemplar) for each in words]
     identified, worked_identified = time.perf_counter(), time.process_time()
     places = find_places(spotter, sign_gallery(views), ready_tracks(bench))
     done, worked_done = time.perf_counter(), time.process_time()

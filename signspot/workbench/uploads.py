@@ -74,6 +74,16 @@ async def receive(folder: ServedFolder, name: str, body: AsyncIterator[bytes], m
     return target
 
 
+def refuse_pictures(folder: ServedFolder, name: str) -> None:
+    """See that no film comes to stay in a folder that is served without pictures of people.
+
+    Raises:
+        OptionsError: it would.
+    """
+    if not folder.pixels and Path(name).suffix.lower() in VIDEO_SUFFIXES:
+        raise OptionsError(f"'{name}' shows people, and this workbench keeps no pictures of them. Send a .pose file")
+
+
 def check(path: Path, name: str) -> dict[str, Any]:
     """See that an upload is what its name says, by decoding it in another process.
 

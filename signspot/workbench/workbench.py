@@ -16,6 +16,8 @@ from signspot.workbench.tables import open_database
 from signspot.workbench.uploads import MOST_BYTES
 from signspot.workbench.verification import Queues
 
+PICTURES = "pictures"  # in the workbench's own folder
+
 
 @dataclass(frozen=True, slots=True)
 class WorkbenchOptions:
@@ -28,6 +30,7 @@ class WorkbenchOptions:
     most_bytes: int = MOST_BYTES  # of one upload
     door: Door = field(default_factory=Door)
     device: str = "cpu"  # where networks run
+    pixels: bool = True  # pictures of people are shown, and thumbnails of them kept; else skeletons are
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,12 @@ class Workbench:
             OptionsError: there is no such folder.
             StoreError: the database cannot be used.
         """
-        folder = ServedFolder(options.folder, tuple(path.resolve() for path in options.dictionaries))
+        others = tuple(path.resolve() for path in options.dictionaries)
+        folder = ServedFolder(options.folder, others, options.pixels)
         remove_leftovers(folder.own)  # uploads and recordings of people among them
+        if not options.pixels:
+            for kept in (folder.own / PICTURES).glob("*"):  # of servers that showed people
+                kept.unlink(missing_ok=True)
         database = open_database(options.database, folder.own)
         settings = JobSettings(str(folder.root), options.database, options.encoder, options.device)
         searcher = Searcher(folder, options.encoder, options.device)
@@ -62,7 +69,7 @@ class Workbench:
     @property
     def pictures(self) -> Path:
         """The folder of thumbnails and playable copies."""
-        place = self.folder.own / "pictures"
+        place = self.folder.own / PICTURES
         place.mkdir(exist_ok=True)
         return place
 

@@ -88,7 +88,8 @@ def test_a_file_is_read_once_and_again_when_it_changes(tmp_path: Path) -> None:
 def test_a_damaged_memory_is_no_reason_to_stop(tmp_path: Path) -> None:
     video = tmp_path / "a.mp4"
     video.write_bytes(b"one")
-    for damage in ("{", "[]", '{"a": 1}', '{"a": [1, 2]}'):
+    deep, digits = '{"a":' * 5000, '{"a": [%s, 2, "x"]}' % ("9" * 5000)
+    for damage in ("{", "[]", '{"a": 1}', '{"a": [1, 2]}', '{"a": [1e400, 2, "x"]}', deep, digits):
         (tmp_path / "digests.json").write_text(damage)
         assert Digests(tmp_path / "digests.json").of([video]) == {video: content_digest(video)}
 

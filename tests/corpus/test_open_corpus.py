@@ -1,11 +1,12 @@
 """One reader for all verbs: what annotation accepts, training accepts, and nothing outside the folder is ever named."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
+from signspot.corpus.corpus import FORMAT, VERSION, Layout, open_corpus
 from signspot.corpus.footage import list_footage
 from signspot.errors import FormatError
 from signspot.video.suffixes import VIDEO_SUFFIXES
@@ -76,3 +77,16 @@ def test_a_video_without_a_name_is_told(tmp_path: Path) -> None:
     (tmp_path / "corpus.json").write_text(json.dumps({"format": FORMAT, "version": VERSION, "videos": [{}]}))
     with pytest.raises(FormatError, match=r"corpus\.json describes a video without 'id'"):
         open_corpus(tmp_path)
+
+
+def test_a_record_of_finished_files_that_is_damaged_or_leads_elsewhere_counts_for_nothing(tmp_path: Path) -> None:
+    put(tmp_path, "corpus/a.pose", "secret.pose")
+    layout = Layout(tmp_path / "corpus")
+    layout.mark_finished("a", [layout.folder / "a.pose"])
+    assert layout.is_finished("a")
+    os.mkfifo(layout.folder / "pipe")
+    digest = json.loads(layout.finished("a").read_text())["a.pose"]
+    named = ({name: digest} for name in ("../secret.pose", str(tmp_path / "secret.pose"), "/dev/zero", "pipe"))
+    for damage in ("{", '{"a":' * 5000, "9" * 5000, "[]", *map(json.dumps, named)):
+        layout.finished("a").write_text(damage)
+        assert not layout.is_finished("a"), damage[:50]

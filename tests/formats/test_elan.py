@@ -220,6 +220,11 @@ def test_the_date_is_that_of_the_newest_video_or_as_told(tmp_path: Path, monkeyp
     assert written(tmp_path / "t.eaf", found).get("DATE") == "1970-01-02T00:00:00+00:00"
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "172800")
     assert written(tmp_path / "t.eaf", found).get("DATE") == "1970-01-03T00:00:00+00:00"
+    for nonsense in ("9" * 5000, "9" * 30, "-5", "soon"):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", nonsense)
+        assert written(tmp_path / "t.eaf", found).get("DATE") == "1970-01-02T00:00:00+00:00"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "999999999999")
+    assert written(tmp_path / "t.eaf", found).get("DATE") == "9999-12-31T23:59:59+00:00"
 
 
 def edit(tmp_path: Path, change: tuple[str, str, str], *found: Spotting) -> list[Spotting]:

@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from signspot.annotation.plan import Digests
 from signspot.annotation.records import Findings, VideoRecord
 from signspot.annotation.store import FILE, open_store
+from signspot.annotation.work import write_gallery
 from signspot.applications.sketches import COLUMNS, Axes, SketchShelf
 from signspot.cli.main import app
 from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
 from signspot.dictionary.opening import open_dictionary
+from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import track_entry, write_track
 from signspot.errors import FormatError, OptionsError
 from signspot.files import content_digest
@@ -24,8 +27,11 @@ from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.privacy.forgetting import forget
 from signspot.privacy.steps import Removal
-from signspot.records import Spotting
+from signspot.records import Exemplar, Spotting
 from signspot.timeline import Grid, Track
+from signspot.workbench.jobs import Jobs, JobSettings
+from signspot.workbench.tables import open_database
+from signspot.workbench.verification import Queues, Verdict
 
 
 def pose(path: Path, seed: int) -> Path:
@@ -224,6 +230,24 @@ def test_members_of_archives_go_by_name_and_by_content(suffix: str, kept: Path) 
 
 
 @pytest.mark.parametrize("suffix", [".zip", ".tar.xz"])
+def test_an_archive_that_unpacks_to_far_more_than_it_is_is_refused(
+    suffix: str, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signspot.privacy.loose_files._MOST_EXTRA", 1 << 20)
+    path, zeros = kept / f"archive{suffix}", kept / "zeros.mp4"
+    zeros.write_bytes(bytes(8 << 20))
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(zeros, "Ann-talk.mp4")
+    else:
+        with tarfile.open(path, "w:xz") as tape:
+            tape.add(zeros, "Ann-talk.mp4")
+    with pytest.raises(FormatError, match="unpacks to far more than it is"):
+        forget("Ann", [kept / "footage", path], yes=True)
+    assert (kept / "footage" / "videos" / "Ann-talk.pose").is_file(), "nothing goes before all is found"
+
+
+@pytest.mark.parametrize("suffix", [".zip", ".tar.xz"])
 def test_a_damaged_archive_is_told(suffix: str, kept: Path) -> None:
     path, member = kept / f"archive{suffix}", kept / "footage" / "videos" / "Ben-talk.pose"
     if suffix == ".zip":
@@ -261,3 +285,76 @@ def test_an_id_is_a_name_and_no_pattern(kept: Path) -> None:
     assert sorted(path.name for path in truth.iterdir()) == ["Ben-talk.jsonl"]
     assert json.loads((footage / "splits.json").read_text())["train"] == ["Ben-talk", ["*"]]
     assert json.loads((footage / "splits.json").read_text())["test"] == ["\ud800"]
+
+
+def test_runs_archives_trainings_and_loops_forget_too(kept: Path) -> None:
+    """All of it below one folder: nobody has to name each."""
+    talks = {signer: kept / "footage" / "videos" / f"{signer}-talk.pose" for signer in ("Ann", "Ben")}
+    Digests(kept / "run" / "digests.json").of(talks.values())
+    grid = Grid(fps=25.0, stride=1, window=16, frames=17)
+    for signer, talk in talks.items():
+        own, other = Exemplar("apple", f"apple-{signer}"), Exemplar("apple", "apple-Eve")
+        write_gallery(Gallery.of([own, other], np.ones((2, 4), np.float32)), kept / "run" / "gallery")
+        digest = content_digest(talk)
+        write_track(
+            Track(np.ones((2, 4), np.float16), grid, "enc", f"elsewhere/{signer}.mp4", digest),
+            kept / "archive" / "deep" / f"{signer}.safetensors",
+        )
+        features = kept / "training" / "features" / "enc" / f"{signer}-talk-{digest}-1.npy"
+        features.parent.mkdir(parents=True, exist_ok=True)
+        np.save(features, np.ones(3))
+    np.save(features.with_name(f"exemplars-{'0' * 16}-2-3-1-1.npy"), np.ones(3))
+    (kept / "learnt" / "stages").mkdir(parents=True)
+    lines = [json.dumps({"word": "apple", "video": f"{signer}-talk", "time": 1.0}) + "\n" for signer in talks]
+    (kept / "learnt" / "labels-M.jsonl").write_text("".join(lines))
+    before = everything(kept)
+    forget("Ann", [kept])
+    assert everything(kept) == before
+    forget("Ann", [kept], yes=True)
+    after = everything(kept)
+    assert not [name for name, content in after.items() if b"Ann" in content or "Ann" in name]
+    own = {name for name in before if "Ben" in name}
+    assert own <= set(after)
+    galleries = [name for name in before if "gallery" in name]
+    assert [name for name in galleries if name in after] == [name for name in galleries if b"Ben" in before[name]]
+    assert [name for name in after if name.startswith("training")] == [
+        name for name in before if name.startswith("training") and "Ben" in name
+    ]
+    assert (kept / "learnt" / "labels-M.jsonl").read_text() == lines[1]
+    assert forget("Ann", [kept]) == []
+
+
+@pytest.mark.parametrize("who", ["Ann", "video"])
+def test_a_served_folder_forgets_its_questions_answers_jobs_and_pictures(who: str, kept: Path) -> None:
+    """A corpus that is served, by its signer; and a folder of loose videos, by the path of one."""
+    root = kept / "footage"
+    if who == "video":
+        (root / "corpus.json").unlink()
+        who = str(root / "videos" / "Ann-talk.pose")
+    own = root / ".signspot"
+    (own / "pictures").mkdir(parents=True)
+    (own / "pictures" / "0123.jpg").write_bytes(b"a face")
+    (root / "exports").mkdir()
+    spottings = [Spotting("apple", f"videos/{s}-talk.pose", 1.0, 0.9, 1.1, 0.9) for s in ("Ann", "Ben")]
+    write(spottings, root / "exports" / "found.csv")
+    database = open_database(None, own)
+    queues = Queues(database)
+    queue = queues.add("all", spottings)
+    for item in queues.hand_out(queue, "Eve", 2):
+        queues.decide(Verdict(f"decision-{item.item}", queue, item.item, "Eve", "yes", "", 0.9, 1.1, 1.0))
+    settings = JobSettings(str(root), None, None, "cpu")
+    for signer in ("Ann", "Ben"):
+        Jobs(database, settings).add("prepare", f"videos/{signer}-talk.pose", {"video": f"videos/{signer}-talk.pose"})
+    database.close()
+    forget(who, [root], yes=True)
+    left = everything(own)
+    assert not [name for name in left if name.startswith("pictures")]
+    assert b"Ann" not in b"".join(left.values())
+    assert [found.video for found in read_spottings(root / "exports" / "found.csv")] == ["videos/Ben-talk.pose"]
+    assert not (root / "videos" / "Ann-talk.pose").exists()
+    database = open_database(None, own)
+    assert [item.spotting.video for item in Queues(database).items(queue)] == ["videos/Ben-talk.pose"]
+    assert len(Queues(database).verdicts(queue)) == 1
+    assert [job["title"] for job in Jobs(database, settings).all()] == ["videos/Ben-talk.pose"]
+    database.close()
+    assert forget(who, [root]) == []

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import cv2
+import numpy as np
 import pytest
 
 from signspot.errors import LandmarksError, OptionsError
@@ -46,6 +47,20 @@ def test_only_jpeg_pictures_are_read() -> None:
     for content in (b"", b"\x89PNG\r\n\x1a\n" + b"\0" * 50, b"#EXTM3U\n", b"\xff\xd8\xff" + b"\0" * 50):
         with pytest.raises(LandmarksError, match=r"JPEG|decoded"):
             read_picture(content)
+
+
+@pytest.mark.parametrize("progressive", [0, 1])
+def test_a_giant_picture_is_refused_before_it_takes_memory(progressive: int) -> None:
+    """A file of 100 kB that says it has 80 million pixels, and one with bytes between its headers."""
+    flags = [cv2.IMWRITE_JPEG_PROGRESSIVE, progressive]
+    content = cv2.imencode(".jpg", np.zeros((200, 40_000), np.uint8), flags)[1].tobytes()
+    for odd in (content, content[:2] + b"\xff" * 50 + content[2:]):
+        assert read_picture(odd).shape[2] == 3, "long, but not large"
+        start = next(odd.find(bytes([0xFF, kind])) for kind in (0xC0, 0xC2) if bytes([0xFF, kind, 0]) in odd)
+        lie = odd[: start + 5] + (2_000).to_bytes(2, "big") + odd[start + 7 :]
+        with pytest.raises(LandmarksError, match="too large"):
+            read_picture(lie)
+    assert read_picture(jpeg(np.zeros((48, 64, 3), np.uint8))).shape == (48, 64, 3)
 
 
 @pytest.mark.slow  # MediaPipe looks at two seconds of film

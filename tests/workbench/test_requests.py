@@ -9,12 +9,16 @@ import pytest
 
 from signspot.corpus.corpus import open_corpus
 from signspot.dictionary.opening import open_dictionary
+from signspot.errors import DictionaryError, SignspotError
 from signspot.formats.elan import read_vocabulary
 from signspot.formats.formats import format_names, read_spottings
 from signspot.records import LabelSource
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import load
 from signspot.subtitles.reading import read_subtitles
+from signspot.timeline import Segment
+from signspot.workbench import editing
+from signspot.workbench.workbench import Workbench, WorkbenchOptions
 
 from .conftest import Server
 
@@ -191,3 +195,28 @@ def test_the_api_describes_itself(server: Server) -> None:
     assert len(routes) > 30
     assert all(about.get("description") for about in routes)
     assert "/api/spot/{video}" in described["paths"]
+
+
+def test_a_dictionary_that_lies_elsewhere_is_not_changed_by_itself_or_through_a_link(
+    material: Path, tmp_path: Path
+) -> None:
+    for place in ("served", "elsewhere"):
+        shutil.copytree(material, tmp_path / place)
+    (tmp_path / "target").mkdir()
+    (tmp_path / "served" / "dictionary" / "media").symlink_to(tmp_path / "target")
+    before = {path: path.read_bytes() for path in (tmp_path / "elsewhere").rglob("*") if path.is_file()}
+    other = tmp_path / "elsewhere" / "dictionary"
+    bench = Workbench.open(WorkbenchOptions(tmp_path / "served", (other,), encoder="warping", pixels=False))
+    try:
+        own = bench.searcher.dictionary("+dictionary").exemplars[0].id
+        with pytest.raises(DictionaryError, match="outside of the served folder"):
+            editing.change(bench, "+dictionary", own, {"word": "pear"})
+        with pytest.raises(DictionaryError, match="outside of the served folder"):
+            editing.remove(bench, "+dictionary", own)
+        for name, told in (("+dictionary", "outside of the served folder"), ("dictionary", "leads out")):
+            with pytest.raises(SignspotError, match=told):
+                editing.cut(bench, "news.mp4", Segment(0.5, 1.0), name, "pear")
+    finally:
+        bench.close()
+    assert {path: path.read_bytes() for path in (tmp_path / "elsewhere").rglob("*") if path.is_file()} == before
+    assert list((tmp_path / "target").iterdir()) == []

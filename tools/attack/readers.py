@@ -70,7 +70,7 @@ def attack_reader(name: str, options: AttackOptions, *, limited: bool = False) -
         _warm_up(target, path)
     if limited:
         limit_memory()
-    meter = Meter(below=False)
+    meter = Meter()
     for number in range(options.count):
         path.write_bytes(_input(target, seeds, options.seed, number))
         meter.start()

@@ -1,5 +1,5 @@
 // Body and hands drawn over a film; in time with it.
-import { ask, element, path } from "./bench.js";
+import { ask, data, element, path } from "./bench.js";
 
 const LIMBS = [[1, 2], [1, 3], [3, 5], [2, 4], [4, 6]];
 
@@ -130,7 +130,7 @@ export function onScreen(video, canvas, address, skeleton) {
 
 export const exemplarBones = (dictionary, id) => () => `/api/skeleton/exemplar/${path(dictionary)}?id=${encodeURIComponent(id)}`;
 export const videoBones = (name) => (a, b) => `/api/skeleton/video/${path(name)}?start=${a}&end=${b}`;
-export const isBones = (name) => name.toLowerCase().endsWith(".pose");
+export const isBones = (name) => !data.pixels || name.toLowerCase().endsWith(".pose"); // where people are not shown, all are
 
 let touched = null;
 // A small picture of a sign that plays while it is pointed at or focused. `film`: its address, or null; `bones`: of its
@@ -141,7 +141,7 @@ export function livePicture(holder, image, { film, bones, span }) {
   image.addEventListener("error", () => image.classList.add("missing"));
   const play = () => {
     if (player) return;
-    if (film) player = element("video", { muted: true, loop: true, playsInline: true, src: film });
+    if (film && data.pixels) player = element("video", { muted: true, loop: true, playsInline: true, src: film });
     else { player = new LandmarkFilm(element("canvas", { class: "bones", "aria-hidden": "true" }), bones); player.loop = true; }
     if (span) {
       player.currentTime = span[0];

@@ -1,0 +1,156 @@
+"""A film that MediaPipe itself looks at, through `spot`, `annotate` and `serve` as users run them: no picture is kept.
+
+The film is rendered, with a purple border that nothing else has. A picture of it is known as a file, in a page, as an
+answer of the server, and as raw pixels in any file.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from signspot.video.reader import open_video
+from signspot.video.writer import write_video
+from signspot_world.render.appearance import make_appearance
+from signspot_world.render.render import render
+from tests.privacy.test_no_pixels_end_to_end import PURPLE, is_purple, pictures, purple
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parent.parent.parent
+PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    run()"
+BORDER = 10  # pixels
+
+
+def film(path: Path, landmarks: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    def framed() -> Iterator[Any]:
+        for image in render(landmarks, make_appearance(4), (320, 240)):
+            shown = np.empty_like(image)
+            shown[:] = PURPLE
+            shown[BORDER:-BORDER, BORDER:-BORDER] = image[BORDER:-BORDER, BORDER:-BORDER]
+            yield shown
+
+    write_video(path, framed(), 25)
+
+
+@pytest.fixture
+def home(stretch: Any, tmp_path: Path) -> Path:
+    """A film with subtitles, two films of signs, and no cache."""
+    film(tmp_path / "footage" / "news.mp4", stretch.footage[:70])
+    (tmp_path / "footage" / "news.vtt").write_text("WEBVTT\n\n00:00.200 --> 00:02.500\nA river, and apples.\n")
+    for word in ("river", "apple"):
+        film(tmp_path / "footage" / "signs" / word / "1.mp4", stretch.exemplars[word])
+    return tmp_path
+
+
+def environment(home: Path) -> dict[str, str]:
+    own = {"SIGNSPOT_CACHE": str(home / "cache"), "XDG_STATE_HOME": str(home / "state"), "TMPDIR": str(home / "tmp")}
+    (home / "tmp").mkdir(exist_ok=True)
+    return {**os.environ, **own, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+
+
+def signspot(home: Path, *arguments: str) -> None:
+    command = [sys.executable, "-c", PROGRAM, *arguments, "--encoder", "warping"]
+    done = subprocess.run(command, cwd=home, env=environment(home), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@contextmanager
+def served(home: Path, *flags: str) -> Iterator[str]:
+    command = [sys.executable, "-c", PROGRAM, "serve", "footage", "--port", "0", "--encoder", "warping", *flags]
+    with subprocess.Popen(command, cwd=home, env=environment(home), stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip().rstrip("/")
+        finally:
+            process.terminate()
+
+
+def ask(method: str, address: str, body: Any = None) -> tuple[int, bytes]:
+    content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    kind = {} if isinstance(body, bytes) else {"Content-Type": "application/json"}
+    request = urllib.request.Request(address, content, {"X-Signspot": "1", **kind}, method=method)
+    try:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=300) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read()
+
+
+def raw(folder: Path, pixels: list[bytes]) -> list[str]:
+    """Files that hold pixels of the film as they are."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [str(path) for path in files if any(each in path.read_bytes() for each in pixels)]
+
+
+def test_nothing_that_is_kept_or_sent_shows_the_film(home: Path) -> None:
+    news = home / "footage" / "news.mp4"
+    with open_video(news) as opened:
+        image = next(iter(opened.resampled(25.0))).image
+    rows = [image[120, 100:116], image[60, 150:166], image[2, 20:36]]
+    pixels = [
+        part for row in rows for part in (row.tobytes(), row[:, ::-1].tobytes(), (row / 255).astype("f4").tobytes())
+    ]
+    kept = [home / name for name in ("cache", "state", "out", "run", "tmp")]
+
+    def shown() -> list[str]:
+        own = [home / "footage" / ".signspot"]
+        return [name for folder in (*kept, *own) for name in (*purple(folder), *raw(folder, pixels))]
+
+    (home / "out").mkdir()
+    made = ("--html", "out/a.html", "--plot", "out/a.png", "--out", "out/a.eaf")
+    signspot(home, "spot", "footage/news.mp4", "footage/signs", "river", *made, "--no-pixels")
+    signspot(home, "annotate", "footage", "--dictionary", "footage/signs", "--out", "run")
+    assert {path.suffix for path in (home / "cache").rglob("*") if path.is_file()} >= {".pose", ".safetensors"}
+    assert (home / "run" / "annotations.sqlite").is_file()
+    assert (home / "out" / "a.html").is_file()
+    assert shown() == []
+    signspot(home, "spot", "footage/news.mp4", "footage/signs", "river", "--html", "out/b.html")
+    assert shown() == ["b.html"], "with pixels it is found"
+    (home / "out" / "b.html").unlink()
+
+    thumbnails = ("/api/thumbnail/video/news.mp4?time=1", "/api/thumbnail/word/signs?word=river")
+    films = ("/api/media/news.mp4", "/api/exemplar/signs?id=river/1")
+    with served(home) as address:
+        for name in thumbnails:
+            assert is_purple(next(pictures(ask("GET", address + name)[1], home / "tmp" / "x")))
+    assert len(shown()) == 2, "with pixels thumbnails are kept"
+    with served(home, "--no-pixels") as address:
+        assert shown() == []
+        for name in thumbnails:
+            status, content = ask("GET", address + name)
+            assert status == 200
+            (drawn,) = pictures(content, home / "tmp" / "x")
+            assert not is_purple(drawn)
+            assert drawn.std() > 5, "a skeleton is drawn"
+        for name in films:
+            assert ask("GET", address + name)[0] in (404, 422)
+        for name in ("/", "/spot?video=news.mp4&dictionary=signs", "/dictionary?name=signs", "/compare?word=river"):
+            status, content = ask("GET", address + name)
+            assert status == 200
+            assert b"/api/media/" not in content
+        status, content = ask("PUT", address + "/api/uploads/more.mp4", news.read_bytes())
+        assert status == 422
+        assert b"shows people" in content
+        wanted = {"video": "news.mp4", "start": 0.5, "end": 1.2, "word": "pear"}
+        status, content = ask("POST", address + "/api/dictionaries/signs/cut", wanted)
+        assert status == 200, content
+        status, content = ask("GET", address + "/api/spot/news.mp4?dictionary=signs&word=river")
+        assert status == 200, content
+        assert not any(each["film"] for each in json.loads(content)["words"][0]["exemplars"])
+        assert shown() == []
+    shutil.rmtree(home / "tmp")
+    assert purple(home / "footage") == ["news.mp4", "signs/apple/1.mp4", "signs/river/1.mp4"]
+    assert [path.name for path in (home / "footage" / "signs" / "media" / "pear").iterdir()] == ["news-0.50.pose"]
