@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Force, bar, claim_outputs, count, note, print_spottings
+from signspot.cli.console import EstimatorName, Force, bar, claim_outputs, count, note, print_spottings
 
 if TYPE_CHECKING:
     from signspot.mouthing.spotter import MouthingSpotter
@@ -37,6 +37,7 @@ def mouth(
     force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     cache: Annotated[bool, typer.Option(help="Remember landmarks in the cache folder.")] = True,
+    estimator: EstimatorName = None,
 ) -> None:
     """Find the words of subtitles on the signer's lips: whether and where each is mouthed.
 

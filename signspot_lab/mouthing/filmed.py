@@ -1,14 +1,15 @@
 """The mouthing spotter on filmed faces: `python -m signspot_lab.mouthing.filmed` prints what MediaPipe costs.
 
-Signers of the world mouth words before a camera that stands close. A first table says how lips on film follow the exact
-ones, shape by shape. Then the same clips are read three times: from exact
-landmarks, from landmarks with the world's faults of an estimator, and from the video through MediaPipe; and are asked
-the same questions.
+Signers of the world mouth words before a camera that stands close. First tables say how lips on film follow the exact
+ones, shape by shape. Then the same clips are read several times: from exact landmarks, from landmarks with the world's
+faults of an estimator, and from the video through MediaPipe, by its network of faces that looks at lips a second time,
+as users' videos are read, and by its usual one; and are asked the same questions.
 """
 
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from signspot.errors import LandmarksError, OptionsError
 from signspot.files import write_beside
+from signspot.landmarks.estimators import estimating_with
 from signspot.landmarks.landmarks import Landmarks
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, shipped
 from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, LipTrack, follow_lips
@@ -45,14 +47,17 @@ _MOUTHED = 0.6  # share of the signs
 
 @dataclass(frozen=True, slots=True)
 class FilmedClip:
-    """One signer's lips, as three ways of looking give them."""
+    """One signer's lips, as several ways of looking give them."""
 
     exact: LipClip
     estimated: LipClip
     filmed: LipClip  # nothing is seen in it where MediaPipe finds no face
+    usual: LipClip | None = None  # the same by the estimator that other verbs use; None: nobody looked
 
 
-def film_clips(count: int, seconds: float, seed: int, folder: Path, lips: float = 1.0) -> list[FilmedClip]:
+def film_clips(
+    count: int, seconds: float, seed: int, folder: Path, lips: float = 1.0, *, usual: bool = False
+) -> list[FilmedClip]:
     """Let signers mouth words before a camera, and look.
 
     Args:
@@ -61,15 +66,25 @@ def film_clips(count: int, seconds: float, seed: int, folder: Path, lips: float 
         seed: of all chance.
         folder: of the videos and of what MediaPipe sees in them; what is there already is not made again.
         lips: how hard to read, as the world's knob of that name.
+        usual: look with the usual estimator, too.
     """
     if seconds < WINDOW:
         raise OptionsError(f"a clip lasts at least {WINDOW:g} s, as long as a question's window; got {seconds:g}")
     vocabulary = read_vocabulary(unseen=True)
     folder.mkdir(parents=True, exist_ok=True)
-    return [_film(number, seconds, seed, lips, vocabulary, folder) for number in range(count)]
+    ways = (None, "mediapipe") if usual else (None,)
+    return [_film(number, seconds, seed, (lips, vocabulary), folder, ways) for number in range(count)]
 
 
-def _film(number: int, seconds: float, seed: int, lips: float, vocabulary: Vocabulary, folder: Path) -> FilmedClip:
+def _film(
+    number: int,
+    seconds: float,
+    seed: int,
+    said: tuple[float, Vocabulary],
+    folder: Path,
+    estimators: Sequence[str | None],
+) -> FilmedClip:
+    lips, vocabulary = said
     rng = named_rng(seed, "filmed", number)
     signer = make_signer(f"filmed {number}", seed, Role.TEST)
     words = _talk(seconds, habits_of(signer, lips), vocabulary, rng)
@@ -81,9 +96,8 @@ def _film(number: int, seconds: float, seed: int, lips: float, vocabulary: Vocab
             render_video(marks, make_appearance(seed + number), beside, SIZE, FPS)
     ordered = tuple(sorted(words, key=lambda word: word.segment.end))
     seen = observe(marks, rng, for_lips(1.0, lips))
-    tracks = (follow_lips([marks]), follow_lips([seen]), _read(path, marks, folder))
-    exact, estimated, filmed = (LipClip(track, ordered, signer.id) for track in tracks)
-    return FilmedClip(exact, estimated, filmed)
+    tracks = [follow_lips([marks]), follow_lips([seen]), *(_read(path, marks, folder, name) for name in estimators)]
+    return FilmedClip(*(LipClip(track, ordered, signer.id) for track in tracks))
 
 
 def _talk(seconds: float, habits: MouthHabits, vocabulary: Vocabulary, rng: np.random.Generator) -> list[MouthedWord]:
@@ -98,10 +112,11 @@ def _talk(seconds: float, habits: MouthHabits, vocabulary: Vocabulary, rng: np.r
     return words
 
 
-def _read(video: Path, marks: Landmarks, cache: Path) -> LipTrack:
-    """The lips that MediaPipe sees; where it finds no face, as long a track in which nothing is seen."""
+def _read(video: Path, marks: Landmarks, cache: Path, estimator: str | None) -> LipTrack:
+    """The lips that an estimator sees; where it finds no face, as long a track in which nothing is seen."""
     try:
-        return read_lips(video, cache)
+        with estimating_with(estimator) if estimator else nullcontext():
+            return read_lips(video, cache)
     except LandmarksError:
         return LipTrack(np.zeros((len(marks), CHANNELS), np.float32))
 
@@ -109,26 +124,33 @@ def _read(video: Path, marks: Landmarks, cache: Path) -> LipTrack:
 def measure_filmed(
     models: Sequence[MouthingModel], clips: Sequence[FilmedClip], seed: int, each: int = 12
 ) -> list[MouthingScore]:
-    """Ask each spotter the same questions of all three ways of looking."""
+    """Ask each spotter the same questions of all ways of looking."""
     looks = {
         "exact landmarks": [clip.exact for clip in clips],
         "landmarks with the world's faults": [clip.estimated for clip in clips],
         "video through MediaPipe": [clip.filmed for clip in clips],
+        "video through MediaPipe's usual face": [clip.usual for clip in clips if clip.usual],
     }
     trials = draw_trials(looks["exact landmarks"], read_vocabulary(unseen=True), seed, each=each)
     return [
         row
         for model in models
         for name, seen in looks.items()
+        if seen
         for row in score((model.name, name), trials, answer(MouthingSpotter(model), seen, trials))
     ]
 
 
-def shape_table(clips: Sequence[FilmedClip]) -> str:
-    """How each shape of the lips on film follows the exact one: correlation and slope, over all frames, in Markdown."""
-    lines = ["| shape | correlation | slope | exact, spread | filmed, spread |", "|---|---|---|---|---|"]
-    pairs = [(clip.exact.lips.values, clip.filmed.lips.values) for clip in clips]
-    exact, filmed = (np.concatenate([pair[side][: min(map(len, pair))] for pair in pairs]) for side in (0, 1))
+def shape_table(pairs: Sequence[tuple[LipClip, LipClip]], title: str = "shape") -> str:
+    """How each shape of the lips on film follows the exact one: correlation and slope, over all frames, in Markdown.
+
+    Args:
+        pairs: exact and filmed lips of each clip.
+        title: of the first column.
+    """
+    lines = [f"| {title} | correlation | slope | exact, spread | filmed, spread |", "|---|---|---|---|---|"]
+    values = [(exact.lips.values, filmed.lips.values) for exact, filmed in pairs]
+    exact, filmed = (np.concatenate([pair[side][: min(map(len, pair))] for pair in values]) for side in (0, 1))
     seen = (exact[:, -2] > 0) & (filmed[:, -2] > 0)
     for number, name in enumerate(SHAPES):
         x, y = exact[seen, number], filmed[seen, number]
@@ -149,10 +171,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=2000)
     parser.add_argument("--out", type=Path, required=True, help="folder of videos and landmarks, made once")
     parser.add_argument("--model", action="append", help="name or file of a mouthing spotter; repeatable; all shipped")
+    parser.add_argument("--usual", action="store_true", help="look with MediaPipe's usual network of faces, too")
     chosen = parser.parse_args(arguments)
-    clips = film_clips(chosen.clips, chosen.seconds, chosen.seed, chosen.out)
+    clips = film_clips(chosen.clips, chosen.seconds, chosen.seed, chosen.out, usual=chosen.usual)
     models = [load_mouthing(name) for name in chosen.model or shipped()]
-    sys.stdout.write(shape_table(clips))
+    sys.stdout.write(shape_table([(clip.exact, clip.filmed) for clip in clips], "shape, as lips are read"))
+    if chosen.usual:
+        pairs = [(clip.exact, clip.usual) for clip in clips if clip.usual]
+        sys.stdout.write("\n" + shape_table(pairs, "shape, MediaPipe's usual face"))
     sys.stdout.write("\n" + score_table(measure_filmed(models, clips, chosen.seed, chosen.questions)))
 
 

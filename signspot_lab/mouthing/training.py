@@ -19,7 +19,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.landmarks.pose_file import stream_pose_file
 from signspot.landmarks.resampling import resample_stream
-from signspot.mouthing.checkpoints import MouthingModel
+from signspot.mouthing.checkpoints import MouthingModel, load_mouthing
 from signspot.mouthing.lips import FPS, VERSION, follow_lips
 from signspot.mouthing.network import MouthingNetwork
 from signspot.mouthing.visemes import visemes_of
@@ -57,7 +57,8 @@ def train_mouthing(
         command: for the card.
 
     Raises:
-        OptionsError: the corpus has no mouthings, or none in videos with landmarks.
+        OptionsError: the corpus has no mouthings, or none in videos with landmarks; the weights to start with do not
+            fit.
         SignspotError: the loss is no number; the batch is saved for inspection.
         CheckpointError: the folder holds a state that does not fit.
         KeyboardInterrupt: it was stopped; the state is saved.
@@ -77,6 +78,9 @@ def train_mouthing(
         others = [f"calibration {number}" for number in range(config.lips.calibration)]
         held_out = list(make_clips(len(others), config.seed, fresh, others, replace(options, chance=config.seed + 1)))
     card = {"licence": config.licence, "data": config.data, "command": command, "config": _setup(config)}
+    if config.start:
+        known = load_mouthing(config.start)
+        card["started_with"] = {"hash": known.hash, **{key: known.card.get(key) for key in ("command", "config")}}
     model = MouthingModel(config.name, network, card)
     card["metrics"] = {"calibration": calibrate(model, held_out, vocabulary, config.seed)}
     return model
@@ -125,7 +129,7 @@ def train_network(
     visemes = vocabulary.visemes | {w.word: visemes_of(w.word) for clip in clips for w in clip.words}
     batches = LipBatches(clips, vocabulary, visemes, how, config.seed)
     torch.manual_seed(config.seed)
-    network, average = MouthingNetwork(config.network), MouthingNetwork(config.network)
+    network, average = _begin(config), MouthingNetwork(config.network)
     average.load_state_dict(network.state_dict())
     optimiser = torch.optim.AdamW(network.parameters(), lr=how.rate, weight_decay=how.weight_decay)
     setup, parts = _setup(config), {"network": network, "average": average, "optimiser": optimiser}
@@ -154,6 +158,24 @@ def train_network(
             if stop.heard:
                 raise KeyboardInterrupt
     return average.eval()
+
+
+def _begin(config: MouthingConfig) -> MouthingNetwork:
+    """The network before its first step: random, or with the weights of the spotter that the configuration names.
+
+    Raises:
+        OptionsError: that spotter has another network.
+    """
+    network = MouthingNetwork(config.network)
+    if config.start:
+        known = load_mouthing(config.start).network
+        if not isinstance(known, MouthingNetwork) or known.options != config.network:
+            raise OptionsError(
+                f"the training is to start with the weights of {config.start}, whose network is {known.options} and "
+                f"not {config.network}. Put its sizes into [network], or start with another one"
+            )
+        network.load_state_dict(known.state_dict())
+    return network
 
 
 def mouthing_loss(network: MouthingNetwork, batch: LipBatch, shapes: float) -> Tensor:
