@@ -31,6 +31,7 @@ from signspot_lab.mouthing.batches import LipBatch, LipBatches
 from signspot_lab.mouthing.calibration import calibrate
 from signspot_lab.mouthing.clips import ClipOptions, LipClip, Vocabulary, make_clips, read_vocabulary
 from signspot_lab.mouthing.config import MouthingConfig
+from signspot_lab.mouthing.weakening import weaken
 from signspot_world.body.mouthing import MouthedWord
 
 logger = logging.getLogger(__name__)
@@ -77,6 +78,7 @@ def train_mouthing(
         fresh = replace(vocabulary, words=tuple(word for word in vocabulary.words if word not in mouthed))
         others = [f"calibration {number}" for number in range(config.lips.calibration)]
         held_out = list(make_clips(len(others), config.seed, fresh, others, replace(options, chance=config.seed + 1)))
+        held_out = weaken_some(held_out, config.optimiser.weakened, config.seed)
     card = {"licence": config.licence, "data": config.data, "command": command, "config": _setup(config)}
     if config.start:
         known = load_mouthing(config.start)
@@ -84,6 +86,16 @@ def train_mouthing(
     model = MouthingModel(config.name, network, card)
     card["metrics"] = {"calibration": calibrate(model, held_out, vocabulary, config.seed)}
     return model
+
+
+def weaken_some(clips: Sequence[LipClip], share: float, seed: int) -> list[LipClip]:
+    """Clips of which about a share is weakened as in a training, so that probabilities hold for what it learned."""
+    random = np.random.default_rng((seed, 7))
+    weak = [random.random() < share for _ in clips]
+    return [
+        replace(clip, lips=replace(clip.lips, values=weaken(clip.lips.values, random))) if chosen else clip
+        for clip, chosen in zip(clips, weak, strict=True)
+    ]
 
 
 def clips_of_corpus(corpus: Corpus) -> list[LipClip]:
