@@ -19,6 +19,7 @@ from signspot.errors import LandmarksError, OptionsError
 from signspot.files import write_beside
 from signspot.landmarks.estimators import estimating_with
 from signspot.landmarks.landmarks import Landmarks
+from signspot.mouthing.candidates import LEAST
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, shipped
 from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, LipTrack, follow_lips
 from signspot.mouthing.reading import read_lips
@@ -26,6 +27,7 @@ from signspot.mouthing.spotter import MouthingSpotter
 from signspot.timeline import Segment
 from signspot_lab.mouthing.clips import LipClip, Vocabulary, read_vocabulary
 from signspot_lab.mouthing.evaluation import MouthingScore, score
+from signspot_lab.mouthing.real_faces import PIECE, as_text, describe_lips
 from signspot_lab.mouthing.tables import score_table
 from signspot_lab.mouthing.trials import WINDOW, answer, draw_trials
 from signspot_world.body.motion import talking
@@ -43,6 +45,14 @@ SIZE = (640, 480)  # pixels
 _CLOSE = 0.8  # metres from the upper to the lower edge of the image: head and shoulders
 _FACE = (0.0, -0.06)  # where the camera aims: somewhat below the chin
 _MOUTHED = 0.6  # share of the signs
+BLAMED = {
+    "openings": ("opening", "opening_beside", "height"),
+    "widths": ("width", "inner_width"),
+    "thickness": ("upper_lip", "lower_lip"),
+    "places, corners, chin, slant": ("upper_place", "lower_place", "corners", "chin", "slant"),
+    "depth": ("protrusion", "depth"),
+    "thickness and depth": ("upper_lip", "lower_lip", "protrusion", "depth"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +172,62 @@ def shape_table(pairs: Sequence[tuple[LipClip, LipClip]], title: str = "shape") 
     return "\n".join(lines) + "\n"
 
 
+@dataclass(frozen=True, slots=True)
+class BlameRow:
+    """What some shapes cost: mouthed words that are found, at any probability and at that of a label."""
+
+    spotter: str
+    shapes: str
+    exact_here: tuple[int, int]  # on film, but with these shapes as they really were: at the right place, labels
+    filmed_here: tuple[int, int]  # in exact landmarks, but with these shapes as they are on film
+
+
+def blame_shapes(model: MouthingModel, clips: Sequence[FilmedClip], seed: int, each: int = 12) -> list[BlameRow]:
+    """Exchange shapes between film and truth, one group after the other: which of them does a spotter miss on film?"""
+    trials = draw_trials([clip.exact for clip in clips], read_vocabulary(unseen=True), seed, each=each)
+    spotter = MouthingSpotter(model)
+
+    def ask(exact: Sequence[int]) -> tuple[int, int]:
+        """Right answers where these shapes are exact and the others filmed."""
+        answers = answer(spotter, [_exchanged(clip, exact) for clip in clips], trials)
+        return int(answers.right.sum()), int((answers.right & (answers.sure >= LEAST)).sum())
+
+    every = range(len(SHAPES))
+    rows = [BlameRow(model.name, "none", ask(()), ask(every))]
+    for name, shapes in BLAMED.items():
+        here = [SHAPES.index(shape) for shape in shapes]
+        rows.append(BlameRow(model.name, name, ask(here), ask([shape for shape in every if shape not in here])))
+    return rows
+
+
+def _exchanged(clip: FilmedClip, exact: Sequence[int]) -> LipClip:
+    """The film's lips with some shapes as they really were."""
+    truth, values = clip.exact.lips.values, clip.filmed.lips.values.copy()
+    count = min(len(truth), len(values))
+    seen = values[:count, -2:-1] > 0
+    values[:count, list(exact)] = np.where(seen, truth[:count, list(exact)], 0.0)
+    return replace(clip.filmed, lips=replace(clip.filmed.lips, values=values))
+
+
+def blame_table(rows: Sequence[BlameRow]) -> str:
+    """Which shapes are missed, in Markdown: right places, and labels from 0.5 on."""
+    lines = ["| spotter | shapes | film, these exact | exact, these from film |", "|---|---|---|---|"]
+    for row in rows:
+        cells = (f"{places} places, {labels} labels" for places, labels in (row.exact_here, row.filmed_here))
+        lines.append(f"| {row.spotter} | {row.shapes} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _pieces(clips: Sequence[LipClip]) -> list[LipTrack]:
+    """Clips cut to what an isolated sign lasts, so that their ranges compare with those of real faces."""
+    frames = round(PIECE * FPS)
+    return [
+        LipTrack(clip.lips.values[first : first + frames])
+        for clip in clips
+        for first in range(0, len(clip.lips) - frames + 1, frames)
+    ]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print precision and recall of each way of looking."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -172,9 +238,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of videos and landmarks, made once")
     parser.add_argument("--model", action="append", help="name or file of a mouthing spotter; repeatable; all shipped")
     parser.add_argument("--usual", action="store_true", help="look with MediaPipe's usual network of faces, too")
+    parser.add_argument("--blame", action="store_true", help="say which shapes cost how many words, and nothing else")
     chosen = parser.parse_args(arguments)
     clips = film_clips(chosen.clips, chosen.seconds, chosen.seed, chosen.out, usual=chosen.usual)
     models = [load_mouthing(name) for name in chosen.model or shipped()]
+    if chosen.blame:
+        blamed = [row for model in models for row in blame_shapes(model, clips, chosen.seed, chosen.questions)]
+        sys.stdout.write(blame_table(blamed))
+        return
+    looks = {"world, exact": [clip.exact for clip in clips], "world, filmed": [clip.filmed for clip in clips]}
+    sys.stdout.write(as_text([describe_lips(name, _pieces(seen)) for name, seen in looks.items()]) + "\n")
     sys.stdout.write(shape_table([(clip.exact, clip.filmed) for clip in clips], "shape, as lips are read"))
     if chosen.usual:
         pairs = [(clip.exact, clip.usual) for clip in clips if clip.usual]

@@ -30,7 +30,15 @@ from signspot_lab.mouthing.evaluation import (
     score,
 )
 from signspot_lab.mouthing.evidence import rank_both
-from signspot_lab.mouthing.filmed import FilmedClip, film_clips, measure_filmed, shape_table
+from signspot_lab.mouthing.filmed import (
+    BLAMED,
+    FilmedClip,
+    blame_shapes,
+    blame_table,
+    film_clips,
+    measure_filmed,
+    shape_table,
+)
 from signspot_lab.mouthing.tables import write_report
 from signspot_lab.mouthing.training import clips_of_corpus, mouthing_loss, train_network
 from signspot_lab.mouthing.trials import WINDOW, Answers, Trial, answer, draw_trials
@@ -322,6 +330,19 @@ def test_how_films_follow_the_exact_lips_by_hand(clips):
     assert rows["width"].startswith("1.00 | 0.50")
     assert rows["opening"].startswith("1.00 | 1.00")
     assert "protrusion" not in rows
+
+
+def test_shapes_are_blamed_by_exchanging_them(clips, mouthing_file):
+    """With all shapes exact, or none, both columns are the film's and the exact landmarks' own results."""
+    model = load_mouthing(mouthing_file)
+    blank = [replace(clip, lips=LipTrack(np.where(np.arange(CHANNELS) < 14, 0, clip.lips.values))) for clip in clips]
+    pairs = [FilmedClip(clip, clip, still) for clip, still in zip(clips, blank, strict=True)]
+    first, *others = blame_shapes(model, pairs, 0, each=4)
+    trials = draw_trials(clips, read_vocabulary(unseen=True), 0, each=4)
+    for column, seen in ((first.exact_here, blank), (first.filmed_here, clips)):
+        assert column[0] == answer(MouthingSpotter(model), seen, trials).right.sum()
+    assert [row.shapes for row in others] == list(BLAMED)
+    assert blame_table([first, *others]).count("labels") == 2 * (1 + len(BLAMED))
 
 
 def test_all_ways_of_looking_are_asked_the_same(clips, mouthing_file):
