@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from signspot.corpus.footage import Footage, list_footage
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import OptionsError
 from signspot.mouthing.candidates import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_words
-from signspot.mouthing.checkpoints import MouthingModel, load_mouthing
+from signspot.mouthing.checkpoints import MouthingModel, default_for, load_mouthing
 from signspot.mouthing.visemes import query, visemes_of
 from signspot.progress import Stage
 from signspot.records import LabelSource
@@ -53,7 +53,7 @@ class MouthingJob:
     words: tuple[str, ...] = ()  # to look for; none: those of the dictionary
     dictionary: Path | None = None  # whose words are looked for; None, and no words: all that the subtitles say
     database: str | None = None  # URL
-    model: str | None = None  # name or file of a mouthing spotter; None: the shipped one
+    model: str | None = None  # name or file of a mouthing spotter; None: the shipped one for such footage
     cache: Path | None = None  # folder of landmarks; None: the one that `signspot spot` fills
     threshold: float = LEAST  # least probability of a spotting
     patience: float = PATIENCE  # seconds that a database which went away is waited for
@@ -78,8 +78,10 @@ def annotate_mouthings(job: MouthingJob, options: RunOptions, engine: Engine, st
         raise OptionsError(f"threshold is a probability in [0, 1]; got {job.threshold}")
     if options.language != "en":
         primary_language(options.language)  # raises where it is unknown
+    kind = "landmarks" if job.model is None else load_mouthing(job.model).kind
+    listing = list_footage(job.corpus, kind, options.language)
+    job = replace(job, model=job.model or default_for(each.media for each in listing.footage))
     model = load_mouthing(job.model)
-    listing = list_footage(job.corpus, model.kind, options.language)
     for problem in listing.problems:
         logger.warning("%s", problem)
     with opened(job, engine, LabelSource.MOUTHING) as store:

@@ -68,8 +68,8 @@ EstimatorName = Annotated[
     typer.Option(
         "--estimator",
         callback=_choose_estimator,
-        help="What estimates landmarks: mediapipe, or openvino (its networks, less often where nothing changes). "
-        "[default: mediapipe]",
+        help="What estimates landmarks: mediapipe, mediapipe-lips (looks at lips a second time), or openvino (its "
+        "networks, less often where nothing changes). [default: mediapipe; where lips are read: mediapipe-lips]",
         show_default=False,
     ),
 ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Force, bar, claim_outputs, count, note, print_spottings
+from signspot.cli.console import EstimatorName, Force, bar, claim_outputs, count, note, print_spottings
 
 if TYPE_CHECKING:
     from signspot.mouthing.spotter import MouthingSpotter
@@ -28,7 +28,8 @@ def mouth(
     padding: Annotated[float, typer.Option(help="Seconds searched before and after each subtitle.")] = 4.0,
     language: Annotated[str, typer.Option(help="Language of the words and the subtitles.")] = "en",
     model: Annotated[
-        str | None, typer.Option(help="Name or file of a mouthing spotter. [default: the shipped one]")
+        str | None,
+        typer.Option(help="Name or file of a mouthing spotter. [default: mouthing-films; of .pose mouthing-world]"),
     ] = None,
     out: Annotated[
         list[Path] | None, typer.Option(help="Write spottings: .bobsl.json .eaf .vtt .csv .jsonl …; repeatable.")
@@ -37,6 +38,7 @@ def mouth(
     force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     cache: Annotated[bool, typer.Option(help="Remember landmarks in the cache folder.")] = True,
+    estimator: EstimatorName = None,
 ) -> None:
     """Find the words of subtitles on the signer's lips: whether and where each is mouthed.
 
@@ -48,7 +50,7 @@ def mouth(
     Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
     """
     from signspot.files import Outputs
-    from signspot.mouthing.checkpoints import load_mouthing
+    from signspot.mouthing.checkpoints import default_for, load_mouthing
     from signspot.mouthing.spotter import MouthingSpotter, keep_vocabulary
 
     asked = read_words(words, words_from)
@@ -57,7 +59,7 @@ def mouth(
         claim_outputs(outputs, out, (), [str(video)])
         if labels:
             outputs.claim(labels, (".jsonl",))
-        spotter = MouthingSpotter(load_mouthing(model))
+        spotter = MouthingSpotter(load_mouthing(model or default_for([video])))
         found = search(spotter, video, text, asked, (threshold, padding, language, cache))
         kept = keep_vocabulary(found, word_threshold)
         if len(kept) < len(found):

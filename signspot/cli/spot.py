@@ -195,10 +195,10 @@ def read_mouthings(found: "Sequence[Found]", *, cache: bool) -> "list[Found]":
     from signspot.errors import SignspotError
     from signspot.landmarks.cache import default_cache
     from signspot.mouthing.agreement import mark_mouthed, places_to_read
-    from signspot.mouthing.checkpoints import load_mouthing
+    from signspot.mouthing.checkpoints import default_for, load_mouthing
     from signspot.mouthing.spotter import MouthingSpotter
 
-    spotter, marked = MouthingSpotter(load_mouthing()), []
+    spotter, marked = MouthingSpotter(load_mouthing(default_for(each.track.video for each in found))), []
     for each in found:
         video = each.track.video
         try:

@@ -1,4 +1,4 @@
-"""Choice of an estimator: MediaPipe as it is, or its networks run by OpenVINO; both behind one contract."""
+"""Choice of an estimator: MediaPipe, with or without a second look at lips, or its networks run by OpenVINO."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from signspot.landmarks.stretches import Estimator
 
 VARIABLE = "SIGNSPOT_ESTIMATOR"  # worker processes inherit it
 HOLISTIC: Estimator = HolisticEstimator()
+LIPS: Estimator = HolisticEstimator(lips=True)
 
 
 def _openvino() -> Estimator:
@@ -18,11 +19,15 @@ def _openvino() -> Estimator:
     return OpenVinoEstimator()
 
 
-ESTIMATORS: dict[str, Callable[[], Estimator]] = {"mediapipe": lambda: HOLISTIC, "openvino": _openvino}
+ESTIMATORS: dict[str, Callable[[], Estimator]] = {
+    "mediapipe": lambda: HOLISTIC,
+    "mediapipe-lips": lambda: LIPS,
+    "openvino": _openvino,
+}
 
 
 def find_estimator(name: str) -> Estimator:
-    """The estimator of a name: "mediapipe" or "openvino".
+    """The estimator of a name: "mediapipe", "mediapipe-lips" or "openvino".
 
     Raises:
         OptionsError: there is no such estimator.
@@ -38,6 +43,11 @@ def find_estimator(name: str) -> Estimator:
 def usual_estimator() -> Estimator:
     """The estimator that is used where none is named: $SIGNSPOT_ESTIMATOR, else MediaPipe."""
     return find_estimator(os.environ.get(VARIABLE, "").strip() or "mediapipe")
+
+
+def lips_estimator() -> Estimator:
+    """The estimator for whom lips matter: $SIGNSPOT_ESTIMATOR, else MediaPipe with its network that looks at lips."""
+    return usual_estimator() if os.environ.get(VARIABLE, "").strip() else LIPS
 
 
 @contextmanager

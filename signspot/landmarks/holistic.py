@@ -6,7 +6,7 @@ import re
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -35,6 +35,7 @@ MODELS = (  # files of the mediapipe package without which there is no Holistic
     "modules/hand_landmark/hand_landmark_full.tflite",
     "modules/face_landmark/face_landmark.tflite",
 )
+LIPS_MODEL = "modules/face_landmark/face_landmark_with_attention.tflite"  # looks at eyes and lips a second time
 
 _FACE = list(FACE_POINTS)
 _STDERR = 2
@@ -52,19 +53,22 @@ def mediapipe_version() -> str:
     return metadata.version("mediapipe")
 
 
+@dataclass(frozen=True, slots=True)
 class HolisticEstimator:
     """Estimates landmarks with MediaPipe Holistic (`landmarks.estimate.Estimator`)."""
+
+    lips: bool = False  # faces by the network that looks at eyes and lips a second time; other points are the same
 
     @property
     def version(self) -> str:
         """Names the estimator and its settings."""
-        return f"mediapipe-{mediapipe_version()}-holistic-{COMPLEXITY}"
+        return f"mediapipe-{mediapipe_version()}-holistic-{COMPLEXITY}{'-lips' if self.lips else ''}"
 
     def stream(self, frames: Iterable[Frame], size: tuple[int, int], chunk: int) -> Iterator[Landmarks]:
         """Follow one signer through the frames of one video; give landmarks in chunks of up to `chunk` frames."""
         sights: list[Sight] = []
         times: list[float] = []
-        with Tracker() as tracker:
+        with Tracker(lips=self.lips) as tracker:
             shown: Frame | None = None
             last: Sight | None = None
             for frame in frames:
@@ -83,8 +87,9 @@ class HolisticEstimator:
 class Tracker:
     """Follows one signer through one video; a new video needs a new tracker."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, lips: bool = False) -> None:
         self._graph: Any = None
+        self._lips = lips
 
     def __enter__(self) -> Self:
         return self
@@ -101,7 +106,7 @@ class Tracker:
         if self._graph is not None:
             return Sight.of(self._graph.process(image))
         with without_noise():  # models load, and log, in the background until the first picture is through
-            self._graph = _make_graph()
+            self._graph = _make_graph(lips=self._lips)
             return Sight.of(self._graph.process(image))
 
 
@@ -139,17 +144,18 @@ def join_sights(sights: list[Sight], times: list[float], size: tuple[int, int]) 
     )
 
 
-def check_models(folder: Path, version: str) -> None:
+def check_models(folder: Path, version: str, models: Sequence[str] = MODELS) -> None:
     """Make sure that an installed mediapipe carries the models of Holistic.
 
     Args:
         folder: of the package.
         version: of the package.
+        models: that are needed.
 
     Raises:
         LandmarksError: a model is missing.
     """
-    missing = [name for name in MODELS if not (folder / name).is_file()]
+    missing = [name for name in models if not (folder / name).is_file()]
     if missing:
         raise LandmarksError(
             f"mediapipe {version} carries no models of Holistic ({Path(missing[0]).name} is missing). "
@@ -157,16 +163,16 @@ def check_models(folder: Path, version: str) -> None:
         )
 
 
-def _make_graph() -> Any:
+def _make_graph(*, lips: bool) -> Any:
     found = find_spec("mediapipe")
     if found is None or not found.submodule_search_locations:
         raise LandmarksError("landmarks need mediapipe. Install it: pip install 'mediapipe>=0.10.14,<0.10.30'")
-    check_models(Path(found.submodule_search_locations[0]), metadata.version("mediapipe"))
+    check_models(Path(found.submodule_search_locations[0]), mediapipe_version(), [*MODELS, *[LIPS_MODEL] * lips])
     import mediapipe
 
     # Of protobuf, once per process; we can neither cause nor cure it.
     warnings.filterwarnings("ignore", "SymbolDatabase.GetPrototype", UserWarning)
-    return mediapipe.solutions.holistic.Holistic(model_complexity=COMPLEXITY)
+    return mediapipe.solutions.holistic.Holistic(model_complexity=COMPLEXITY, refine_face_landmarks=lips)
 
 
 def _array(found: Any, count: int, *, visibility: bool = False, chosen: list[int] | None = None) -> Points:

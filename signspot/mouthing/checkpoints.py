@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from os import PathLike
@@ -22,7 +23,7 @@ from signspot.mouthing.rgb_network import RgbMouthingNetwork
 from signspot.mouthing.templates import TemplateMatcher, TemplateOptions
 from signspot.mouthing.visemes import VISEMES
 
-DEFAULT = "mouthing-world"
+DEFAULT, FOR_FILMS = "mouthing-world", "mouthing-films"
 _SHIPPED = Path(__file__).parent / "weights"
 _SEES, _LANDMARKS, _RGB = "input", "landmarks", "rgb"  # what a network sees of lips, in its card
 _MATCHER, _LEARNED, _TEMPLATES = "matcher", "network", "templates"  # what compares lips with words, in its card
@@ -54,6 +55,11 @@ class MouthingModel:
 def shipped() -> list[str]:
     """The names of the mouthing spotters that come with the package."""
     return sorted(path.stem for path in _SHIPPED.glob("*.safetensors"))
+
+
+def default_for(sources: Iterable[str | PathLike[str]]) -> str:
+    """The shipped spotter that finds most: on film, where an estimator shrinks and guesses lips, and in landmarks."""
+    return FOR_FILMS if any(Path(source).suffix.lower() != ".pose" for source in sources) else DEFAULT
 
 
 def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingModel:

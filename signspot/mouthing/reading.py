@@ -14,6 +14,7 @@ import torch
 
 from signspot.errors import LandmarksError, OptionsError
 from signspot.landmarks.estimate import stream_landmarks
+from signspot.landmarks.estimators import lips_estimator
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import stream_pose_file
 from signspot.landmarks.resampling import resample_stream
@@ -116,7 +117,7 @@ def _stream(source: Source, cache: Path | None, progress: Progress) -> Iterator[
         return
     with open_video(source, max_side=MAX_SIDE) as video:
         total = max(1, round(video.info.duration * FPS)) if video.info.duration else None
-        for chunk in stream_landmarks(video, FPS, cache=cache):
+        for chunk in stream_landmarks(video, FPS, cache=cache, estimator=lips_estimator()):
             yield chunk
             done += len(chunk)
             progress(done, total)

@@ -16,6 +16,7 @@ from signspot.mouthing.network import STEP, pad_words
 from signspot.mouthing.visemes import MOST_VISEMES, VISEMES, of_phonemes
 from signspot_lab.mouthing.clips import LipClip, Vocabulary
 from signspot_lab.mouthing.config import MouthingOptimiser
+from signspot_lab.mouthing.weakening import weaken
 from signspot_world.body.mouthing import MouthedWord
 
 Shapes = tuple[str, ...]
@@ -124,7 +125,10 @@ class LipBatches(Dataset[LipBatch]):
             else:
                 words.append(self.wrong.vocabulary.visemes[self.wrong.draw(mouthed, self.how.hard, random)])
             ends.append(row)
-        return _Window(clip.lips.values[first : first + frames], words, ends, self._shapes(clip, near, start))
+        lips = clip.lips.values[first : first + frames]
+        if self.how.weakened and random.random() < self.how.weakened:
+            lips = weaken(lips, random)
+        return _Window(lips, words, ends, self._shapes(clip, near, start))
 
     def _shapes(self, clip: LipClip, words: Sequence[MouthedWord], start: float) -> NDArray[np.int64]:
         """(S,) visemes on the lips, each word's spread evenly over its time."""

@@ -38,13 +38,14 @@ class MouthingOptimiser:
     hard: float = 0.5  # share of the wrong words that begin or end like a mouthed one
     clip: float = 1.0  # longest gradient
     shapes: float = 0.5  # weight of naming the viseme of every step, beside finding words
+    weakened: float = 0.0  # share of the windows whose lips are weakened, as estimators weaken them on film
 
     def __post_init__(self) -> None:
         check_numbers(self, "steps", "windows", "queries", least=1)
         check_numbers(self, "frames", least=50)
         check_numbers(self, "rate", "clip", above=0)
         check_numbers(self, "weight_decay", "warm_up", "shapes", least=0)
-        check_numbers(self, "average", "hard", least=0, most=1)
+        check_numbers(self, "average", "hard", "weakened", least=0, most=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class MouthingConfig:
     seed: int = 0
     licence: str = ""
     data: str = ""  # one sentence for the card
+    start: str = ""  # name or file of the spotter whose weights it begins with; empty: random ones
     lips: LipsOptions = field(default_factory=LipsOptions)
     optimiser: MouthingOptimiser = field(default_factory=MouthingOptimiser)
     network: NetworkOptions = field(default_factory=NetworkOptions)

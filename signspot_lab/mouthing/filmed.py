@@ -1,14 +1,15 @@
 """The mouthing spotter on filmed faces: `python -m signspot_lab.mouthing.filmed` prints what MediaPipe costs.
 
-Signers of the world mouth words before a camera that stands close. A first table says how lips on film follow the exact
-ones, shape by shape. Then the same clips are read three times: from exact
-landmarks, from landmarks with the world's faults of an estimator, and from the video through MediaPipe; and are asked
-the same questions.
+Signers of the world mouth words before a camera that stands close. First tables say how lips on film follow the exact
+ones, shape by shape. Then the same clips are read several times: from exact landmarks, from landmarks with the world's
+faults of an estimator, and from the video through MediaPipe, by its network of faces that looks at lips a second time,
+as users' videos are read, and by its usual one; and are asked the same questions.
 """
 
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,9 @@ import numpy as np
 
 from signspot.errors import LandmarksError, OptionsError
 from signspot.files import write_beside
+from signspot.landmarks.estimators import estimating_with
 from signspot.landmarks.landmarks import Landmarks
+from signspot.mouthing.candidates import LEAST
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, shipped
 from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, LipTrack, follow_lips
 from signspot.mouthing.reading import read_lips
@@ -24,6 +27,7 @@ from signspot.mouthing.spotter import MouthingSpotter
 from signspot.timeline import Segment
 from signspot_lab.mouthing.clips import LipClip, Vocabulary, read_vocabulary
 from signspot_lab.mouthing.evaluation import MouthingScore, score
+from signspot_lab.mouthing.real_faces import PIECE, as_text, describe_lips
 from signspot_lab.mouthing.tables import score_table
 from signspot_lab.mouthing.trials import WINDOW, answer, draw_trials
 from signspot_world.body.motion import talking
@@ -41,18 +45,29 @@ SIZE = (640, 480)  # pixels
 _CLOSE = 0.8  # metres from the upper to the lower edge of the image: head and shoulders
 _FACE = (0.0, -0.06)  # where the camera aims: somewhat below the chin
 _MOUTHED = 0.6  # share of the signs
+BLAMED = {
+    "openings": ("opening", "opening_beside", "height"),
+    "widths": ("width", "inner_width"),
+    "thickness": ("upper_lip", "lower_lip"),
+    "places, corners, chin, slant": ("upper_place", "lower_place", "corners", "chin", "slant"),
+    "depth": ("protrusion", "depth"),
+    "thickness and depth": ("upper_lip", "lower_lip", "protrusion", "depth"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class FilmedClip:
-    """One signer's lips, as three ways of looking give them."""
+    """One signer's lips, as several ways of looking give them."""
 
     exact: LipClip
     estimated: LipClip
     filmed: LipClip  # nothing is seen in it where MediaPipe finds no face
+    usual: LipClip | None = None  # the same by the estimator that other verbs use; None: nobody looked
 
 
-def film_clips(count: int, seconds: float, seed: int, folder: Path, lips: float = 1.0) -> list[FilmedClip]:
+def film_clips(
+    count: int, seconds: float, seed: int, folder: Path, lips: float = 1.0, *, usual: bool = False
+) -> list[FilmedClip]:
     """Let signers mouth words before a camera, and look.
 
     Args:
@@ -61,15 +76,25 @@ def film_clips(count: int, seconds: float, seed: int, folder: Path, lips: float 
         seed: of all chance.
         folder: of the videos and of what MediaPipe sees in them; what is there already is not made again.
         lips: how hard to read, as the world's knob of that name.
+        usual: look with the usual estimator, too.
     """
     if seconds < WINDOW:
         raise OptionsError(f"a clip lasts at least {WINDOW:g} s, as long as a question's window; got {seconds:g}")
     vocabulary = read_vocabulary(unseen=True)
     folder.mkdir(parents=True, exist_ok=True)
-    return [_film(number, seconds, seed, lips, vocabulary, folder) for number in range(count)]
+    ways = (None, "mediapipe") if usual else (None,)
+    return [_film(number, seconds, seed, (lips, vocabulary), folder, ways) for number in range(count)]
 
 
-def _film(number: int, seconds: float, seed: int, lips: float, vocabulary: Vocabulary, folder: Path) -> FilmedClip:
+def _film(
+    number: int,
+    seconds: float,
+    seed: int,
+    said: tuple[float, Vocabulary],
+    folder: Path,
+    estimators: Sequence[str | None],
+) -> FilmedClip:
+    lips, vocabulary = said
     rng = named_rng(seed, "filmed", number)
     signer = make_signer(f"filmed {number}", seed, Role.TEST)
     words = _talk(seconds, habits_of(signer, lips), vocabulary, rng)
@@ -81,9 +106,8 @@ def _film(number: int, seconds: float, seed: int, lips: float, vocabulary: Vocab
             render_video(marks, make_appearance(seed + number), beside, SIZE, FPS)
     ordered = tuple(sorted(words, key=lambda word: word.segment.end))
     seen = observe(marks, rng, for_lips(1.0, lips))
-    tracks = (follow_lips([marks]), follow_lips([seen]), _read(path, marks, folder))
-    exact, estimated, filmed = (LipClip(track, ordered, signer.id) for track in tracks)
-    return FilmedClip(exact, estimated, filmed)
+    tracks = [follow_lips([marks]), follow_lips([seen]), *(_read(path, marks, folder, name) for name in estimators)]
+    return FilmedClip(*(LipClip(track, ordered, signer.id) for track in tracks))
 
 
 def _talk(seconds: float, habits: MouthHabits, vocabulary: Vocabulary, rng: np.random.Generator) -> list[MouthedWord]:
@@ -98,10 +122,11 @@ def _talk(seconds: float, habits: MouthHabits, vocabulary: Vocabulary, rng: np.r
     return words
 
 
-def _read(video: Path, marks: Landmarks, cache: Path) -> LipTrack:
-    """The lips that MediaPipe sees; where it finds no face, as long a track in which nothing is seen."""
+def _read(video: Path, marks: Landmarks, cache: Path, estimator: str | None) -> LipTrack:
+    """The lips that an estimator sees; where it finds no face, as long a track in which nothing is seen."""
     try:
-        return read_lips(video, cache)
+        with estimating_with(estimator) if estimator else nullcontext():
+            return read_lips(video, cache)
     except LandmarksError:
         return LipTrack(np.zeros((len(marks), CHANNELS), np.float32))
 
@@ -109,26 +134,33 @@ def _read(video: Path, marks: Landmarks, cache: Path) -> LipTrack:
 def measure_filmed(
     models: Sequence[MouthingModel], clips: Sequence[FilmedClip], seed: int, each: int = 12
 ) -> list[MouthingScore]:
-    """Ask each spotter the same questions of all three ways of looking."""
+    """Ask each spotter the same questions of all ways of looking."""
     looks = {
         "exact landmarks": [clip.exact for clip in clips],
         "landmarks with the world's faults": [clip.estimated for clip in clips],
         "video through MediaPipe": [clip.filmed for clip in clips],
+        "video through MediaPipe's usual face": [clip.usual for clip in clips if clip.usual],
     }
     trials = draw_trials(looks["exact landmarks"], read_vocabulary(unseen=True), seed, each=each)
     return [
         row
         for model in models
         for name, seen in looks.items()
+        if seen
         for row in score((model.name, name), trials, answer(MouthingSpotter(model), seen, trials))
     ]
 
 
-def shape_table(clips: Sequence[FilmedClip]) -> str:
-    """Correlation and slope of each filmed lip shape against the exact one, over all frames, in Markdown."""
-    lines = ["| shape | correlation | slope | exact, spread | filmed, spread |", "|---|---|---|---|---|"]
-    pairs = [(clip.exact.lips.values, clip.filmed.lips.values) for clip in clips]
-    exact, filmed = (np.concatenate([pair[side][: min(map(len, pair))] for pair in pairs]) for side in (0, 1))
+def shape_table(pairs: Sequence[tuple[LipClip, LipClip]], title: str = "shape") -> str:
+    """Correlation and slope of each filmed lip shape against the exact one, over all frames, in Markdown.
+
+    Args:
+        pairs: exact and filmed lips of each clip.
+        title: of the first column.
+    """
+    lines = [f"| {title} | correlation | slope | exact, spread | filmed, spread |", "|---|---|---|---|---|"]
+    values = [(exact.lips.values, filmed.lips.values) for exact, filmed in pairs]
+    exact, filmed = (np.concatenate([pair[side][: min(map(len, pair))] for pair in values]) for side in (0, 1))
     seen = (exact[:, -2] > 0) & (filmed[:, -2] > 0)
     for number, name in enumerate(SHAPES):
         x, y = exact[seen, number], filmed[seen, number]
@@ -140,6 +172,62 @@ def shape_table(clips: Sequence[FilmedClip]) -> str:
     return "\n".join(lines) + "\n"
 
 
+@dataclass(frozen=True, slots=True)
+class BlameRow:
+    """What some shapes cost: mouthed words that are found, at any probability and at that of a label."""
+
+    spotter: str
+    shapes: str
+    exact_here: tuple[int, int]  # on film, but with these shapes as they really were: at the right place, labels
+    filmed_here: tuple[int, int]  # in exact landmarks, but with these shapes as they are on film
+
+
+def blame_shapes(model: MouthingModel, clips: Sequence[FilmedClip], seed: int, each: int = 12) -> list[BlameRow]:
+    """Exchange shapes between film and truth, one group after the other: which of them does a spotter miss on film?"""
+    trials = draw_trials([clip.exact for clip in clips], read_vocabulary(unseen=True), seed, each=each)
+    spotter = MouthingSpotter(model)
+
+    def ask(exact: Sequence[int]) -> tuple[int, int]:
+        """Right answers where these shapes are exact and the others filmed."""
+        answers = answer(spotter, [_exchanged(clip, exact) for clip in clips], trials)
+        return int(answers.right.sum()), int((answers.right & (answers.sure >= LEAST)).sum())
+
+    every = range(len(SHAPES))
+    rows = [BlameRow(model.name, "none", ask(()), ask(every))]
+    for name, shapes in BLAMED.items():
+        here = [SHAPES.index(shape) for shape in shapes]
+        rows.append(BlameRow(model.name, name, ask(here), ask([shape for shape in every if shape not in here])))
+    return rows
+
+
+def _exchanged(clip: FilmedClip, exact: Sequence[int]) -> LipClip:
+    """The film's lips with some shapes as they really were."""
+    truth, values = clip.exact.lips.values, clip.filmed.lips.values.copy()
+    count = min(len(truth), len(values))
+    seen = values[:count, -2:-1] > 0
+    values[:count, list(exact)] = np.where(seen, truth[:count, list(exact)], 0.0)
+    return replace(clip.filmed, lips=replace(clip.filmed.lips, values=values))
+
+
+def blame_table(rows: Sequence[BlameRow]) -> str:
+    """Which shapes are missed, in Markdown: right places, and labels from 0.5 on."""
+    lines = ["| spotter | shapes | film, these exact | exact, these from film |", "|---|---|---|---|"]
+    for row in rows:
+        cells = (f"{places} places, {labels} labels" for places, labels in (row.exact_here, row.filmed_here))
+        lines.append(f"| {row.spotter} | {row.shapes} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _pieces(clips: Sequence[LipClip]) -> list[LipTrack]:
+    """Clips cut to what an isolated sign lasts, so that their ranges compare with those of real faces."""
+    frames = round(PIECE * FPS)
+    return [
+        LipTrack(clip.lips.values[first : first + frames])
+        for clip in clips
+        for first in range(0, len(clip.lips) - frames + 1, frames)
+    ]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print precision and recall of each way of looking."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -149,10 +237,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=2000)
     parser.add_argument("--out", type=Path, required=True, help="folder of videos and landmarks, made once")
     parser.add_argument("--model", action="append", help="name or file of a mouthing spotter; repeatable; all shipped")
+    parser.add_argument("--usual", action="store_true", help="look with MediaPipe's usual network of faces, too")
+    parser.add_argument("--blame", action="store_true", help="say which shapes cost how many words, and nothing else")
     chosen = parser.parse_args(arguments)
-    clips = film_clips(chosen.clips, chosen.seconds, chosen.seed, chosen.out)
+    clips = film_clips(chosen.clips, chosen.seconds, chosen.seed, chosen.out, usual=chosen.usual)
     models = [load_mouthing(name) for name in chosen.model or shipped()]
-    sys.stdout.write(shape_table(clips))
+    if chosen.blame:
+        blamed = [row for model in models for row in blame_shapes(model, clips, chosen.seed, chosen.questions)]
+        sys.stdout.write(blame_table(blamed))
+        return
+    looks = {"world, exact": [clip.exact for clip in clips], "world, filmed": [clip.filmed for clip in clips]}
+    sys.stdout.write(as_text([describe_lips(name, _pieces(seen)) for name, seen in looks.items()]) + "\n")
+    sys.stdout.write(shape_table([(clip.exact, clip.filmed) for clip in clips], "shape, as lips are read"))
+    if chosen.usual:
+        pairs = [(clip.exact, clip.usual) for clip in clips if clip.usual]
+        sys.stdout.write("\n" + shape_table(pairs, "shape, MediaPipe's usual face"))
     sys.stdout.write("\n" + score_table(measure_filmed(models, clips, chosen.seed, chosen.questions)))
 
 

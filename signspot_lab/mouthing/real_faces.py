@@ -17,7 +17,7 @@ from signspot_lab.isolated.wlasl import read_wlasl
 from signspot_lab.mouthing.clips import ClipOptions, make_clips, read_vocabulary
 
 _FEWEST = 15  # frames of a clip in which the lips are seen
-_SECONDS = 2.4  # of the pieces of the world's clips: about what a clip of an isolated sign lasts
+PIECE = 2.4  # of the pieces of the world's clips: about what a clip of an isolated sign lasts
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def world_lips(count: int, seed: int, mouthing: float) -> list[LipTrack]:
     """Pieces of the world's clips, as long as clips of isolated signs; `mouthing` is the share of mouthed signs."""
     people = [str(number) for number in range(count)]
     made = make_clips(count, seed, read_vocabulary(unseen=False), people, ClipOptions(mouthing=mouthing))
-    frames = round(_SECONDS * FPS)
+    frames = round(PIECE * FPS)
     return [
         LipTrack(clip.lips.values[first : first + frames])
         for clip in made

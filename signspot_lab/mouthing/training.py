@@ -19,7 +19,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.landmarks.pose_file import stream_pose_file
 from signspot.landmarks.resampling import resample_stream
-from signspot.mouthing.checkpoints import MouthingModel
+from signspot.mouthing.checkpoints import MouthingModel, load_mouthing
 from signspot.mouthing.lips import FPS, VERSION, follow_lips
 from signspot.mouthing.network import MouthingNetwork
 from signspot.mouthing.visemes import visemes_of
@@ -31,6 +31,7 @@ from signspot_lab.mouthing.batches import LipBatch, LipBatches
 from signspot_lab.mouthing.calibration import calibrate
 from signspot_lab.mouthing.clips import ClipOptions, LipClip, Vocabulary, make_clips, read_vocabulary
 from signspot_lab.mouthing.config import MouthingConfig
+from signspot_lab.mouthing.weakening import weaken
 from signspot_world.body.mouthing import MouthedWord
 
 logger = logging.getLogger(__name__)
@@ -57,7 +58,8 @@ def train_mouthing(
         command: for the card.
 
     Raises:
-        OptionsError: the corpus has no mouthings, or none in videos with landmarks.
+        OptionsError: the corpus has no mouthings, or none in videos with landmarks; the weights to start with do not
+            fit.
         SignspotError: the loss is no number; the batch is saved for inspection.
         CheckpointError: the folder holds a state that does not fit.
         KeyboardInterrupt: it was stopped; the state is saved.
@@ -76,10 +78,24 @@ def train_mouthing(
         fresh = replace(vocabulary, words=tuple(word for word in vocabulary.words if word not in mouthed))
         others = [f"calibration {number}" for number in range(config.lips.calibration)]
         held_out = list(make_clips(len(others), config.seed, fresh, others, replace(options, chance=config.seed + 1)))
+        held_out = weaken_some(held_out, config.optimiser.weakened, config.seed)
     card = {"licence": config.licence, "data": config.data, "command": command, "config": _setup(config)}
+    if config.start:
+        known = load_mouthing(config.start)
+        card["started_with"] = {"hash": known.hash, **{key: known.card.get(key) for key in ("command", "config")}}
     model = MouthingModel(config.name, network, card)
     card["metrics"] = {"calibration": calibrate(model, held_out, vocabulary, config.seed)}
     return model
+
+
+def weaken_some(clips: Sequence[LipClip], share: float, seed: int) -> list[LipClip]:
+    """Clips of which about a share is weakened as in a training, so that probabilities hold for what it learned."""
+    random = np.random.default_rng((seed, 7))
+    weak = [random.random() < share for _ in clips]
+    return [
+        replace(clip, lips=replace(clip.lips, values=weaken(clip.lips.values, random))) if chosen else clip
+        for clip, chosen in zip(clips, weak, strict=True)
+    ]
 
 
 def clips_of_corpus(corpus: Corpus) -> list[LipClip]:
@@ -125,7 +141,7 @@ def train_network(
     visemes = vocabulary.visemes | {w.word: visemes_of(w.word) for clip in clips for w in clip.words}
     batches = LipBatches(clips, vocabulary, visemes, how, config.seed)
     torch.manual_seed(config.seed)
-    network, average = MouthingNetwork(config.network), MouthingNetwork(config.network)
+    network, average = _begin(config), MouthingNetwork(config.network)
     average.load_state_dict(network.state_dict())
     optimiser = torch.optim.AdamW(network.parameters(), lr=how.rate, weight_decay=how.weight_decay)
     setup, parts = _setup(config), {"network": network, "average": average, "optimiser": optimiser}
@@ -154,6 +170,24 @@ def train_network(
             if stop.heard:
                 raise KeyboardInterrupt
     return average.eval()
+
+
+def _begin(config: MouthingConfig) -> MouthingNetwork:
+    """The network before its first step: random, or with the weights of the spotter that the configuration names.
+
+    Raises:
+        OptionsError: that spotter has another network.
+    """
+    network = MouthingNetwork(config.network)
+    if config.start:
+        known = load_mouthing(config.start).network
+        if not isinstance(known, MouthingNetwork) or known.options != config.network:
+            raise OptionsError(
+                f"the training is to start with the weights of {config.start}, whose network is {known.options} and "
+                f"not {config.network}. Put its sizes into [network], or start with another one"
+            )
+        network.load_state_dict(known.state_dict())
+    return network
 
 
 def mouthing_loss(network: MouthingNetwork, batch: LipBatch, shapes: float) -> Tensor:

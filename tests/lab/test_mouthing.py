@@ -30,9 +30,16 @@ from signspot_lab.mouthing.evaluation import (
     score,
 )
 from signspot_lab.mouthing.evidence import rank_both
-from signspot_lab.mouthing.filmed import FilmedClip, film_clips, measure_filmed, shape_table
+from signspot_lab.mouthing.filmed import (
+    BLAMED,
+    FilmedClip,
+    blame_shapes,
+    blame_table,
+    film_clips,
+    measure_filmed,
+    shape_table,
+)
 from signspot_lab.mouthing.tables import write_report
-from signspot_lab.mouthing.toughening import ToughOptions, lips_loss, teach_lips, toughen
 from signspot_lab.mouthing.training import clips_of_corpus, mouthing_loss, train_network
 from signspot_lab.mouthing.trials import WINDOW, Answers, Trial, answer, draw_trials
 from signspot_lab.mouthing.weakening import weaken
@@ -233,22 +240,29 @@ def test_weakened_lips_keep_their_opening_and_lose_what_films_lose(clips):
     assert not any(each[~seen, :-2].any() for each in weak)
 
 
-def test_a_toughened_code_is_nearer_to_the_original_and_words_stay_as_they_were(clips):
-    torch.manual_seed(0)
-    teacher = MouthingNetwork(SMALL.network).eval()
-    options = ToughOptions(clips=2, steps=30, windows=6, frames=60, rate=3e-3, weakened=1.0)
-    student = teach_lips(teacher, clips, options)
-    values = clips[1].lips.values
-    plain = torch.from_numpy(values)[None]
-    weak = torch.from_numpy(weaken(values, np.random.default_rng(99)))[None]
-    with torch.no_grad():
-        assert lips_loss(teacher, student, plain, weak) < lips_loss(teacher, teacher, plain, weak)
-    changed = {
-        name for name, value in student.state_dict().items() if not torch.equal(value, teacher.state_dict()[name])
-    }
-    assert {name.split(".")[0] for name in changed} == {"first", "lips"}
-    with pytest.raises(OptionsError, match="is no network that sees landmarks"):
-        toughen(MouthingModel("templates", TemplateMatcher(), {}), options)
+def test_a_share_of_the_windows_is_weakened_and_words_stay_as_they_were(vocabulary, clips):
+    how = replace(SMALL.optimiser, windows=20)
+    plain, all_weak = (
+        LipBatches(clips, vocabulary, vocabulary.visemes, replace(how, weakened=share), 0) for share in (0.0, 1.0)
+    )
+    known = {clip.lips.values[first : first + how.frames].tobytes() for clip in clips for first in range(250)}
+    assert all(lips.numpy().tobytes() in known for lips in plain[0].lips)
+    assert not any(lips.numpy().tobytes() in known for lips in all_weak[0].lips)
+    some = LipBatches(clips, vocabulary, vocabulary.visemes, replace(how, weakened=0.5), 0)[0]
+    assert 3 <= sum(lips.numpy().tobytes() in known for lips in some.lips) <= 17
+    assert torch.equal(some.ends.sum(dim=1) + some.nowhere.sum(dim=1), torch.ones(40))
+
+
+def test_a_training_starts_with_the_weights_of_another_spotter(vocabulary, clips, mouthing_file, tmp_path):
+    known = load_mouthing(mouthing_file).network
+    still = replace(SMALL.optimiser, steps=1, rate=1e-12, weight_decay=0.0)
+    config = replace(SMALL, start=str(mouthing_file), network=known.options, optimiser=still)
+    learned = train_network(config, clips, vocabulary, tmp_path / "started")
+    for name, value in known.state_dict().items():
+        assert torch.allclose(learned.state_dict()[name], value, atol=1e-6), name
+    other = replace(config, network=replace(known.options, maps=known.options.maps + 1))
+    with pytest.raises(OptionsError, match="start with the weights of"):
+        train_network(other, clips, vocabulary, tmp_path / "other")
 
 
 def test_all_questions_stand_in_one_table_and_two_plots(random_spotter, tmp_path):
@@ -311,14 +325,27 @@ def test_how_films_follow_the_exact_lips_by_hand(clips):
     values[:, SHAPES.index("width")] *= 0.5
     values[:, SHAPES.index("protrusion")] = 0.0
     filmed = replace(clips[0], lips=LipTrack(values))
-    lines = shape_table([FilmedClip(clips[0], clips[0], filmed)]).splitlines()[2:]
+    lines = shape_table([(clips[0], filmed)]).splitlines()[2:]
     rows = dict(line.strip("| ").split(" | ", 1) for line in lines)
     assert rows["width"].startswith("1.00 | 0.50")
     assert rows["opening"].startswith("1.00 | 1.00")
     assert "protrusion" not in rows
 
 
-def test_three_ways_of_looking_are_asked_the_same(clips, mouthing_file):
+def test_shapes_are_blamed_by_exchanging_them(clips, mouthing_file):
+    """With all shapes exact, or none, both columns are the film's and the exact landmarks' own results."""
+    model = load_mouthing(mouthing_file)
+    blank = [replace(clip, lips=LipTrack(np.where(np.arange(CHANNELS) < 14, 0, clip.lips.values))) for clip in clips]
+    pairs = [FilmedClip(clip, clip, still) for clip, still in zip(clips, blank, strict=True)]
+    first, *others = blame_shapes(model, pairs, 0, each=4)
+    trials = draw_trials(clips, read_vocabulary(unseen=True), 0, each=4)
+    for column, seen in ((first.exact_here, blank), (first.filmed_here, clips)):
+        assert column[0] == answer(MouthingSpotter(model), seen, trials).right.sum()
+    assert [row.shapes for row in others] == list(BLAMED)
+    assert blame_table([first, *others]).count("labels") == 2 * (1 + len(BLAMED))
+
+
+def test_all_ways_of_looking_are_asked_the_same(clips, mouthing_file):
     looks = [FilmedClip(clip, clip, clip) for clip in clips]
     rows = measure_filmed([load_mouthing(mouthing_file)], looks, 0, each=2)
     names = ["exact landmarks", "landmarks with the world's faults", "video through MediaPipe"]
@@ -326,6 +353,8 @@ def test_three_ways_of_looking_are_asked_the_same(clips, mouthing_file):
     by_name = [[(row.threshold, row.asked, row.mouthed) for row in rows if row.trials == name] for name in names]
     assert by_name[0] == by_name[1] == by_name[2]
     assert by_name[0][0][1:] == (2 * len(clips), len(clips))
+    more = measure_filmed([load_mouthing(mouthing_file)], [FilmedClip(*[clip] * 4) for clip in clips], 0, each=2)
+    assert {row.trials for row in more} == {*names, "video through MediaPipe's usual face"}
 
 
 def test_labels_can_be_exchanged_and_truth_is_every_mouthed_sign(tiny_corpus, tmp_path):

@@ -13,7 +13,15 @@ if find_spec("openvino") is None:  # an import would tell its makers
 from signspot.errors import LandmarksError, OptionsError
 from signspot.landmarks import networks
 from signspot.landmarks.direct import EXACT, Economy, Thumbnail, refine
-from signspot.landmarks.estimators import HOLISTIC, VARIABLE, estimating_with, find_estimator, usual_estimator
+from signspot.landmarks.estimators import (
+    HOLISTIC,
+    LIPS,
+    VARIABLE,
+    estimating_with,
+    find_estimator,
+    lips_estimator,
+    usual_estimator,
+)
 from signspot.landmarks.landmarks import concatenate
 from signspot.landmarks.networks import BODY, FACE_DETECTOR, HAND, Detector, Running
 from signspot.landmarks.openvino_estimator import OpenVinoEstimator
@@ -151,6 +159,9 @@ def test_estimators_have_names(monkeypatch):
         assert usual_estimator().version.startswith("openvino-")
         assert "-holistic-" in usual_estimator().version
     assert usual_estimator() is HOLISTIC
+    assert lips_estimator() is LIPS is find_estimator("mediapipe-lips")
+    with estimating_with("mediapipe"):  # who names an estimator gets it, for lips too
+        assert lips_estimator() is HOLISTIC
     monkeypatch.setenv(VARIABLE, "nothing")
     with pytest.raises(OptionsError, match="no estimator 'nothing'"):
         usual_estimator()
@@ -158,7 +169,7 @@ def test_estimators_have_names(monkeypatch):
 
 def test_settings_keep_landmarks_apart():
     versions = {OpenVinoEstimator(each).version for each in (EXACT, Economy(), Economy(light_hands=True))}
-    assert len(versions | {HOLISTIC.version}) == 4
+    assert len(versions | {HOLISTIC.version, LIPS.version}) == 5
 
 
 def test_without_openvino_it_says_what_to_install(monkeypatch):

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from signspot.errors import LandmarksError
+from signspot.landmarks.estimators import estimating_with
 from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, follow_lips, lip_shapes
+from signspot.mouthing.reading import read_lips
 from signspot.timeline import Segment
 from signspot_world.body.motion import talking
 from signspot_world.body.mouthing import MouthedWord
 from signspot_world.body.signers import Role, make_signer
 from signspot_world.camera.projection import project
 from signspot_world.geometry.framing import Camera
+from signspot_world.render.appearance import make_appearance
+from signspot_world.render.render import render_video
 
 SIGNER = make_signer("one", 1, Role.TEST)
 WORD = MouthedWord("papa", ("P", "AA1", "P", "AA0"), Segment(1.0, 1.8), 1.0)
@@ -108,3 +112,19 @@ def test_landmarks_without_lips_say_what_to_do():
     marks = film()
     with pytest.raises(LandmarksError, match=r"lack 17 face points.*signspot landmarks"):
         lip_shapes(replace(marks, face=marks.face[:, 17:18] * 0, face_points=(5,)))
+
+
+def test_films_are_read_by_an_estimator_that_sees_how_wide_a_mouth_is(tmp_path):
+    """MediaPipe's usual network of faces gives most mouths their usual width; a second look at lips gives their own."""
+    words = [MouthedWord("we", ("W", "IY1"), Segment(start, start + 0.5), 1.0) for start in (0.2, 0.8)]
+    motion = talking(words, 1.6, SIGNER, np.random.default_rng(0), lips=0.3)
+    close = Camera(distance=3.0, height=0.8, aim=(0.0, -0.06))
+    marks = project(motion, close, (640, 480))
+    render_video(marks, make_appearance(1), tmp_path / "v.mp4", (640, 480), FPS)
+    wide = SHAPES.index("width")
+    drawn, read = follow_lips([marks]).values[:, wide], read_lips(tmp_path / "v.mp4").values[:, wide]
+    with estimating_with("mediapipe"):
+        usual = read_lips(tmp_path / "v.mp4").values[:, wide]
+    assert np.corrcoef(drawn, read)[0, 1] > 0.8
+    assert np.ptp(read) > 0.5 * np.ptp(drawn)
+    assert np.corrcoef(drawn, usual)[0, 1] < np.corrcoef(drawn, read)[0, 1]
