@@ -7,7 +7,6 @@ from pathlib import Path
 
 import av
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from benchmarks.sizes import Sizes
@@ -15,10 +14,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.errors import CheckpointError
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import PoseWriter
-from signspot.models.checkpoints import load_encoder
-from signspot.models.encoder import Encoder, make_encoder
-from signspot.models.frame_coder import SIGN_FRAMES
-from signspot.models.registry import build
+from signspot.models.contract import Encoder
 from signspot.records import Exemplar
 from signspot.spotting.identification import alignment_scale
 from signspot.timeline import Grid, Track
@@ -106,6 +102,12 @@ def repeat_landmarks(landmarks: Landmarks, times: int) -> Iterator[Landmarks]:
 
 def landmark_encoder() -> Encoder:
     """The shipped encoder, or an untrained one of the same architecture: just as fast."""
+    import torch  # here: the memory of what needs no network is measured without it
+
+    from signspot.models.checkpoints import load_encoder
+    from signspot.models.encoder import make_encoder
+    from signspot.models.registry import build
+
     try:
         return load_encoder()
     except CheckpointError:
@@ -129,6 +131,8 @@ def random_gallery(words: int, each: int, encoder: Encoder, track: Track | None 
     embeddings = rng.standard_normal((len(exemplars), 2, dimension), dtype=np.float32) / dimension**0.5
     codes = None
     if encoder.contract.codes:
+        from signspot.models.frame_coder import SIGN_FRAMES
+
         shape = (len(exemplars), 2, SIGN_FRAMES, encoder.contract.codes)
         codes = rng.standard_normal(shape, dtype=np.float32) * _spread(encoder) / encoder.contract.codes**0.5
     if track is not None:

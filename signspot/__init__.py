@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from signspot.landmarks.estimate import estimate_landmarks
     from signspot.landmarks.landmarks import Landmarks
     from signspot.landmarks.pose_file import open_landmarks, write_landmarks
-    from signspot.models.encoder import Encoder
+    from signspot.models.contract import Encoder
     from signspot.records import Exemplar, Label, Spotting, Subtitle
     from signspot.spotting.identification import Match
     from signspot.spotting.search import Found, SpotOptions
@@ -78,7 +78,7 @@ _HOME = {
     "DictionaryError": "signspot.errors",
     "DownloadError": "signspot.errors",
     "EmptyVideoError": "signspot.errors",
-    "Encoder": "signspot.models.encoder",
+    "Encoder": "signspot.models.contract",
     "EncoderMismatchError": "signspot.errors",
     "EngineError": "signspot.errors",
     "Exemplar": "signspot.records",

@@ -1,10 +1,17 @@
-"""The number of processes that fit into the memory that is left: more would be killed, or kill others."""
+"""Memory: the number of processes that fit into the part that is left, and the return of freed blocks to the system."""
 
+import ctypes
 import logging
+import sys
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 logger = logging.getLogger(__name__)
+
+_MMAP_THRESHOLD = -3  # glibc's name for the size from which an allocation is a mapping of its own
+_MAPPED = 1 << 20  # bytes
 
 
 def affordable(workers: int, each: int) -> int:
@@ -31,3 +38,33 @@ def free_memory(system: Path = Path("/")) -> int | None:
         group = system / "sys/fs/cgroup"
         left.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
     return max(0, min(left)) if left else None
+
+
+def map_large_blocks() -> None:
+    """From now on, let glibc map blocks of 1 MB and more, each by itself, so that they are given back once freed.
+
+    By default glibc raises this size, up to 32 MB, as soon as a large block is freed. The models of a tracker that is
+    closed then leave holes in the heap into which those of the next one do not fit.
+    """
+    library = _glibc()
+    if library is not None:
+        library.mallopt(_MMAP_THRESHOLD, _MAPPED)
+
+
+def give_back() -> None:
+    """Give memory that is freed, but still held by glibc, back to the system."""
+    library = _glibc()
+    if library is not None:
+        library.malloc_trim(0)
+
+
+@cache
+def _glibc() -> Any:
+    """The C library, where it is glibc; else None: others do without."""
+    if sys.platform != "linux":
+        return None
+    with suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        _ = library.malloc_trim, library.mallopt
+        return library
+    return None

@@ -11,7 +11,7 @@ app = typer.Typer(help="Show or empty the cache folder ($SIGNSPOT_CACHE).", no_a
 
 @app.command("info")
 def info() -> None:
-    """Show where the cache is and how much landmarks, tracks, exemplars and sketches take.
+    """Show where the cache is and how much each part of it takes.
 
     Landmarks and tracks are bounded: beyond $SIGNSPOT_CACHE_LIMIT of either (as in 500 MB; 20 GiB if not set), the
     least recently used go.
@@ -29,7 +29,8 @@ def info() -> None:
 @app.command("clear")
 def clear(
     parts: Annotated[
-        list[str] | None, typer.Argument(help="landmarks, tracks, exemplars, sketches. [default: all of them]")
+        list[str] | None,
+        typer.Argument(help="landmarks, tracks, exemplars, sketches, decoys, encoders. [default: all]"),
     ] = None,
 ) -> None:
     """Remove what can be made again; nothing that signspot did not put into the cache is touched.

@@ -8,21 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from signspot.embedding.clips import VERSION
 from signspot.embedding.inputs import READERS, Box, SignPlace, Source, landmarks_of, sign_in_context
 from signspot.embedding.tracks import read_arrays, write_arrays
-from signspot.embedding.windows import embed_averaged, on_device
 from signspot.errors import DictionaryError, EncoderMismatchError, FormatError, OutputError, SignspotError
 from signspot.files import content_digest, text_digest
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import check_signing
-from signspot.models.encoder import Encoder
-from signspot.models.frame_coder import stretched
+from signspot.models.contract import Encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar
 from signspot.timeline import Segment
@@ -203,11 +199,12 @@ class ExemplarEmbedder:
 
 def embed_sign(encoder: Encoder, sign: NDArray[np.float32], seed: int = 0) -> NDArray[np.float32]:
     """(D,) the (T, ...) frames of an isolated sign as a dictionary embeds them: clips of it, averaged (Sec. 3.3)."""
+    from signspot.embedding.windows import embed_averaged  # PyTorch: not needed for exemplars that are in the cache
+
     contract = encoder.contract
     return embed_averaged(encoder, READERS[contract.kind].clips(sign, contract.frames, seed))
 
 
-@torch.inference_mode()
 def code_sign(encoder: Encoder, seen: NDArray[np.float32], first: int, last: int, *, mirror: bool = False) -> SignViews:
     """Code an isolated sign, with the frames around it in view.
 
@@ -218,11 +215,6 @@ def code_sign(encoder: Encoder, seen: NDArray[np.float32], first: int, last: int
         last: frame of the sign.
         mirror: mirror it, too.
     """
-    module, reach = encoder.module, encoder.module.trunk.code_reach
-    codes = []
-    for view in [seen, mirror_features(seen)] if mirror else [seen]:
-        padded = np.pad(view, ((reach, reach), (0, 0), (0, 0)), mode="edge")
-        codes.append(stretched(module.frame_codes(on_device(encoder, padded), "dictionary"), first, last))
-    joined = torch.stack(codes)
-    embeddings: Tensor = module.mlp(module.trunk.pooled(joined), "dictionary")
-    return SignViews(embeddings.cpu().numpy(), joined.cpu().numpy())
+    from signspot.embedding.windows import embed_codes
+
+    return SignViews(*embed_codes(encoder, [seen, mirror_features(seen)] if mirror else [seen], first, last))

@@ -19,7 +19,7 @@ from signspot.landmarks.pose_file import open_landmarks, stream_pose_file
 from signspot.landmarks.resampling import resample_stream
 from signspot.landmarks.signing import SigningCheck, check_signing, dominant_hand, sign_segment
 from signspot.landmarks.stretches import MAX_SIDE
-from signspot.models.encoder import Contract, Kind
+from signspot.models.contract import Contract, Kind
 from signspot.progress import Progress, silent
 from signspot.timeline import Segment
 from signspot.video.clips import squash_and_crop

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.inputs import sign_frames
-from signspot.embedding.windows import embed_windows
-from signspot.models.encoder import Encoder
+from signspot.models.contract import Encoder
 from signspot.timeline import Grid, Segment, Track
 
 FloatArray = NDArray[np.floating[Any]]
@@ -74,4 +73,6 @@ def _embed_run(encoder: Encoder, path: str | PathLike[str], starts: NDArray[np.i
     missing = last - first - len(frames)
     if missing > 0:  # a short video repeats its last frame
         frames = np.concatenate([frames, np.repeat(frames[-1:], missing, axis=0)])
+    from signspot.embedding.windows import embed_windows  # PyTorch: a track that is there already needs none
+
     return embed_windows(encoder, encoder.module.window_features(), frames, (starts - first).tolist())

@@ -13,7 +13,9 @@ from signspot.embedding.inputs import READERS, UNKEPT, EstimateOptions, Source
 from signspot.embedding.tracks import EmbeddingBuffer, MemoryBuffer
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.models.batch_norm import Domain
-from signspot.models.encoder import Encoder, WindowFunction
+from signspot.models.contract import Encoder
+from signspot.models.encoder import WindowFunction
+from signspot.models.frame_coder import stretched
 from signspot.progress import Progress, silent
 from signspot.timeline import Grid, Track
 
@@ -208,6 +210,29 @@ def embed_averaged(encoder: Encoder, clips: FloatArray) -> NDArray[np.float32]:
     averaged = _clip_features(encoder, clips, "dictionary").mean(dim=0, keepdim=True)
     row: NDArray[np.float32] = encoder.module.mlp(averaged, "dictionary")[0].cpu().numpy()
     return row
+
+
+@torch.inference_mode()
+def embed_codes(
+    encoder: Encoder, views: Sequence[NDArray[np.float32]], first: int, last: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Code and embed an isolated sign, with the frames around it in view.
+
+    Args:
+        encoder: one that gives frame codes.
+        views: M of (T, J, C) landmark features of all frames.
+        first: frame of the sign.
+        last: frame of the sign.
+
+    Returns:
+        (M, D) embeddings of unit norm and (M, L, C) frame codes.
+    """
+    module, reach = encoder.module, encoder.module.trunk.code_reach
+    padded = [np.pad(view, ((reach, reach), (0, 0), (0, 0)), mode="edge") for view in views]
+    coded = [module.frame_codes(on_device(encoder, view), "dictionary") for view in padded]
+    joined = torch.stack([stretched(codes, first, last) for codes in coded])
+    embeddings: Tensor = module.mlp(module.trunk.pooled(joined), "dictionary")
+    return embeddings.cpu().numpy(), joined.cpu().numpy()
 
 
 def on_device(encoder: Encoder, array: FloatArray) -> Tensor:

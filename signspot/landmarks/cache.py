@@ -35,6 +35,8 @@ PARTS = {  # of the cache folder, and how their files end
     "tracks": ".safetensors",
     "exemplars": ".safetensors",
     "sketches": ".safetensors",
+    "decoys": ".safetensors",
+    "encoders": ".json",
 }
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -182,7 +184,7 @@ def trim(folder: Path, most: int, suffix: str) -> int:
 class CachePart:
     """Contents of one part of the cache folder."""
 
-    name: str  # landmarks, tracks, exemplars or sketches
+    name: str  # one of `PARTS`
     files: int
     size: int  # bytes
 

@@ -132,9 +132,16 @@ def _one_reading(
         if first is None:
             return  # the video ends before it announced
         shown = chain([first], islice(frames, None if many is None else many - 1))
-        warm_up = list(recent)
-        seen = estimator.stream(chain(warm_up, _remembered(shown, recent)), size, chunk)
-        yield from _without_warm_up(seen, len(warm_up))
+        before = deque(recent)
+        frames_before = len(before)
+        seen = estimator.stream(chain(_taken_from(before), _remembered(shown, recent)), size, chunk)
+        yield from _without_warm_up(seen, frames_before)
+
+
+def _taken_from(frames: deque[Frame]) -> Iterator[Frame]:
+    """Pass frames on and let go of them: a second of pictures is not held while the stretch lasts."""
+    while frames:
+        yield frames.popleft()
 
 
 def _remembered(frames: Iterable[Frame], recent: deque[Frame]) -> Iterator[Frame]:

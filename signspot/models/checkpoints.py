@@ -4,7 +4,6 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,9 @@ from torch import Tensor, nn
 
 from signspot.errors import CheckpointError, OptionsError
 from signspot.files import write_beside
-from signspot.models.encoder import Encoder, SignEncoder, content_hash, find_device, make_encoder
+from signspot.models.contract import Built, Encoder
+from signspot.models.encoder import SignEncoder, content_hash, find_device, make_encoder
+from signspot.models.opening import find_weights, licence_logger, log_licence, shipped
 from signspot.models.registry import build
 from signspot.models.weight_files import (
     read_header,
@@ -27,12 +28,22 @@ from signspot.models.weight_files import (
     without_wrappers,
 )
 
-DEFAULT = "landmark"
+__all__ = [
+    "PUBLIC_I3D_MLP",
+    "check_fit",
+    "check_sizes",
+    "fill",
+    "licence_logger",
+    "load_encoder",
+    "save_encoder",
+    "shapes",
+    "shipped",
+]
+
 # What the published embeddings of BSLDict call the encoder that made them. Its weights are not ours to ship, so its
 # content hash is not known here; any public I3D with an MLP answers to this name.
 PUBLIC_I3D_MLP = "public-i3d_mlp"
 
-_SHIPPED = Path(__file__).parent / "weights"
 _HEADER = "signspot"  # under which a copy of the card stands in the safetensors header
 _MOST_CARD_BYTES = 10_000_000
 _LARGEST_OPTION = 1_000_000  # of a network, as a card gives it
@@ -41,12 +52,6 @@ _LAYERED = ("blocks", "frames", "linear_frames", "spacing")
 _FOR_PEOPLE = ("licence", "data", "metrics", "command", "config", "false_alarms_per_hour")
 
 logger = logging.getLogger(__name__)
-licence_logger = logging.getLogger("signspot.licence")  # the command line shows it, whatever else it shows
-
-
-def shipped() -> list[str]:
-    """The names of the encoders that come with the package."""
-    return sorted(path.stem for path in _SHIPPED.glob("*.safetensors"))
 
 
 def load_encoder(name_or_path: str | PathLike[str] | None = None, *, device: str = "cpu") -> Encoder:
@@ -65,18 +70,11 @@ def load_encoder(name_or_path: str | PathLike[str] | None = None, *, device: str
             what is missing, unexpected or of another shape.
     """
     find_device(device)  # before anything is read
-    path = _find(name_or_path)
+    path = find_weights(name_or_path)
     card = _read_card(path)
     encoder = (_load_ours(path, card) if card is not None else _load_public(path)).to(device)
-    _log_licence(encoder.name, str(encoder.card.get("licence") or ""))
+    log_licence(encoder.name, str(encoder.card.get("licence") or ""))
     return encoder
-
-
-@cache
-def _log_licence(name: str, licence: str) -> None:
-    """Say under which licence weights are; the cache makes it once per process."""
-    if licence:
-        licence_logger.info("%s: %s, see signspot models %s", name, licence, name)
 
 
 def save_encoder(encoder: Encoder, path: str | PathLike[str], *, half: bool = False) -> Encoder:
@@ -101,26 +99,7 @@ def save_encoder(encoder: Encoder, path: str | PathLike[str], *, half: bool = Fa
         save_file(state, beside, metadata={_HEADER: json.dumps(card, sort_keys=True)})
     with write_beside(target.with_suffix(".json")) as beside:
         beside.write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return Encoder(encoder.name, encoder.contract, module.eval(), card["hash"], card)
-
-
-def _find(name_or_path: str | PathLike[str] | None) -> Path:
-    """The file that a name or a path stands for."""
-    names = shipped()
-    if name_or_path is None and DEFAULT not in names:
-        raise CheckpointError(
-            f"this copy of signspot comes without weights (models/weights/{DEFAULT}.safetensors is missing). "
-            "Install a release, or give the path of a weights file."
-        )
-    name = DEFAULT if name_or_path is None else name_or_path
-    if name in names:
-        return _SHIPPED / f"{name}.safetensors"
-    path = Path(name)
-    if not path.is_file():
-        problem = "it is a folder" if path.is_dir() else "there is no such file"
-        known = f"Shipped: {', '.join(names)}" if names else "No weights are shipped"
-        raise CheckpointError(f"no weights at '{path}': {problem}. {known}.")
-    return path
+    return Encoder(encoder.name, encoder.contract, Built(module.eval()), card["hash"], card)
 
 
 def _read_card(path: Path) -> dict[str, Any] | None:

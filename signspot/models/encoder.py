@@ -1,10 +1,10 @@
-"""An encoder: a trunk, an embedding MLP, and a contract that says what it sees, so nothing needs a second config."""
+"""The network of an encoder: a trunk and an embedding MLP, which know the contract that they keep."""
 
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import asdict
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -12,39 +12,22 @@ from torch import Tensor, nn
 from signspot.errors import OptionsError
 from signspot.models.backends import Backend, find_backend
 from signspot.models.batch_norm import Domain, check_domain, use_domain
+from signspot.models.contract import Built, Contract, Encoder, Kind
 from signspot.models.mlp import Head
 
-Kind = Literal["rgb", "landmarks"]
+__all__ = [
+    "Contract",
+    "Encoder",
+    "Kind",
+    "SignEncoder",
+    "Trunk",
+    "WindowFunction",
+    "content_hash",
+    "find_device",
+    "make_encoder",
+]
+
 WindowFunction = Callable[[Tensor, Sequence[int]], Tensor]  # (N, ...) frames, first frames of windows → (n, 1024)
-
-
-@dataclass(frozen=True)
-class Contract:
-    """Input and output of an encoder."""
-
-    kind: Kind  # of input
-    frames: int = 16  # in a clip
-    fps: float = 25.0  # frames per second
-    dimension: int = 256  # of an embedding
-    image_size: int | None = None  # pixels of a side, for rgb
-    joints: int | None = None  # for landmarks
-    channels: int | None = None  # for landmarks
-    threshold: float = 0.7  # the score from which a window counts as a spotting, unless the user says else
-    codes: int = 0  # numbers in the code of one frame; 0: the encoder gives no frame codes
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "fps", float(self.fps))  # 25 and 25.0 are one contract, and one hash
-        object.__setattr__(self, "threshold", float(self.threshold))
-
-    @property
-    def can_mirror(self) -> bool:
-        """Whether exemplars can be compared mirrored left to right, too."""
-        return self.kind == "landmarks"
-
-    @property
-    def dense_is_free(self) -> bool:
-        """Whether all windows of stride 1 cost about as much as a few: the whole video passes through at once."""
-        return self.kind == "landmarks"
 
 
 class Trunk(nn.Module):
@@ -154,36 +137,6 @@ class SignEncoder(nn.Module):
         return Contract(trunk.kind, trunk.frames, fps, self.mlp.dimension, threshold=threshold, **shape)
 
 
-@dataclass(frozen=True, eq=False)
-class Encoder:
-    """A network with its weights, ready to embed."""
-
-    name: str
-    contract: Contract
-    module: SignEncoder = field(repr=False)
-    hash: str  # of contract and weights: two encoders with one hash give the same embeddings
-    card: Mapping[str, Any] = field(default_factory=dict, repr=False)  # licence, data, metrics, command ...
-
-    @property
-    def device(self) -> torch.device:
-        """The device of the weights, to which clips have to go."""
-        return next((parameter.device for parameter in self.module.parameters()), torch.device("cpu"))
-
-    def to(self, device: str) -> "Encoder":
-        """Move the weights, in place, to a device by its name (see `backends.find_backend`).
-
-        Returns:
-            This encoder; where rgb windows lose precision there, one with a hash of its own.
-        """
-        backend = find_backend(device)
-        self.module.to(backend.device)
-        self.module.trunk.backend = backend
-        if backend.is_exact or self.contract.kind != "rgb":
-            return self
-        marked = hashlib.sha256(f"{self.hash} {backend.how}".encode()).hexdigest()[:16]
-        return replace(self, hash=marked)
-
-
 def find_device(name: str) -> torch.device:
     """The device of a name, as `backends.find_backend`; how it runs there is left out.
 
@@ -212,7 +165,7 @@ def make_encoder(
     """
     module.trunk.optimise()
     contract = module.contract(fps=fps, threshold=threshold)
-    return Encoder(name, contract, module.eval(), content_hash(module, contract), dict(card or {}))
+    return Encoder(name, contract, Built(module.eval()), content_hash(module, contract), dict(card or {}))
 
 
 def content_hash(module: SignEncoder, contract: Contract) -> str:

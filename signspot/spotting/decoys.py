@@ -4,26 +4,29 @@ What they score is what chance scores, and an exemplar that is near to many of t
 """
 
 import hashlib
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
-from signspot.errors import OptionsError
-from signspot.models.encoder import Encoder
-from signspot.models.frame_coder import FrameCoder
+from signspot.embedding.tracks import read_arrays, write_arrays
+from signspot.errors import FormatError, OptionsError, OutputError
+from signspot.models.contract import Encoder
 from signspot.records import Exemplar
 from signspot.spotting.alignment import warping_costs
-from signspot.spotting.rest import rest_code
+
+logger = logging.getLogger(__name__)
 
 FloatArray = NDArray[np.floating[Any]]
 
+_KIND = "signspot decoys 1"  # raised with all that decides what is kept: the code of rest, `_NEAREST`
 _NEAREST = 15  # decoys whose mean cost tells how near an exemplar is to everything
 _OWN_WORDS = 100  # of a gallery, that are decoys for its others
 _CORRECTION = 0.5  # part of the nearness that is made up for
@@ -39,6 +42,14 @@ class Suspect:
     matches: str  # "rest" or "everything"
 
 
+@dataclass(frozen=True, slots=True)
+class KeptCosts:
+    """Costs among the decoys of an encoder, which never change."""
+
+    nearest: FloatArray  # (2 K, _NEAREST) of every decoy, as it is and mirrored, to the nearest decoys, the least first
+    typical: float  # as `Cohort.typical`
+
+
 @dataclass(frozen=True)
 class Cohort:
     """Decoys that come with an encoder: words that nobody looks for, each by several signers."""
@@ -47,8 +58,24 @@ class Cohort:
     embeddings: FloatArray  # (K, 2, D) unit norm
     words: NDArray[np.int64]  # (K,) which word each is an exemplar of
     rest: FloatArray | None = None  # (C,) the frame code of somebody at rest, hands down
+    kept: "KeptCosts | None" = None  # what was worked out before
     _known: dict[bytes, FloatArray] = field(default_factory=dict, repr=False, compare=False)  # least costs, by content
     _last: list[tuple[Gallery, NDArray[np.float32]]] = field(default_factory=list, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.kept is not None:
+            self._known.update(zip(self._names, self.kept.nearest, strict=True))
+
+    @cached_property
+    def _names(self) -> list[bytes]:
+        """Digests of all decoys, as they are and mirrored."""
+        return _digests(self.codes.reshape(-1, *self.codes.shape[2:]))
+
+    def costs_to_keep(self) -> "KeptCosts":
+        """What takes longest to work out, of the decoys themselves, which are searched like words."""
+        typical = self.typical
+        nearest = self._nearest(self.codes.reshape(-1, *self.codes.shape[2:]))
+        return KeptCosts(nearest, typical)
 
     @cached_property
     def most(self) -> int:
@@ -58,6 +85,8 @@ class Cohort:
     @cached_property
     def typical(self) -> float:
         """The nearness of a typical exemplar: that of decoys to decoys of other words."""
+        if self.kept is not None:
+            return self.kept.typical
         costs = warping_costs(self.codes[:, 0], self.codes[:, 0])
         self._remember(self.codes[:, 0], costs)  # decoys are searched like words, and need not be compared again
         costs[self.words[:, None] == self.words] = np.inf
@@ -156,15 +185,63 @@ def _digests(codes: FloatArray) -> list[bytes]:
     return [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in codes]
 
 
-@torch.inference_mode()
 def cohort_of(encoder: Encoder) -> Cohort | None:
     """The decoys in an encoder's weights; None where there are none."""
-    trunk = encoder.module.trunk
-    if not isinstance(trunk, FrameCoder) or not trunk.options.decoys:
+    if not encoder.contract.codes:
         return None
-    embeddings = encoder.module.mlp(trunk.pooled(trunk.decoys), "dictionary")
-    codes, words = trunk.decoys.cpu().numpy(), trunk.decoy_words.cpu().numpy()
-    return Cohort(codes, embeddings.cpu().numpy(), words, rest_code(encoder))
+    from signspot.spotting.weight_facts import decoy_arrays
+
+    found = decoy_arrays(encoder)
+    return None if found is None else Cohort(found.codes, found.embeddings, found.words, found.rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Yardsticks:
+    """What the costs of an encoder's alignments are measured by."""
+
+    scale: float = 1.0  # the cost of aligning two different signs, whose score is a half
+    cohort: Cohort | None = None  # None: the encoder comes without decoys
+
+
+def yardsticks_of(encoder: Encoder, cache: Path | None = None) -> Yardsticks:
+    """The yardsticks of an encoder: out of the cache folder, or out of its network, and then kept there."""
+    if not encoder.contract.codes:
+        return Yardsticks()
+    entry = None if cache is None else cache / "decoys" / f"{encoder.hash}.safetensors"
+    try:
+        if entry is not None and entry.is_file():
+            return _read_yardsticks(entry)
+    except (FormatError, KeyError, ValueError, AssertionError) as error:
+        logger.info("decoys are taken from the weights again: %s", error)
+    from signspot.spotting.weight_facts import typical_cost
+
+    made = Yardsticks(typical_cost(encoder), cohort_of(encoder))
+    if entry is not None:
+        try:
+            _write_yardsticks(entry, made)
+        except OutputError as error:
+            logger.info("the cache cannot be used: %s", error)
+    return made
+
+
+def _read_yardsticks(entry: Path) -> Yardsticks:
+    arrays, header = read_arrays(entry, _KIND)
+    scale = float(header["scale"])
+    if "codes" not in arrays:
+        return Yardsticks(scale)
+    kept = KeptCosts(arrays["nearest"], float(header["typical"]))
+    codes, embeddings, words = arrays["codes"], arrays["embeddings"], arrays["words"]
+    return Yardsticks(scale, Cohort(codes, embeddings, words, arrays["rest"], kept))
+
+
+def _write_yardsticks(entry: Path, made: Yardsticks) -> None:
+    header, arrays, cohort = {"scale": repr(made.scale)}, {}, made.cohort
+    if cohort is not None:
+        costs = cohort.costs_to_keep()
+        header["typical"] = repr(costs.typical)
+        arrays = {"codes": cohort.codes, "embeddings": cohort.embeddings, "words": cohort.words}
+        arrays |= {"nearest": costs.nearest} | ({} if cohort.rest is None else {"rest": cohort.rest})
+    write_arrays(entry, _KIND, arrays, header)
 
 
 def threshold_for(encoder: Encoder, rate: float) -> float:

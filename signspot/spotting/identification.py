@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery, SignViews
-from signspot.models.encoder import Encoder
-from signspot.models.frame_coder import FrameCoder
+from signspot.models.contract import Encoder
 from signspot.spotting.alignment import warping_costs
 from signspot.spotting.decoys import Cohort
 from signspot.spotting.matching import to_score
@@ -27,8 +26,11 @@ class Match:
 
 def alignment_scale(encoder: Encoder) -> float:
     """The cost of aligning two different signs, whose score is a half; 1 where the encoder gives no frame codes."""
-    trunk = encoder.module.trunk
-    return float(trunk.typical_cost) if isinstance(trunk, FrameCoder) else 1.0
+    if not encoder.contract.codes:
+        return 1.0
+    from signspot.spotting.weight_facts import typical_cost
+
+    return typical_cost(encoder)
 
 
 def sign_scores(sign: SignViews, gallery: Gallery, scale: float | None, cohort: Cohort | None) -> NDArray[np.float32]:

@@ -1,9 +1,9 @@
 """Compares tracks with exemplars: one matrix product, because all embeddings have unit norm."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from signspot.errors import EncoderMismatchError, TrackError
@@ -51,7 +51,7 @@ def exemplar_cosines(embeddings: FloatArray, exemplars: FloatArray) -> NDArray[n
     rows = exemplars.astype(np.float32, copy=False)
     for start in range(0, len(embeddings), _ROWS):
         part = slice(start, start + _ROWS)
-        np.matmul(rows, _in_32_bits(embeddings[part]).T, out=found[:, part])
+        np.matmul(rows, in_32_bits(embeddings[part]).T, out=found[:, part])
     return found
 
 
@@ -63,12 +63,18 @@ def scores_of(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
     return clipped
 
 
-def _in_32_bits(rows: FloatArray) -> NDArray[np.float32]:
-    """Numbers in 32 bits; torch converts those in 16 ten times as fast."""
+def in_32_bits(rows: FloatArray) -> NDArray[np.float32]:
+    """Numbers in 32 bits; those in 16 are looked up in a table, twice as fast as numpy converts them."""
     if rows.dtype != np.float16:
         return rows.astype(np.float32, copy=False)
-    converted: NDArray[np.float32] = torch.from_numpy(np.array(rows)).float().numpy()
+    converted: NDArray[np.float32] = _every_half().take(np.ascontiguousarray(rows).view(np.uint16))
     return converted
+
+
+@cache
+def _every_half() -> NDArray[np.float32]:
+    """(65536,) what each pattern of 16 bits means."""
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
 def _check(embeddings: FloatArray, exemplars: FloatArray) -> None:

@@ -16,17 +16,16 @@ from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import EstimateOptions, Source
 from signspot.embedding.refine import Windows, refine
 from signspot.embedding.tracks import SUFFIX, read_kept, read_track, track_entry, write_streamed
-from signspot.embedding.windows import embed
 from signspot.errors import EncoderMismatchError, OptionsError, OutputError, SignspotError
 from signspot.files import cache_folder, content_digest
 from signspot.landmarks.landmarks import Landmarks
-from signspot.models.checkpoints import load_encoder
-from signspot.models.encoder import Encoder
+from signspot.models.contract import Encoder
+from signspot.models.opening import open_encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.alarms import FEWEST_WORDS, DecoyPeaks
-from signspot.spotting.decoys import Cohort, Suspect, cohort_of, threshold_for
-from signspot.spotting.identification import Match, alignment_scale, rank_words, sign_scores
+from signspot.spotting.decoys import Cohort, Suspect, Yardsticks, threshold_for, yardsticks_of
+from signspot.spotting.identification import Match, rank_words, sign_scores
 from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions, WordScores
 from signspot.timeline import Segment, Track
 
@@ -49,7 +48,8 @@ def load(
     """
     if workers < 1:
         raise OptionsError(f"workers must be at least 1; got {workers}")
-    return Spotter(load_encoder(name_or_path, device=device), cache_folder() if cache else None, workers)
+    kept = cache_folder() if cache else None
+    return Spotter(open_encoder(name_or_path, kept, device=device), kept, workers)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Spotter:
     def best_places(self, track: Track, gallery: Gallery, within: Segment) -> dict[str, Spotting]:
         """The best place of every word in a segment of a track, as `search` finds it, without false alarms per hour."""
         options = SpotOptions(threshold=0.0)
-        search = Search(track, Windows.of(track), options, 0.0, self._cohort, alignment_scale(self.encoder))
+        search = Search(track, Windows.of(track), options, 0.0, self._cohort, self._yardsticks.scale)
         return search.best_places(gallery, within)
 
     def word_scores(
@@ -123,7 +123,7 @@ class Spotter:
         return self._searching(track, Windows.of(track), gallery, options).word_scores(gallery, within)
 
     def _searching(self, track: Track, windows: Windows, gallery: Gallery, options: SpotOptions) -> Search:
-        scale, least = alignment_scale(self.encoder), self.threshold(options, len(gallery.words))
+        scale, least = self._yardsticks.scale, self.threshold(options, len(gallery.words))
         known = DecoyPeaks() if len(windows.times) != len(track) else self._decoys.of(track, gallery, options)
         return Search(track, windows, options, least, self._cohort, scale, known)
 
@@ -133,7 +133,11 @@ class Spotter:
 
     @cached_property
     def _cohort(self) -> Cohort | None:
-        return cohort_of(self.encoder)
+        return self._yardsticks.cohort
+
+    @cached_property
+    def _yardsticks(self) -> Yardsticks:
+        return yardsticks_of(self.encoder, self.cache)
 
     def identify(
         self, source: Source, what: What | Gallery, top: int | None = None, options: SpotOptions | None = None
@@ -157,7 +161,7 @@ class Spotter:
     def identify_views(self, sign: SignViews, gallery: Gallery, options: SpotOptions) -> list[Match]:
         """As `identify`, of a sign that was embedded before; all words."""
         by_codes = options.match != "embedding" and gallery.codes is not None
-        scores = sign_scores(sign, gallery, alignment_scale(self.encoder) if by_codes else None, self._cohort)
+        scores = sign_scores(sign, gallery, self._yardsticks.scale if by_codes else None, self._cohort)
         return rank_words(scores, gallery)
 
     def gallery(self, what: What, options: SpotOptions | None = None, progress: Progress = silent) -> Gallery:
@@ -194,6 +198,11 @@ class Spotter:
 
     def embed(self, source: Source, stride: int = 1, progress: Progress | None = None) -> Track:
         """Embed every window of a video path, a `.pose` path or landmarks; a track names its video as it was given."""
+        kept_track = None if isinstance(source, Landmarks) else self._kept_track(source, stride)
+        if kept_track is not None:
+            return kept_track
+        from signspot.embedding.windows import embed  # PyTorch: a track that is kept needs none
+
         if isinstance(source, Landmarks):
             return embed(self.encoder, source, stride, progress)
         path = Path(source)
@@ -201,11 +210,6 @@ class Spotter:
         if self.cache is None or not path.is_file():
             return replace(embed(self.encoder, path, stride, progress, alone), video=fspath(source))
         entry = track_entry(self.cache, self.encoder.hash, content_digest(path), stride)
-        try:
-            if entry.is_file():
-                return replace(read_kept(entry), video=fspath(source))
-        except SignspotError as error:
-            logger.info("made a cached track again: %s", error)
         kept = replace(alone, cache=self.cache / "landmarks")
         try:  # onto disk as it is made: memory never holds the track of a long video twice
             write_streamed(entry, lambda buffer: embed(self.encoder, path, stride, progress, kept, buffer))
@@ -213,6 +217,17 @@ class Spotter:
         except OutputError as error:
             logger.warning("the cache cannot be used: %s", error)
         return replace(embed(self.encoder, path, stride, progress, alone), video=fspath(source))
+
+    def _kept_track(self, source: str | PathLike[str], stride: int) -> Track | None:
+        """The track of a file out of the cache; None where it is not there."""
+        if self.cache is None or not Path(source).is_file():
+            return None
+        entry = track_entry(self.cache, self.encoder.hash, content_digest(source), stride)
+        try:
+            return replace(read_kept(entry), video=fspath(source)) if entry.is_file() else None
+        except SignspotError as error:
+            logger.info("made a cached track again: %s", error)
+            return None
 
     def embed_exemplar(self, source: Source | Exemplar, *, mirror: bool = False, seed: int = 0) -> NDArray[np.float32]:
         """(D,) unit-norm embedding of one isolated sign, averaged over clips of it (Sec. 3.3)."""

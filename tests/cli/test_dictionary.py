@@ -173,12 +173,12 @@ def test_a_model_shows_its_card(signspot: Call, corner: Path) -> None:
 
 
 def test_the_licence_of_weights_is_shown_once(signspot: Call, corner: Path) -> None:
-    from signspot.models.checkpoints import _log_licence
+    from signspot.models.opening import log_licence
 
     line = "landmark: CC BY-NC-SA 4.0, see signspot models landmark"
-    _log_licence.cache_clear()  # other tests of this process may have loaded it
+    log_licence.cache_clear()  # other tests of this process may have loaded it
     assert line not in signspot("models", "landmark")[2]  # the card says it
-    _log_licence.cache_clear()
+    log_licence.cache_clear()
     spot = ("spot", corner / "footage.pose", corner / "signs", "apple", "--encoder", "landmark")
     code, out, err = signspot(*spot)
     assert code == 0

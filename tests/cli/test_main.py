@@ -52,6 +52,15 @@ def test_debug_and_verbose_may_follow_the_verb(corner: Path, place: str) -> None
     assert "Traceback" in done.stderr
 
 
+@pytest.mark.parametrize(("cores", "workers"), [(1, 1), (None, 1), (2, 1), (8, 7)])
+def test_all_cores_but_one_work_by_default_and_at_least_one(
+    monkeypatch: pytest.MonkeyPatch, cores: int | None, workers: int
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert console.usual_workers(None) == workers
+    assert console.usual_workers(5) == 5
+
+
 def test_in_a_log_progress_is_a_line_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

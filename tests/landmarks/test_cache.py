@@ -113,6 +113,8 @@ def test_clearing_removes_what_is_ours_only(tmp_path):
         "tracks/hash/y.safetensors",
         "exemplars/hash/z.safetensors",
         "sketches/s.safetensors",
+        "decoys/hash.safetensors",
+        "encoders/digest.json",
     ]
     others = ["landmarks/notes.txt", "thesis/chapter.pose", "tracks.safetensors"]
     for name in ours + others:
@@ -123,6 +125,8 @@ def test_clearing_removes_what_is_ours_only(tmp_path):
         ("tracks", 1, 10),
         ("exemplars", 1, 10),
         ("sketches", 1, 10),
+        ("decoys", 1, 10),
+        ("encoders", 1, 10),
     ]
     clear_cache(tmp_path, ("tracks",))
     assert not (tmp_path / ours[1]).exists()

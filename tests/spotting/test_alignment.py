@@ -42,7 +42,8 @@ def test_how_a_track_is_cut_makes_no_difference(monkeypatch: pytest.MonkeyPatch)
     random = np.random.default_rng(1)
     codes, exemplars = random.normal(size=(500, 8)), random.normal(size=(3, 16, 8))
     whole = path_costs(codes, exemplars)
-    monkeypatch.setattr(alignment, "_CELLS", 1)
+    monkeypatch.setattr(alignment, "_FRAMES", 7)
+    monkeypatch.setattr(alignment, "_ROWS", 1)
     assert path_costs(codes, exemplars) == pytest.approx(whole, abs=1e-5)
 
 
