@@ -64,7 +64,7 @@ def draw_timeline(timeline: Timeline, span: Segment) -> Figure:
 
 
 def _lanes(subtitles: Sequence[Subtitle], span: Segment) -> list[tuple[float, str, int]]:
-    """When each subtitle begins, as much of its text as there is room for, and the line on which it hides no other."""
+    """The start of each subtitle, as much of its text as there is room for, and the line on which it hides no other."""
     letter, ends, found = _LETTER * span.duration, list[float](), list[tuple[float, str, int]]()
     for subtitle in sorted(subtitles, key=lambda each: each.start):
         room = max(_SHORTEST_TEXT, min(_LONGEST_TEXT, int((span.end - subtitle.start) / letter)))

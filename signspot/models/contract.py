@@ -19,7 +19,7 @@ Kind = Literal["rgb", "landmarks"]
 
 @dataclass(frozen=True)
 class Contract:
-    """What an encoder sees and gives."""
+    """Input and output of an encoder."""
 
     kind: Kind  # of input
     frames: int = 16  # in a clip
@@ -74,7 +74,7 @@ class Encoder:
 
     @property
     def device(self) -> "torch.device":
-        """Where the weights are, and so where clips have to go."""
+        """The device of the weights, to which clips have to go."""
         import torch
 
         return next((parameter.device for parameter in self.module.parameters()), torch.device("cpu"))

@@ -73,7 +73,7 @@ class _Unbuilt:
 
 
 def _entry(cache: Path, path: Path) -> Path:
-    """Where it is noted what a file of weights, and the card beside it, held when they were loaded."""
+    """The file that notes what weights, and the card beside them, held when they were loaded."""
     beside = path.with_suffix(".json")
     card = content_digest(beside) if path.suffix == ".safetensors" and beside.is_file() else ""
     made_by = text_digest(json.dumps([card, VERSION, _NETWORKS, path.name]))

@@ -27,7 +27,7 @@ _WORKBENCH = "workbench.sqlite"  # in the own folder of a served one
 
 @dataclass
 class KeptFolders:
-    """What lies in a folder and all below it, links left alone."""
+    """Contents of a folder and all below it, links left alone."""
 
     dictionaries: list[Path] = field(default_factory=list)
     corpora: list[Path] = field(default_factory=list)
@@ -65,7 +65,7 @@ def _is_features(name: str) -> bool:
 
 
 def in_kept_folders(person: Person, found: KeptFolders) -> Iterator[Step]:
-    """What they hold of a person whose videos and exemplars are known by now; stores of annotation apart."""
+    """Data of a person whose videos and exemplars are known by now; stores of annotation apart."""
     for run in found.runs:
         yield from _in_digests(person, run / "digests.json")
     for path in found.tensors:

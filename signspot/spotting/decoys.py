@@ -72,7 +72,7 @@ class Cohort:
         return _digests(self.codes.reshape(-1, *self.codes.shape[2:]))
 
     def costs_to_keep(self) -> "KeptCosts":
-        """What takes longest to work out, of the decoys themselves, which are searched like words."""
+        """The costs among decoys, which are searched like words: they take longest to work out."""
         typical = self.typical
         nearest = self._nearest(self.codes.reshape(-1, *self.codes.shape[2:]))
         return KeptCosts(nearest, typical)
@@ -197,7 +197,7 @@ def cohort_of(encoder: Encoder) -> Cohort | None:
 
 @dataclass(frozen=True, slots=True)
 class Yardsticks:
-    """What the costs of an encoder's alignments are measured by."""
+    """Measures by which the costs of an encoder's alignments are read."""
 
     scale: float = 1.0  # the cost of aligning two different signs, whose score is a half
     cohort: Cohort | None = None  # None: the encoder comes without decoys

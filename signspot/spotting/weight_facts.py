@@ -1,4 +1,4 @@
-"""What an encoder of frame codes carries in its weights beside the network: decoys, rest, and the cost of chance.
+"""Contents of the weights of frame codes beside the network: decoys, rest, and the cost of chance.
 
 This is where matching asks the network itself, and so loads PyTorch; `decoys` keeps the answers in the cache.
 """

@@ -34,7 +34,7 @@ _making = threading.Semaphore(2)  # thumbnails and copies that are made at once
 
 @dataclass(frozen=True, slots=True)
 class PictureShelf:
-    """Where pictures are kept, and of what they may be."""
+    """The folder of pictures, and what they may show."""
 
     folder: Path
     landmarks: Path | None  # the cache of landmarks

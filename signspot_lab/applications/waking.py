@@ -114,7 +114,7 @@ def _plain(sign: WakeSign, peaks: Sequence[WakePeak]) -> WakeSign:
 
 @dataclass(frozen=True, slots=True)
 class WakeSize:
-    """How much is signed."""
+    """The amount of signing."""
 
     hours: float = 1.0  # of each kind of footage in which the sign does not occur
     background: float = 0.1  # hours of the user's own background, to enrol with

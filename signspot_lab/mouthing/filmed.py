@@ -174,7 +174,7 @@ def shape_table(pairs: Sequence[tuple[LipClip, LipClip]], title: str = "shape") 
 
 @dataclass(frozen=True, slots=True)
 class BlameRow:
-    """What some shapes cost: mouthed words that are found, at any probability and at that of a label."""
+    """The cost of some shapes: mouthed words that are found, at any probability and at that of a label."""
 
     spotter: str
     shapes: str
@@ -210,7 +210,7 @@ def _exchanged(clip: FilmedClip, exact: Sequence[int]) -> LipClip:
 
 
 def blame_table(rows: Sequence[BlameRow]) -> str:
-    """Which shapes are missed, in Markdown: right places, and labels from 0.5 on."""
+    """Shapes that are missed, in Markdown: right places, and labels from 0.5 on."""
     lines = ["| spotter | shapes | film, these exact | exact, these from film |", "|---|---|---|---|"]
     for row in rows:
         cells = (f"{places} places, {labels} labels" for places, labels in (row.exact_here, row.filmed_here))

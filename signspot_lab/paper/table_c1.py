@@ -104,7 +104,7 @@ def hold_out(exemplars: Sequence[Exemplar]) -> tuple[list[Exemplar], list[Exempl
 
 
 class Material:
-    """What all recipes learn from and are tested on; the same labels are cut out of the footage once."""
+    """Clips that all recipes learn from and are tested on; the same labels are cut out of the footage once."""
 
     def __init__(self, world: LabelledWorld):
         self.world, self.words = world, sorted(world.words("mouthed"))

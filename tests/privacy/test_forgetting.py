@@ -313,8 +313,8 @@ def test_runs_archives_trainings_and_loops_forget_too(kept: Path) -> None:
     forget("Ann", [kept], yes=True)
     after = everything(kept)
     assert not [name for name, content in after.items() if b"Ann" in content or "Ann" in name]
-    own = {name for name in before if "Ben" in name}
-    assert own <= set(after)
+    bens = {name for name in before if "Ben" in name}
+    assert bens <= set(after)
     galleries = [name for name in before if "gallery" in name]
     assert [name for name in galleries if name in after] == [name for name in galleries if b"Ben" in before[name]]
     assert [name for name in after if name.startswith("training")] == [
