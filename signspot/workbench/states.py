@@ -87,7 +87,7 @@ class States:
         return found
 
     def run(self, name: str) -> dict[str, int]:
-        """The number of videos of an annotation run, and of those that it could not read, as `annotated` saw it last."""
+        """The videos of an annotation run, and those that it could not read, as `annotated` counted them last."""
         return self._runs.get(name, {"videos": 0, "problems": 0})
 
     def verified(self, queues: Queues) -> dict[str, tuple[int, int]]:
