@@ -15,7 +15,7 @@ class AdaptOptions:
     steps: int = 150
     stretches: int = 16  # of footage, in a batch
     exemplars: int = 2  # of a word, in a batch
-    bags: Bags = "appendix"  # of Watch-Read-Lookup: which reading of the paper
+    bags: Bags = "released"  # of Watch-Read-Lookup: which reading of the paper
     temperature: float = 0.125  # of alignment, in units of the encoder's typical cost
     embedding_temperature: float = 0.07  # the paper's
     rate: float = 2e-3  # the highest learning rate of both maps; it falls as a cosine

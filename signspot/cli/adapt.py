@@ -28,7 +28,7 @@ def adapt(
     bags: Annotated[
         Literal["appendix", "section", "figure", "released"],
         typer.Option(help="Which reading of the paper's loss; see the page on training."),
-    ] = "appendix",
+    ] = "released",
     embeddings: Annotated[
         bool, typer.Option("--embeddings", help="Also adapt embeddings, for --match embedding: unseen words may lose.")
     ] = False,
