@@ -52,6 +52,7 @@ class VideoAlarms:
     match: Match  # in the video, or in a sample of it
     background: Match | None  # in signing that comes with the decoys, for videos that are short; None: there is none
     seconds: float  # of the video
+    most: int  # exemplars of each decoy that there are: words with more are read by all of them
     known: DecoyPeaks = field(default_factory=DecoyPeaks, repr=False, compare=False)
 
     @property
@@ -68,7 +69,7 @@ class VideoAlarms:
             gallery: the words that are looked for.
             words: what words of the gallery reach in this video; None: there are too few.
         """
-        exemplars = len(set(gallery.rows[gallery.words[word]].tolist()))
+        exemplars = min(self.most, len(set(gallery.rows[gallery.words[word]].tolist())))
         rates = self.rates(exemplars)
         if self.background is not None and self.rough:
             own = gallery.of_words([word])

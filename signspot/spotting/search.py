@@ -317,7 +317,7 @@ class Search:
         cohort = self.cohort
         if cohort is None:
             drawn = drawn_from(gallery)
-            return None if drawn is None else VideoAlarms(drawn, self._sampled, None, self.seconds)
+            return None if drawn is None else VideoAlarms(drawn, self._sampled, None, self.seconds, 1)
 
         def decoys(exemplars: int) -> Gallery:
             return cohort.gallery(exemplars, mirror=self.options.mirror)
@@ -327,7 +327,7 @@ class Search:
             return self._aligned(cohort.background, times, words)
 
         there = background if self.aligns(gallery) else None
-        return VideoAlarms(decoys, self._sampled, there, self.seconds, self.known)
+        return VideoAlarms(decoys, self._sampled, there, self.seconds, cohort.most, self.known)
 
     def _spotting(self, gallery: Gallery, curve: WordCurve, peak: Peak, alarms: WordAlarms | None) -> Spotting:
         row = int(curve.rows(np.array([peak.index]))[0])
