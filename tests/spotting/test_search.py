@@ -47,6 +47,25 @@ def gallery(spotter: Spotter, stretch: Stretch) -> Gallery:
     return Gallery.of(exemplars, np.stack([view.embeddings for view in views]), codes)
 
 
+def test_words_with_more_exemplars_than_decoys_have_share_one_search_of_decoys(
+    spotter: Spotter, gallery: Gallery, stretch: Stretch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words with 3, 4 and 5 exemplars are read by the same decoys, which have 3 each."""
+    asked: list[int] = []
+    real = Cohort.gallery
+    monkeypatch.setattr(Cohort, "gallery", lambda *a, **k: asked.append(a[1]) or real(*a, **k))
+    plain = np.flatnonzero(~gallery.mirrored)
+    counts = dict(zip(gallery.words, (3, 4, 5), strict=False))
+    rows = [int(plain[place % len(plain)]) for place in range(sum(counts.values()))]
+    words = [word for word, count in counts.items() for _ in range(count)]
+    assert gallery.codes is not None
+    views = np.stack([rows, rows], axis=1)
+    exemplars = [Exemplar(word, f"{word} {place}") for place, word in enumerate(words)]
+    found = spotter.search(stretch.footage, Gallery.of(exemplars, gallery.embeddings[views], gallery.codes[views]))
+    assert all(hit.false_alarms_per_hour is not None for hit in found.spottings)
+    assert asked == [3]
+
+
 def test_signs_are_found_where_they_are_with_their_spans(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
     found = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.0, top=1))
     assert {hit.word for hit in found.spottings} == set(stretch.words)
