@@ -103,7 +103,7 @@ def test_the_estimator_is_an_option_and_part_of_the_cache_key(
     assert "SIGNSPOT_ESTIMATOR" not in os.environ  # the choice ends with the verb
     code, _, err = signspot("landmarks", video, "--out", tmp_path, "--estimator", "openpose")
     assert code != 0
-    assert "no estimator 'openpose'. There are: mediapipe, openvino" in err
+    assert "no estimator 'openpose'. There are: mediapipe, mediapipe-lips, openvino" in err
 
 
 def test_the_cache_is_told_and_emptied(signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

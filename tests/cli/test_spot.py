@@ -43,7 +43,7 @@ def test_a_video_is_embedded_once_whatever_is_drawn_of_it(
         embedded.append(source)
         return embed(encoder, source, *more)
 
-    monkeypatch.setattr("signspot.spotting.spotter.embed", counted)
+    monkeypatch.setattr("signspot.embedding.windows.embed", counted)
     code, _, err = signspot(
         "spot", corner / "footage.pose", corner / "signs", "apple", "--encoder", corner / "encoder.safetensors",
         "--threshold", "0.5", "--no-cache", "--refine", "--plot", tmp_path / "a.png", "--html", tmp_path / "a.html",
