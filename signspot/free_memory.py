@@ -10,9 +10,6 @@ from typing import Any
 
 logger = logging.getLogger(__name__)
 
-_MMAP_THRESHOLD = -3  # glibc's name for the size from which an allocation is a mapping of its own
-_MAPPED = 1 << 20  # bytes
-
 
 def affordable(workers: int, each: int) -> int:
     """As many workers as asked for, but no more than fit into the memory that is free: at least one.
@@ -40,19 +37,11 @@ def free_memory(system: Path = Path("/")) -> int | None:
     return max(0, min(left)) if left else None
 
 
-def map_large_blocks() -> None:
-    """From now on, let glibc map blocks of 1 MB and more, each by itself, so that they are given back once freed.
-
-    By default glibc raises this size, up to 32 MB, as soon as a large block is freed. The models of a tracker that is
-    closed then leave holes in the heap into which those of the next one do not fit.
-    """
-    library = _glibc()
-    if library is not None:
-        library.mallopt(_MMAP_THRESHOLD, _MAPPED)
-
-
 def give_back() -> None:
-    """Give memory that is freed, but still held by glibc, back to the system."""
+    """Give memory that is freed, but still held by glibc, back to the system.
+
+    The models of a tracker that is closed leave holes in the heap into which those of the next one do not fit.
+    """
     library = _glibc()
     if library is not None:
         library.malloc_trim(0)
@@ -65,6 +54,6 @@ def _glibc() -> Any:
         return None
     with suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
-        _ = library.malloc_trim, library.mallopt
+        _ = library.malloc_trim
         return library
     return None

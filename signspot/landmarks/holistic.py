@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
-from signspot.free_memory import give_back, map_large_blocks
+from signspot.free_memory import give_back
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, Points
 from signspot.landmarks.pose_file import as_stored
 from signspot.video.reader import Frame
@@ -173,7 +173,6 @@ def _make_graph(*, lips: bool) -> Any:
     check_models(Path(found.submodule_search_locations[0]), mediapipe_version(), [*MODELS, *[LIPS_MODEL] * lips])
     import mediapipe
 
-    map_large_blocks()
     # Of protobuf, once per process; we can neither cause nor cure it.
     warnings.filterwarnings("ignore", "SymbolDatabase.GetPrototype", UserWarning)
     return mediapipe.solutions.holistic.Holistic(model_complexity=COMPLEXITY, refine_face_landmarks=lips)
