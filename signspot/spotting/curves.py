@@ -11,7 +11,7 @@ from signspot.spotting.matching import Matcher, Spans
 from signspot.spotting.peaks import Peak, find_peaks
 from signspot.spotting.rates import CurveScale
 
-_CELLS = 8_000_000  # moments × exemplars that are compared at once: 32 MB
+_CELLS = 24_000_000  # moments × exemplars that are compared at once: 96 MB; products of fewer rows are slower
 _FEWEST = 16  # exemplars at once, however long the track
 
 Scores = NDArray[np.float32]  # (T,)

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from signspot.embedding.refine import Windows
 from signspot.spotting.alignment import STEPS, StepCosts, path_costs, path_starts
 from signspot.spotting.peaks import half_height_spans
-from signspot.spotting.similarity import exemplar_cosines, scores_of
+from signspot.spotting.similarity import exemplar_cosines, in_32_bits, scores_of
 
 Spans = tuple[NDArray[np.float64], NDArray[np.float64]]  # (P,) starts and (P,) ends, seconds
 _LONGEST = 1.28  # seconds: the longest span by half height
+_MANY = 256  # rows of a gallery: with more, windows in 16 bits are converted once, not for every block of rows
+_HELD = 32_000_000  # numbers that are converted at once at most: 128 MB, or 1.4 hours
 
 
 class Matcher(Protocol):
@@ -48,7 +50,9 @@ class EmbeddingMatcher:
 
     def __init__(self, windows: Windows, embeddings: NDArray[np.floating[Any]]):
         """Match windows with (V, D) embeddings of the rows of a gallery."""
-        self.times, self._windows, self._embeddings = windows.times, windows, embeddings
+        self.times, self._embeddings, self._shown = windows.times, embeddings, windows.embeddings
+        if len(embeddings) > _MANY and windows.embeddings.size <= _HELD:
+            self._shown = in_32_bits(windows.embeddings)
 
     def scores(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """(R, T) as `Matcher.scores`."""
@@ -56,7 +60,7 @@ class EmbeddingMatcher:
 
     def compared(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """(R, T) as `Matcher.compared`: cosine similarities."""
-        return exemplar_cosines(self._windows.embeddings, self._embeddings[list(rows)])
+        return exemplar_cosines(self._shown, self._embeddings[list(rows)])
 
     def as_scores(self, compared: NDArray[np.float32]) -> NDArray[np.float32]:
         """As `Matcher.as_scores`."""

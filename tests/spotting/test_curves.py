@@ -65,3 +65,14 @@ def test_curves_stay_as_they_are_while_others_are_read(gallery: Gallery) -> None
         assert curve.word == word
         assert np.array_equal(curve.scores, scores)
         assert np.array_equal(curve.rows(moments), rows)
+
+
+def test_windows_of_a_large_gallery_are_converted_once_with_the_same_scores(gallery: Gallery) -> None:
+    """Many rows hold the windows in 32 bits; few rows convert them block by block: no score differs."""
+    few = matchers(gallery)[0]
+    windows = Windows(few.times, np.asarray(few._shown))  # type: ignore[attr-defined]
+    assert windows.embeddings.dtype == np.float16
+    many = EmbeddingMatcher(windows, np.tile(gallery.embeddings, (6, 1)))
+    assert many._shown.dtype == np.float32
+    rows = range(len(gallery.embeddings))
+    assert np.allclose(many.scores(rows), few.scores(rows), atol=1e-6)
