@@ -124,7 +124,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--encoder", default="landmark")
     parser.add_argument("--out", type=Path, help="where landmarks are kept [default: beside the corpus]")
     parser.add_argument(
-        "--only", action="append", choices=list(ESTIMATORS), help="estimate with this one and print nothing; repeatable"
+        "--only",
+        action="append",
+        choices=list(ESTIMATORS),
+        help=f"estimate with this one; repeatable; nothing is compared unless '{REFERENCE}' is among several",
     )
     parser.add_argument("--all", action="store_true", help="also each saving of the estimator 'openvino' by itself")
     options = parser.parse_args(arguments)
@@ -133,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder = options.out or options.corpus.with_name(options.corpus.name + "-estimated")
     names = options.only or (list(ESTIMATORS) if options.all else USUAL)
     found = estimate_corpus(corpus, options.seconds, folder, names)
-    if options.only:
+    if REFERENCE not in names or len(names) < 2:
         return
     material = material_of_corpus(corpus)
     exact = {stream.name: _first(stream.landmarks, options.seconds) for stream in material.streams}
