@@ -1,5 +1,6 @@
 """One small prepared folder, one server and one browser for all tests of the workbench."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -77,6 +78,7 @@ class Server(Client):
     pixels: bool = True
     port: int = 0
     sent: list[tuple[str, bytes]] = field(default_factory=list)  # path and body of every answer
+    late: dict[str, float] = field(default_factory=dict)  # path: seconds that its answer is held back
     _server: Any = None
     _thread: threading.Thread | None = None
 
@@ -100,7 +102,7 @@ class Server(Client):
         return self
 
     def _listen(self, app: Any) -> Any:
-        """The application, and a copy of all that it sends."""
+        """The application, late where it shall be, and a copy of all that it sends."""
 
         async def heard(scope: Any, receive: Any, send: Any) -> None:
             parts: list[bytes] = []
@@ -109,6 +111,7 @@ class Server(Client):
                 parts.append(message.get("body", b""))
                 await send(message)
 
+            await asyncio.sleep(self.late.get(scope.get("path", ""), 0.0))
             await app(scope, receive, told)
             self.sent.append((scope.get("path", ""), b"".join(parts)))
 
