@@ -1,8 +1,9 @@
 """Processes: the one worker pool of signspot, and the lock that keeps a folder to one process.
 
 Workers take one core each. On Linux they are forked from a process that has loaded torch, if this one has, and has no
-threads (MediaPipe's do not survive a fork): all share one loading. Elsewhere each is started afresh. A worker that dies
-is replaced and its item tried again; what goes wrong comes back as a value; leaving the pool, by Ctrl-C too, ends them.
+threads (MediaPipe's do not survive a fork): all share one loading. Elsewhere, and where the temporary folder's name is
+too long for that process's socket, each is started afresh. A worker that dies is replaced and its item tried again;
+what goes wrong comes back as a value; leaving the pool, by Ctrl-C too, ends them.
 """
 
 import importlib
@@ -18,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing import connection, parent_process
+from multiprocessing import connection, parent_process, util
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 from multiprocessing.reduction import ForkingPickler
@@ -34,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 ATTEMPTS = 3  # how often an item is tried whose worker dies
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+SOCKET_PATH = 107  # bytes of a socket's path, at most
 _AHEAD = 4  # items per worker that are begun before the next one in order is ready
 _LEAVE = 5.0  # seconds within which a worker must end before it is killed
 _PAUSE = 0.2  # seconds between two progress reports of a worker
@@ -288,7 +290,7 @@ def results(outcomes: Iterable[tuple[Item, Made | Failure]]) -> Iterator[Made]:
 
 def _context() -> SpawnContext | ForkServerContext:
     """The start method of workers."""
-    if sys.platform != "linux":
+    if sys.platform != "linux" or len(os.fsencode(f"{util.get_temp_dir()}/listener-12345678")) > SOCKET_PATH:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([name for name in ("torch",) if name in sys.modules])  # heeded at its start only
@@ -350,9 +352,7 @@ def _end_with_parent() -> None:
 
 def _how(worker: _Worker) -> str:
     code = worker.process.exitcode
-    if code is None or code >= 0:
-        return f"exit code {code}"
-    return f"killed by {signal.Signals(-code).name}"
+    return f"exit code {code}" if code is None or code >= 0 else f"killed by {signal.Signals(-code).name}"
 
 
 @contextmanager

@@ -73,6 +73,21 @@ def test_no_name_leads_out_of_its_folder(tmp_path: Path, name: object) -> None:
         inside(tmp_path, name, "video")
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_no_link_leads_out_of_its_folder(tmp_path: Path, there: bool) -> None:
+    """Neither to a file, nor to a place where one may be made."""
+    (tmp_path / "own").mkdir()
+    if there:
+        (tmp_path / "secret").mkdir()
+        (tmp_path / "secret" / "a").write_text("x")
+    (tmp_path / "own" / "link").symlink_to(tmp_path / "secret")
+    for name in ("link", "link/a"):
+        with pytest.raises(FormatError, match=r"^video '.*' is refused: it is a link that leads out"):
+            inside(tmp_path / "own", name, "video")
+    (tmp_path / "own" / "within").symlink_to(tmp_path / "own" / "b")
+    assert inside(tmp_path / "own", "within", "video") == tmp_path / "own" / "within"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [("{", "x, line 3: not JSON"), ("[" * 100_000, "nested too deeply"), ("9" * 5000, "too many digits")],

@@ -3,9 +3,11 @@
 import math
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -170,6 +172,33 @@ def test_torch_is_loaded_once_for_all_workers(pool: WorkerPool) -> None:
     """These tests have loaded it; so the workers have, before their first item."""
     loaded = "'torch' in __import__('sys').modules"
     assert [result for _, result in pool.run(eval, [loaded, loaded])] == [True, True]
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder with a name as short as a temporary folder can have."""
+    made = Path(tempfile.mkdtemp(dir="/tmp"))
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers need no socket elsewhere")
+@pytest.mark.parametrize("size", [75, 76, 240])  # the longest with which a socket can be made, and longer ones
+def test_workers_start_however_long_the_temporary_folders_name_is(short: Path, size: int) -> None:
+    folder = short / ("t" * (size - len(str(short)) - 1))
+    folder.mkdir()
+    code = (
+        "from signspot.processes import WorkerPool\n"
+        "if __name__ == '__main__':\n"
+        "    with WorkerPool(2) as pool:\n"
+        "        print(sorted(pool.run(eval, ['1', '2', '3'])))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(folder)}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "[('1', 1), ('2', 2), ('3', 3)]\n"
+    assert list(folder.iterdir()) == []
 
 
 def test_progress_of_items_arrives() -> None:

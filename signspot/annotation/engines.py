@@ -21,7 +21,7 @@ from signspot.errors import (
     OptionsError,
     OutputError,
 )
-from signspot.processes import ATTEMPTS, ONE_THREAD, Failure, Item, Made, attempt, died, environment
+from signspot.processes import ATTEMPTS, ONE_THREAD, SOCKET_PATH, Failure, Item, Made, attempt, died, environment
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +41,7 @@ _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR
 _LOOPBACK = "127.0.0.1"
 _ANSWER = 10.0  # seconds within which a cluster must answer
 _STARTS = 4  # attempts to start a cluster; Ray gives each 30 s, too few for a very busy machine
+_SOCKET = "/signspot-ray-12345678/session_2026-01-31_12-34-56_123456_1234567/sockets/plasma_store.1"
 _STORE = 96 * 2**20  # bytes of Ray's object store: findings are small
 
 
@@ -135,7 +136,8 @@ class RayEngine:
                 self._clear()
 
     def _init(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="signspot-ray-"))
+        too_long = len(os.fsencode(tempfile.gettempdir() + _SOCKET)) > SOCKET_PATH
+        self._folder = Path(tempfile.mkdtemp(prefix="signspot-ray-", dir="/tmp" if too_long else None))
         self._ray.init(
             num_cpus=self.workers or os.cpu_count() or 1,
             object_store_memory=_STORE,

@@ -126,6 +126,13 @@ _COLLISION = 5.0  # seconds that are tried when another run writes the very same
 _PASSING = ("08", "40", "57P", "53300", "23505")  # PostgreSQL: lost, collision, shutting down, too many, same rows
 _FOREIGN_VALUES = (ValueError, TypeError, LookupError, ArithmeticError)  # of libraries that convert what is stored
 _FULL = ("53100", "54")  # disk full, limit exceeded
+# PostgreSQL does not analyse an empty table, and keeps what it knew of its columns until their types are set again.
+_SAME_TYPES = """
+    SELECT format('ALTER TABLE %%s ALTER COLUMN %%I TYPE %%s COLLATE %%s',
+        attrelid::regclass, attname, format_type(atttypid, atttypmod), attcollation::regcollation)
+    FROM pg_attribute
+    WHERE attrelid = quote_ident(%s)::regclass AND attnum > 0 AND attcollation <> 0 AND NOT attisdropped
+"""
 
 
 class Database:
@@ -207,26 +214,42 @@ class Database:
     def vacuum(self, tables: Iterable[str]) -> None:
         """Write tables anew, so that nothing that was deleted from them is left in the files of the database.
 
+        Values that PostgreSQL keeps of their columns, to plan queries, are taken anew, too.
+
         Raises:
             StoreError: it cannot be done now.
         """
         is_sqlite = self.url.get_backend_name() == "sqlite"
-        whole = ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"]
         borrowed = self._engine.raw_connection()
-        connection: Any = borrowed.driver_connection
         try:
-            if not is_sqlite:
-                connection.autocommit = True
-            for command in whole if is_sqlite else [f'VACUUM (FULL) "{name}"' for name in tables]:
-                connection.execute(command).close()
+            if is_sqlite:
+                for command in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                    borrowed.driver_connection.execute(command).close()  # type: ignore[union-attr]
+            else:
+                _vacuum_postgres(borrowed.driver_connection, tables)
         except Exception as error:  # of the driver, whichever it is
-            raise StoreError(f"{self.name}: rows are deleted, but not wiped from its files yet ({error}).") from error
+            said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise StoreError(f"{self.name}: rows are deleted, but not wiped from its files yet ({said}).") from error
         finally:
             borrowed.invalidate()
 
     def close(self) -> None:
         """Let all connections go."""
         self._engine.dispose()
+
+
+def _vacuum_postgres(connection: Any, tables: Iterable[str]) -> None:
+    """Write tables anew; what the server has no right or no time to do is a mere warning of its own."""
+    warnings: list[str] = []
+    connection.add_notice_handler(lambda notice: warnings.append(str(notice.message_primary)))
+    connection.autocommit = True
+    for name in tables:
+        connection.execute(f'VACUUM (FULL, ANALYZE) "{name}"')
+        if warnings:
+            raise StoreError(warnings[0])
+        if connection.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone() is None:
+            for (command,) in connection.execute(_SAME_TYPES, [name]).fetchall():
+                connection.execute(command)
 
 
 def _parse(url: str | URL) -> URL:

@@ -44,6 +44,9 @@ class LandmarkOptions:
             raise OptionsError(f"a landmark clip needs at least 4 frames; got {self.frames}")
         if self.norm not in ("layer", "batch"):
             raise OptionsError(f"no norm '{self.norm}'. There are: layer, batch")
+        for name in ("hand_width", "part_width", "width", "last_width"):
+            if getattr(self, name) < 1:
+                raise OptionsError(f"{name} must be at least 1; got {getattr(self, name)}")
         if not 0 <= self.linear_features < self.features:
             raise OptionsError(
                 f"linear_features must be in 0 … {self.features - 1}, below features; got {self.linear_features}"

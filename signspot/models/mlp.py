@@ -25,6 +25,11 @@ class MlpOptions:
     linear: int = 0  # so many of the features, the last ones, go past the layers: a linear path of the trunk
     linear_weight: float = 1.0  # of that part of the embedding, against the other
 
+    def __post_init__(self) -> None:
+        for name in ("dimension", "hidden"):
+            if getattr(self, name) < 1:
+                raise OptionsError(f"{name} must be at least 1; got {getattr(self, name)}")
+
 
 class Head(nn.Module):
     """The end of an encoder: features of a trunk to embeddings of unit norm."""

@@ -22,13 +22,14 @@ from signspot.embedding.tracks import track_source
 from signspot.errors import DictionaryError, OptionsError, SignspotError, StoreError
 from signspot.files import cache_folder
 from signspot.landmarks.cache import PARTS
-from signspot.privacy.kept_folders import KeptFolders, in_kept_folders, in_workbench
+from signspot.privacy.kept_folders import KeptFolders, has_workbench, in_kept_folders, in_workbench
 from signspot.privacy.loose_files import in_file, in_plain_folder
 from signspot.privacy.steps import Person, Removal, Step, remove_file, remove_lines, write_json
 from signspot.text_files import read_text
 
 OUT_OF_REACH = (
     "weights that were trained on it",
+    "ids of its exemplars beside what they found in videos of others",
     "reports, plots and films, and whatever else was exported to places that were not named",
     "backups (*.bak), copies on other machines, and the original video, unless a corpus or dictionary holds it",
 )
@@ -98,13 +99,14 @@ def _in_folder(person: Person, folder: Path, found: KeptFolders) -> list[Step]:
 
 def _in_database(person: Person, address: str) -> Iterator[Step]:
     """A database that annotation or a workbench was given, or both."""
-    questions = list(in_workbench(person, address))
+    is_workbench = has_workbench(address)
     try:
         yield from _in_store(person, address)
     except StoreError:
-        if not questions:
+        if not is_workbench:
             raise
-    yield from questions
+    if is_workbench:
+        yield from in_workbench(person, address)
 
 
 def _in_dictionary(person: Person, folder: Path) -> Iterator[Step]:
@@ -137,13 +139,14 @@ def _in_corpus(person: Person, folder: Path) -> Iterator[Step]:
     gone = [v for v in videos if v.id == person.who or person.is_signer(v.signer) or person.is_file(v.video)]
     if not gone:
         return
-    person.learn(path for video in gone for path in (video.video, video.landmarks))
+    own = [path for video in gone for path in (video.video, video.landmarks) if path is not None]
+    person.learn(own)
     ids = {video.id for video in gone}
-    person.names |= ids
+    person.names |= ids | {path.relative_to(folder).as_posix() for path in own if path.is_relative_to(folder)}
     removals = tuple(Removal("video", f"{layout.corpus}: {name}") for name in sorted(ids))
     yield Step(removals, partial(_rewrite_corpus, layout, ids))
     for labels in sorted((folder / "labels").rglob("*.jsonl")):
-        yield from remove_lines(labels, lambda row: row.get("video") in ids)
+        yield from remove_lines(labels, lambda row: person.is_video(str(row.get("video", ""))))
     yield from map(remove_file, sorted({path for video in gone for path in _files_of(layout, video)}))
 
 

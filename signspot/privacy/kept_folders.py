@@ -22,6 +22,7 @@ from signspot.workbench.folder import OWN_FOLDER, ServedFolder
 
 _FEATURES = re.compile(r"(?P<video>.+)-(?P<digest>[0-9a-f]{32})-\w+\.npy")  # what a training keeps of one video
 _EXEMPLARS = re.compile(r"exemplars-[0-9a-f]+-.*\.npy")  # and of a whole dictionary
+_FORGOTTEN = "(forgotten)"  # instead of a video's name in the name of a queue, or in what a job said
 _WORKBENCH = "workbench.sqlite"  # in the own folder of a served one
 
 
@@ -123,13 +124,18 @@ def _in_served(person: Person, root: Path) -> Iterator[Step]:
             beside = (video.path, video.landmarks, video.subtitles)
             if not (root / "corpus.json").is_file():  # a corpus is told as one
                 yield from (remove_file(path) for path in beside if path is not None)
+    if not (root / "corpus.json").is_file():
+        for path in sorted((root / "labels").rglob("*.jsonl")):
+            yield from remove_lines(path, lambda row: person.is_video(str(row.get("video", ""))))
     for path in sorted((root / "exports").glob("*")):
         with suppress(OptionsError, FormatError):
             yield from in_file(person, path)
     if (root / OWN_FOLDER / _WORKBENCH).is_file():
         from sqlalchemy import URL
 
-        yield from in_workbench(person, URL.create("sqlite", database=str(root / OWN_FOLDER / _WORKBENCH)))
+        address = URL.create("sqlite", database=str(root / OWN_FOLDER / _WORKBENCH))
+        if has_workbench(address):
+            yield from in_workbench(person, address)
     pictures = sorted(path for path in (root / OWN_FOLDER / "pictures").glob("*") if path.is_file())
     if pictures:  # named by digests, so nobody knows whose they are; they are made again when they are wanted
         told = Removal("pictures", f"{root / OWN_FOLDER / 'pictures'}: all {len(pictures)}, made again when wanted")
@@ -141,6 +147,19 @@ def _remove_all(paths: list[Path]) -> None:
         path.unlink(missing_ok=True)
 
 
+def has_workbench(address: Any) -> bool:
+    """Whether a workbench keeps its questions and jobs in a database."""
+    from sqlalchemy import inspect
+
+    from signspot.workbench import tables
+
+    database = Database(address)
+    try:
+        return bool(database.run(lambda connection: inspect(connection).has_table(tables.items.name)))
+    finally:
+        database.close()
+
+
 def in_workbench(person: Person, address: Any) -> Iterator[Step]:
     """Questions about the person's videos, all answers to them, and jobs on them, in the database of a workbench.
 
@@ -148,39 +167,42 @@ def in_workbench(person: Person, address: Any) -> Iterator[Step]:
         person: whose videos are known by their names in the served folder.
         address: of the database: text, or SQLAlchemy's URL.
     """
-    from sqlalchemy import inspect, select
+    from sqlalchemy import select
 
     from signspot.workbench import tables
 
     database = Database(address)
     try:
-        if not database.run(lambda connection: inspect(connection).has_table(tables.items.name)):
-            return
-        found = database.rows(select(tables.items.c.video).distinct(), 1000)
-        videos = [str(row["video"]) for row in found if person.is_video(str(row["video"]))]
-        titles = database.rows(select(tables.jobs.c.title).distinct(), 1000)
-        jobs = [str(row["title"]) for row in titles if person.is_video(str(row["title"]))]
+        named = [str(row["video"]) for row in database.rows(select(tables.items.c.video).distinct(), 1000)]
+        named += [str(row["title"]) for row in database.rows(select(tables.jobs.c.title).distinct(), 1000)]
         name = database.name
     finally:
         database.close()
-    for video in sorted({*videos, *jobs}):
+    for video in sorted({each for each in named if person.is_video(each)}):
         told = Removal("questions and jobs", f"{name}: {video}")
         yield Step((told,), partial(_forget_asked, address, video))
 
 
 def _forget_asked(address: Any, video: str) -> None:
+    """Remove all that is about a video; queues that are empty then go, and names of others name it no more."""
     from sqlalchemy import Connection, and_, select
 
     from signspot.workbench import tables
 
+    queues, items, jobs = tables.queues, tables.items, tables.jobs
+
     def work(connection: Connection) -> None:
-        asked = connection.execute(
-            select(tables.items.c.queue, tables.items.c.item).where(tables.items.c.video == video)
-        )
-        for queue, item in asked.fetchall():
-            for table in (tables.decisions, tables.assignments, tables.items):
+        asked = connection.execute(select(items.c.queue, items.c.item).where(items.c.video == video)).fetchall()
+        for queue, item in asked:
+            for table in (tables.decisions, tables.assignments, items):
                 connection.execute(table.delete().where(and_(table.c.queue == queue, table.c.item == item)))
-        connection.execute(tables.jobs.delete().where(tables.jobs.c.title == video))
+        emptied = and_(queues.c.id.in_({queue for queue, _ in asked}), queues.c.id.not_in(select(items.c.queue)))
+        connection.execute(queues.delete().where(emptied))
+        connection.execute(jobs.delete().where(jobs.c.title == video))
+        for table, column in ((queues, queues.c.name), (jobs, jobs.c.message)):
+            for key, text in connection.execute(select(table.c.id, column).where(column.contains(video))).fetchall():
+                told = {column.name: text.replace(video, _FORGOTTEN)}
+                connection.execute(table.update().where(table.c.id == key).values(told))
 
     database = Database(address)
     try:

@@ -74,12 +74,14 @@ def remove_file(path: Path) -> Step:
 
 
 def remove_lines(path: Path, gone: Callable[[dict[str, Any]], bool]) -> Iterator[Step]:
-    """The lines of a file of JSON Lines that go; it keeps all others as they are."""
+    """The lines of a file of JSON Lines that go; it keeps all others as they are, and goes where there are none."""
     if not path.is_file():
         return
     lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines(keepends=True)
     kept = [line for line in lines if not gone(_row(line))]
-    if len(kept) < len(lines):
+    if lines and not kept:
+        yield remove_file(path)
+    elif len(kept) < len(lines):
         removal = Removal("lines", f"{path}: {len(lines) - len(kept)} of {len(lines)}")
         yield Step((removal,), partial(write_text, path, "".join(kept)))
 

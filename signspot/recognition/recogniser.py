@@ -198,6 +198,8 @@ def load_recogniser(path: str | PathLike[str]) -> Recogniser:
         if card["landmark_features"] != FEATURES:
             raise CheckpointError(f"{place.name} was trained on other landmark features. Train it again")
         words = tuple(checked_text(word, "a word") for word in checked_list(card["words"], "words"))
+        if not words:
+            raise CheckpointError(f"{place.name} knows no word. Train it again")
         check_sizes(card["model"])
         with torch.device("meta"):  # shapes without memory
             check_fit(shapes(_networks(card["model"], len(words))), read_shapes(place), place.name)

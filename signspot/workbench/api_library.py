@@ -19,7 +19,6 @@ from signspot.workbench.requests import OWNER, OpenWorkbench
 from signspot.workbench.workbench import Workbench
 
 router = APIRouter(tags=["library"])
-_KEEP = {"cache-control": "private, max-age=3600"}
 _PART = 1 << 20  # bytes of a film that are given at once
 _KINDS = {".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm"}
 
@@ -81,41 +80,48 @@ def _film(path: Path, request: Request) -> Response:
     return Response(content, 206, headers, kind)
 
 
-def _shelf(bench: Workbench) -> media.PictureShelf:
-    return media.PictureShelf(bench.pictures, bench.landmarks, bench.options.pixels)
+def _thumbnail(bench: Workbench, request: Request, path: Path, time: float | None) -> Response:
+    """A small picture, which browsers ask for each time whether it is still the one that they have.
+
+    What is forgotten, or shown as a skeleton from now on, is not shown out of their caches.
+    """
+    shelf = media.PictureShelf(bench.pictures, bench.landmarks, bench.options.pixels)
+    picture = media.thumbnail_of(path, time, shelf)
+    headers = {"cache-control": "private, no-cache", "etag": f'"{picture.stem}"'}
+    if request.headers.get("if-none-match") == headers["etag"]:
+        return Response(status_code=304, headers=headers)
+    return FileResponse(picture, media_type="image/jpeg", headers=headers)
 
 
 @router.get("/thumbnail/video/{name:path}")
-def show_thumbnail(name: str, bench: OpenWorkbench, time: float | None = None) -> Response:
+def show_thumbnail(name: str, request: Request, bench: OpenWorkbench, time: float | None = None) -> Response:
     """A small picture of a video, at a time or in the middle."""
     video = bench.folder.video(name)
-    path = video.path if video.is_shown else video.landmarks or video.path
-    return FileResponse(media.thumbnail_of(path, time, _shelf(bench)), media_type="image/jpeg", headers=_KEEP)
+    return _thumbnail(bench, request, video.path if video.is_shown else video.landmarks or video.path, time)
 
 
 @router.get("/thumbnail/exemplar/{dictionary:path}")
-def show_exemplar(dictionary: str, id: str, bench: OpenWorkbench) -> Response:
+def show_exemplar(dictionary: str, id: str, request: Request, bench: OpenWorkbench) -> Response:
     """A small picture of an exemplar."""
     exemplar = bench.searcher.exemplar(dictionary, id)
     if exemplar.path is None:
         return Response(status_code=404)
-    time = exemplar.segment.middle if exemplar.segment else None
-    return FileResponse(media.thumbnail_of(exemplar.path, time, _shelf(bench)), media_type="image/jpeg", headers=_KEEP)
+    return _thumbnail(bench, request, exemplar.path, exemplar.segment.middle if exemplar.segment else None)
 
 
 @router.get("/thumbnail/word/{dictionary:path}")
-def show_word(dictionary: str, word: str, bench: OpenWorkbench) -> Response:
+def show_word(dictionary: str, word: str, request: Request, bench: OpenWorkbench) -> Response:
     """A small picture of a word's first exemplar."""
     exemplars = bench.searcher.dictionary(dictionary)[word]
-    return show_exemplar(dictionary, exemplars[0].id, bench)
+    return show_exemplar(dictionary, exemplars[0].id, request, bench)
 
 
 @router.get("/thumbnail/dictionary/{dictionary:path}")
-def show_dictionary(dictionary: str, bench: OpenWorkbench) -> Response:
+def show_dictionary(dictionary: str, request: Request, bench: OpenWorkbench) -> Response:
     """A small picture of a dictionary: its first sign that can be shown."""
     shown = (each for each in bench.searcher.dictionary(dictionary).exemplars if each.path is not None)
     first = next(shown, None)
-    return Response(status_code=404) if first is None else show_exemplar(dictionary, first.id, bench)
+    return Response(status_code=404) if first is None else show_exemplar(dictionary, first.id, request, bench)
 
 
 @router.get("/skeleton/video/{name:path}")

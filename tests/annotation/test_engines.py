@@ -65,7 +65,8 @@ def ray_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayEngine]:
     said = tmp_path_factory.mktemp("ray") / "said.txt"
     engine = RayEngine(workers=2)
     try:
-        with output_into(said):
+        with output_into(said), pytest.MonkeyPatch.context() as patch:
+            patch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp(100 * "t")))  # too long for its sockets
             engine.__enter__()
     except EngineError as error:
         if "timed out" in str(error):

@@ -116,6 +116,17 @@ class TestGoingOn:
         rest = f"bytes={len(video) + 1000}-"
         assert server.ranges == [None, rest, rest, None]
 
+    def test_a_part_of_a_file_of_another_size_is_never_appended(self, fetch: Any, server: Any, video: bytes) -> None:
+        """A server that gives every version the same mark: the whole size still tells."""
+        box = b"\0\0\x10\x08free"
+        server.content, server.drops = video + box + b"1" * 4096, [len(video) + 1000, 0]
+        with pytest.raises(DownloadError):
+            fetch(retries=0)
+        server.content = video + 2 * (box + b"2" * 4096)
+        assert fetch() == server.sha256
+        rest = f"bytes={len(video) + 1000}-"
+        assert server.ranges == [None, rest, rest, None]
+
     def test_by_date_where_there_is_no_tag(self, fetch: Any, server: Any) -> None:
         server.etag, server.last_modified, server.drops = 'W/"weak"', "Mon, 01 Jan 2024 00:00:00 GMT", [4000]
         assert fetch() == server.sha256

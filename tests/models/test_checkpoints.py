@@ -319,6 +319,7 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_read(tmp_path)
         ({"features": 900_000, "width": 900_000}, "of another shape|missing"),
         ({"frames": 10**8}, "at most 1,000 is taken"),
         ({"features": 10**12}, "at most 1,000,000 is taken"),
+        ({"last_width": 0}, "last_width must be at least 1; got 0"),
         ([], "no JSON object"),
     ],
 )

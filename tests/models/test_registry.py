@@ -30,3 +30,10 @@ def test_an_unknown_option_suggests_the_nearest():
 def test_gating_is_no_option_of_i3d():
     with pytest.raises(OptionsError, match="no option 'gating'"):
         build("i3d", gating=True)
+
+
+@pytest.mark.parametrize("name", ["hand_width", "part_width", "width", "last_width", "hidden", "dimension"])
+def test_no_layer_is_empty(name):
+    """Torch would build one, with a warning of its own."""
+    with pytest.raises(OptionsError, match=f"{name} must be at least 1; got 0"):
+        build("landmark", **{name: 0})

@@ -11,87 +11,22 @@ import pytest
 from typer.testing import CliRunner
 
 from signspot.annotation.plan import Digests
-from signspot.annotation.records import Findings, VideoRecord
-from signspot.annotation.store import FILE, open_store
+from signspot.annotation.store import open_store
 from signspot.annotation.work import write_gallery
-from signspot.applications.sketches import COLUMNS, Axes, SketchShelf
 from signspot.cli.main import app
-from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
+from signspot.corpus.corpus import open_corpus
 from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.tracks import track_entry, write_track
+from signspot.embedding.tracks import write_track
 from signspot.errors import FormatError, OptionsError
 from signspot.files import content_digest
 from signspot.formats.formats import read_spottings, write
-from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
-from signspot.landmarks.pose_file import write_landmarks
 from signspot.privacy.forgetting import forget
 from signspot.privacy.steps import Removal
 from signspot.records import Exemplar, Spotting
 from signspot.timeline import Grid, Track
-from signspot.workbench.jobs import Jobs, JobSettings
-from signspot.workbench.tables import open_database
-from signspot.workbench.verification import Queues, Verdict
 
-
-def pose(path: Path, seed: int) -> Path:
-    draw = np.random.default_rng(seed)
-    points = {name: draw.random((3, count, 3), np.float32) for name, count in (("left_hand", 21), ("right_hand", 21))}
-    face, body = draw.random((3, len(FACE_POINTS), 3), np.float32), draw.random((3, 33, 4), np.float32)
-    times = np.arange(3) / 25
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_landmarks(
-        Landmarks(body=body, face=face, face_points=FACE_POINTS, times=times, size=(64, 48), **points), path
-    )
-    return path
-
-
-@pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A dictionary, a corpus, a store and a cache, each with things of Ann and of Ben."""
-    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
-    words: dict[str, dict[str, list[dict[str, str]]]] = {"apple": {"exemplars": []}, "pear": {"exemplars": []}}
-    for number, (word, signer) in enumerate([("apple", "Ann"), ("apple", "Ben"), ("pear", "Ann")]):
-        name = f"media/{word}-{signer}.pose"
-        pose(tmp_path / "signs" / name, number)
-        entry = {"id": f"{word}-{signer}", "file": name, "signer": signer, "licence": "CC-BY", "consent": "research"}
-        words[word]["exemplars"].append(entry)
-    head = {"words": words}
-    (tmp_path / "signs" / "dictionary.json").write_text(json.dumps(head))
-    notes = [{"name": f"media/{each}.pose", "url": "x"} for each in ("apple-Ann", "apple-Ben")]
-    (tmp_path / "signs" / "fetched.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes))
-    videos = []
-    for number, signer in enumerate(("Ann", "Ben"), start=10):
-        pose(tmp_path / "footage" / f"videos/{signer}-talk.pose", number)
-        (tmp_path / "footage" / f"videos/{signer}-talk.vtt").write_text("WEBVTT\n\n00:00.000 --> 00:02.000\napple\n")
-        paths = {"landmarks": f"videos/{signer}-talk.pose", "subtitles": f"videos/{signer}-talk.vtt"}
-        videos.append({"id": f"{signer}-talk", "signer": signer, **paths})
-    corpus = {"format": FORMAT, "version": VERSION, "videos": videos}
-    (tmp_path / "footage" / "corpus.json").write_text(json.dumps(corpus))
-    (tmp_path / "footage" / "labels").mkdir()
-    rows = [{"word": "apple", "video": f"{signer}-talk", "time": 1.0} for signer in ("Ann", "Ben", "Ben")]
-    (tmp_path / "footage" / "labels" / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with open_store(tmp_path / "run" / FILE, create=True) as store:
-        for signer in ("Ann", "Ben"):
-            store.add(Findings(VideoRecord(f"{signer}-talk", "d", 60.0), {"apple": "key"}, (), ()))
-    axes = Axes(np.eye(4, COLUMNS - 2, dtype=np.float32))
-    for path in (tmp_path / "footage" / "videos").glob("*.pose"):
-        digest = content_digest(path)
-        track = Track(
-            np.ones((2, 4), np.float16), Grid(fps=25.0, stride=1, window=16, frames=17), "enc", str(path), digest
-        )
-        write_track(track, track_entry(tmp_path / "cache", "enc", digest, 1))
-        pose(tmp_path / "cache" / "landmarks" / digest[:2] / f"{digest}-abc.pose", 1)
-        SketchShelf(tmp_path / "cache", "enc").sketch(track.embeddings, digest, "d" * 64, axes)
-    return tmp_path
-
-
-def everything(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def places(kept: Path) -> list[Path]:
-    return [kept / "signs", kept / "footage", kept / "run"]
+from .conftest import everything, places, pose
 
 
 def test_nothing_goes_without_a_yes(kept: Path) -> None:
@@ -322,39 +257,3 @@ def test_runs_archives_trainings_and_loops_forget_too(kept: Path) -> None:
     ]
     assert (kept / "learnt" / "labels-M.jsonl").read_text() == lines[1]
     assert forget("Ann", [kept]) == []
-
-
-@pytest.mark.parametrize("who", ["Ann", "video"])
-def test_a_served_folder_forgets_its_questions_answers_jobs_and_pictures(who: str, kept: Path) -> None:
-    """A corpus that is served, by its signer; and a folder of loose videos, by the path of one."""
-    root = kept / "footage"
-    if who == "video":
-        (root / "corpus.json").unlink()
-        who = str(root / "videos" / "Ann-talk.pose")
-    own = root / ".signspot"
-    (own / "pictures").mkdir(parents=True)
-    (own / "pictures" / "0123.jpg").write_bytes(b"a face")
-    (root / "exports").mkdir()
-    spottings = [Spotting("apple", f"videos/{s}-talk.pose", 1.0, 0.9, 1.1, 0.9) for s in ("Ann", "Ben")]
-    write(spottings, root / "exports" / "found.csv")
-    database = open_database(None, own)
-    queues = Queues(database)
-    queue = queues.add("all", spottings)
-    for item in queues.hand_out(queue, "Eve", 2):
-        queues.decide(Verdict(f"decision-{item.item}", queue, item.item, "Eve", "yes", "", 0.9, 1.1, 1.0))
-    settings = JobSettings(str(root), None, None, "cpu")
-    for signer in ("Ann", "Ben"):
-        Jobs(database, settings).add("prepare", f"videos/{signer}-talk.pose", {"video": f"videos/{signer}-talk.pose"})
-    database.close()
-    forget(who, [root], yes=True)
-    left = everything(own)
-    assert not [name for name in left if name.startswith("pictures")]
-    assert b"Ann" not in b"".join(left.values())
-    assert [found.video for found in read_spottings(root / "exports" / "found.csv")] == ["videos/Ben-talk.pose"]
-    assert not (root / "videos" / "Ann-talk.pose").exists()
-    database = open_database(None, own)
-    assert [item.spotting.video for item in Queues(database).items(queue)] == ["videos/Ben-talk.pose"]
-    assert len(Queues(database).verdicts(queue)) == 1
-    assert [job["title"] for job in Jobs(database, settings).all()] == ["videos/Ben-talk.pose"]
-    database.close()
-    assert forget(who, [root]) == []

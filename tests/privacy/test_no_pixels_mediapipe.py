@@ -95,7 +95,6 @@ def raw(folder: Path, pixels: list[bytes]) -> list[str]:
     return [str(path) for path in files if any(each in path.read_bytes() for each in pixels)]
 
 
-@pytest.mark.long
 def test_nothing_that_is_kept_or_sent_shows_the_film(home: Path) -> None:
     news = home / "footage" / "news.mp4"
     with open_video(news) as opened:

@@ -63,6 +63,7 @@ def test_files_give_it_back(trained: Trained, tiny_corpus: Corpus, tmp_path: Pat
         ({"model": {"width": 10**30}}, "at most 1,000,000 is taken from a card"),
         ({"words": ["apple"] * 3}, "of another shape"),
         ({"words": "apple"}, "words must be a list"),
+        ({"words": []}, "knows no word"),
         ({"name": None}, "its card lacks 'name'"),
     ],
 )

@@ -1,5 +1,6 @@
 """One small prepared folder, one server and one browser for all tests of the workbench."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -74,7 +75,10 @@ class Server(Client):
     door: Door = field(default_factory=Door)
     most_bytes: int = 50_000_000
     database: str | None = None
+    pixels: bool = True
     port: int = 0
+    sent: list[tuple[str, bytes]] = field(default_factory=list)  # path and body of every answer
+    late: dict[str, float] = field(default_factory=dict)  # path: seconds that its answer is held back
     _server: Any = None
     _thread: threading.Thread | None = None
 
@@ -86,9 +90,9 @@ class Server(Client):
         from signspot.workbench.workbench import WorkbenchOptions
 
         bound = bind("127.0.0.1", self.port)
-        options = WorkbenchOptions(self.folder, (), self.database, None, self.most_bytes, self.door)
+        options = WorkbenchOptions(self.folder, (), self.database, None, self.most_bytes, self.door, pixels=self.pixels)
         settings = uvicorn.Config(
-            create_app(options), log_level="warning", access_log=False, timeout_graceful_shutdown=2
+            self._listen(create_app(options)), log_level="warning", access_log=False, timeout_graceful_shutdown=2
         )
         self._server = uvicorn.Server(settings)
         self._thread = threading.Thread(target=self._server.run, args=([bound],), daemon=True)
@@ -96,6 +100,22 @@ class Server(Client):
         self.port = bound.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
         return self
+
+    def _listen(self, app: Any) -> Any:
+        """The application, late where it shall be, and a copy of all that it sends."""
+
+        async def heard(scope: Any, receive: Any, send: Any) -> None:
+            parts: list[bytes] = []
+
+            async def told(message: Any) -> None:
+                parts.append(message.get("body", b""))
+                await send(message)
+
+            await asyncio.sleep(self.late.get(scope.get("path", ""), 0.0))
+            await app(scope, receive, told)
+            self.sent.append((scope.get("path", ""), b"".join(parts)))
+
+        return heard
 
     def stop(self) -> None:
         assert self._thread is not None

@@ -418,7 +418,6 @@ def decided(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["answer"], row["spotted_word"], row["time"], row["word"], *span
 
 
-@pytest.mark.long
 def test_a_linguists_journey(page: Page, tmp_path: Path, stretch: Any, bench_cache: Path) -> None:
     """An empty folder: upload a film, make a dictionary of two clips, spot, correct, verify, ELAN out and in again."""
     talk, folder = tmp_path / "talk.mp4", tmp_path / "folder"

@@ -112,3 +112,6 @@ export const exemplarFilm = (dictionary, id) => "/api/exemplar/" + path(dictiona
 document.querySelectorAll("[data-language]").forEach((link) => {
   link.href += "?back=" + encodeURIComponent(location.pathname + location.search);
 });
+
+// Forms that only a script can send: their buttons wait until the page's own script, which runs after this one, hears them.
+setTimeout(() => document.querySelectorAll("button[data-waits]").forEach((button) => { button.disabled = false; }));

@@ -1,0 +1,141 @@
+"""Every page of `serve --no-pixels` in a real browser: skeletons move, and no picture of a film is sent, kept or seen.
+
+All films are purple, as nothing else is. The browser has visited a server with pixels at the same address before, which
+is the counter-proof: there the same pages are purple, and thumbnails are kept.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from signspot.video.writer import write_video
+from tests.privacy.test_no_pixels_end_to_end import PURPLE, is_purple, pictures, purple
+
+from .conftest import SUBTITLES, Server, remember
+from .test_journeys import until
+from .test_pages_in_use import _DRAWN, _MOVES, until_true
+
+pytestmark = pytest.mark.slow
+SPOT = "/spot?video=news.mp4&dictionary=signs&word=river"
+PAGES = ("/", SPOT, "/compare?dictionary=signs&word=river", "/dictionary?name=signs", "/sign?dictionary=signs")
+
+
+def purple_film(path: Path, landmarks: Any, cache: Path) -> None:
+    """A film without a signer, and the landmarks of one in the cache, as if they had been seen in it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shades = np.arange(len(landmarks)) % 20
+    write_video(path, (np.full((120, 160, 3), PURPLE - (shade, 0, 0), np.uint8) for shade in shades), 25)
+    remember(path, landmarks, cache)
+
+
+@pytest.fixture
+def folder(stretch: Any, bench_cache: Path, tmp_path: Path) -> Path:
+    """A film with subtitles, and a dictionary of three films."""
+    served = tmp_path / "folder"
+    purple_film(served / "news.mp4", stretch.footage, bench_cache)
+    (served / "news.vtt").write_text(SUBTITLES)
+    for word, take in (("river", 0), ("river", 1), ("apple", 0)):
+        purple_film(served / "signs" / word / f"{take}.mp4", stretch.exemplars[word][take:], bench_cache)
+    return served
+
+
+def sent(server: Server, scratch: Path) -> list[str]:
+    """Paths of answers that hold a picture of a film, whole or from its beginning."""
+    return [path for path, content in list(server.sent) if any(map(is_purple, pictures(content, scratch)))]
+
+
+def sees_a_film(page: Page) -> bool:
+    """Whether anything of a film is on the screen."""
+    page.wait_for_load_state("networkidle")
+    shown = cv2.imdecode(np.frombuffer(page.screenshot(full_page=True), np.uint8), cv2.IMREAD_COLOR)
+    assert shown is not None
+    return is_purple(shown[..., ::-1])
+
+
+@pytest.fixture
+def hidden(page: Page, folder: Path, tmp_path: Path) -> Iterator[Server]:
+    """A server without pixels, where one with pixels was a moment ago."""
+    shown = Server(folder=folder).start()
+    for address in PAGES[:4]:
+        page.goto(shown.address + address)
+        assert sees_a_film(page), "with pixels films are seen"
+    assert {path.split("/")[2] for path in sent(shown, tmp_path / "x")} == {"thumbnail", "media", "exemplar"}
+    shown.stop()
+    assert purple(folder / ".signspot"), "with pixels thumbnails are kept"
+    made = Server(folder=folder, port=shown.port, pixels=False).start()
+    yield made
+    made.stop()
+
+
+def test_pages_show_skeletons_and_nobody(page: Page, hidden: Server, bench_cache: Path, tmp_path: Path) -> None:
+    for address in PAGES:
+        page.goto(hidden.address + address)
+        assert not sees_a_film(page), f"{address} shows a film"
+        assert page.locator("video[src]").count() == 0
+    page.goto(hidden.address + "/")
+    drawn = page.locator("#videos img")
+    until_true(drawn, "(image) => image.complete && image.naturalWidth > 0")
+    spot_and_verify(page, hidden)
+    page.goto(hidden.address + PAGES[2])
+    expect(page.locator("#side canvas.bones")).to_have_count(2)
+    for each in page.locator("#side canvas.bones").all():
+        until_true(each, _DRAWN)
+    page.goto(hidden.address + PAGES[3])
+    cards = page.locator("#words .card")
+    expect(cards).to_have_count(2)
+    cards.first.hover()
+    until_true(cards.first, _MOVES)
+    assert not sees_a_film(page)
+    assert sent(hidden, tmp_path / "x") == []
+    kept = [*purple(hidden.folder / ".signspot"), *purple(bench_cache)]
+    assert kept == []
+
+
+def spot_and_verify(page: Page, server: Server) -> None:
+    """Find a word, look at a hit beside its exemplar, cut it out, decide about it: all with skeletons."""
+    page.goto(server.address + SPOT)
+    page.locator("#rows button").first.click()
+    until_true(page.locator("#skeleton"), _DRAWN)
+    for name in ("hit", "exemplar"):
+        until_true(page.locator(f"#{name}-skeleton"), _DRAWN)
+    exemplar = page.locator(".exemplars button").first
+    exemplar.hover()
+    until_true(exemplar, _MOVES)
+    page.get_by_role("button", name="Verify these").click()
+    page.wait_for_url("**/verify/*")
+    page.get_by_label("Who").fill("Ada")
+    page.keyboard.press("Enter")
+    until_true(page.locator("#slot canvas"), _DRAWN)
+    until_true(page.locator("#model-skeleton"), _DRAWN)
+    queue = page.url.rpartition("/")[2]
+    page.keyboard.press("y")
+    until(page, f"localStorage.getItem('signspot-decisions-{queue}') === '[]'")
+    page.goto(f"{server.address}/verify/{queue}/results")
+    picture = page.locator("li.card img").first
+    until_true(picture, "(image) => image.complete && image.naturalWidth > 0")
+
+
+def test_clips_are_compared_and_searched_and_not_kept(
+    page: Page, hidden: Server, stretch: Any, bench_cache: Path, tmp_path: Path
+) -> None:
+    """The person's own clip stays in their browser; a film to keep is refused."""
+    clip = tmp_path / "mine.mp4"
+    purple_film(clip, stretch.exemplars["river"][2:], bench_cache)
+    page.goto(hidden.address + "/")
+    page.locator("#files").set_input_files(str(clip))
+    expect(page.locator("#uploads li")).to_contain_text("shows people")
+    page.goto(hidden.address + "/spot?video=news.mp4&dictionary=signs")
+    page.locator("#clip").set_input_files(str(clip))
+    expect(page.locator("#rows tr")).not_to_have_count(0)
+    for address in PAGES[2:5:2]:  # there every clip is looked at afresh, and nobody is in this one
+        page.goto(hidden.address + address)
+        page.locator("#clip").set_input_files(str(clip))
+        expect(page.get_by_role("alert")).to_contain_text("nobody is in view")
+    assert sent(hidden, tmp_path / "x") == []
+    assert [*purple(hidden.folder / ".signspot"), *purple(bench_cache)] == []
+    assert sorted(path.name for path in hidden.folder.rglob("*.mp4")) == ["0.mp4", "0.mp4", "1.mp4", "news.mp4"]
