@@ -37,6 +37,7 @@ _BLOCK = 1.0  # seconds of the decoys' signing of which the best score counts as
 _IMPOSTORS = 60  # places of the background that come nearest to the sign
 _OWN = 0.8  # of the score of the recordings among each other: a threshold above would miss the sign itself
 _FLOOR = 0.6  # least threshold, by the worlds of seeds 151 and 152
+LIKE_THE_SIGN = 0.4  # score from which a place of the background is looked at
 _KEPT = 2 * CONTEXT + 10  # frames of landmarks that are remembered
 
 
@@ -257,7 +258,11 @@ def background_peaks(
     encoder: Encoder, gallery: Gallery, background: Iterable[Landmarks]
 ) -> tuple[float, list[WakePeak]]:
     """Seconds of background, and all places of it that are like the sign at all."""
-    stream, seconds, found = WakeStream(encoder, WakeSign(gallery, 0.05, 0.0, 0, ()), hop=8), 0.0, list[WakePeak]()
+    stream, seconds, found = (
+        WakeStream(encoder, WakeSign(gallery, LIKE_THE_SIGN, 0.0, 0, ()), hop=8),
+        0.0,
+        list[WakePeak](),
+    )
     for chunk in background:
         seconds += chunk.duration
         found += stream.peaks(chunk)

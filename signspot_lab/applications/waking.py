@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from signspot.applications.wake import WakeStream, own_gallery, settle
+from signspot.applications.wake import LIKE_THE_SIGN, WakeStream, own_gallery, settle
 from signspot.applications.wake_detector import WakeDetector, WakePeak, WakeSign
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import SignspotError
@@ -30,7 +30,6 @@ _SIGNS, _EVERY = 60, 6  # in a stretch, and how often the sign that is waited fo
 _ALONE = 10  # times that it is made alone
 _TRIES = 9  # recordings that are made until enough of them show a hand
 _PART = 400  # signs that are signed in one go, where hours are wanted
-_LOWEST = 0.05  # score from which a place of the background is looked at
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def _waiting(world: _World, size: WakeSize) -> Iterator[tuple[str, str, WakeSign
     for word in world.tested:
         enrolled = world.enrolled(word, size.recordings)
         if enrolled is not None:
-            lowest = WakeSign(enrolled[0], _LOWEST, 0, 0, ())
+            lowest = WakeSign(enrolled[0], LIKE_THE_SIGN, 0, 0, ())
             peaks = [peak for track in background for peak in _peaks(spotter, lowest, track)]
             sign = settle(spotter.encoder, enrolled[0], seconds, peaks, size.rate, enrolled[1])
             yield word, "highest of the background", _plain(sign, peaks)
