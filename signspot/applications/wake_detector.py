@@ -22,7 +22,7 @@ from signspot.spotting.decoys import Cohort
 from signspot.spotting.matching import to_score
 
 CONFIRMED = 4  # frames without a better score until a peak is an event
-_APART = 1.0  # seconds between two events, at least
+_APART = 2.5  # seconds between two events, at least: on their way back to rest, hands pass through much of a sign
 _LEFT = 5 / 6  # of an event's score: below, its sign is over; what scores less than it before that is the same sign
 _TINY = 1e-6
 _MARGIN, _LEAST = 0.5, -0.5  # weight of being nearer than impostors, and the least verdict; both by worlds 151 and 152

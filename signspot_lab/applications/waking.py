@@ -39,6 +39,7 @@ class _Stretch:
     kind: str
     track: Track
     ends: tuple[float, ...]
+    alone: bool = False  # the sign and nothing else: the first event is for it, wherever; further ones are false
 
 
 class _World:
@@ -73,7 +74,7 @@ class _World:
         if not words:
             for number in range(_ALONE):
                 landmarks, end = self.alone(word, f"{kind} {number}")
-                yield _Stretch(kind, self.spotter.embed(landmarks), (end,))
+                yield _Stretch(kind, self.spotter.embed(landmarks), (end,), alone=True)
             return
         chosen, places = self.others(words, f"{kind} {word}"), range(_EVERY - 1, _SIGNS, _EVERY)
         for place in places:
@@ -179,6 +180,8 @@ def _count(
         found = [peak.time for peak in _peaks(spotter, sign, stretch.track)]
         seen = sum(any(abs(time - end) < _NEAR for time in found) for end in stretch.ends)
         false = sum(all(abs(time - end) >= _NEAR for end in stretch.ends) for time in found)
+        if stretch.alone:
+            seen, false = min(1, len(found)), max(0, len(found) - 1)
         row = counted.setdefault(rule, [0.0, 0.0, 0.0, 0.0])
         for place, value in enumerate((float(len(stretch.ends)), seen, false, hours)):
             row[place] += value

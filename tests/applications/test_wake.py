@@ -94,8 +94,9 @@ def test_a_sign_that_is_held_is_one_event() -> None:
     bare = WakeSign(gallery, 0.5, 0.0, 0, (), np.empty((0, 0, 0), np.float32))
     courses = {
         "held": [0.9] * 5 + [0.8] * 60,
-        "again": [0.9] * 5 + [0.2] * 40 + [0.8] * 5,
-        "better": [0.9] * 40 + [0.95] * 5,
+        "again": [0.9] * 5 + [0.2] * 70 + [0.8] * 5,
+        "soon": [0.9] * 5 + [0.2] * 30 + [0.8] * 5,
+        "better": [0.9] * 75 + [0.95] * 5,
     }
     told = {}
     for name, course in courses.items():
@@ -103,7 +104,7 @@ def test_a_sign_that_is_held_is_one_event() -> None:
         codes = ((1 / scores - 1) ** 0.25)[:, None].astype(np.float32)  # distances that score so, by a scale of 1
         detector = WakeDetector(bare, 1.0, None, 25.0)
         told[name] = len(detector.over(codes, [frame / 25 for frame in range(len(codes))]))
-    assert told == {"held": 1, "again": 2, "better": 2}
+    assert told == {"held": 1, "again": 2, "soon": 1, "better": 2}
 
 
 def test_dropped_frames_and_new_sizes_are_told(
