@@ -106,8 +106,8 @@ def wake(chosen: argparse.Namespace) -> None:
     real = [clip for clip in clips if clip.signer == clips[0].signer]
     heads = ("world", "rule", "footage", "signs", "seen", "false alarms", "hours", "false alarms per hour")
     table(heads, wake_rows(spotter, chosen.seed, words, real, WakeSize(chosen.hours)))
-    heads = ("events through a stream", "frames late, in the mean", "at most", "promised")
-    table(heads, [latency_row(spotter, chosen.seed, words)])
+    told = ("events through a stream", "frames late, in the mean", "at most", "promised")
+    table(told, [latency_row(spotter, chosen.seed, words)])
 
 
 def search(chosen: argparse.Namespace) -> None:
