@@ -239,7 +239,7 @@ def _passing(
 
 
 def _usual(encoder: Encoder, gallery: Gallery) -> float:
-    """What it costs to align two recordings; with one, what it costs to align two signers."""
+    """The usual cost of aligning two recordings; with one recording, that of two signers."""
     assert gallery.codes is not None, "checked by whoever enrols"
     costs = warping_costs(gallery.codes, gallery.codes)[np.triu_indices(len(gallery.codes), 1)]
     return float(costs.mean()) if len(costs) else typical_cost(gallery, encoder)
