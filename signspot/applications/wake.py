@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from signspot.applications.unlikeness import typical_cost
-from signspot.applications.wake_detector import CONFIRMED, WakeDetector, WakePeak, WakeSign
+from signspot.applications.wake_detector import CONFIRMED, WakeDetector, WakePeak, WakeSign, are_verified
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.embedding.inputs import Source
 from signspot.embedding.windows import on_device
@@ -36,7 +36,8 @@ _LONGEST_GAP = 0.4  # seconds without a frame after which a sign that had begun 
 _BLOCK = 1.0  # seconds of the decoys' signing of which the best score counts as one peak
 _IMPOSTORS = 60  # places of the background that come nearest to the sign
 _OWN = 0.8  # of the score of the recordings among each other: a threshold above would miss the sign itself
-_FLOOR = 0.5  # least threshold: below, a path is no better than one of two different signs
+_FLOOR = 0.6  # least threshold, by the worlds of seeds 151 and 152
+LIKE_THE_SIGN = 0.4  # score from which a place of the background is looked at
 _KEPT = 2 * CONTEXT + 10  # frames of landmarks that are remembered
 
 
@@ -196,44 +197,52 @@ def settle(
 ) -> WakeSign:
     """Choose impostors and threshold by the peaks of a background of so many seconds.
 
-    What comes nearest to the sign becomes impostors. The threshold is above all that the background reached, but for
-    what `rate` allows; and where the tail of those peaks that other signs of the background do not give away means
-    more alarms than that, it is higher still, as far as the recordings reach among each other.
+    What comes nearest to the sign becomes impostors. Where the tail of those peaks that pass for the sign, as far as
+    other signs of the background do not give them away, means more alarms than `rate`, the threshold is higher, as far
+    as the recordings reach among each other.
     """
     assert gallery.codes is not None, "checked by whoever enrols"
-    order = sorted(peaks, key=lambda peak: -peak.score)
+    order, usual = sorted(peaks, key=lambda peak: -peak.score), _usual(encoder, gallery)
     taught = np.stack([peak.codes for peak in order[:_IMPOSTORS]]) if order else np.empty((0, *gallery.codes.shape[1:]))
     cohort = cohort_of(encoder)
     shipped = np.empty((0, *gallery.codes.shape[1:])) if cohort is None else cohort.codes[:, 0]
-    passing = _passing(order, gallery.codes, taught, shipped, typical_cost(gallery, encoder))
+    looked_at = [peak for peak in order if peak.score >= _FLOOR]
+    passing = _passing(looked_at, gallery.codes, (taught, shipped), usual)
     hours = seconds / 3600
     rates = PeakRates(strength(np.array(passing, np.float64)), hours, 1)
-    tail, allowed = (from_strength(rates.threshold(rate)) if passing else 0.0), int(rate * hours)
-    highest = order[allowed].score + 0.01 if len(order) > allowed else 0.0
+    tail = from_strength(rates.threshold(rate)) if passing else 0.0
     most = _OWN * min(own_scores) if own_scores else 0.99
-    threshold = min(0.99, max(_FLOOR, highest, min(tail, most)))
+    threshold = min(0.99, max(_FLOOR, min(tail, most)))
     impostors = np.concatenate([taught, shipped]).astype(np.float32)
     alarms = sum(score >= threshold for score in passing)
-    return WakeSign(gallery, threshold, hours, alarms, own_scores, impostors)
+    return WakeSign(gallery, threshold, hours, alarms, own_scores, impostors, usual)
 
 
 def _passing(
-    peaks: Sequence[WakePeak], recordings: NDArray[Any], taught: NDArray[Any], shipped: NDArray[Any], same: float
+    peaks: Sequence[WakePeak], recordings: NDArray[Any], impostors: tuple[NDArray[Any], NDArray[Any]], usual: float
 ) -> list[float]:
-    """Scores of the peaks that are nearer to the recordings than to any impostor, each as if it were seen first.
+    """Scores of the peaks that pass for the sign, each as if it were seen first.
 
-    Impostors that cost less than `same` to align with a peak show what it shows, so they do not count against it.
+    Of the impostors, those that the background taught and those that are shipped, the former do not count against a
+    peak that they cost less than `usual` to align with: they show what it shows.
     """
     if not peaks:
         return []
     codes = np.stack([peak.codes for peak in peaks])
-    near = warping_costs(codes, taught)
-    near[near < same] = np.inf
+    near = warping_costs(codes, impostors[0])
+    near[near < usual] = np.inf
     others = near.min(axis=1, initial=np.inf)
-    if len(shipped):
-        others = np.minimum(others, warping_costs(codes, shipped).min(axis=1))
-    own = warping_costs(codes, recordings).min(axis=1)
-    return [peak.score for peak, passes in zip(peaks, (others > own).tolist(), strict=True) if passes]
+    if len(impostors[1]):
+        others = np.minimum(others, warping_costs(codes, impostors[1]).min(axis=1))
+    passes = are_verified(warping_costs(codes, recordings), others, usual)
+    return [peak.score for peak, passed in zip(peaks, passes.tolist(), strict=True) if passed]
+
+
+def _usual(encoder: Encoder, gallery: Gallery) -> float:
+    """The usual cost of aligning two recordings; with one recording, that of two signers."""
+    assert gallery.codes is not None, "checked by whoever enrols"
+    costs = warping_costs(gallery.codes, gallery.codes)[np.triu_indices(len(gallery.codes), 1)]
+    return float(costs.mean()) if len(costs) else typical_cost(gallery, encoder)
 
 
 def _own_scores(spotter: Spotter, gallery: Gallery) -> Iterator[float]:
@@ -249,7 +258,11 @@ def background_peaks(
     encoder: Encoder, gallery: Gallery, background: Iterable[Landmarks]
 ) -> tuple[float, list[WakePeak]]:
     """Seconds of background, and all places of it that are like the sign at all."""
-    stream, seconds, found = WakeStream(encoder, WakeSign(gallery, 0.05, 0.0, 0, ()), hop=8), 0.0, list[WakePeak]()
+    stream, seconds, found = (
+        WakeStream(encoder, WakeSign(gallery, LIKE_THE_SIGN, 0.0, 0, ()), hop=8),
+        0.0,
+        list[WakePeak](),
+    )
     for chunk in background:
         seconds += chunk.duration
         found += stream.peaks(chunk)
@@ -271,4 +284,5 @@ def _by_decoys(encoder: Encoder, gallery: Gallery, rate: float, own_scores: tupl
     tops, allowed = np.sort(tops)[::-1], int(rate * hours)
     threshold = min(0.99, max(_FLOOR, (float(tops[allowed]) if len(tops) > allowed else 0.0) + 0.01))
     alarms = int((tops >= threshold).sum())
-    return WakeSign(gallery, threshold, hours, alarms, own_scores, np.asarray(cohort.codes[:, 0], np.float32))
+    impostors = np.asarray(cohort.codes[:, 0], np.float32)
+    return WakeSign(gallery, threshold, hours, alarms, own_scores, impostors, _usual(encoder, gallery))

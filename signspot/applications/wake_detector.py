@@ -1,13 +1,15 @@
 """The decision of a wake sign: frame codes in, one at a time, events out.
 
 Paths of the enrolled recordings through the stream are followed frame by frame. Where one scores high enough, what it
-went through is cut out and verified: it has to be nearer to the recordings than to any impostor. Impostors are the
-decoys of the encoder, and what came nearest to the sign in the user's own background.
+went through is cut out and verified: it has to be about as near to the recordings as these are to each other, and
+nearer to them than to any impostor; the more of the one, the less of the other. Impostors are the decoys of the
+encoder, and what came nearest to the sign in the user's own background.
 """
 
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,9 +22,10 @@ from signspot.spotting.decoys import Cohort
 from signspot.spotting.matching import to_score
 
 CONFIRMED = 4  # frames without a better score until a peak is an event
-_APART = 1.0  # seconds between two events, at least
+_APART = 2.5  # seconds between two events, at least: on their way back to rest, hands pass through much of a sign
 _LEFT = 5 / 6  # of an event's score: below, its sign is over; what scores less than it before that is the same sign
 _TINY = 1e-6
+_MARGIN, _LEAST = 0.5, -0.5  # weight of being nearer than impostors, and the least verdict; both by worlds 151 and 152
 Floats = NDArray[np.float32]
 
 
@@ -36,6 +39,7 @@ class WakeSign:
     background_alarms: int  # that are still given there, without what the background itself taught
     own_scores: tuple[float, ...]  # of each recording among the others; empty with one recording
     impostors: Floats = field(default_factory=lambda: np.empty((0, 0, 0), np.float32), repr=False)  # (N, L, C)
+    usual: float = float("inf")  # what it costs to align two recordings; infinite: anything is usual
 
     @property
     def false_alarms_per_hour(self) -> float:
@@ -56,12 +60,17 @@ class WakePeak:
     codes: Floats  # (L, C) of what was signed, brought to the length of a recording
 
 
-def margins(signs: Floats, recordings: Floats, impostors: Floats) -> NDArray[np.float64]:
-    """Margins by which (N, L, C) signs are nearer to recordings than to impostors: (N,) logarithms."""
-    if not len(impostors):
-        return np.full(len(signs), np.inf)
-    own, others = warping_costs(signs, recordings).min(axis=1), warping_costs(signs, impostors).min(axis=1)
-    return np.asarray(np.log((others + _TINY) / (own + _TINY)), np.float64)
+def are_verified(own: NDArray[Any], others: NDArray[Any], usual: float) -> NDArray[np.bool_]:
+    """Whether signs are that of the recordings: logarithms of how usual they are, and how far from impostors, decide.
+
+    Args:
+        own: (N, V) costs of aligning each sign with each recording.
+        others: (N,) least cost of aligning each with an impostor; infinite where there is none.
+        usual: what it costs to align two recordings.
+    """
+    likeness = np.log(usual / (own.mean(axis=1) + _TINY))
+    margin = np.log((others + _TINY) / (own.min(axis=1) + _TINY))
+    return np.asarray(likeness + _MARGIN * margin >= _LEAST, np.bool_)
 
 
 class OnlineAlignment:
@@ -122,8 +131,8 @@ class WakeDetector:
         self._held = 0.0  # the score of the last event, until its sign is over
 
     def forget(self) -> None:
-        """Begin anew: what was under way is given up."""
-        self._best, self._held = None, 0.0
+        """Begin anew, maybe by another clock: what was under way is given up."""
+        self._best, self._held, self._told = None, 0.0, -np.inf
         self._codes.clear()
         self._costs.forget()
 
@@ -165,10 +174,12 @@ class WakeDetector:
         return best
 
     def _verified(self, best: tuple[float, float, int], codes: Floats, time: float) -> WakePeak | None:
-        """The peak, if it is nearer to the recordings than to impostors; `codes` are those of the newest frames."""
+        """The peak, if it shows the sign of the recordings; `codes` are those of the newest frames."""
         peak = WakePeak(*best, self._signed(codes, round((time - best[0]) * self._fps), best[2]))
-        if margins(peak.codes[None], self._costs.codes, self.sign.impostors)[0] <= 0:
-            return None
+        if len(self.sign.impostors):
+            own, others = (warping_costs(peak.codes[None], some) for some in (self._costs.codes, self.sign.impostors))
+            if not are_verified(own, others.min(axis=1), self.sign.usual)[0]:
+                return None
         self._told, self._held = best[:2]
         return peak
 

@@ -101,12 +101,13 @@ def mine(chosen: argparse.Namespace) -> None:
 
 def wake(chosen: argparse.Namespace) -> None:
     """Wake signs that are seen, and false alarms, on several kinds of background."""
-    spotter, words = load(chosen.encoder, cache=False), chosen.words or 16
+    spotter, words = load(chosen.encoder, cache=False), chosen.words or 60
     clips = read_isolated(chosen.lsa64) if chosen.lsa64 else []
     real = [clip for clip in clips if clip.signer == clips[0].signer]
     heads = ("world", "rule", "footage", "signs", "seen", "false alarms", "hours", "false alarms per hour")
     table(heads, wake_rows(spotter, chosen.seed, words, real, WakeSize(chosen.hours)))
-    table(("events through a stream", "frames late, at most", "promised"), [latency_row(spotter, chosen.seed, words)])
+    told = ("events through a stream", "frames late, in the mean", "at most", "promised")
+    table(told, [latency_row(spotter, chosen.seed, words)])
 
 
 def search(chosen: argparse.Namespace) -> None:

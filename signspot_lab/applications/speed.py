@@ -80,7 +80,7 @@ def measure_scan(
     spotter: Spotter, windows: int, seed: int = 52, queries: int = 8, threads: int = 2, signed: int = _SIGNED
 ) -> list[tuple[str, str]]:
     """Rows of a table about one search of an archive on disk, and about faiss where it is installed."""
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)  # threads are those of the search, and of reading
     with tempfile.TemporaryDirectory() as place:
         folder, cache = Path(place, "archive"), Path(place, "cache")
         folder.mkdir()

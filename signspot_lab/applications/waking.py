@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from signspot.applications.wake import WakeStream, own_gallery, settle
+from signspot.applications.wake import LIKE_THE_SIGN, WakeStream, own_gallery, settle
 from signspot.applications.wake_detector import WakeDetector, WakePeak, WakeSign
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import SignspotError
@@ -15,9 +15,9 @@ from signspot.spotting.decoys import cohort_of
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Track
-from signspot_lab.applications.signs import film, make_words
+from signspot_lab.applications.signs import make_words
 from signspot_lab.isolated.clips import IsolatedClip
-from signspot_world.body.motion import continuous
+from signspot_world.body.motion import continuous, isolated
 from signspot_world.body.signers import Role, make_signer
 from signspot_world.camera.estimator import observe
 from signspot_world.camera.projection import project
@@ -25,12 +25,11 @@ from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import Lexicon
 
 _NEAR = 0.5  # seconds around the end of a sign in which an event counts for it
-_TESTED = 4  # words that are waited for, one after the other
-_PLACES = (4, 12, 20)  # of the sign that is waited for, in a stretch
-_SIGNS = 28  # in a stretch
-_RECORDINGS = 3
+_TESTED = 6  # words that are waited for, one after the other
+_SIGNS, _EVERY = 60, 6  # in a stretch, and how often the sign that is waited for comes there
+_ALONE = 10  # times that it is made alone
+_TRIES = 9  # recordings that are made until enough of them show a hand
 _PART = 400  # signs that are signed in one go, where hours are wanted
-_LOWEST = 0.05  # score from which a place of the background is looked at
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,7 @@ class _Stretch:
     kind: str
     track: Track
     ends: tuple[float, ...]
+    alone: bool = False  # the sign and nothing else: the first event is for it, wherever; further ones are false
 
 
 class _World:
@@ -59,31 +59,49 @@ class _World:
         motion, segments = continuous([self.lexicon[word].variants[0] for word in chosen], signer, random)
         return observe(project(motion, signer.camera), random), [each.end for each in segments]
 
+    def alone(self, word: str, name: str) -> tuple[Landmarks, float]:
+        """A word signed by the user alone, from rest to rest, and when it ends."""
+        user, random = make_signer("user", self.seed, Role.TEST, left_share=0), named_rng(self.seed, name, word)
+        motion, segment = isolated(self.lexicon[word].variants[0], user, random)
+        return observe(project(motion, user.camera), random), segment.end
+
     def others(self, words: Sequence[str], name: str, count: int = _SIGNS) -> list[str]:
         """So many of some words, by chance."""
         return [str(word) for word in named_rng(self.seed, "chosen", name).choice(list(words), count)]
 
-    def stretch(self, kind: str, word: str | None, words: Sequence[str], who: str = "user") -> _Stretch:
-        """Footage of other words in which a word occurs at known places; without, where none is given."""
-        name = f"{kind} {word}"
-        chosen = self.others(words, name)
-        for place in _PLACES if word else ():
-            chosen[place] = str(word)
-        landmarks, ends = self.sign(chosen, who, name)
-        return _Stretch(kind, self.spotter.embed(landmarks), tuple(ends[place] for place in (_PLACES if word else ())))
+    def stretches(self, kind: str, word: str, words: Sequence[str]) -> Iterator[_Stretch]:
+        """Footage by the user in which a word occurs: among other words, or alone where there are none."""
+        if not words:
+            for number in range(_ALONE):
+                landmarks, end = self.alone(word, f"{kind} {number}")
+                yield _Stretch(kind, self.spotter.embed(landmarks), (end,), alone=True)
+            return
+        chosen, places = self.others(words, f"{kind} {word}"), range(_EVERY - 1, _SIGNS, _EVERY)
+        for place in places:
+            chosen[place] = word
+        landmarks, ends = self.sign(chosen, "user", f"{kind} {word}")
+        yield _Stretch(kind, self.spotter.embed(landmarks), tuple(ends[place] for place in places))
 
     def hours(self, kind: str, words: Sequence[str], hours: float, who: str = "user") -> Iterator[_Stretch]:
         """Hours of signing of some words, without those that are waited for, in parts."""
         done, number = 0.0, 0
-        while done < hours:
+        while words and done < hours:
             name = f"{kind}, part {number}"
             track = self.spotter.embed(self.sign(self.others(words, name, _PART), who, name)[0])
             yield _Stretch(kind, track, ())
             done, number = done + track.grid.frames / track.grid.fps / 3600, number + 1
 
-    def recordings(self, word: str) -> list[Landmarks]:
-        """The sign alone, in the dictionary's manner."""
-        return [film(self.lexicon[word].variants[0], self.seed, word, number) for number in range(_RECORDINGS + 2)]
+    def enrolled(self, word: str, recordings: int) -> tuple[Gallery, tuple[float, ...]] | None:
+        """Recordings of a word by the user; None: the camera does not see the hands that make it."""
+        good: list[Landmarks] = []
+        for number in range(_TRIES):
+            clip = self.alone(word, f"recording {number}")[0]
+            try:
+                own_gallery(self.spotter, [clip])
+                good.append(clip)
+            except SignspotError:  # no hand is seen
+                continue
+        return own_gallery(self.spotter, good[:recordings]) if len(good) >= recordings else None
 
 
 def _peaks(spotter: Spotter, sign: WakeSign, track: Track) -> list[WakePeak]:
@@ -93,17 +111,6 @@ def _peaks(spotter: Spotter, sign: WakeSign, track: Track) -> list[WakePeak]:
     detector = WakeDetector(sign, alignment_scale(encoder), cohort_of(encoder), fps)
     codes = np.asarray(track.codes, np.float32)
     return detector.over(codes, [track.grid.origin + frame / fps for frame in range(len(codes))])
-
-
-def _enrolled(spotter: Spotter, recordings: Sequence[Landmarks]) -> tuple[Gallery, tuple[float, ...]]:
-    good: list[Landmarks] = []
-    for clip in recordings:
-        try:
-            own_gallery(spotter, [clip])
-            good.append(clip)
-        except SignspotError:  # no hand is seen
-            continue
-    return own_gallery(spotter, good[:_RECORDINGS])
 
 
 def _plain(sign: WakeSign, peaks: Sequence[WakePeak]) -> WakeSign:
@@ -117,8 +124,24 @@ class WakeSize:
     """The amount of signing."""
 
     hours: float = 1.0  # of each kind of footage in which the sign does not occur
-    background: float = 0.1  # hours of the user's own background, to enrol with
+    background: float = 0.3  # hours of the user's own background, to enrol with
     rate: float = 1.0  # false alarms per hour that are asked for
+    recordings: int = 3  # of the sign by the user
+
+
+def _waiting(world: _World, size: WakeSize) -> Iterator[tuple[str, str, WakeSign]]:
+    """Words that are waited for, each by several rules: word, rule, sign."""
+    spotter = world.spotter
+    background = [each.track for each in world.hours("background", world.known, size.background)]
+    seconds = sum(track.grid.frames / track.grid.fps for track in background)
+    for word in world.tested:
+        enrolled = world.enrolled(word, size.recordings)
+        if enrolled is not None:
+            lowest = WakeSign(enrolled[0], LIKE_THE_SIGN, 0, 0, ())
+            peaks = [peak for track in background for peak in _peaks(spotter, lowest, track)]
+            sign = settle(spotter.encoder, enrolled[0], seconds, peaks, size.rate, enrolled[1])
+            yield word, "highest of the background", _plain(sign, peaks)
+            yield word, "shipped", sign
 
 
 def wake_rows(
@@ -126,25 +149,19 @@ def wake_rows(
 ) -> Iterator[tuple[str, ...]]:
     """Rows: seed, rule, kind of footage, signs, seen, false alarms, hours, alarms per hour; as soon as known.
 
-    The sign is looked for in short stretches with it, and in hours without it; false alarms of both count.
+    The sign is looked for in stretches with it, and in hours without it; false alarms of both count. Hours are those of
+    footage times the words that are waited for.
     """
     chosen, world = size or WakeSize(), _World(spotter, words, seed)
-    background = [each.track for each in world.hours("background", world.known, chosen.background)]
-    seconds = sum(track.grid.frames / track.grid.fps for track in background)
-    waiting: list[tuple[str, str, WakeSign]] = []  # word, rule, sign
-    for word in world.tested:
-        gallery, own = _enrolled(spotter, world.recordings(word))
-        peaks = [peak for track in background for peak in _peaks(spotter, WakeSign(gallery, _LOWEST, 0, 0, ()), track)]
-        sign = settle(spotter.encoder, gallery, seconds, peaks, chosen.rate, own)
-        waiting += [(word, "highest of the background", _plain(sign, peaks)), (word, "shipped", sign)]
-    kinds = {"words of the background": (world.known, "user"), "other words": (world.new, "user")}
+    waiting = list(_waiting(world, chosen))
+    kinds: dict[str, tuple[Sequence[str], str]] = {"the sign alone": ((), "user")}
+    kinds |= {"words of the background": (world.known, "user"), "other words": (world.new, "user")}
     kinds["another signer"] = ([*world.known, *world.new], "somebody else")
     for kind, (signed, who) in kinds.items():
         counted: dict[str, list[float]] = {}
-        if who == "user":
-            for word in world.tested:
-                own_stretch = world.stretch(kind, word, signed)
-                _count(spotter, own_stretch, [each for each in waiting if each[0] == word], counted)
+        for word in dict.fromkeys(word for word, _, _ in waiting if who == "user"):
+            for stretch in world.stretches(kind, word, signed):
+                _count(spotter, stretch, [each for each in waiting if each[0] == word], counted)
         for stretch in world.hours(kind, signed, chosen.hours, who):
             _count(spotter, stretch, waiting, counted)
         yield from _told(seed, kind, counted)
@@ -163,6 +180,8 @@ def _count(
         found = [peak.time for peak in _peaks(spotter, sign, stretch.track)]
         seen = sum(any(abs(time - end) < _NEAR for time in found) for end in stretch.ends)
         false = sum(all(abs(time - end) >= _NEAR for end in stretch.ends) for time in found)
+        if stretch.alone:
+            seen, false = min(1, len(found)), max(0, len(found) - 1)
         row = counted.setdefault(rule, [0.0, 0.0, 0.0, 0.0])
         for place, value in enumerate((float(len(stretch.ends)), seen, false, hours)):
             row[place] += value
@@ -174,11 +193,13 @@ def _told(seed: int, kind: str, counted: dict[str, list[float]]) -> Iterator[tup
 
 
 def latency_row(spotter: Spotter, seed: int, words: int) -> tuple[str, ...]:
-    """Events of one sign through the stream itself: how many, frames late at most, and the bound that is promised."""
+    """Events of one sign through the stream itself: how many, frames late in the mean and at most, and promised."""
     world = _World(spotter, words, seed)
-    word = world.tested[0]
-    gallery, own = _enrolled(spotter, world.recordings(word))
-    chosen = [*world.known[:3], word, *world.known[:3]]
-    stream = WakeStream(spotter.encoder, WakeSign(gallery, 0.5, 0.0, 0, own))
-    events = stream.push(world.sign(chosen, "user", "latency")[0])
-    return str(len(events)), str(max((event.latency for event in events), default=0)), str(stream.latency)
+    word, enrolled = next(
+        (word, found) for word in world.tested if (found := world.enrolled(word, WakeSize().recordings)) is not None
+    )
+    chosen = [each for other in world.known for each in (other, word)][:_SIGNS]
+    stream = WakeStream(spotter.encoder, WakeSign(enrolled[0], 0.5, 0.0, 0, enrolled[1]))
+    late = [event.latency for event in stream.push(world.sign(chosen, "user", "latency")[0])]
+    mean = f"{np.mean(late):.1f}" if late else "no event"
+    return str(len(late)), mean, str(max(late, default=0)), str(stream.latency)

@@ -1,16 +1,22 @@
 """The whole loop on a tiny world: every stage, what is done again, and a corpus from which nothing can be learnt."""
 
 import json
+import re
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from signspot.applications.loop import LearnOptions, Learnt, Loop, kept_outcome
+from signspot.annotation.engines import Engine, RayEngine
+from signspot.applications.loop import SOURCES, LearnOptions, Learnt, Loop, kept_outcome
 from signspot.applications.loop_report import write_loop_report
 from signspot.corpus.corpus import Corpus
-from signspot.errors import OptionsError
+from signspot.errors import EngineError, OptionsError
 from signspot.files import text_digest
+from signspot.processes import WorkerPool
 from tests.fixtures.annotation import HereEngine
 from tests.fixtures.worlds import TINY
 
@@ -92,3 +98,32 @@ def test_a_record_that_a_person_changed_is_no_record(tmp_path: Path) -> None:
     assert kept_outcome(tmp_path, "labels M", "k") is None
     record.unlink()
     assert kept_outcome(tmp_path, "labels M", "k") is None
+
+
+@pytest.mark.long
+def test_on_ray_as_on_one_laptop(tiny_corpus: Corpus, options: LearnOptions, tmp_path: Path) -> None:
+    """To its end: the same labels by lips and by dictionary, the same recognisers, the same report."""
+    if find_spec("ray") is None:
+        pytest.skip("the extra 'ray' is not installed")
+    engines: dict[str, Callable[[], Engine]] = {"ray": lambda: RayEngine(2), "laptop": lambda: WorkerPool(2)}
+    chosen = replace(options, labels="lips", threshold=0.3)
+    told: dict[str, dict[str, bytes]] = {}
+    for name, engine in engines.items():
+        out = tmp_path / name
+        try:
+            learnt = Loop(tiny_corpus.folder, tiny_corpus.layout.dictionary, out, chosen, engine).run()
+        except EngineError as error:
+            if "timed out" in str(error):
+                pytest.skip(f"this machine is too busy: {error}")
+            raise
+        assert all(stage.redone for stage in learnt.stages)
+        assert "by lips" in learnt.outcome("labels M")["told"]
+        assert all(learnt.labels.values())
+        write_loop_report(learnt, tiny_corpus, out / "report.html")
+        files = ["labels-M.jsonl", "labels-D.jsonl", *(f"recogniser-{each}.safetensors" for each in SOURCES)]
+        told[name] = {file: (out / file).read_bytes() for file in files}
+        page = (out / "report.html").read_text()
+        assert "<video" in page
+        told[name]["report"] = re.sub(r"data:video[^\"]*", "", page).encode()  # the encoder of clips is not exact
+    for what, written in told["laptop"].items():
+        assert told["ray"][what] == written, what

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from signspot.applications.wake import WakeStream, enrol, own_gallery, settle
-from signspot.applications.wake_detector import OnlineAlignment, WakeDetector, WakeSign
+from signspot.applications.wake_detector import OnlineAlignment, WakeDetector, WakeSign, are_verified
 from signspot.applications.wake_source import draw_wake, open_stream
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import NoHandsError, NotAVideoError, OptionsError
@@ -94,8 +94,9 @@ def test_a_sign_that_is_held_is_one_event() -> None:
     bare = WakeSign(gallery, 0.5, 0.0, 0, (), np.empty((0, 0, 0), np.float32))
     courses = {
         "held": [0.9] * 5 + [0.8] * 60,
-        "again": [0.9] * 5 + [0.2] * 40 + [0.8] * 5,
-        "better": [0.9] * 40 + [0.95] * 5,
+        "again": [0.9] * 5 + [0.2] * 70 + [0.8] * 5,
+        "soon": [0.9] * 5 + [0.2] * 30 + [0.8] * 5,
+        "better": [0.9] * 75 + [0.95] * 5,
     }
     told = {}
     for name, course in courses.items():
@@ -103,7 +104,7 @@ def test_a_sign_that_is_held_is_one_event() -> None:
         codes = ((1 / scores - 1) ** 0.25)[:, None].astype(np.float32)  # distances that score so, by a scale of 1
         detector = WakeDetector(bare, 1.0, None, 25.0)
         told[name] = len(detector.over(codes, [frame / 25 for frame in range(len(codes))]))
-    assert told == {"held": 1, "again": 2, "better": 2}
+    assert told == {"held": 1, "again": 2, "soon": 1, "better": 2}
 
 
 def test_dropped_frames_and_new_sizes_are_told(
@@ -164,6 +165,29 @@ def test_what_is_nearer_to_an_impostor_is_no_event(
     chosen = settle(spotter.encoder, gallery, 3600.0, high, 1.0, ())
     assert chosen.threshold > 0.9, "once in an hour, a sign that no other gives away reached as much"
     assert len(chosen.impostors) == 1 + len(sign.impostors)
-    low = [replace(peak, score=0.55), replace(peak, score=0.51)]
-    assert 0.56 <= settle(spotter.encoder, gallery, 360.0, low, 1.0, own).threshold <= max(0.56, min(own))
-    assert settle(spotter.encoder, gallery, 3600.0, [], 1.0, own).threshold == 0.5
+    low = [replace(peak, score=0.75), replace(peak, score=0.71)]
+    assert 0.6 < settle(spotter.encoder, gallery, 360.0, low, 1.0, own).threshold <= 0.8 * min(own)
+    assert settle(spotter.encoder, gallery, 3600.0, [], 1.0, own).threshold == 0.6
+    other = [replace(each, codes=each.codes + 100) for each in high]
+    assert settle(spotter.encoder, gallery, 3600.0, other, 1.0, ()).threshold == 0.6, "it does not pass for the sign"
+
+
+def test_signs_are_verified_by_likeness_and_margin() -> None:
+    """Least is a verdict of -0.5: the logarithm of usual over own cost, and half of that of impostor over own cost."""
+    own = np.array([[1.0, 1.0], [2.0, 2.0], [2.0, 2.0], [1.0, 3.0]])
+    others = np.array([1.0, 2.0, 4.0, 1.6])  # verdicts 0, -0.69, -0.69 + 0.35, -0.69 + 0.24
+    assert are_verified(own, others, 1.0).tolist() == [True, False, True, True]
+    assert are_verified(own, others, 0.5).tolist() == [False, False, False, False]
+    assert are_verified(own[:1], np.array([np.inf]), 0.01).tolist() == [True], "nothing else can be meant"
+
+
+def test_a_stream_that_begins_anew_is_not_deaf(
+    spotter: Spotter, stream: tuple[Landmarks, Segment, list[Landmarks]], sign: WakeSign
+) -> None:
+    footage, where, _ = stream
+    waiting = WakeStream(spotter.encoder, sign)
+    first = waiting.push(replace(footage, times=footage.times + 3600))
+    again = waiting.push(footage)
+    assert waiting.breaks == 1, "the clock went back by an hour"
+    assert [event.score for event in again] == [event.score for event in first]
+    assert any(abs(event.time - where.end) < 0.5 for event in again)
