@@ -118,8 +118,8 @@ def doubt_words(words: Iterable[str], language: str) -> str | None:
     if not strange:
         return None
     return (
-        f"no English dictionary knows {_few(strange)}: how it is said is guessed by its spelling. If it is a word of another "
-        "language, name that with --language"
+        f"no English dictionary knows {_few(strange)}: how it is said is guessed by its spelling. If it is a word of "
+        "another language, name that with --language"
     )
 
 

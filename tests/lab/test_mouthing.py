@@ -43,7 +43,6 @@ from signspot_lab.mouthing.tables import write_report
 from signspot_lab.mouthing.training import clips_of_corpus, mouthing_loss, train_network
 from signspot_lab.mouthing.trials import WINDOW, Answers, Trial, answer, draw_trials
 from signspot_lab.mouthing.weakening import weaken
-from signspot_lab.without_labels import true_mouthings, with_labels
 from signspot_world.body.mouthing import MouthedWord
 
 PEOPLE = ("a", "b")
@@ -355,15 +354,6 @@ def test_all_ways_of_looking_are_asked_the_same(clips, mouthing_file):
     assert by_name[0][0][1:] == (2 * len(clips), len(clips))
     more = measure_filmed([load_mouthing(mouthing_file)], [FilmedClip(*[clip] * 4) for clip in clips], 0, each=2)
     assert {row.trials for row in more} == {*names, "video through MediaPipe's usual face"}
-
-
-def test_labels_can_be_exchanged_and_truth_is_every_mouthed_sign(tiny_corpus, tmp_path):
-    labels = true_mouthings(tiny_corpus)
-    assert labels
-    changed = with_labels(tiny_corpus, labels, tmp_path / "other")
-    assert changed.labels() == sorted(labels, key=lambda label: (label.video, label.time))
-    assert list(changed.videos) == list(tiny_corpus.videos)
-    assert tiny_corpus.labels() != changed.labels()
 
 
 def test_a_spotter_can_be_taught_by_the_labels_of_a_corpus(tiny_corpus, tmp_path):
