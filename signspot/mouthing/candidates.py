@@ -83,15 +83,25 @@ def find_candidates(
 
 def explain_none(subtitles: Sequence[Subtitle], words: Iterable[str] | None, language: str) -> str:
     """Why subtitles give nothing to look for, as the end of a sentence that begins with their name."""
-    shown = [token.word for subtitle in subtitles for token in tokens(subtitle.text)]
-    if not shown:
-        return "has no words"
+    unread = doubt_letters(subtitles, language)
+    if unread:
+        return unread
     if words is not None:
         return "mentions none of the words"
-    unread = [word for word in dict.fromkeys(shown) if not _shapes(word, language)]
-    if len(unread) == len(set(shown)):
-        return f"has no word in letters that can be read as sounds ({_few(unread)}). Give subtitles in Latin letters"
+    shown = [token.word for subtitle in subtitles for token in tokens(subtitle.text)]
     return f"has no word that shows on lips: each has fewer than {_FEWEST_SHAPES} mouth shapes ({_few(shown)})"
+
+
+def doubt_letters(subtitles: Sequence[Subtitle], language: str) -> str | None:
+    """Why no word of subtitles can be read as sounds, as the end of a sentence; None where one can."""
+    unread: list[str] = []
+    for token in (token for subtitle in subtitles for token in tokens(subtitle.text)):
+        if _shapes(token.word, language):
+            return None
+        unread.append(token.word)
+    if not unread:
+        return "has no words"
+    return f"has no word in letters that can be read as sounds ({_few(unread)}). Give subtitles in Latin letters"
 
 
 def doubt_language(subtitles: Sequence[Subtitle], language: str) -> str | None:
