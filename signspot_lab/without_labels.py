@@ -193,14 +193,14 @@ class LoopWorld:
         gallery = embedded(embed, self.features.exemplar_means(), "dictionary")
         found: list[tuple[float, str, bool]] = []
         for video, subtitles in read_words(self.corpus, self.words, self.training).items():
-            windows = self.features.videos[video]
+            windows, signs = self.features.videos[video], self.corpus.signs(video)
             similarity = embedded(embed, np.asarray(windows.features, np.float32), "continuous") @ gallery.T
             for subtitle in subtitles:
                 stretch = subtitle.segment.padded(_PADDING)
                 inside = np.flatnonzero((windows.grid.times >= stretch.start) & (windows.grid.times <= stretch.end))
                 for word in subtitle.words if len(inside) else ():
                     best = similarity[np.ix_(inside, words == word)].max(axis=1)
-                    ends = [sign.end for sign in self.corpus.signs(video) if sign.word == word]
+                    ends = [sign.end for sign in signs if sign.word == word]
                     time = float(windows.grid.times[inside[best.argmax()]])
                     found.append((float(best.max()), word, bool(ends) and bool(Tolerance().accepts(time, ends))))
         kept = sorted(found, reverse=True)[: len(found) // 2]
