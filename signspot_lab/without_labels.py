@@ -43,6 +43,7 @@ from signspot_world.options import CorpusOptions
 CONFIDENCES = (0.9, 0.8, 0.7, 0.6, 0.5)  # of Table 4
 SPOTTER, TRUTH, DICE = "this spotter", "the truth: every mouthed sign", "the world's dice"
 SUBTITLES, NOBODY = "subtitles alone: the middle of their time", "nobody: nothing is learned"
+KINDS = (SPOTTER, TRUTH, DICE, SUBTITLES)
 SEEDS = (61, 62, 63)
 _PADDING = 4.0  # seconds around a subtitle in which D is looked for (Sec. 4.5)
 
@@ -53,8 +54,8 @@ class LoopOptions:
 
     words: int = 80
     hours: float = 1.0
-    trunk_steps: int = 100  # of the trunk that learns exemplars
-    steps: int = 400  # of each training, about so many, whatever the number of its labels
+    trunk_steps: int = 300  # of the trunk that learns exemplars
+    steps: int = 100  # of each training, about so many, whatever the number of its labels
     items: int = 32  # in a batch
     rate: float = 1e-2
     trainings: int = 2  # from other random weights; their results are averaged
@@ -82,11 +83,11 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
-    """Scores of one kind of labels, of all worlds together."""
+    """Scores of one kind of labels, of one world or of all together."""
 
     labels_of: str
     scores: tuple[LabelScore, ...]  # of the labels of training videos, one per world
-    learned: Learned | None  # words of all worlds; None: too few labels to learn from
+    learned: Learned | None  # None: too few labels to learn from
 
 
 def true_mouthings(corpus: Corpus) -> list[Label]:
@@ -116,17 +117,22 @@ class LoopWorld:
         self.words = tuple(sorted(self.corpus.dictionary()))  # each may have labels, and each is tested
         self.training = tuple(sorted(self.corpus.splits().train))
 
+    def labels(self, kind: str) -> list[Label]:
+        """Labels of training videos, for words of the dictionary."""
+        if kind == SPOTTER:
+            found = self._spotted
+        elif kind == TRUTH:
+            found = true_mouthings(self.corpus)
+        elif kind == SUBTITLES:
+            found = subtitle_middles(self.corpus)
+        else:
+            given = (label for label in self.corpus.labels() if label.source is LabelSource.MOUTHING)
+            found = [label for label in given if label.confidence >= LEAST]
+        return [label for label in found if label.video in self.training and label.word in self.words]
+
     @cached_property
-    def labels(self) -> dict[str, list[Label]]:
-        """Labels of training videos, of each kind."""
-        given = [label for label in self.corpus.labels() if label.source is LabelSource.MOUTHING]
-        kinds = {
-            SPOTTER: label_corpus(self.corpus, self.options.model, self.out / "mouthings"),
-            TRUTH: true_mouthings(self.corpus),
-            DICE: [label for label in given if label.confidence >= LEAST],
-            SUBTITLES: subtitle_middles(self.corpus),
-        }
-        return {name: [each for each in labels if each.video in self.training] for name, labels in kinds.items()}
+    def _spotted(self) -> list[Label]:
+        return label_corpus(self.corpus, self.options.model, self.out / "mouthings")
 
     @cached_property
     def features(self) -> TrunkFeatures:
@@ -214,24 +220,39 @@ def _mean(scores: Sequence[WordScore]) -> WordScore:
     return WordScore(*(statistics.fmean(values) for values in zip(*(asdict(s).values() for s in scores), strict=True)))
 
 
-def run_loop(options: LoopOptions, seeds: Sequence[int], out: Path) -> tuple[list[LoopRow], list[LoopRow]]:
-    """Learn from labels of each kind; then from the spotter's of each least confidence (Table 4)."""
-    worlds = {seed: LoopWorld(options, seed, out) for seed in seeds}
-    rows = []
-    for name in (SPOTTER, TRUTH, DICE, SUBTITLES):
-        scores = tuple(world.score(world.labels[name]) for world in worlds.values())
-        learned = {seed: world.learn(world.labels[name], "watch_read_lookup") for seed, world in worlds.items()}
-        rows.append(LoopRow(name, scores, _together(learned)))
-    rows.append(LoopRow(NOBODY, (), _together({seed: world.untaught() for seed, world in worlds.items()})))
-    table_4 = []
-    for least in CONFIDENCES:
-        kept = {
-            seed: [label for label in world.labels[SPOTTER] if label.confidence >= least]
-            for seed, world in worlds.items()
-        }
-        scores = tuple(world.score(kept[seed]) for seed, world in worlds.items())
-        learned = {seed: world.learn(kept[seed], "watch_lookup") for seed, world in worlds.items()}
-        table_4.append(LoopRow(f"{least:g}", scores, _together(learned)))
+def run_loop(
+    options: LoopOptions, seeds: Sequence[int], out: Path, kinds: Sequence[str] = KINDS
+) -> tuple[list[LoopRow], list[LoopRow]]:
+    """Learn from labels of each kind; then, if it is among them, from the spotter's of each confidence (Table 4).
+
+    Args:
+        options: size of the worlds, and length of the trainings.
+        seeds: of the worlds, which are done one after the other.
+        out: folder of everything; what is there already is not made again.
+        kinds: of labels.
+    """
+    tables = [_measure_world(LoopWorld(options, seed, out), kinds) for seed in seeds]
+    found = []
+    for of_worlds in zip(*tables, strict=True):
+        rows = []
+        for same in zip(*of_worlds, strict=True):  # the same row of each world
+            scores = tuple(score for row in same for score in row.scores)
+            learned = dict(zip(seeds, (row.learned for row in same), strict=True))
+            rows.append(LoopRow(same[0].labels_of, scores, _together(learned)))
+        found.append(rows)
+    return found[0], found[1]
+
+
+def _measure_world(world: LoopWorld, kinds: Sequence[str]) -> tuple[list[LoopRow], list[LoopRow]]:
+    """Both tables of one world."""
+    rows, table_4 = [], []
+    for kind in kinds:
+        labels = world.labels(kind)
+        rows.append(LoopRow(kind, (world.score(labels),), world.learn(labels, "watch_read_lookup")))
+    rows.append(LoopRow(NOBODY, (), world.untaught()))
+    for least in CONFIDENCES if SPOTTER in kinds else ():
+        kept = [label for label in world.labels(SPOTTER) if label.confidence >= least]
+        table_4.append(LoopRow(f"{least:g}", (world.score(kept),), world.learn(kept, "watch_lookup")))
     return rows, table_4
 
 
@@ -312,11 +333,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     parser.add_argument("--encoder", help="whose trunk is frozen, in place of one that learns the exemplars")
     parser.add_argument("--model", help="name or file of a mouthing spotter")
+    parser.add_argument("--only-truth", action="store_true", help="learn from the truth alone, to choose a recipe by")
     chosen = vars(parser.parse_args(arguments))
-    out, seeds = chosen.pop("out"), chosen.pop("seed") or SEEDS
-    rows, table_4 = run_loop(LoopOptions(**chosen), seeds, out)
-    sys.stdout.write(as_text(rows, "labels of", (NOBODY, TRUTH)) + "\n")
-    sys.stdout.write(as_text(table_4, "least confidence, Watch-Lookup", (f"{CONFIDENCES[0]:g}",)))
+    out, seeds, kinds = chosen.pop("out"), chosen.pop("seed") or SEEDS, (TRUTH,) if chosen.pop("only_truth") else KINDS
+    rows, table_4 = run_loop(LoopOptions(**chosen), seeds, out, kinds)
+    sys.stdout.write(as_text(rows, "labels of", (NOBODY, TRUTH)))
+    if table_4:
+        sys.stdout.write("\n" + as_text(table_4, "least confidence, Watch-Lookup", (f"{CONFIDENCES[0]:g}",)))
 
 
 if __name__ == "__main__":

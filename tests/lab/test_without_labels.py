@@ -82,6 +82,8 @@ def test_the_whole_loop_runs_and_goes_on(tmp_path: Path):
     assert by_name[NOBODY].learned.words == {f"40 {word}": score for word, score in untaught.words.items()}
     assert sum(score.spotted for score in untaught.words.values()) <= mentions // 2
     assert all(score.right <= score.spotted for score in untaught.words.values())
+    only, none = run_loop(TINY, [40], tmp_path, (TRUTH,))
+    assert (only, none) == ([by_name[TRUTH], by_name[NOBODY]], [])
     labels = [row.scores[0].labels for row in table_4]
     assert labels == sorted(labels)
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("results/*.json")}
