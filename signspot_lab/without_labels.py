@@ -44,7 +44,7 @@ CONFIDENCES = (0.9, 0.8, 0.7, 0.6, 0.5)  # of Table 4
 SPOTTER, TRUTH, DICE = "this spotter", "the truth: every mouthed sign", "the world's dice"
 SUBTITLES, NOBODY = "subtitles alone: the middle of their time", "nobody: nothing is learned"
 KINDS = (SPOTTER, TRUTH, DICE, SUBTITLES)
-SEEDS = (61, 62, 63)
+SEEDS = (61, 62)  # of the worlds
 _PADDING = 4.0  # seconds around a subtitle in which D is looked for (Sec. 4.5)
 
 
@@ -337,7 +337,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = vars(parser.parse_args(arguments))
     out, seeds, kinds = chosen.pop("out"), chosen.pop("seed") or SEEDS, (TRUTH,) if chosen.pop("only_truth") else KINDS
     rows, table_4 = run_loop(LoopOptions(**chosen), seeds, out, kinds)
-    sys.stdout.write(as_text(rows, "labels of", (NOBODY, TRUTH)))
+    sys.stdout.write(as_text(rows, "labels of", (NOBODY, SUBTITLES, TRUTH)))
     if table_4:
         sys.stdout.write("\n" + as_text(table_4, "least confidence, Watch-Lookup", (f"{CONFIDENCES[0]:g}",)))
 
