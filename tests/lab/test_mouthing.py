@@ -331,13 +331,24 @@ def test_how_films_follow_the_exact_lips_by_hand(clips):
     assert "protrusion" not in rows
 
 
+def test_no_question_is_asked_twice_of_a_film(clips, mouthing_file):
+    """A clip as long as a window has one window, and only so many words: more questions would be the same again."""
+    short = [replace(clip, lips=clip.lips.between(0.0, WINDOW - 0.04)) for clip in clips]
+    looks = [FilmedClip(clip, clip, clip) for clip in short]
+    model = load_mouthing(mouthing_file)
+    words = [{w.word for w in clip.words if 0.5 <= w.segment.end <= WINDOW - 0.2} for clip in short]
+    row = measure_filmed([model], looks, 0, each=200)[0]
+    assert 0 < row.mouthed <= sum(map(len, words)) < 100
+    assert measure_filmed([model], looks, 0, each=2)[0].asked == 2 * len(clips)
+
+
 def test_shapes_are_blamed_by_exchanging_them(clips, mouthing_file):
     """With all shapes exact, or none, both columns are the film's and the exact landmarks' own results."""
     model = load_mouthing(mouthing_file)
     blank = [replace(clip, lips=LipTrack(np.where(np.arange(CHANNELS) < 14, 0, clip.lips.values))) for clip in clips]
     pairs = [FilmedClip(clip, clip, still) for clip, still in zip(clips, blank, strict=True)]
     first, *others = blame_shapes(model, pairs, 0, each=4)
-    trials = draw_trials(clips, read_vocabulary(unseen=True), 0, each=4)
+    trials = list(dict.fromkeys(draw_trials(clips, read_vocabulary(unseen=True), 0, each=4)))
     for column, seen in ((first.exact_here, blank), (first.filmed_here, clips)):
         assert column[0] == answer(MouthingSpotter(model), seen, trials).right.sum()
     assert [row.shapes for row in others] == list(BLAMED)
