@@ -28,7 +28,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.footage import Footage, list_footage
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import OptionsError
-from signspot.mouthing.candidates import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_words
+from signspot.mouthing.candidates import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_letters, doubt_words
 from signspot.mouthing.checkpoints import MouthingModel, default_for, load_mouthing
 from signspot.mouthing.visemes import query, visemes_of
 from signspot.progress import Stage
@@ -176,3 +176,6 @@ class _MouthingRun(CorpusRun):
         doubt = doubt_language(subtitles, self.options.language)
         if doubt:
             logger.warning("%s: %s", footage.video, doubt)
+        unread = doubt_letters(subtitles, self.options.language)
+        if unread:
+            logger.warning("%s: %s %s", footage.video, footage.subtitles.name, unread)

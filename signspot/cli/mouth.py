@@ -9,6 +9,7 @@ import typer
 from signspot.cli.console import EstimatorName, Force, bar, claim_outputs, count, note, print_spottings
 
 if TYPE_CHECKING:
+    from signspot.mouthing.lips import LipTrack
     from signspot.mouthing.spotter import MouthingSpotter
     from signspot.records import Label, Spotting
 
@@ -61,12 +62,12 @@ def mouth(
             outputs.claim(labels, (".jsonl",))
         spotter = MouthingSpotter(load_mouthing(model or default_for([video])))
         found = search(spotter, video, text, asked, (threshold, padding, language, cache))
-        kept = keep_vocabulary(found, word_threshold)
-        if len(kept) < len(found):
+        kept = keep_vocabulary(found or (), word_threshold)
+        if found and len(kept) < len(found):
             note(f"left out {count(len(found) - len(kept), 'peak')} of words that never reach {word_threshold:g}")
         spottings = write_results(kept, out or (), labels, [str(video)])
     print_spottings(spottings, as_json=json_lines)
-    if not spottings:
+    if found is not None and not spottings:
         note(f"no mouthing found above the probability {threshold:g}. A lower --threshold finds more.")
 
 
@@ -96,6 +97,8 @@ def find_subtitles(video: Path, named: Path | None) -> Path:
         raise OptionsError(
             f"{video} is a folder. Annotate it with: signspot annotate {video} --source mouthing --out run/"
         )
+    if not video.exists():
+        raise OptionsError(f"there is no file {video}. Name a video or a .pose file")
     if named is not None:
         return named
     beside = [path for suffix in SUFFIXES if (path := video.with_suffix(suffix)).is_file()]
@@ -117,10 +120,10 @@ def search(
     subtitles: Path,
     words: list[str] | None,
     how: tuple[float, float, str, bool],
-) -> "Sequence[Label]":
-    """Read lips and subtitles and look for the words, with progress for people and what could not be seen."""
+) -> "Sequence[Label] | None":
+    """Read lips and subtitles and look for the words, with progress for people; None: there is nothing to look for."""
     from signspot.landmarks.cache import default_cache
-    from signspot.mouthing.candidates import doubt_language, doubt_words, find_candidates
+    from signspot.mouthing.candidates import doubt_language, doubt_words, explain_none, find_candidates
     from signspot.subtitles.reading import read_subtitles
 
     threshold, padding, language, cache = how
@@ -130,15 +133,12 @@ def search(
         if doubt:
             note(doubt)
     if not candidates:
-        note(f"{subtitles} mentions none of the words" if words else f"{subtitles} has no word that shows on lips")
+        note(f"{subtitles} {explain_none(shown, words, language)}")
+        return None
     with bar(str(video), "frames") as progress:
         lips = spotter.read(video, default_cache() if cache else None, progress)
-    if lips.seen < 0.5:
-        note(f"the lips are seen in {lips.seen:.0%} of the frames only: expect to miss mouthings")
-    if lips.turned > 0.2:
-        note(f"the head is turned away in {lips.turned:.0%} of the frames: nothing is read there")
-    if lips.covered > 0.2:
-        note(f"a hand is before the mouth in {lips.covered:.0%} of the frames: expect to miss mouthings")
+    for remark in remarks_on(lips):
+        note(remark)
     with bar("lips", "windows") as progress:
         found = spotter.search(lips, candidates, str(video), least=threshold, language=language, progress=progress)
     for reason in found.unasked:
@@ -146,3 +146,19 @@ def search(
     if found.hidden:
         note(f"left out {count(found.hidden, 'peak')} where the lips are hardly seen")
     return found.labels
+
+
+def remarks_on(lips: "LipTrack") -> list[str]:
+    """What of the lips could not be seen, for people."""
+    said = []
+    if lips.seen < 0.5:
+        said.append(f"the lips are seen in {lips.seen:.0%} of the frames only: expect to miss mouthings")
+    if lips.turned > 0.2:
+        said.append(f"the head is turned away in {lips.turned:.0%} of the frames: nothing is read there")
+    if lips.covered > 0.2:
+        said.append(f"a hand is before the mouth in {lips.covered:.0%} of the frames: expect to miss mouthings")
+    hidden = lips.hidden_stretches()
+    if hidden:
+        first, more = hidden[0], f" and {count(len(hidden) - 1, 'other place')}" if len(hidden) > 1 else ""
+        said.append(f"the lips are hidden from {first.start:.1f} to {first.end:.1f} s{more}: expect no mouthing there")
+    return said

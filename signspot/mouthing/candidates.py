@@ -81,6 +81,29 @@ def find_candidates(
     return found
 
 
+def explain_none(subtitles: Sequence[Subtitle], words: Iterable[str] | None, language: str) -> str:
+    """Why subtitles give nothing to look for, as the end of a sentence that begins with their name."""
+    unread = doubt_letters(subtitles, language)
+    if unread:
+        return unread
+    if words is not None:
+        return "mentions none of the words"
+    shown = [token.word for subtitle in subtitles for token in tokens(subtitle.text)]
+    return f"has no word that shows on lips: each has fewer than {_FEWEST_SHAPES} mouth shapes ({_few(shown)})"
+
+
+def doubt_letters(subtitles: Sequence[Subtitle], language: str) -> str | None:
+    """Why no word of subtitles can be read as sounds, as the end of a sentence; None where one can."""
+    unread: list[str] = []
+    for token in (token for subtitle in subtitles for token in tokens(subtitle.text)):
+        if _shapes(token.word, language):
+            return None
+        unread.append(token.word)
+    if not unread:
+        return "has no words"
+    return f"has no word in letters that can be read as sounds ({_few(unread)}). Give subtitles in Latin letters"
+
+
 def doubt_language(subtitles: Sequence[Subtitle], language: str) -> str | None:
     """Why subtitles may be of another language than asked; None where they look right, or are few."""
     words = [token.word for subtitle in subtitles for token in tokens(subtitle.text) if token.word.isalpha()]
@@ -104,18 +127,27 @@ def doubt_words(words: Iterable[str], language: str) -> str | None:
     strange = [word for word, parts in pieces.items() if not all(map(is_known, parts))]
     if not strange:
         return None
-    named = ", ".join(repr(word) for word in strange[:_NAMED]) + (" …" if len(strange) > _NAMED else "")
     return (
-        f"no English dictionary knows {named}: how it is said is guessed by its spelling. If it is a word of another "
-        "language, name that with --language"
+        f"no English dictionary knows {_few(strange)}: how it is said is guessed by its spelling. If it is a word of "
+        "another language, name that with --language"
     )
 
 
-@lru_cache(maxsize=1 << 16)
+def _few(words: Sequence[str]) -> str:
+    """Some words by name."""
+    return ", ".join(map(repr, words[:_NAMED])) + (" …" if len(words) > _NAMED else "")
+
+
 def _is_long(word: str, language: str) -> bool:
     """Whether a word shows enough on the lips; one that cannot be read does not."""
+    return _shapes(word, language) >= _FEWEST_SHAPES
+
+
+@lru_cache(maxsize=1 << 16)
+def _shapes(word: str, language: str) -> int:
+    """The number of mouth shapes of a word; 0 where it cannot be read."""
     try:
-        return len(visemes_of(word, language)) >= _FEWEST_SHAPES
+        return len(visemes_of(word, language))
     except OptionsError:
         logger.info("the word %r of a subtitle has no phonemes", word)
-        return False
+        return 0

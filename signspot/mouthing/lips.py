@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
 from signspot.landmarks.landmarks import Landmarks
+from signspot.timeline import Segment
 
 Floats = NDArray[np.float32]
 
@@ -48,6 +49,12 @@ class LipTrack:
     def end(self) -> float:
         """Seconds at the end of the last frame."""
         return self.start + len(self) / FPS
+
+    def hidden_stretches(self, least: float = 2.0) -> list[Segment]:
+        """Where the lips are not seen, or a hand is before them, for at least so many seconds on end."""
+        hidden = np.concatenate([[False], (self.values[:, -2] == 0) | (self.values[:, -1] > 0), [False]])
+        borders = np.flatnonzero(np.diff(hidden.astype(np.int8))).reshape(-1, 2) / FPS
+        return [Segment(self.start + first, self.start + last) for first, last in borders if last - first >= least]
 
     def between(self, start: float, end: float) -> "LipTrack":
         """The frames whose times lie from `start` to `end`."""

@@ -29,7 +29,7 @@ from signspot_lab.mouthing.clips import LipClip, Vocabulary, read_vocabulary
 from signspot_lab.mouthing.evaluation import MouthingScore, score
 from signspot_lab.mouthing.real_faces import PIECE, as_text, describe_lips
 from signspot_lab.mouthing.tables import score_table
-from signspot_lab.mouthing.trials import WINDOW, answer, draw_trials
+from signspot_lab.mouthing.trials import WINDOW, Trial, answer, draw_trials
 from signspot_world.body.motion import talking
 from signspot_world.body.mouthing import MouthedWord, MouthHabits, habits_of, say
 from signspot_world.body.signers import Role, make_signer
@@ -141,7 +141,7 @@ def measure_filmed(
         "video through MediaPipe": [clip.filmed for clip in clips],
         "video through MediaPipe's usual face": [clip.usual for clip in clips if clip.usual],
     }
-    trials = draw_trials(looks["exact landmarks"], read_vocabulary(unseen=True), seed, each=each)
+    trials = _ask_once(looks["exact landmarks"], seed, each)
     return [
         row
         for model in models
@@ -149,6 +149,11 @@ def measure_filmed(
         if seen
         for row in score((model.name, name), trials, answer(MouthingSpotter(model), seen, trials))
     ]
+
+
+def _ask_once(clips: Sequence[LipClip], seed: int, each: int) -> list[Trial]:
+    """Up to so many questions to each clip, none twice: a clip as long as a window has few words to ask for."""
+    return list(dict.fromkeys(draw_trials(clips, read_vocabulary(unseen=True), seed, each=each)))
 
 
 def shape_table(pairs: Sequence[tuple[LipClip, LipClip]], title: str = "shape") -> str:
@@ -184,7 +189,7 @@ class BlameRow:
 
 def blame_shapes(model: MouthingModel, clips: Sequence[FilmedClip], seed: int, each: int = 12) -> list[BlameRow]:
     """Exchange shapes between film and truth, one group after the other: which of them does a spotter miss on film?"""
-    trials = draw_trials([clip.exact for clip in clips], read_vocabulary(unseen=True), seed, each=each)
+    trials = _ask_once([clip.exact for clip in clips], seed, each)
     spotter = MouthingSpotter(model)
 
     def ask(exact: Sequence[int]) -> tuple[int, int]:

@@ -27,6 +27,7 @@ class Retrieved:
 
     words: RetrievalResult  # every exemplar of the word is right
     variants: RetrievalResult  # those of the signed variant are right; the word's others are left out
+    ranked: RankedQueries  # the first, query by query, so that words can be drawn again
 
 
 def retrieve(
@@ -42,19 +43,19 @@ def retrieve(
         stride: frames between the windows that are looked at.
     """
     rows = [row for row, exemplar in enumerate(features.exemplars) if exemplar.word in set(words)]
-    gallery = _embedded(embed, features.exemplar_means()[rows], "dictionary")
+    gallery = embedded(embed, features.exemplar_means()[rows], "dictionary")
     exemplars = [features.exemplars[row] for row in rows]
     by_word, by_variant = ClipRetrieval([exemplar.word for exemplar in exemplars]), RankedQueries()
     for name in dict.fromkeys(query.video for query in queries):
         windows = features.videos[name]
-        similarity = _embedded(embed, np.asarray(windows.features, np.float32), "continuous") @ gallery.T
+        similarity = embedded(embed, np.asarray(windows.features, np.float32), "continuous") @ gallery.T
         for query in (each for each in queries if each.video == name):
             place = slice(query.first, query.last + 1, stride)
             times = windows.grid.times[place]
             maxima, peaks = similarity[place].max(axis=0), times[similarity[place].argmax(axis=0)]
             by_word.add_maxima(query.word, query.times, maxima, peaks)
             _rank_variant(by_variant, query, exemplars, maxima, peaks)
-    return Retrieved(by_word.value((5,)), by_variant.value((5,)))
+    return Retrieved(by_word.value((5,)), by_variant.value((5,)), by_word.queries)
 
 
 def _rank_variant(
@@ -70,9 +71,10 @@ def _rank_variant(
 
 
 @torch.inference_mode()
-def _embedded(embed: Embed, features: FloatArray, domain: Domain) -> FloatArray:
-    embedded: FloatArray = embed(torch.from_numpy(np.ascontiguousarray(features)), domain).numpy()
-    return embedded
+def embedded(embed: Embed, features: FloatArray, domain: Domain) -> FloatArray:
+    """(N, D) trunk features as (N, d) embeddings."""
+    made: FloatArray = embed(torch.from_numpy(np.ascontiguousarray(features)), domain).numpy()
+    return made
 
 
 def grids_of(features: TrunkFeatures) -> dict[str, Grid]:

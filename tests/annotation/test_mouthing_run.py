@@ -149,3 +149,7 @@ def test_no_face_odd_words_and_another_language_have_a_reason(job, here, caplog)
     with caplog.at_level(logging.WARNING):
         annotate_mouthings(replace(job, out=job.out / "german"), OPTIONS, here)
     assert "'en' was asked for" in caplog.text
+    (job.corpus / "test-0001.vtt").write_text("WEBVTT\n\n00:01.000 --> 00:02.000\nСлон идёт домой\n")
+    with caplog.at_level(logging.WARNING):
+        annotate_mouthings(replace(job, out=job.out.parent / "letters"), OPTIONS, here)
+    assert "test-0001: test-0001.vtt has no word in letters that can be read as sounds ('слон'" in caplog.text

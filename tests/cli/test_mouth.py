@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from signspot.formats.formats import read_spottings
-from signspot.landmarks.pose_file import write_landmarks
+from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.mouthing.checkpoints import MouthingModel, save_mouthing
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions
 from signspot.records import LabelSource
@@ -164,6 +164,47 @@ def test_a_turned_head_and_a_covered_mouth_have_a_reason(signspot, place):
     code, _, err = run(signspot, place, "--threshold", 0, video="covered.pose")
     assert code == 0
     assert "a hand is before the mouth in 67% of the frames: expect to miss mouthings" in err
+
+
+def test_lips_that_are_hidden_for_seconds_of_a_long_video_have_a_reason(signspot, place):
+    """One second in six: no share of all frames that would be worth a word, but no mouthing is found there."""
+    marks = open_landmarks(place / "news.pose")
+    face = marks.face.copy()
+    face[20:72] = np.nan
+    write_landmarks(replace(marks, face=face), place / "lost.pose")
+    hand = marks.right_hand.copy()
+    hand[80:132] = marks.face[80:132, :1]
+    write_landmarks(replace(marks, face=face, right_hand=hand), place / "twice.pose")
+    for name in ("lost", "twice"):
+        shutil.copy(place / "news.vtt", place / f"{name}.vtt")
+    _, _, err = run(signspot, place, "--threshold", 0, video="lost.pose")
+    assert "the lips are hidden from 0.8 to 2.9 s: expect no mouthing there" in err
+    _, _, err = run(signspot, place, "--threshold", 0, video="twice.pose")
+    assert "the lips are hidden from 0.8 to 2.9 s and 1 other place" in err
+    _, _, err = run(signspot, place, "--threshold", 0)
+    assert "hidden" not in err
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "reason"),
+    [
+        ("Слон идёт домой", [], "no word in letters that can be read as sounds ('слон', 'идёт', 'домой')"),
+        ("Слон идёт домой", ["--language", "ru"], "no word in letters that can be read as sounds"),
+        ("", [], "has no words"),
+        ("I am", [], "no word that shows on lips: each has fewer than 3 mouth shapes ('i', 'am')"),
+        ("Two elephants walked", ["--word", "moon"], "mentions none of the words"),
+    ],
+)
+def test_subtitles_with_nothing_to_look_for_have_a_reason(signspot, place, tmp_path, text, arguments, reason):
+    """And no advice to lower a threshold; the video is not read for nothing."""
+    (tmp_path / "s.vtt").write_text(f"WEBVTT\n\n00:01.000 --> 00:02.000\n{text}\n")
+    code, out, err = run(signspot, place, "--subtitles", tmp_path / "s.vtt", *arguments, video="faceless.pose")
+    assert (code, out) == (0, "")
+    assert reason in err
+    assert "--threshold" not in err
+    code, _, err = run(signspot, place, "--subtitles", tmp_path / "s.vtt", *arguments, video="nowhere.pose")
+    assert code == 2
+    assert "there is no file" in err
 
 
 def test_another_language_is_read_by_its_own_rules_and_a_wrong_one_is_doubted(signspot, place, tmp_path):

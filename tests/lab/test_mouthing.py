@@ -43,7 +43,6 @@ from signspot_lab.mouthing.tables import write_report
 from signspot_lab.mouthing.training import clips_of_corpus, mouthing_loss, train_network
 from signspot_lab.mouthing.trials import WINDOW, Answers, Trial, answer, draw_trials
 from signspot_lab.mouthing.weakening import weaken
-from signspot_lab.without_labels import true_mouthings, with_labels
 from signspot_world.body.mouthing import MouthedWord
 
 PEOPLE = ("a", "b")
@@ -332,13 +331,24 @@ def test_how_films_follow_the_exact_lips_by_hand(clips):
     assert "protrusion" not in rows
 
 
+def test_no_question_is_asked_twice_of_a_film(clips, mouthing_file):
+    """A clip as long as a window has one window, and only so many words: more questions would be the same again."""
+    short = [replace(clip, lips=clip.lips.between(0.0, WINDOW - 0.04)) for clip in clips]
+    looks = [FilmedClip(clip, clip, clip) for clip in short]
+    model = load_mouthing(mouthing_file)
+    words = [{w.word for w in clip.words if 0.5 <= w.segment.end <= WINDOW - 0.2} for clip in short]
+    row = measure_filmed([model], looks, 0, each=200)[0]
+    assert 0 < row.mouthed <= sum(map(len, words)) < 100
+    assert measure_filmed([model], looks, 0, each=2)[0].asked == 2 * len(clips)
+
+
 def test_shapes_are_blamed_by_exchanging_them(clips, mouthing_file):
     """With all shapes exact, or none, both columns are the film's and the exact landmarks' own results."""
     model = load_mouthing(mouthing_file)
     blank = [replace(clip, lips=LipTrack(np.where(np.arange(CHANNELS) < 14, 0, clip.lips.values))) for clip in clips]
     pairs = [FilmedClip(clip, clip, still) for clip, still in zip(clips, blank, strict=True)]
     first, *others = blame_shapes(model, pairs, 0, each=4)
-    trials = draw_trials(clips, read_vocabulary(unseen=True), 0, each=4)
+    trials = list(dict.fromkeys(draw_trials(clips, read_vocabulary(unseen=True), 0, each=4)))
     for column, seen in ((first.exact_here, blank), (first.filmed_here, clips)):
         assert column[0] == answer(MouthingSpotter(model), seen, trials).right.sum()
     assert [row.shapes for row in others] == list(BLAMED)
@@ -355,15 +365,6 @@ def test_all_ways_of_looking_are_asked_the_same(clips, mouthing_file):
     assert by_name[0][0][1:] == (2 * len(clips), len(clips))
     more = measure_filmed([load_mouthing(mouthing_file)], [FilmedClip(*[clip] * 4) for clip in clips], 0, each=2)
     assert {row.trials for row in more} == {*names, "video through MediaPipe's usual face"}
-
-
-def test_labels_can_be_exchanged_and_truth_is_every_mouthed_sign(tiny_corpus, tmp_path):
-    labels = true_mouthings(tiny_corpus)
-    assert labels
-    changed = with_labels(tiny_corpus, labels, tmp_path / "other")
-    assert changed.labels() == sorted(labels, key=lambda label: (label.video, label.time))
-    assert list(changed.videos) == list(tiny_corpus.videos)
-    assert tiny_corpus.labels() != changed.labels()
 
 
 def test_a_spotter_can_be_taught_by_the_labels_of_a_corpus(tiny_corpus, tmp_path):
