@@ -21,13 +21,14 @@ from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment, Track
 from signspot.workbench.folder import VideoFile
 from signspot.workbench.media import landmarks_seen
+from signspot.workbench.one_thread import on_one_thread
 from signspot.workbench.workbench import Workbench
 
 _WORDS, _PLACES = 12, 24  # that are shown
 _PROPOSED = 60  # places that embeddings propose in all videos, to be decided by alignment
 _AROUND = 1.0  # seconds around a proposed place that are searched
-_ROWS = 2048  # windows that are compared at once, so that they stay in the processor's cache
 _EVERY = 2  # windows, of which one is compared: neighbours are alike, and a second around each place is aligned
+_NUMBERS = 32_767  # that are compared at once: more than that PyTorch shares out, and its threads wait for each other
 _APART = 1.0  # seconds between two proposed places of one video
 
 
@@ -58,13 +59,13 @@ def search_sign(
     check_signing(landmarks, "the recording")
     seen, worked_seen = time.perf_counter(), time.process_time()
     spotter = bench.searcher.spotter
-    options = SpotOptions()
+    gallery = bench.searcher.gallery(dictionary, ())
     views = ExemplarEmbedder(spotter.encoder, None).embed_source(landmarks, mirror=True)
-    words = spotter.identify_views(views, bench.searcher.gallery(dictionary, ()), options)[:_WORDS]
+    words = on_one_thread(lambda: spotter.identify_views(views, gallery, SpotOptions()))[:_WORDS]
     opened = bench.searcher.dictionary(dictionary)
     films = [any(bench.searcher.shows(one) for one in opened[each.word] if one.id == each.exemplar) for each in words]
     identified, worked_identified = time.perf_counter(), time.process_time()
-    places = find_places(spotter, sign_gallery(views), ready_tracks(bench))
+    places = on_one_thread(lambda: find_places(spotter, sign_gallery(views), ready_tracks(bench)))
     done, worked_done = time.perf_counter(), time.process_time()
     return {
         "dictionary": dictionary,
@@ -126,8 +127,8 @@ def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[Video
 def propose(track: Track, gallery: Gallery, name: str) -> list[tuple[float, str, float]]:
     """The places of one track that are nearest to a sign by embedding: similarity, video, seconds; some apart."""
     times, signs = track.grid.times[::_EVERY], torch.from_numpy(gallery.embeddings.T.astype(np.float32))
-    windows = torch.from_numpy(track.embeddings)  # torch reads half precision faster than numpy does
-    parts = (windows[start : start + _ROWS : _EVERY] for start in range(0, len(track), _ROWS))
+    windows = torch.from_numpy(track.embeddings)[::_EVERY]  # torch reads half precision faster than numpy does
+    parts = windows.split(max(1, _NUMBERS // windows.shape[1]))
     scores = torch.cat([(part.float() @ signs).amax(dim=1) for part in parts]).numpy()
     count = min(len(scores), 8 * _PROPOSED)
     best = np.argpartition(-scores, count - 1)[:count]
