@@ -18,7 +18,7 @@ _worker = ThreadPoolExecutor(1, "signspot-answers")
 
 
 def on_one_thread(work: Callable[[], T]) -> T:
-    """What `work` gives; its matrix products are not shared out, nor are those of others meanwhile."""
+    """Work on the one thread, whose matrix products are not shared out; nor are those of others meanwhile."""
     return _worker.submit(_limited, work).result()
 
 

@@ -20,7 +20,7 @@ from signspot.workbench.picture_process import landmarks_told
 
 MOST_PICTURES = 400  # of one recording
 MOST_BYTES = 8 << 20  # of pictures that are sent at once
-_MOST_WAITING = 6  # pictures that may wait; where more do, some between them are left out
+_MOST_WAITING = 4  # pictures that may wait; where more do, some between them are left out
 _WIDEST = 0.2  # seconds between two pictures that are looked at: so far apart they tell words as well as all of them
 _MOST_OPEN = 4  # recordings that hold a process with the models
 _KEPT = 24  # recordings that are remembered, so that a part of one can be searched for

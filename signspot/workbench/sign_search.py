@@ -116,11 +116,13 @@ def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[Video
     proposed = sorted(
         (place for name, track in known.items() for place in propose(track, gallery, name)), key=lambda each: -each[0]
     )
-    found: dict[tuple[str, float], Spotting] = {}
+    around: dict[str, list[Segment]] = {}
     for _, name, at in proposed[:_PROPOSED]:
-        within = Segment(max(0.0, at - _AROUND), at + _AROUND)
-        for spotting in spotter.best_places(known[name], gallery, within).values():
-            found[name, spotting.time] = spotting
+        around.setdefault(name, []).append(Segment(max(0.0, at - _AROUND), at + _AROUND))
+    found: dict[tuple[str, float], Spotting] = {}
+    for name, within in around.items():
+        for place in spotter.best_places(known[name], gallery, within):
+            found |= {(name, spotting.time): spotting for spotting in place.values()}
     return _apart(sorted(found.values(), key=lambda spotting: -spotting.score))[:_PLACES]
 
 
@@ -128,7 +130,8 @@ def propose(track: Track, gallery: Gallery, name: str) -> list[tuple[float, str,
     """The places of one track that are nearest to a sign by embedding: similarity, video, seconds; some apart."""
     times, signs = track.grid.times[::_EVERY], torch.from_numpy(gallery.embeddings.T.astype(np.float32))
     windows = torch.from_numpy(track.embeddings)[::_EVERY]  # torch reads half precision faster than numpy does
-    parts = windows.split(max(1, _NUMBERS // windows.shape[1]))
+    each = max(1, _NUMBERS // windows.shape[1])
+    parts = (windows[start : start + each] for start in range(0, len(windows), each))
     scores = torch.cat([(part.float() @ signs).amax(dim=1) for part in parts]).numpy()
     count = min(len(scores), 8 * _PROPOSED)
     best = np.argpartition(-scores, count - 1)[:count]

@@ -75,6 +75,7 @@ class Server(Client):
     most_bytes: int = 50_000_000
     database: str | None = None
     port: int = 0
+    holistic: Path | None = None
     _server: Any = None
     _thread: threading.Thread | None = None
 
@@ -86,7 +87,9 @@ class Server(Client):
         from signspot.workbench.workbench import WorkbenchOptions
 
         bound = bind("127.0.0.1", self.port)
-        options = WorkbenchOptions(self.folder, (), self.database, None, self.most_bytes, self.door)
+        options = WorkbenchOptions(
+            self.folder, (), self.database, None, self.most_bytes, self.door, holistic=self.holistic
+        )
         settings = uvicorn.Config(
             create_app(options), log_level="warning", access_log=False, timeout_graceful_shutdown=2
         )
