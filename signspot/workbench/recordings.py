@@ -52,7 +52,11 @@ def read_pictures(content: bytes) -> list[Picture]:
 
 
 def thinned(waiting: Sequence[Picture], most: int = _MOST_WAITING) -> list[Picture]:
-    """The pictures that are looked at where too many wait: some, never far apart, and always the last one."""
+    """The pictures that are looked at where too many wait: some, never far apart, and always the last one.
+
+    Of the countdown only the latest counts, and none once the recording has begun.
+    """
+    waiting = [picture for picture in waiting if picture[0] >= 0] or waiting[-1:]
     if len(waiting) <= most:
         return list(waiting)
     apart = min((waiting[-1][0] - waiting[0][0]) / most, _WIDEST) - 1e-3

@@ -81,7 +81,7 @@ async function got(file, length) {
   take.src = URL.createObjectURL(file);
   take.hidden = false;
   camera.hidden = true;
-  take.play().catch(() => {});
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) take.play().catch(() => {});
   from.value = "0";
   to.value = "100";
   trim.hidden = false;
