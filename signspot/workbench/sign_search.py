@@ -13,7 +13,7 @@ from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import landmarks_of
 from signspot.errors import SignspotError
 from signspot.formats.rows import to_row
-from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.landmarks import BODY_POINTS, DEFAULT_FPS, FACE_POINTS, HAND_POINTS, Landmarks
 from signspot.landmarks.signing import check_signing
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.search import SpotOptions
@@ -86,6 +86,22 @@ def search_sign(
             "places": round(worked_done - worked_identified, 3),
         },
     }
+
+
+def warm_up(bench: Workbench, dictionary: str) -> dict[str, int]:
+    """Search for a sign that nobody made: networks, exemplars and tracks are there when somebody makes one.
+
+    Returns:
+        How many exemplars and tracks there are.
+    """
+    spotter, gallery, tracks = bench.searcher.spotter, bench.searcher.gallery(dictionary, ()), list(ready_tracks(bench))
+    shapes = ((BODY_POINTS, 4), (HAND_POINTS, 3), (HAND_POINTS, 3), (len(FACE_POINTS), 3))
+    body, left, right, face = (np.full((32, *shape), 0.5, np.float32) for shape in shapes)
+    nobody = Landmarks(body, left, right, face, np.arange(32) / DEFAULT_FPS, (640, 480))
+    views = ExemplarEmbedder(spotter.encoder, None).embed_source(nobody, mirror=True)
+    on_one_thread(lambda: spotter.identify_views(views, gallery, SpotOptions()))  # what exemplars are near to is kept
+    on_one_thread(lambda: find_places(spotter, sign_gallery(views), iter(tracks)))
+    return {"exemplars": len(gallery.exemplars), "tracks": len(tracks)}
 
 
 def sign_gallery(views: SignViews) -> Gallery:

@@ -114,6 +114,8 @@ def test_every_length_is_checked(river: Landmarks, estimating: Server) -> None:
 def test_landmarks_go_the_ordinary_road(estimating: Server, river: Landmarks) -> None:
     """The same words and scores as for the same landmarks in a file."""
     assert estimating.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").status == 200
+    warm = estimating.ask("POST", "/api/warm?dictionary=dictionary")
+    assert (warm.status, warm.json) == (200, {"exemplars": 5, "tracks": 1})
     place = "/api/sign/landmarks?dictionary=dictionary&width=320&height=240"
     found = estimating.ask("POST", place, packed(river).tobytes()).json
     assert found["words"][0]["word"] == "river"
