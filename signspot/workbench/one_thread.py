@@ -10,11 +10,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+import torch
 from threadpoolctl import threadpool_limits
 
 T = TypeVar("T")
 
-_worker = ThreadPoolExecutor(1, "signspot-answers")
+# PyTorch chooses a number of threads when a thread first uses it: that must be over before it is limited.
+_worker = ThreadPoolExecutor(1, "signspot-answers", torch.get_num_threads)
 
 
 def on_one_thread(work: Callable[[], T]) -> T:
@@ -23,5 +25,5 @@ def on_one_thread(work: Callable[[], T]) -> T:
 
 
 def _limited(work: Callable[[], T]) -> T:
-    with threadpool_limits(1, "blas"):
+    with threadpool_limits(1):  # of BLAS, and of OpenMP, by which PyTorch shares out; the latter for this thread alone
         return work()

@@ -60,7 +60,8 @@ def search_sign(
     seen, worked_seen = time.perf_counter(), time.process_time()
     spotter = bench.searcher.spotter
     gallery = bench.searcher.gallery(dictionary, ())
-    views = ExemplarEmbedder(spotter.encoder, None).embed_source(landmarks, mirror=True)
+    embedder = ExemplarEmbedder(spotter.encoder, None)
+    views = on_one_thread(lambda: embedder.embed_source(landmarks, mirror=True))
     words = on_one_thread(lambda: spotter.identify_views(views, gallery, SpotOptions()))[:_WORDS]
     opened = bench.searcher.dictionary(dictionary)
     films = [any(bench.searcher.shows(one) for one in opened[each.word] if one.id == each.exemplar) for each in words]
@@ -98,7 +99,8 @@ def warm_up(bench: Workbench, dictionary: str) -> dict[str, int]:
     shapes = ((BODY_POINTS, 4), (HAND_POINTS, 3), (HAND_POINTS, 3), (len(FACE_POINTS), 3))
     body, left, right, face = (np.full((32, *shape), 0.5, np.float32) for shape in shapes)
     nobody = Landmarks(body, left, right, face, np.arange(32) / DEFAULT_FPS, (640, 480))
-    views = ExemplarEmbedder(spotter.encoder, None).embed_source(nobody, mirror=True)
+    embedder = ExemplarEmbedder(spotter.encoder, None)
+    views = on_one_thread(lambda: embedder.embed_source(nobody, mirror=True))
     on_one_thread(lambda: spotter.identify_views(views, gallery, SpotOptions()))  # what exemplars are near to is kept
     on_one_thread(lambda: find_places(spotter, sign_gallery(views), iter(tracks)))
     return {"exemplars": len(gallery.exemplars), "tracks": len(tracks)}

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from signspot.embedding.exemplars import Gallery
@@ -12,7 +13,7 @@ from signspot.errors import FormatError
 from signspot.records import Exemplar
 from signspot.timeline import Grid, Track
 from signspot.workbench import sign_search
-from signspot.workbench.one_thread import on_one_thread
+from signspot.workbench.one_thread import _worker, on_one_thread
 
 
 def threads() -> set[int]:
@@ -34,6 +35,16 @@ def test_matrix_products_are_not_shared_out(shared_out: None) -> None:
     assert threads() == {2}
     assert on_one_thread(threads) == {1}
     assert threads() == {2}, "afterwards they are again"
+
+
+def test_nor_does_pytorch_share_out() -> None:
+    before = _worker.submit(torch.get_num_threads).result()
+    _worker.submit(torch.set_num_threads, 2).result()
+    try:
+        assert on_one_thread(torch.get_num_threads) == 1
+        assert _worker.submit(torch.get_num_threads).result() == 2, "afterwards it does again"
+    finally:
+        _worker.submit(torch.set_num_threads, before).result()
 
 
 def test_many_answers_at_once(shared_out: None) -> None:
