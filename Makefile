@@ -9,6 +9,7 @@
 #   make wheel-test  build the wheel, install it into an environment of what it names, run `signspot demo` from there;
 #                    FRESH=1: all of it fetched by pip, as before a release
 #   make docs        write docs/reference/cli.md again and build the site into build/site/
+#   make holistic    npm's package that estimates landmarks in the sign page, into build/holistic/, for its test
 #   make screenshots  every page of the workbench at 1200 and 400 pixels, into build/screenshots/pages; some into docs/pictures/
 #   make attack      mutated files, kills, hostile media and lying servers against signspot, for about an hour
 #   make sbom        every distribution that is installed with signspot, and its licence, into build/dependencies.md
@@ -26,7 +27,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 # Whole rooms, and single files of others, that need neither MediaPipe, a training, a browser nor other processes.
 FAST := $(filter-out tests/test_attack.py,$(wildcard tests/test_*.py)) tests/formats tests/losses tests/metrics tests/subtitles tests/words tests/cli/test_main.py
 
-.PHONY: demo check test-fast test tests-only test-slow coverage wheel-test docs screenshots bench attack sbom clean
+.PHONY: demo check test-fast test tests-only test-slow coverage wheel-test docs holistic screenshots bench attack sbom clean
 
 demo: $(VENV)/.core
 	$(BIN)/signspot demo --out demo-out
@@ -62,6 +63,10 @@ docs: $(VENV)/.docs
 
 screenshots: $(VENV)/.test
 	$(BIN)/python -m tools.screenshots
+
+holistic:
+	mkdir -p build/holistic
+	cd build/holistic && npm pack @mediapipe/holistic && tar xf mediapipe-holistic-*.tgz
 
 sbom: $(VENV)/.core
 	mkdir -p build

@@ -27,6 +27,10 @@ def serve(
     device: Device = "cpu",
     estimator: EstimatorName = None,
     pixels: Pixels = True,
+    holistic: Annotated[
+        Path | None,
+        typer.Option(help="npm's package @mediapipe/holistic, unpacked: the sign page estimates."),
+    ] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Open the workbench: see, search, sign and verify in the browser.
@@ -34,7 +38,8 @@ def serve(
     It answers this machine only, unless another --host is given. Then each role (own, verify, look) has an address with
     a token of its own, printed once. Uploads, decisions and jobs stay in the folder; Ctrl-C ends the server, and a job
     that was running goes on with the next start. With --no-pixels skeletons stand in for films and thumbnails, no film
-    is taken, and thumbnails of earlier servers are removed.
+    is taken, and thumbnails of earlier servers are removed. With --holistic pictures of a sign that is made into the
+    camera do not leave the page: it estimates their landmarks and sends these.
 
     Example: signspot serve my-videos/ --open
     """
@@ -50,7 +55,7 @@ def serve(
 
     door = Door.open_at(host, frozenset(name or ()), token=token)
     options = WorkbenchOptions(
-        folder, tuple(dictionary or ()), database, encoder, upload_limit * 1_000_000, door, device, pixels
+        folder, tuple(dictionary or ()), database, encoder, upload_limit * 1_000_000, door, device, pixels, holistic
     )
 
     def told(address: str) -> None:

@@ -271,11 +271,15 @@ class Search:
         if self.aligns(gallery):
             assert self.track.codes is not None
             assert gallery.codes is not None
-            times = self.track.grid.origin + np.arange(len(self.track.codes)) / self.track.grid.fps
-            part = _around(times, within)
-            return self._aligned(self.track.codes[part], times[part], gallery)
+            part = _around(self._frame_times, within)
+            return self._aligned(self.track.codes[part], self._frame_times[part], gallery)
         part = _around(self.windows.times, within)
         return EmbeddingMatcher(Windows(self.windows.times[part], self.windows.embeddings[part]), gallery.embeddings)
+
+    @cached_property
+    def _frame_times(self) -> NDArray[np.float64]:
+        assert self.track.codes is not None
+        return np.asarray(self.track.grid.origin + np.arange(len(self.track.codes)) / self.track.grid.fps)
 
     def _sampled(self, gallery: Gallery) -> Matcher:
         """The matcher of a gallery's rows in pieces of the track, joined; in all of it, where it is short."""

@@ -110,11 +110,11 @@ class Spotter:
             logger.warning("'%s' lasts %.0f s: its false alarms per hour are rough", track.video, found.duration)
         return found
 
-    def best_places(self, track: Track, gallery: Gallery, within: Segment) -> dict[str, Spotting]:
-        """The best place of every word in a segment of a track, as `search` finds it, without false alarms per hour."""
+    def best_places(self, track: Track, gallery: Gallery, within: Sequence[Segment]) -> list[dict[str, Spotting]]:
+        """The best place of every word in each of some segments of a track, as `search` finds it, without alarms."""
         options = SpotOptions(threshold=0.0)
         search = Search(track, Windows.of(track), options, 0.0, self._cohort, self._yardsticks.scale)
-        return search.best_places(gallery, within)
+        return [search.best_places(gallery, segment) for segment in within]
 
     def word_scores(
         self, track: Track, gallery: Gallery, options: SpotOptions, within: Segment | None = None

@@ -7,6 +7,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from signspot.errors import OptionsError
 from signspot.timeline import Segment
+from signspot.workbench import page_landmarks
 from signspot.workbench.recordings import MOST_BYTES, read_pictures
 from signspot.workbench.requests import OpenWorkbench
 from signspot.workbench.sign_search import search_sign
@@ -28,12 +29,8 @@ async def add_pictures(recording: str, request: Request, bench: OpenWorkbench) -
     little-endian (below 0 in the countdown: looked at, and not searched for), bytes of the picture as an unsigned
     32-bit number, and the picture as a JPEG. No picture is kept.
     """
-    known, content = bench.recordings.get(recording), b""
-    async for piece in request.stream():
-        content += piece
-        if len(content) > MOST_BYTES:
-            raise OptionsError(f"at most {MOST_BYTES:,} bytes of pictures are taken at once")
-    return known.add(read_pictures(content))
+    known = bench.recordings.get(recording)
+    return known.add(read_pictures(await _body(request, MOST_BYTES, "pictures")))
 
 
 @router.post("/recordings/{recording}/search")
@@ -46,6 +43,38 @@ async def search(
     found = await run_in_threadpool(search_sign, bench, known.landmarks, dictionary, span)
     pictures = {"sent": known.sent, "left_out": known.left_out, "processor": round(known.processor, 3)}
     return {**found, "pictures": pictures}
+
+
+@router.post("/sign/landmarks")
+async def search_landmarks(
+    dictionary: str,
+    width: int,
+    height: int,
+    request: Request,
+    bench: OpenWorkbench,
+    start: float = 0.0,
+    end: float | None = None,
+) -> dict[str, Any]:
+    """Say which words a sign may be whose landmarks were estimated elsewhere, and where it occurs in the folder.
+
+    The raw body holds frame after frame, each of 439 little-endian 32-bit numbers with fractions: seconds since the
+    recording began; x, y, z and visibility of 33 points of the body; x, y and z of 21 points of the left hand, 21 of
+    the right hand and 60 of the face, in the order of MediaPipe's and of signspot's face points. A part that is not
+    seen is NaN. `width` and `height` are the picture's, in pixels.
+    """
+    content = await _body(request, page_landmarks.MOST_BYTES, "landmarks")
+    seen = await run_in_threadpool(page_landmarks.read_landmarks, content, (width, height))
+    span = None if end is None else Segment(max(0.0, start), max(start, end))
+    return await run_in_threadpool(search_sign, bench, lambda: seen, dictionary, span)
+
+
+async def _body(request: Request, most: int, what: str) -> bytes:
+    content = b""
+    async for piece in request.stream():
+        content += piece
+        if len(content) > most:
+            raise OptionsError(f"at most {most:,} bytes of {what} are taken at once")
+    return content
 
 
 @router.delete("/recordings/{recording}")

@@ -6,17 +6,15 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
-from signspot.embedding.exemplars import SignViews
 from signspot.errors import OptionsError
 from signspot.formats.rows import from_row
 from signspot.records import Spotting
-from signspot.spotting.search import SpotOptions
 from signspot.subtitles.reading import read_subtitles
 from signspot.timeline import Segment
 from signspot.words.match import WordMatcher
 from signspot.workbench import exports, uploads
 from signspot.workbench.requests import OWNER, OpenWorkbench
-from signspot.workbench.sign_search import identify_sign, ready_tracks
+from signspot.workbench.sign_search import identify_sign, warm_up
 
 router = APIRouter(tags=["search"])
 MOST_CLIP = 60 << 20  # bytes of a clip that is searched for
@@ -96,10 +94,7 @@ async def sign(
 @router.post("/warm")
 def warm(dictionary: str, bench: OpenWorkbench) -> dict[str, int]:
     """Embed the exemplars of a dictionary and open the tracks of the folder, so that the next search is quick."""
-    gallery = bench.searcher.gallery(dictionary, ())
-    own = SignViews(gallery.embeddings[:1], None if gallery.codes is None else gallery.codes[:1])
-    bench.searcher.spotter.identify_views(own, gallery, SpotOptions())  # what each exemplar is near to is learned once
-    return {"exemplars": len(gallery.exemplars), "tracks": len(list(ready_tracks(bench)))}
+    return warm_up(bench, dictionary)
 
 
 class SpottingRow(BaseModel):

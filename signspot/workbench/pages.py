@@ -4,15 +4,18 @@ from importlib.resources import files
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from signspot.errors import FormatError
+from signspot.landmarks.landmarks import FACE_POINTS
 from signspot.pictures.curves import clock
 from signspot.version import VERSION
 from signspot.workbench import exports, language
-from signspot.workbench.guard import Role
+from signspot.workbench.guard import WASM_POLICY, Role
 from signspot.workbench.library import library
 from signspot.workbench.measures import measure
+from signspot.workbench.page_landmarks import FILES
 from signspot.workbench.requests import OpenWorkbench, language_of
 from signspot.workbench.workbench import Workbench
 
@@ -91,10 +94,24 @@ def show_spot(
 
 @router.get("/sign")
 def show_sign(request: Request, bench: OpenWorkbench, dictionary: str = "") -> HTMLResponse:
-    """Sign to search."""
+    """Sign to search; where the page may estimate landmarks itself, it may run WebAssembly, too."""
     names = list(bench.folder.listing().dictionaries)
     chosen = dictionary if dictionary in names else (names[0] if names else "")
-    return _page(request, "sign", dictionaries=names, dictionary=chosen, data={"dictionary": chosen})
+    in_page = bench.holistic is not None
+    data = {"dictionary": chosen, "face_points": FACE_POINTS if in_page else None}
+    made = _page(request, "sign", dictionaries=names, dictionary=chosen, in_page=in_page, data=data)
+    if in_page:
+        made.headers["content-security-policy"] = WASM_POLICY
+    return made
+
+
+@router.get("/holistic/{name}")
+def send_estimator(name: str, bench: OpenWorkbench) -> FileResponse:
+    """A file of the package that estimates landmarks in the page, where one was given."""
+    found = bench.holistic.file(name) if bench.holistic is not None else None
+    if found is None:
+        raise FormatError(f"there is no file '{name}' of the estimator")
+    return FileResponse(found, media_type=FILES[name], headers={"cache-control": "private, max-age=3600"})
 
 
 @router.get("/verify")

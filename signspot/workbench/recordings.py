@@ -20,7 +20,7 @@ from signspot.workbench.picture_process import landmarks_told
 
 MOST_PICTURES = 400  # of one recording
 MOST_BYTES = 8 << 20  # of pictures that are sent at once
-_MOST_WAITING = 6  # pictures that may wait; where more do, some between them are left out
+_MOST_WAITING = 4  # pictures that may wait; where more do, some between them are left out
 _WIDEST = 0.2  # seconds between two pictures that are looked at: so far apart they tell words as well as all of them
 _MOST_OPEN = 4  # recordings that hold a process with the models
 _KEPT = 24  # recordings that are remembered, so that a part of one can be searched for
@@ -52,7 +52,11 @@ def read_pictures(content: bytes) -> list[Picture]:
 
 
 def thinned(waiting: Sequence[Picture], most: int = _MOST_WAITING) -> list[Picture]:
-    """The pictures that are looked at where too many wait: some, never far apart, and always the last one."""
+    """The pictures that are looked at where too many wait: some, never far apart, and always the last one.
+
+    Of the countdown only the latest counts, and none once the recording has begun.
+    """
+    waiting = [picture for picture in waiting if picture[0] >= 0] or waiting[-1:]
     if len(waiting) <= most:
         return list(waiting)
     apart = min((waiting[-1][0] - waiting[0][0]) / most, _WIDEST) - 1e-3

@@ -31,7 +31,7 @@ def serve(options: "WorkbenchOptions", port: int, told: Told) -> None:
         from signspot.workbench.app import create_app
     except ModuleNotFoundError as error:
         name = (error.name or "").split(".")[0]
-        if name in ("fastapi", "uvicorn", "jinja2", "starlette", "sqlalchemy"):
+        if name in ("fastapi", "uvicorn", "jinja2", "starlette", "sqlalchemy", "threadpoolctl"):
             raise MissingExtraError(name, "serve", "the workbench") from None
         raise
     door = options.door

@@ -13,7 +13,7 @@ from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import landmarks_of
 from signspot.errors import SignspotError
 from signspot.formats.rows import to_row
-from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.landmarks import BODY_POINTS, DEFAULT_FPS, FACE_POINTS, HAND_POINTS, Landmarks
 from signspot.landmarks.signing import check_signing
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.search import SpotOptions
@@ -21,13 +21,14 @@ from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment, Track
 from signspot.workbench.folder import VideoFile
 from signspot.workbench.media import landmarks_seen
+from signspot.workbench.one_thread import on_one_thread
 from signspot.workbench.workbench import Workbench
 
 _WORDS, _PLACES = 12, 24  # that are shown
 _PROPOSED = 60  # places that embeddings propose in all videos, to be decided by alignment
 _AROUND = 1.0  # seconds around a proposed place that are searched
-_ROWS = 2048  # windows that are compared at once, so that they stay in the processor's cache
 _EVERY = 2  # windows, of which one is compared: neighbours are alike, and a second around each place is aligned
+_NUMBERS = 32_767  # that are compared at once: more than that PyTorch shares out, and its threads wait for each other
 _APART = 1.0  # seconds between two proposed places of one video
 
 
@@ -58,13 +59,14 @@ def search_sign(
     check_signing(landmarks, "the recording")
     seen, worked_seen = time.perf_counter(), time.process_time()
     spotter = bench.searcher.spotter
-    options = SpotOptions()
-    views = ExemplarEmbedder(spotter.encoder, None).embed_source(landmarks, mirror=True)
-    words = spotter.identify_views(views, bench.searcher.gallery(dictionary, ()), options)[:_WORDS]
+    gallery = bench.searcher.gallery(dictionary, ())
+    embedder = ExemplarEmbedder(spotter.encoder, None)
+    views = on_one_thread(lambda: embedder.embed_source(landmarks, mirror=True))
+    words = on_one_thread(lambda: spotter.identify_views(views, gallery, SpotOptions()))[:_WORDS]
     opened = bench.searcher.dictionary(dictionary)
     films = [any(bench.searcher.shows(one) for one in opened[each.word] if one.id == each.exemplar) for each in words]
     identified, worked_identified = time.perf_counter(), time.process_time()
-    places = find_places(spotter, sign_gallery(views), ready_tracks(bench))
+    places = on_one_thread(lambda: find_places(spotter, sign_gallery(views), ready_tracks(bench)))
     done, worked_done = time.perf_counter(), time.process_time()
     return {
         "dictionary": dictionary,
@@ -85,6 +87,23 @@ def search_sign(
             "places": round(worked_done - worked_identified, 3),
         },
     }
+
+
+def warm_up(bench: Workbench, dictionary: str) -> dict[str, int]:
+    """Search for a sign that nobody made: networks, exemplars and tracks are there when somebody makes one.
+
+    Returns:
+        How many exemplars and tracks there are.
+    """
+    spotter, gallery, tracks = bench.searcher.spotter, bench.searcher.gallery(dictionary, ()), list(ready_tracks(bench))
+    shapes = ((BODY_POINTS, 4), (HAND_POINTS, 3), (HAND_POINTS, 3), (len(FACE_POINTS), 3))
+    body, left, right, face = (np.full((32, *shape), 0.5, np.float32) for shape in shapes)
+    nobody = Landmarks(body, left, right, face, np.arange(32) / DEFAULT_FPS, (640, 480))
+    embedder = ExemplarEmbedder(spotter.encoder, None)
+    views = on_one_thread(lambda: embedder.embed_source(nobody, mirror=True))
+    on_one_thread(lambda: spotter.identify_views(views, gallery, SpotOptions()))  # what exemplars are near to is kept
+    on_one_thread(lambda: find_places(spotter, sign_gallery(views), iter(tracks)))
+    return {"exemplars": len(gallery.exemplars), "tracks": len(tracks)}
 
 
 def sign_gallery(views: SignViews) -> Gallery:
@@ -115,19 +134,22 @@ def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[Video
     proposed = sorted(
         (place for name, track in known.items() for place in propose(track, gallery, name)), key=lambda each: -each[0]
     )
-    found: dict[tuple[str, float], Spotting] = {}
+    around: dict[str, list[Segment]] = {}
     for _, name, at in proposed[:_PROPOSED]:
-        within = Segment(max(0.0, at - _AROUND), at + _AROUND)
-        for spotting in spotter.best_places(known[name], gallery, within).values():
-            found[name, spotting.time] = spotting
+        around.setdefault(name, []).append(Segment(max(0.0, at - _AROUND), at + _AROUND))
+    found: dict[tuple[str, float], Spotting] = {}
+    for name, within in around.items():
+        for place in spotter.best_places(known[name], gallery, within):
+            found |= {(name, spotting.time): spotting for spotting in place.values()}
     return _apart(sorted(found.values(), key=lambda spotting: -spotting.score))[:_PLACES]
 
 
 def propose(track: Track, gallery: Gallery, name: str) -> list[tuple[float, str, float]]:
     """The places of one track that are nearest to a sign by embedding: similarity, video, seconds; some apart."""
     times, signs = track.grid.times[::_EVERY], torch.from_numpy(gallery.embeddings.T.astype(np.float32))
-    windows = torch.from_numpy(track.embeddings)  # torch reads half precision faster than numpy does
-    parts = (windows[start : start + _ROWS : _EVERY] for start in range(0, len(track), _ROWS))
+    windows = torch.from_numpy(track.embeddings)[::_EVERY]  # torch reads half precision faster than numpy does
+    each = max(1, _NUMBERS // windows.shape[1])
+    parts = (windows[start : start + each] for start in range(0, len(windows), each))
     scores = torch.cat([(part.float() @ signs).amax(dim=1) for part in parts]).numpy()
     count = min(len(scores), 8 * _PROPOSED)
     best = np.argpartition(-scores, count - 1)[:count]

@@ -9,6 +9,7 @@ from signspot.leftovers import remove_leftovers
 from signspot.workbench.folder import ServedFolder
 from signspot.workbench.guard import Door
 from signspot.workbench.jobs import Jobs, JobSettings
+from signspot.workbench.page_landmarks import HolisticPackage
 from signspot.workbench.recordings import Recordings
 from signspot.workbench.searching import Searcher
 from signspot.workbench.states import States
@@ -31,6 +32,7 @@ class WorkbenchOptions:
     door: Door = field(default_factory=Door)
     device: str = "cpu"  # where networks run
     pixels: bool = True  # pictures of people are shown, and thumbnails of them kept; else skeletons are
+    holistic: Path | None = None  # a package that estimates landmarks in the sign page
 
 
 @dataclass(frozen=True)
@@ -45,15 +47,17 @@ class Workbench:
     jobs: Jobs
     states: States
     recordings: Recordings
+    holistic: HolisticPackage | None = None
 
     @classmethod
     def open(cls, options: WorkbenchOptions) -> "Workbench":
         """Open a folder; its database is made if it is not there, and what killed servers left half written goes.
 
         Raises:
-            OptionsError: there is no such folder.
+            OptionsError: there is no such folder, or no such package.
             StoreError: the database cannot be used.
         """
+        holistic = None if options.holistic is None else HolisticPackage.open(options.holistic)
         others = tuple(path.resolve() for path in options.dictionaries)
         folder = ServedFolder(options.folder, others, options.pixels)
         remove_leftovers(folder.own)  # uploads and recordings of people among them
@@ -64,7 +68,7 @@ class Workbench:
         settings = JobSettings(str(folder.root), options.database, options.encoder, options.device)
         searcher = Searcher(folder, options.encoder, options.device)
         parts = Queues(database), Jobs(database, settings), States(searcher), Recordings()
-        return cls(options, folder, database, searcher, *parts)
+        return cls(options, folder, database, searcher, *parts, holistic)
 
     @property
     def pictures(self) -> Path:

@@ -92,7 +92,7 @@ def test_scores_of_words_are_those_of_the_best_places(
         assert spotter.word_scores(track, gallery, options, within).highest(within) == pytest.approx(expected, abs=2e-6)
         every = spotter.search(track, gallery, SpotOptions(threshold=0.0), within=within).best
         unread = {word: replace(place, false_alarms_per_hour=None) for word, place in every.items()}
-        assert spotter.best_places(track, gallery, within) == unread
+        assert spotter.best_places(track, gallery, [within, within]) == [unread, unread]
     assert whole.highest(Segment(end + 5, end + 6)) == {}
 
 

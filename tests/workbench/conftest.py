@@ -79,6 +79,7 @@ class Server(Client):
     port: int = 0
     sent: list[tuple[str, bytes]] = field(default_factory=list)  # path and body of every answer
     late: dict[str, float] = field(default_factory=dict)  # path: seconds that its answer is held back
+    holistic: Path | None = None
     _server: Any = None
     _thread: threading.Thread | None = None
 
@@ -90,7 +91,16 @@ class Server(Client):
         from signspot.workbench.workbench import WorkbenchOptions
 
         bound = bind("127.0.0.1", self.port)
-        options = WorkbenchOptions(self.folder, (), self.database, None, self.most_bytes, self.door, pixels=self.pixels)
+        options = WorkbenchOptions(
+            self.folder,
+            (),
+            self.database,
+            None,
+            self.most_bytes,
+            self.door,
+            pixels=self.pixels,
+            holistic=self.holistic,
+        )
         settings = uvicorn.Config(
             self._listen(create_app(options)), log_level="warning", access_log=False, timeout_graceful_shutdown=2
         )

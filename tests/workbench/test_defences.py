@@ -10,14 +10,15 @@ import pytest
 from markupsafe import Markup
 
 from signspot.errors import SignspotError
-from signspot.workbench import exports, folder, guard, pages, serving, uploads
+from signspot.workbench import exports, folder, guard, page_landmarks, pages, serving, uploads
 from signspot.workbench.folder import ServedFolder, VideoFile
 from signspot.workbench.guard import Door, Guard, Role
 from signspot.workbench.serving import bind
 
-from . import test_guard, test_uploads, test_verification
+from . import test_guard, test_page_landmarks, test_uploads, test_verification
 from .conftest import Server
 from .test_guard import guarded, traps  # noqa: F401 (fixtures)
+from .test_page_landmarks import estimating, river  # noqa: F401 (fixtures)
 from .test_verification import answered, sqlite  # noqa: F401 (fixtures)
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -131,7 +132,7 @@ def check_nothing(path: Path, name: str) -> dict[str, Any]:
     return {"kind": "video"}
 
 
-GUARD, UPLOADS = test_guard, test_uploads
+GUARD, UPLOADS, ESTIMATED = test_guard, test_uploads, test_page_landmarks
 DEFENCES: dict[str, tuple[Patch, Run]] = {
     "this machine only, unless told otherwise": (
         put(serving, "bind", lambda host, port: bind("0.0.0.0", port)),
@@ -174,6 +175,26 @@ DEFENCES: dict[str, tuple[Patch, Run]] = {
             ),
         ),
         with_server(GUARD.test_every_answer_carries_a_strict_policy, "/"),
+    ),
+    "files of the estimator": (
+        put(page_landmarks.HolisticPackage, "file", lambda self, name: self.folder / (name or "secret.txt")),
+        named(ESTIMATED.test_only_files_of_the_list_are_served, "server", "estimating"),
+    ),
+    "links out of the estimator": (
+        put(Path, "is_relative_to", lambda self, other: True),
+        lambda request: ESTIMATED.test_a_folder_that_is_no_whole_package_is_refused(
+            request.getfixturevalue("tmp_path_factory").mktemp("package")
+        ),
+    ),
+    "numbers of landmarks": (
+        put(page_landmarks, "_points", lambda part: part),
+        lambda request: ESTIMATED.test_every_number_is_checked(
+            request.getfixturevalue("river"), (1, 5), float("inf"), "points"
+        ),
+    ),
+    "policy of the page that estimates": (
+        put(pages, "WASM_POLICY", guard.WASM_POLICY.replace("wasm-unsafe-eval", "unsafe-eval")),
+        named(ESTIMATED.test_only_the_sign_page_may_run_webassembly_and_only_when_asked, "server", "estimating"),
     ),
     "paths are looked up": (
         put(ServedFolder, "video", trusting_video),

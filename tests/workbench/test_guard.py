@@ -236,6 +236,7 @@ SEARCHES = {  # what everybody may send who may look: it changes nothing
     ("PUT", "/api/clips/{video}"), ("PUT", "/api/sign"), ("PUT", "/api/feedback"), ("POST", "/api/warm"),
     ("POST", "/api/export"), ("POST", "/api/recordings"), ("PUT", "/api/recordings/{recording}/pictures"),
     ("POST", "/api/recordings/{recording}/search"), ("DELETE", "/api/recordings/{recording}"),
+    ("POST", "/api/sign/landmarks"),
 }  # fmt: skip
 DECIDES = {
     ("POST", "/api/queues/{queue}/next"), ("POST", "/api/queues/{queue}/decisions"),

@@ -89,6 +89,7 @@ def test_words_complete_and_mistakes_are_told(page: Page, server: Server) -> Non
 
 
 def test_sign_to_search_with_the_fake_camera(page: Page, server: Server) -> None:
+    assert server.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").status == 200  # its track is there
     asked: list[str] = []
     page.on("request", lambda request: asked.append(f"{request.method} {urlsplit(request.url).path}"))
     page.goto(f"{server.address}/sign")

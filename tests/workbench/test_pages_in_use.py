@@ -327,6 +327,27 @@ def test_items_shown_twice_give_kappa_bars_and_a_gallery(browser: Browser, page:
     until_true(cards.first, _MOVES)
 
 
+def test_films_stand_still_when_asked_to_and_for_whom_movement_is_too_much(browser: Browser, server: Server) -> None:
+    queue = make_queue(server, 2)
+    still, moving = ("(film) => film.readyState > 1 && film.paused", "(film) => !film.paused && film.currentTime > 0")
+    for wish, order in (("reduce", (still, moving, still)), ("no-preference", (moving, still, moving))):
+        context = browser.new_context(reduced_motion=wish)
+        context.set_default_timeout(120_000)
+        page = context.new_page()
+        page.add_init_script("localStorage.setItem('signspot-who', 'Dee')")
+        page.goto(f"{server.address}/verify/{queue}")
+        for wanted in order:
+            until_true(page.locator("#slot video"), wanted)
+            until_true(page.locator("#model"), wanted)
+            page.keyboard.press("p")
+        page.goto(server.address + SPOT)
+        page.locator("#rows tr button").first.click()
+        for wanted in order:
+            until_true(page.locator("#hit-film"), wanted)
+            page.get_by_role("button", name="Play the hit and its exemplar").click()
+        context.close()
+
+
 def test_keys_shift_boundaries_slow_down_and_name_words(page: Page, server: Server) -> None:
     queue = make_queue(server, 2)
     page.add_init_script("localStorage.setItem('signspot-who', 'Ada')")

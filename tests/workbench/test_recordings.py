@@ -41,6 +41,9 @@ def test_where_many_wait_some_between_are_left_out() -> None:
     assert thinned(many, 10) == many[::5], "never more than 0.2 s apart"
     assert thinned(thinned(many, 10), 10) == many[::5]
     assert thinned([], 10) == []
+    countdown = [(k / 25 - 3, b"") for k in range(20)]
+    assert thinned(countdown, 10) == countdown[-1:], "they say whether hands are in view now"
+    assert thinned([*countdown, *waiting[:8]], 10) == waiting[:8], "nobody waits for them once the sign has begun"
 
 
 def test_only_jpeg_pictures_are_read() -> None:

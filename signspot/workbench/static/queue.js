@@ -6,6 +6,7 @@ import { exemplarBones, isBones, LandmarkFilm, onScreen, videoBones } from "./sk
 const AHEAD = 4, FRAME = 0.04, AROUND = 0.4;
 const who = document.getElementById("who"), work = document.getElementById("work"), which = document.getElementById("which");
 const base = "/api/queues/" + data.queue, KEPT = "signspot-decisions-" + data.queue;
+let playing = !matchMedia("(prefers-reduced-motion: reduce)").matches;
 let waiting = [], current = null, since = 0, count = 0, total = 0, half = false, fetching = null, pending = null;
 
 who.value = localStorage.getItem("signspot-who") || "";
@@ -80,8 +81,7 @@ function show() {
   const spotting = current.spotting;
   document.getElementById("question").textContent = t("is_it", { word: spotting.word });
   document.getElementById("slot").replaceChildren(current.film.root || current.film);
-  current.film.playbackRate = half ? 0.5 : 1;
-  current.film.play().catch(() => {});
+  move();
   document.getElementById("place").textContent = `${spotting.video}, ${clock(spotting.time, 2)} · ${t("score", { score: spotting.score.toFixed(2) })}`;
   beside(spotting);
   span();
@@ -111,8 +111,23 @@ async function beside(spotting) {
     model.film.loop = true;
   }
   for (const each of [video, canvas]) each.classList.toggle("mirrored", exemplar.id === spotting.exemplar && spotting.mirrored);
-  model.film.playbackRate = half ? 0.5 : 1;
-  model.film.play().catch(() => {});
+  move();
+}
+
+// Both films move, at the chosen speed, or stand still.
+function move() {
+  for (const film of [current && current.film, model && model.film]) {
+    if (!film) continue;
+    film.playbackRate = half ? 0.5 : 1;
+    if (playing) Promise.resolve(film.play()).catch(() => {});
+    else film.pause();
+  }
+  document.getElementById("play").setAttribute("aria-pressed", String(playing));
+}
+
+function play() {
+  playing = !playing;
+  move();
 }
 
 function span() {
@@ -145,7 +160,7 @@ function decide(answer, word = "") {
 function slow() {
   half = !half;
   document.getElementById("half").setAttribute("aria-pressed", String(half));
-  for (const film of [current && current.film, model && model.film]) if (film) film.playbackRate = half ? 0.5 : 1;
+  move();
 }
 
 async function undo() {
@@ -154,7 +169,7 @@ async function undo() {
   try {
     const { item } = await ask("POST", `${base}/undo?${new URLSearchParams({ annotator: who.value.trim() })}`);
     if (!item) { tell(t("nothing_to_undo")); return; }
-    if (current) waiting.unshift(current);
+    if (current) { current.film.pause(); waiting.unshift(current); }
     waiting = waiting.filter((each) => each.item !== item.item);
     current = { ...item, film: clip(item) };
     work.hidden = false;
@@ -168,6 +183,7 @@ document.querySelectorAll("[data-answer]").forEach((button) => button.addEventLi
 document.querySelectorAll("[data-shift]").forEach((button) => button.addEventListener("click", () => { const [side, frames] = button.dataset.shift.split(" "); shift(side, Number(frames)); }));
 document.getElementById("undo").addEventListener("click", undo);
 document.getElementById("half").addEventListener("click", slow);
+document.getElementById("play").addEventListener("click", play);
 const field = document.getElementById("which-word");
 function named(word) {
   if (!word.trim() || pending !== current) return;
@@ -195,6 +211,7 @@ document.addEventListener("keydown", (event) => {
   else if (shifts[event.key]) shift(...shifts[event.key]);
   else if (event.key === "z") undo();
   else if (event.key === "h") slow();
+  else if (event.key === "p") play();
   else return;
   event.preventDefault();
 });

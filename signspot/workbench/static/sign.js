@@ -1,11 +1,14 @@
 // Sign to search: record with the camera, trim, and see the nearest words and places, best first.
 import { ask, data, element, exemplarFilm, path, problem, send, t, takeDrops } from "./bench.js";
+import { PageRecording } from "./page_recorder.js";
 import { LiveRecording } from "./recorder.js";
 import { exemplarBones, isBones, livePicture, videoBones } from "./skeleton.js";
 
 const camera = document.getElementById("camera"), take = document.getElementById("take"), count = document.getElementById("count");
 const signs = document.getElementById("dictionary"), record = document.getElementById("record"), trim = document.getElementById("trim");
+const LONGEST = 10; // seconds of a file that this page looks at
 const from = document.getElementById("from"), to = document.getElementById("to");
+const inPage = document.getElementById("in-page"); // only where the server was given what estimates in the page
 let early = null; // what was asked the moment the recording was over
 let stream = null, recording = null, seconds = 3, live = null, ready = null, over = 0, turn = 0;
 
@@ -13,9 +16,11 @@ async function open() {
   if (stream) return stream;
   stream = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: 640 }, height: { ideal: 480 }, frameRate: { ideal: 25 } }, audio: false });
   camera.srcObject = stream;
-  ready = new LiveRecording(camera, inView); // models are loaded while the person gets ready
+  ready = newRecording(); // models are loaded while the person gets ready
   return stream;
 }
+
+const newRecording = () => (inPage && inPage.checked ? new PageRecording(camera, inView) : new LiveRecording(camera, inView));
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const hint = document.getElementById("hint");
@@ -33,7 +38,7 @@ async function start() {
   camera.hidden = false;
   take.hidden = true;
   if (live) live.forget();
-  live = ready && !ready.error ? ready : new LiveRecording(camera, inView);
+  live = ready && !ready.error ? ready : newRecording();
   ready = null;
   live.apart = 180;
   live.watch();
@@ -49,7 +54,7 @@ async function start() {
   count.classList.remove("recording");
   record.disabled = false;
   await got(new File([blob], "sign.webm"), seconds);
-  ready = new LiveRecording(camera, inView);
+  ready = newRecording();
 }
 
 function film(length) {
@@ -76,7 +81,7 @@ async function got(file, length) {
   take.src = URL.createObjectURL(file);
   take.hidden = false;
   camera.hidden = true;
-  take.play().catch(() => {});
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) take.play().catch(() => {});
   from.value = "0";
   to.value = "100";
   trim.hidden = false;
@@ -111,6 +116,7 @@ function whole(query) {
 }
 
 function afresh(error, query) {
+  if (live && live.stays) throw error; // its pictures do not leave the page, whatever happens
   if (error.status === 422) throw error; // nobody is in view, or the word is not known: the same would be said again
   live = null;
   return whole(query);
@@ -161,8 +167,14 @@ async function given(file) {
   const length = await new Promise((resolve) => { probe.onloadedmetadata = () => resolve(probe.duration); probe.onerror = () => resolve(3); });
   problem(null);
   if (live) live.forget();
-  live = null;
-  got(file, Number.isFinite(length) ? length : 3);
+  const usable = Number.isFinite(length) ? length : 3;
+  live = inPage && inPage.checked ? new PageRecording(probe, () => {}) : null;
+  if (live) {
+    document.getElementById("nothing").hidden = false;
+    document.getElementById("nothing").textContent = t("searching");
+    await live.whole(Math.min(usable, LONGEST));
+  }
+  got(file, usable);
 }
 
 document.getElementById("clip").addEventListener("change", (event) => given(event.target.files[0]));
@@ -171,5 +183,11 @@ takeDrops((files) => given(files[0]));
 const warm = () => signs.value && ask("POST", "/api/warm?" + new URLSearchParams({ dictionary: signs.value })).catch(() => {});
 signs.addEventListener("change", warm);
 addEventListener("pagehide", () => { for (const each of [live, ready]) if (each && each.id) fetch(`/api/recordings/${each.id}`, { method: "DELETE", headers: { "X-Signspot": "1" }, keepalive: true }); });
+if (inPage) inPage.addEventListener("change", () => {
+  document.getElementById("sent").hidden = inPage.checked;
+  document.getElementById("stays").hidden = !inPage.checked;
+  if (ready) ready.forget();
+  if (stream) ready = newRecording();
+});
 warm();
 open().catch(() => problem(t("no_camera")));

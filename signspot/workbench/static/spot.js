@@ -168,10 +168,18 @@ function beside(hit) {
   if (result.dictionary) pair.asking = setTimeout(asked, again ? 300 : 0);
   pair.own.currentTime = hit.start;
   pair.other.currentTime = span[0];
-  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) pair.own.play().catch(() => {});
   pair.own.playbackRate = 0.5;
+  movePair();
   cancelAnimationFrame(pair.frame);
   pair.frame = requestAnimationFrame(follow);
+}
+
+// Both move, or stand still; for whom movement is too much they do until they are asked to.
+let moving = !matchMedia("(prefers-reduced-motion: reduce)").matches;
+function movePair() {
+  document.getElementById("pair-play").setAttribute("aria-pressed", String(moving));
+  if (moving) Promise.resolve(pair.own.play()).catch(() => {});
+  else pair.own.pause();
 }
 
 const small = { hit: null, exemplar: null }; // skeletons over the two films
@@ -276,6 +284,7 @@ if (data.video) {
     pressed("play", () => { if (film.paused) film.play(); else film.pause(); return !film.paused; });
   } else pressed("show-skeleton", async () => { const on = await skeleton.toggle(); if (skeleton.error) { problem(skeleton.error); skeleton.error = null; } return on; });
   pressed("half", () => { film.playbackRate = film.playbackRate === 1 ? 0.5 : 1; return film.playbackRate < 1; });
+  pressed("pair-play", () => { moving = !moving; movePair(); return moving; });
   pressed("loop", () => (data.loop = !data.loop));
   subtitles();
   if (data.word) search(data.word);
