@@ -149,7 +149,7 @@ def search(
 
 
 def remarks_on(lips: "LipTrack") -> list[str]:
-    """What of the lips could not be seen, for people."""
+    """Remarks for people on what could not be seen of the lips."""
     said = []
     if lips.seen < 0.5:
         said.append(f"the lips are seen in {lips.seen:.0%} of the frames only: expect to miss mouthings")

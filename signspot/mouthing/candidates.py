@@ -82,7 +82,7 @@ def find_candidates(
 
 
 def explain_none(subtitles: Sequence[Subtitle], words: Iterable[str] | None, language: str) -> str:
-    """Why subtitles give nothing to look for, as the end of a sentence that begins with their name."""
+    """The reason why subtitles give nothing to look for, as the end of a sentence that begins with their name."""
     unread = doubt_letters(subtitles, language)
     if unread:
         return unread
@@ -93,7 +93,7 @@ def explain_none(subtitles: Sequence[Subtitle], words: Iterable[str] | None, lan
 
 
 def doubt_letters(subtitles: Sequence[Subtitle], language: str) -> str | None:
-    """Why no word of subtitles can be read as sounds, as the end of a sentence; None where one can."""
+    """The reason why no word of subtitles can be read as sounds, as the end of a sentence; None where one can."""
     unread: list[str] = []
     for token in (token for subtitle in subtitles for token in tokens(subtitle.text)):
         if _shapes(token.word, language):

@@ -51,7 +51,7 @@ class LipTrack:
         return self.start + len(self) / FPS
 
     def hidden_stretches(self, least: float = 2.0) -> list[Segment]:
-        """Where the lips are not seen, or a hand is before them, for at least so many seconds on end."""
+        """Stretches of at least so many seconds in which the lips are not seen, or a hand is before them."""
         hidden = np.concatenate([[False], (self.values[:, -2] == 0) | (self.values[:, -1] > 0), [False]])
         borders = np.flatnonzero(np.diff(hidden.astype(np.int8))).reshape(-1, 2) / FPS
         return [Segment(self.start + first, self.start + last) for first, last in borders if last - first >= least]
