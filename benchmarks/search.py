@@ -85,7 +85,7 @@ def search(seconds: float, words: int, each: int) -> dict[str, float]:
     def spot() -> None:
         found.append(len(spotter.spot(track, gallery, match="embedding")))
 
-    return {**fastest(1, {"product": multiply, "spotting": spot}), "spottings": found[0]}
+    return {**fastest(2, {"product": multiply, "spotting": spot}), "spottings": found[0]}
 
 
 def align(seconds: float, words: int, each: int) -> dict[str, float]:
