@@ -52,7 +52,8 @@ test-slow: $(VENV)/.test
 	$(PYTEST) -q -m long
 
 coverage: $(VENV)/.test
-	$(PYTEST) -n 2 --dist worksteal -q -m "not long" --cov --cov-report=term --cov-report=html:build/coverage
+	$(PYTEST) -n 2 --dist worksteal -q -m "not long" --cov --cov-report= tests/models
+	$(PYTEST) -n 2 --dist worksteal -q -m "not long" --cov --cov-append --cov-report=term --cov-report=html:build/coverage --ignore tests/models
 
 wheel-test: $(VENV)/.core
 	FRESH='$(FRESH)' tools/try-wheel $(BIN)/python
