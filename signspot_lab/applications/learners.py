@@ -1,8 +1,11 @@
 """Feedback measured: signs with one parameter changed on purpose, and real signs taken for their word or another."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +15,7 @@ from signspot.applications.feedback import MEANING, USUAL, is_right, strengths
 from signspot.applications.unlikeness import typical_cost, unlikeness
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import sign_in_context
-from signspot.errors import SignspotError
+from signspot.errors import NoHandsError, SignspotError
 from signspot.landmarks.landmarks import Landmarks
 from signspot.pictures.skeletons import Frames
 from signspot.progress import Progress, silent
@@ -62,9 +65,9 @@ def world_trials(spotter: Spotter, words: int, seed: int, progress: Progress = s
     embedder = ExemplarEmbedder(spotter.encoder)
     shown, views, signs = [], [], {}
     for word, entry in lexicon.items():
-        clips = [film(entry.variants[0], seed, word, number) for number in range(EXEMPLARS)]
-        signs[word] = [sign_of(clip) for clip in clips]
-        views += [embedder.embed_source(clip, mirror=True) for clip in clips]
+        seen = list(islice(_seen(embedder, partial(film, entry.variants[0], seed, word)), EXEMPLARS))
+        signs[word] = [sign_of(clip) for clip, _ in seen]
+        views += [embedded for _, embedded in seen]
         shown += [Exemplar(word, f"{word}-{number}") for number in range(EXEMPLARS)]
     gallery = gallery_of(shown, views)
     typical = typical_cost(gallery, spotter.encoder)
@@ -80,6 +83,14 @@ def world_trials(spotter: Spotter, words: int, seed: int, progress: Progress = s
         told = {name: strength for name, (strength, _) in strengths(sign_of(clip), signs[altered.word]).items()}
         unlike = unlikeness(views_of_clip, gallery, found[rank - 1], typical)
         yield Trial(altered.word, altered.changed, told, rank, found[rank - 1].score, unlike)
+
+
+def _seen(embedder: ExemplarEmbedder, perform: Callable[[int], Landmarks]) -> Iterator[tuple[Landmarks, SignViews]]:
+    """Performances one after the other, without those in which the estimator saw no hand."""
+    for number in count():
+        clip = perform(number)
+        with suppress(NoHandsError):
+            yield clip, embedder.embed_source(clip, mirror=True)
 
 
 def gallery_of(exemplars: Sequence[Exemplar], views: Sequence[SignViews]) -> Gallery:

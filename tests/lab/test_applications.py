@@ -1,15 +1,18 @@
 """Measures of the applications: by hand where they can be, and each once on next to nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from signspot.applications.faux_amis import FauxAmis, Friends
 from signspot.applications.feedback import RIGHT_SCORE, USUAL
+from signspot.embedding.exemplars import ExemplarEmbedder
 from signspot.records import Exemplar
 from signspot.spotting.spotter import load
 from signspot_lab.applications.grouping import rand_index, score_pairs, variant_rows, world_variants
-from signspot_lab.applications.learners import Trial, choose, tell
-from signspot_lab.applications.signs import TOLD, alter, make_words
+from signspot_lab.applications.learners import Trial, _seen, choose, tell
+from signspot_lab.applications.signs import TOLD, alter, film, make_words
 from signspot_lab.applications.speed import measure_scan
 
 
@@ -58,3 +61,13 @@ def test_small_measures_run() -> None:
     measured = dict(measure_scan(load("landmark", cache=False), 3000, queries=2, signed=9))
     assert measured["queries at once, threads"] == "2, 2"
     assert measured["windows"].startswith("3,000")
+
+
+def test_performances_in_which_no_hand_is_seen_are_left_out() -> None:
+    """A world of many words always has one; feedback is measured with the performance after it."""
+    sign = next(iter(make_words(1, 3).values())).variants[0]
+    clips = [film(sign, 3, "friend", number) for number in range(2)]
+    hidden = np.full_like(clips[0].left_hand, np.nan)
+    clips[0] = replace(clips[0], left_hand=hidden, right_hand=hidden)
+    first, _ = next(_seen(ExemplarEmbedder(load("warping").encoder), lambda number: clips[number]))
+    assert first is clips[1]
