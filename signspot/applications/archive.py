@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from signspot.applications.mapped_arrays import Half, open_mapped
 from signspot.applications.placing import Place, aligned_places, compared_places, place_spans, told_apart
 from signspot.applications.scanning import Candidates, scan
-from signspot.applications.sketches import Axes, Sketch, SketchShelf
+from signspot.applications.sketches import Axes, Sketch, SketchCache
 from signspot.checked_values import checked_text, parse_json
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import SUFFIX, checked_grid, write_track
@@ -117,18 +117,18 @@ def scan_archive(
         cache: the folder of what can be made again; None: every window is read.
     """
     matrices = [track.embeddings for track in archive.tracks]
-    shelf = SketchShelf(cache, archive.encoder)
-    axes = shelf.axes(matrices)
+    kept = SketchCache(cache, archive.encoder)
+    axes = kept.axes(matrices)
     if axes is None:
         return scan(matrices, queries, top, threads)
-    return scan(matrices, queries, top, threads, [_sketch(shelf, track, axes) for track in archive.tracks])
+    return scan(matrices, queries, top, threads, [_sketch(kept, track, axes) for track in archive.tracks])
 
 
-def _sketch(shelf: SketchShelf, track: ArchivedTrack, axes: Axes) -> Sketch | None:
+def _sketch(kept: SketchCache, track: ArchivedTrack, axes: Axes) -> Sketch | None:
     if not track.digest:
         return None
     try:
-        return shelf.sketch(track.embeddings, track.source, track.digest, axes)
+        return kept.sketch(track.embeddings, track.source, track.digest, axes)
     except FormatError as error:
         raise FormatError(f"{track.path} cannot be searched: {error}. Make it again with: signspot embed") from error
 

@@ -129,7 +129,7 @@ def _knots(inside: Tensor, left: Tensor) -> Tensor:
     return made
 
 
-class SketchShelf:
+class SketchCache:
     """Keeps axes and sketches in the cache folder, by the content of what was sketched."""
 
     def __init__(self, cache: Path | None, encoder: str):

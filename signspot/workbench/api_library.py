@@ -85,8 +85,8 @@ def _thumbnail(bench: Workbench, request: Request, path: Path, time: float | Non
 
     What is forgotten, or shown as a skeleton from now on, is not shown out of their caches.
     """
-    shelf = media.PictureShelf(bench.pictures, bench.landmarks, bench.options.pixels)
-    picture = media.thumbnail_of(path, time, shelf)
+    kept = media.PictureCache(bench.pictures, bench.landmarks, bench.options.pixels)
+    picture = media.thumbnail_of(path, time, kept)
     headers = {"cache-control": "private, no-cache", "etag": f'"{picture.stem}"'}
     if request.headers.get("if-none-match") == headers["etag"]:
         return Response(status_code=304, headers=headers)

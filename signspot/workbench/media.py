@@ -33,7 +33,7 @@ _making = threading.Semaphore(2)  # thumbnails and copies that are made at once
 
 
 @dataclass(frozen=True, slots=True)
-class PictureShelf:
+class PictureCache:
     """The folder of pictures, and what they may show."""
 
     folder: Path
@@ -41,23 +41,23 @@ class PictureShelf:
     pixels: bool = True  # people may be shown; else skeletons of them are
 
 
-def thumbnail_of(path: Path, time: float | None, shelf: PictureShelf) -> Path:
+def thumbnail_of(path: Path, time: float | None, kept: PictureCache) -> Path:
     """A small JPEG picture of a video, or of a skeleton where there is no film, or none may be shown.
 
     Args:
         path: a video or a .pose file.
         time: seconds; None: the middle.
-        shelf: where it is kept.
+        kept: the pictures that were made before.
 
     Raises:
         SignspotError: nothing can be seen of it.
     """
-    drawn = path.suffix.lower() == ".pose" or not shelf.pixels
-    target = shelf.folder / f"{_key(path, f'{time} drawn' if drawn else f'{time}')}.jpg"
+    drawn = path.suffix.lower() == ".pose" or not kept.pixels
+    target = kept.folder / f"{_key(path, f'{time} drawn' if drawn else f'{time}')}.jpg"
     if target.is_file():
         return target
     with _making:
-        image = _skeleton_picture(path, time, shelf.landmarks) if drawn else thumbnail(path, time, _HEIGHT)
+        image = _skeleton_picture(path, time, kept.landmarks) if drawn else thumbnail(path, time, _HEIGHT)
     _, content = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
     with write_beside(target) as beside:
         beside.write_bytes(content.tobytes())

@@ -76,7 +76,7 @@ def recipe(row: RecipeRow, size: RecognitionSize, seed: int) -> TrunkConfig:
 
 def measure(size: RecognitionSize, out: Path, stage: Stage) -> dict[int, list[RecipeOutcome]]:
     """Train every recipe by every seed on one world."""
-    material = Material(make_world(size, 0, out, stage))
+    material = RecipeClips(make_world(size, 0, out, stage))
     found: dict[int, list[RecipeOutcome]] = {}
     jobs = [(seed, number) for seed in range(size.seeds) for number in range(len(ROWS))]
     with stage(NAME) as progress:
@@ -103,7 +103,7 @@ def hold_out(exemplars: Sequence[Exemplar]) -> tuple[list[Exemplar], list[Exempl
     return [each for each in exemplars if each.id not in held], [each for each in exemplars if each.id in held]
 
 
-class Material:
+class RecipeClips:
     """Clips that all recipes learn from and are tested on; the same labels are cut out of the footage once."""
 
     def __init__(self, world: LabelledWorld):

@@ -8,7 +8,7 @@ import pytest
 
 from signspot.annotation.records import Findings, VideoRecord
 from signspot.annotation.store import FILE, open_store
-from signspot.applications.sketches import COLUMNS, Axes, SketchShelf
+from signspot.applications.sketches import COLUMNS, Axes, SketchCache
 from signspot.corpus.corpus import FORMAT, VERSION
 from signspot.embedding.tracks import track_entry, write_track
 from signspot.files import content_digest
@@ -65,7 +65,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         )
         write_track(track, track_entry(tmp_path / "cache", "enc", digest, 1))
         pose(tmp_path / "cache" / "landmarks" / digest[:2] / f"{digest}-abc.pose", 1)
-        SketchShelf(tmp_path / "cache", "enc").sketch(track.embeddings, digest, "d" * 64, axes)
+        SketchCache(tmp_path / "cache", "enc").sketch(track.embeddings, digest, "d" * 64, axes)
     return tmp_path
 
 
