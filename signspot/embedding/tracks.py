@@ -33,7 +33,6 @@ _KIND = "signspot track 2"
 _OLD_KINDS = ("signspot track 1",)
 _HEADER = 4096  # bytes kept free for the header, whose numbers are known only at the end
 _TYPE = np.dtype("<f2")
-_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "U8": "u1", "BOOL": "?"}
 _DIGEST = "sha256"  # the header's name for the digest of the data
 _COPIED = 1 << 20  # bytes that are copied at once
 
@@ -164,7 +163,7 @@ def read_track(path: str | PathLike[str]) -> Track:
     name = Path(path)
     if not name.is_file():
         raise TrackError(f"no track at {name}. Make one with: signspot embed VIDEO --out {name.name}")
-    arrays, header = read_arrays(name, _KIND, _OLD_KINDS, mapped=os.name == "posix")  # elsewhere such files cannot go
+    arrays, header = read_arrays(name, _KIND, _OLD_KINDS)
     try:
         grid = checked_grid(parse_json(header["grid"], "grid"))
         texts = header["encoder"], header["video"], header["source"]
@@ -293,17 +292,8 @@ def _check_digest(path: Path, header: Mapping[str, str]) -> None:
             raise FormatError(f"cannot read {path}: it is damaged, its content is not what was written")
 
 
-def read_arrays(
-    path: Path, kind: str, old_kinds: Sequence[str] = (), *, mapped: bool = False
-) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+def read_arrays(path: Path, kind: str, old_kinds: Sequence[str] = ()) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     """Open what `write_arrays` saved.
-
-    Args:
-        path: of the file.
-        kind: as it was saved.
-        old_kinds: of older versions.
-        mapped: the arrays stay on disk until they are read, and the system may let them go again: tracks of an archive
-            together are larger than memory. What is written to them is not written to the file.
 
     Raises:
         FormatError: the file is damaged, not of this kind, or of one of the kinds that older versions wrote.
@@ -311,8 +301,8 @@ def read_arrays(
     try:
         with safe_open(path, framework="numpy") as file:
             header = file.metadata() or {}
-            arrays = _map(path) if mapped else {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
         raise FormatError(f"cannot read {path}: it is damaged or no safetensors file ({error})") from error
     if _DIGEST in header:
         _check_digest(path, header)
@@ -324,22 +314,3 @@ def read_arrays(
     if header.get("kind") != kind:
         raise FormatError(f"{path} is not a {kind.rsplit(' ', 1)[0]} but a {header.get('kind', 'foreign file')}")
     return arrays, header
-
-
-def _map(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a file whose header was checked."""
-    with path.open("rb") as file:
-        (size,) = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(size))
-    found = {}
-    for name in header.keys() - {"__metadata__"}:
-        kind, shape, begin = (
-            np.dtype(_TYPES[header[name]["dtype"]]),
-            header[name]["shape"],
-            header[name]["data_offsets"][0],
-        )
-        empty = not math.prod(shape)  # nothing can be mapped then
-        found[name] = (
-            np.empty(shape, kind) if empty else np.asarray(np.memmap(path, kind, "c", 8 + size + begin, tuple(shape)))
-        )
-    return found

@@ -3,7 +3,7 @@
 import base64
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -35,6 +35,7 @@ from signspot.workbench.folder import ServedFolder, VideoFile
 _MOST_EXEMPLARS = 24  # that one search shows as lines
 _MOST_WORDS = 6  # that one search looks for
 _KEPT = 16  # results and galleries that stay in memory
+_TRACKS = 500, 1_500_000_000  # likewise, at most so many and so many bytes: 20 hours of 256 and 128 numbers
 _LOWEST = 0.3  # score from which on peaks are sent to the page, which shows those above its threshold
 _MOST_HITS = 1500  # of a word that are sent, the best
 _LONGEST = 8.0  # seconds of a hit that are aligned with its exemplar
@@ -48,6 +49,8 @@ class _Kept:
     """The results that were used last."""
 
     most: int = _KEPT
+    size: Callable[[Any], int] = lambda value: 0  # bytes of a result
+    room: int = 0  # bytes of all together, of which the last one may take more
     values: "OrderedDict[Hashable, Any]" = field(default_factory=OrderedDict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -60,8 +63,16 @@ class _Kept:
     def put(self, key: Hashable, value: Any) -> None:
         with self.lock:
             self.values[key] = value
-            while len(self.values) > self.most:
+            while len(self.values) > self.most or (len(self.values) > 1 and self._bytes() > self.room):
                 self.values.popitem(last=False)
+
+    def _bytes(self) -> int:
+        return sum(self.size(value) for value in self.values.values())
+
+
+def track_bytes(track: Track) -> int:
+    """Bytes that a track takes in memory."""
+    return int(track.embeddings.nbytes + (0 if track.codes is None else track.codes.nbytes))
 
 
 @dataclass
@@ -74,7 +85,7 @@ class Searcher:
     _dictionaries: _Kept = field(default_factory=_Kept, init=False)
     _galleries: _Kept = field(default_factory=_Kept, init=False)
     _results: _Kept = field(default_factory=_Kept, init=False)
-    _tracks: _Kept = field(default_factory=lambda: _Kept(500), init=False)
+    _tracks: _Kept = field(default_factory=lambda: _Kept(_TRACKS[0], track_bytes, _TRACKS[1]), init=False)
     _segments: _Kept = field(default_factory=lambda: _Kept(2000), init=False)
     _busy: threading.RLock = field(default_factory=threading.RLock, init=False)
 

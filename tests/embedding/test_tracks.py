@@ -39,36 +39,6 @@ def test_a_window_costs_two_bytes_a_value(track: Track, tmp_path: Path) -> None:
     assert path.stat().st_size < 30 * 8 * 2 + 500
 
 
-def _own_memory() -> int:
-    """Bytes of this process that are no file's."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="memory is told by /proc")
-def test_tracks_of_an_archive_do_not_fill_memory(tmp_path: Path) -> None:
-    """Searched as a whole, and read again: the system may let go of what was read."""
-    grid = Grid(25.0, 16, 1, 40_000)
-    embeddings = np.random.default_rng(0).random((grid.count, 256), np.float32).astype(np.float16)
-    codes = np.ones((grid.frames, 128), np.float16)
-    path = write_track(Track(embeddings, grid, "0123", "v", codes=codes), tmp_path / "t.safetensors")
-    before = _own_memory()
-    opened = [read_track(path) for _ in range(4)]
-    sums = {float(track.embeddings[::500].astype(np.float32).sum()) for track in opened}
-    assert sums == {float(embeddings[::500].astype(np.float32).sum())}
-    assert _own_memory() - before < path.stat().st_size, "four of them take less than one"
-
-
-def test_what_is_written_to_an_opened_track_stays_there(track: Track, tmp_path: Path) -> None:
-    path = write_track(track, tmp_path / "t.safetensors")
-    content = path.read_bytes()
-    opened = read_track(path)
-    opened.embeddings[:] = 0
-    assert path.read_bytes() == content
-    path.unlink()
-    assert not opened.embeddings.any(), "and stays when the file goes"
-
-
 def test_missing_foreign_and_damaged_files_are_told_apart(track: Track, tmp_path: Path) -> None:
     with pytest.raises(TrackError, match="no track at"):
         read_track(tmp_path / "none.safetensors")
