@@ -5,7 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,6 +47,29 @@ def finished(out: Path) -> int:
             return 0
 
 
+def family(process: int) -> set[int]:
+    """A process and all below it."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    found = {process}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def kill(run: "subprocess.Popen[str]") -> None:
+    """Kill a run; its workers end by themselves, and what they were writing can be swept only then."""
+    below = family(run.pid) - {run.pid}
+    run.send_signal(signal.SIGKILL)
+    run.communicate()
+    deadline = time.monotonic() + PATIENCE
+    while any(Path(f"/proc/{process}").exists() for process in below):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def tracks(out: Path) -> int:
     return len(list(out.glob("tracks/*/*")))
 
@@ -61,8 +84,7 @@ def test_killed_twice_a_run_ends_where_an_undisturbed_one_does(
             while not moment() and run.poll() is None:
                 assert time.monotonic() < deadline
                 time.sleep(0.005)
-            run.send_signal(signal.SIGKILL)
-            run.communicate()
+            kill(run)
     assert finished(job.out) >= 2
     options = AnnotateOptions(keep=0.0, impostors=4)
     report = annotate(job, options, here)
