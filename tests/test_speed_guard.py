@@ -17,7 +17,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.records import Exemplar
 from signspot.spotting.alignment import path_costs, warping_costs
-from signspot.spotting.curves import best_scores, find_word_peaks
+from signspot.spotting.curves import curve_blocks
 from signspot.spotting.matching import EmbeddingMatcher
 
 _ROUNDS = 5
@@ -81,10 +81,10 @@ def embeddings() -> Guarded:
 
     def search() -> None:
         matcher = EmbeddingMatcher(Windows(times, windows), rows)
-        for curve in best_scores(matcher, gallery):
-            find_word_peaks(matcher, curve, 0.9, 0.3)
+        for block in curve_blocks(matcher, gallery, lasting=False):
+            block.peaks([0.9] * len(block.words), 0.3)
 
-    return Guarded(search, products(rows, windows), 3.5)
+    return Guarded(search, products(rows, windows), 2.2)
 
 
 GUARDED = {"alignment": alignment, "warping": warping, "embeddings": embeddings}

@@ -18,7 +18,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.progress import Progress, silent
-from signspot.spotting.curves import best_scores
+from signspot.spotting.curves import curve_blocks
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.search import MatchBy, Search, SpotOptions
 from signspot.spotting.spotter import Spotter
@@ -100,7 +100,7 @@ def _scores(
     scale = alignment_scale(spotter.encoder)
     search = Search(track, Windows.of(track), SpotOptions(match=match), 1.0, None, scale)
     matcher = search.matcher(gallery, span)
-    return matcher.times, np.stack([curve.scores for curve in best_scores(matcher, gallery)], axis=1)
+    return matcher.times, np.concatenate([block.scores for block in curve_blocks(matcher, gallery)]).T
 
 
 def _highest(times: NDArray[np.float64], scores: NDArray[np.float32], span: Segment) -> NDArray[np.float32]:

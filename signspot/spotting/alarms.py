@@ -1,15 +1,15 @@
 """Rates of one video: decoys are searched beside the words, and their peaks say what a word's score is worth there."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
-from signspot.spotting.curves import Rows, WordCurve, best_scores
+from signspot.spotting.curves import CurveBlock, Rows, curve_blocks
 from signspot.spotting.matching import Matcher, Spans, strength
-from signspot.spotting.peaks import peak_places
+from signspot.spotting.peaks import peaks_of_curves
 from signspot.spotting.rates import CurveScale, PeakRates, SafeRates, WordAlarms, shift_between
 
 _DECOY_SPAN = 0.64  # seconds: how long a decoy counts as, when its peaks are told apart
@@ -60,33 +60,41 @@ class VideoAlarms:
         """Whether the video is so short that rates are told with little certainty."""
         return self.seconds < _SHORT
 
-    def of(self, word: str, scale: CurveScale, gallery: Gallery, words: PeakRates | None = None) -> WordAlarms:
-        """The reading of scores of a word of a gallery.
+    def of(
+        self, words: Sequence[str], scales: Sequence[CurveScale], gallery: Gallery, rates: PeakRates | None = None
+    ) -> list[WordAlarms]:
+        """The readings of scores of some words of a gallery.
 
         Args:
-            word: one of the gallery's.
-            scale: of its curve in this video.
+            words: of the gallery.
+            scales: of their curves in this video.
             gallery: the words that are looked for.
-            words: what words of the gallery reach in this video; None: there are too few.
+            rates: what words of the gallery reach in this video; None: there are too few.
         """
-        exemplars = min(self.most, len(set(gallery.rows[gallery.words[word]].tolist())))
-        rates = self.rates(exemplars)
-        if self.background is not None and self.rough:
-            own = gallery.of_words([word])
-            known = next(best_scores(self.background(own), own)).scale
-            scale = scale.shrunk(known.moved(*self.known.shifts[exemplars]), self.seconds)
-        return WordAlarms(SafeRates(rates, None if self.rough else words), scale)
+        known: dict[int, SafeRates] = {}
+        found = []
+        for word, own in zip(words, scales, strict=True):
+            exemplars = min(self.most, len(set(gallery.rows[gallery.words[word]].tolist())))
+            if exemplars not in known:
+                known[exemplars] = SafeRates(self.rates(exemplars), None if self.rough else rates)
+            scale = own
+            if self.background is not None and self.rough:
+                alone = gallery.of_words([word])
+                before = next(curve_blocks(self.background(alone), alone)).scales[0]
+                scale = own.shrunk(before.moved(*self.known.shifts[exemplars]), self.seconds)
+            found.append(WordAlarms(known[exemplars], scale))
+        return found
 
     def rates(self, exemplars: int) -> PeakRates:
         """Rates at which decoys of so many exemplars reach each height in this video."""
         if exemplars not in self.known.rates:
             decoys = self.decoys(exemplars)
             matcher = self.match(decoys)
-            here = _searched(best_scores(matcher, decoys), matcher.times, self._lasted(matcher))
+            here = _searched(curve_blocks(matcher, decoys, lasting=False), matcher.times, self._lasted(matcher))
             scales, heights, hours = here.scales, here.heights(here.scales), here.hours
             if self.background is not None and self.rough:
                 matcher = self.background(decoys)
-                there = _searched(best_scores(matcher, decoys), matcher.times, _span(matcher.times))
+                there = _searched(curve_blocks(matcher, decoys, lasting=False), matcher.times, _span(matcher.times))
                 shift = self.known.shifts[exemplars] = shift_between(here.scales, there.scales)
                 pairs = zip(here.scales, there.scales, strict=True)
                 scales = [one.shrunk(other.moved(*shift), self.seconds) for one, other in pairs]
@@ -100,9 +108,9 @@ class VideoAlarms:
         return min(self.seconds, _span(matcher.times) + _DECOY_SPAN)
 
 
-def rates_of_words(curves: Iterable[WordCurve], times: NDArray[np.float64], seconds: float) -> PeakRates | None:
+def rates_of_words(blocks: Iterable[CurveBlock], times: NDArray[np.float64], seconds: float) -> PeakRates | None:
     """Rates at which words of a gallery reach each height in a video; None: they are too few to serve as decoys."""
-    found = _searched(curves, times, seconds)
+    found = _searched(blocks, times, seconds)
     if len(found.scales) < FEWEST_WORDS:
         return None
     return PeakRates(found.heights(found.scales), found.hours, len(found.scales))
@@ -122,12 +130,15 @@ def drawn_from(gallery: Gallery) -> Callable[[int], Gallery] | None:
     return lambda exemplars: drawn
 
 
-def _searched(curves: Iterable[WordCurve], times: NDArray[np.float64], seconds: float) -> _Searched:
-    scales, peaks = [], []
-    for curve in curves:
-        places, _, _ = peak_places(curve.scores, threshold=_LOWEST_DECOY, spans=_short(times))
-        scales.append(curve.scale)
-        peaks.append(curve.scores[places].astype(np.float64))
+def _searched(blocks: Iterable[CurveBlock], times: NDArray[np.float64], seconds: float) -> _Searched:
+    scales: list[CurveScale] = []
+    peaks: list[NDArray[np.float64]] = []
+    for block in blocks:
+        least = np.full(len(block.words), _LOWEST_DECOY)
+        found = peaks_of_curves(block.scores, least, lambda _, moments: _short(times, moments))
+        borders = np.searchsorted(found.curves, np.arange(1, len(block.words)))
+        scales += block.scales
+        peaks += np.split(found.scores.astype(np.float64), borders)
     return _Searched(scales, peaks, seconds / 3600)
 
 
@@ -135,6 +146,6 @@ def _span(times: NDArray[np.float64]) -> float:
     return float(times[-1] - times[0])
 
 
-def _short(times: NDArray[np.float64]) -> Callable[[Rows], Spans]:
+def _short(times: NDArray[np.float64], moments: Rows) -> Spans:
     """Spans of one length around moments: decoys need not be localised."""
-    return lambda moments: (times[moments] - _DECOY_SPAN / 2, times[moments] + _DECOY_SPAN / 2)
+    return times[moments] - _DECOY_SPAN / 2, times[moments] + _DECOY_SPAN / 2

@@ -28,7 +28,8 @@ FloatArray = NDArray[np.floating[Any]]
 
 _KIND = "signspot decoys 1"  # raised with all that decides what is kept: the code of rest, `_NEAREST`
 _NEAREST = 15  # decoys whose mean cost tells how near an exemplar is to everything
-_OWN_WORDS = 100  # of a gallery, that are decoys for its others
+_OWN_WORDS = (100, 400)  # fewest and most words of a gallery that are decoys for its others
+_OWN_COSTS = 2_000_000  # costs among a gallery's exemplars that are worked out before words are fewer: about 5 s
 _CORRECTION = 0.5  # part of the nearness that is made up for
 _LIKE_REST = 0.3  # of the distance of a typical decoy from rest: an exemplar nearer than that shows hands at rest
 _LIKE_EVERYTHING = 0.7  # of the distance of a typical decoy from its nearest decoys, likewise
@@ -148,14 +149,17 @@ class Cohort:
     def corrections_in(self, gallery: Gallery) -> NDArray[np.float32]:
         """As `corrections_of` all rows of a gallery, whose own words are decoys for each other beside the shipped ones.
 
-        They are of the language and the cameras at hand, which the shipped ones may not be. Up to `_OWN_WORDS` words
-        serve, at equal steps through the gallery. The mean of the corrections stays what it is without them.
+        They are of the language and the cameras at hand, which the shipped ones may not be. The more of them serve, the
+        nearer are the nearest: all up to 400, or else words at equal steps through the gallery. The mean of the
+        corrections stays what it is without them.
         """
         if self._last and self._last[0][0] is gallery:
             return self._last[0][1]
         assert gallery.codes is not None, "identified by embeddings"
         words = list(gallery.words)
-        steps = np.linspace(0, len(words) - 1, min(len(words), _OWN_WORDS)).astype(int)
+        fewest, most = _OWN_WORDS
+        serving = max(fewest, min(most, _OWN_COSTS // len(gallery.codes)))
+        steps = np.linspace(0, len(words) - 1, min(len(words), serving)).astype(int)
         shown = [int(gallery.words[words[step]][0]) for step in steps]
         own = warping_costs(gallery.codes, gallery.codes[shown])
         for column, step in enumerate(steps):

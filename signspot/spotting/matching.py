@@ -16,6 +16,7 @@ from signspot.spotting.peaks import half_height_spans
 from signspot.spotting.similarity import exemplar_cosines, in_32_bits, scores_of
 
 Spans = tuple[NDArray[np.float64], NDArray[np.float64]]  # (P,) starts and (P,) ends, seconds
+Numbers = NDArray[np.int64]
 _LONGEST = 1.28  # seconds: the longest span by half height
 _MANY = 256  # rows of a gallery: with more, windows in 16 bits are converted once, not for every block of rows
 _HELD = 32_000_000  # numbers that are converted at once at most: 128 MB, or 1.4 hours
@@ -29,17 +30,18 @@ class Matcher(Protocol):
     def scores(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """(R, T) the score in [0, 1] of each row of the gallery at each moment."""
 
-    def compared(self, rows: Sequence[int]) -> NDArray[np.float32]:
-        """(R, T) numbers that rise with the scores of rows, which `as_scores` makes of them."""
+    def compared(self, rows: Sequence[int], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """(R, T) numbers that rise with the scores of rows, which `as_scores` makes of them; in `out`, if given."""
 
     def as_scores(self, compared: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Scores in [0, 1] of numbers that `compared` gave, or of the best of them; may change them in place."""
+        """Scores in [0, 1] of numbers that `compared` gave, or of the best of them, in their place."""
 
-    def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
+    def spans(self, curves: NDArray[np.float32], words: Numbers, rows: Numbers, moments: Numbers) -> Spans:
         """Starts and ends of the signs at some moments.
 
         Args:
-            curve: (T,) the scores in which these moments are maxima.
+            curves: (W, T) the scores of some words.
+            words: (P,) which of the curves each is of.
             rows: (P,) the row of the gallery that matched at each.
             moments: (P,) into the curve.
         """
@@ -58,17 +60,17 @@ class EmbeddingMatcher:
         """(R, T) as `Matcher.scores`."""
         return self.as_scores(self.compared(rows))
 
-    def compared(self, rows: Sequence[int]) -> NDArray[np.float32]:
+    def compared(self, rows: Sequence[int], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
         """(R, T) as `Matcher.compared`: cosine similarities."""
-        return exemplar_cosines(self._shown, self._embeddings[list(rows)])
+        return exemplar_cosines(self._shown, self._embeddings[list(rows)], out)
 
     def as_scores(self, compared: NDArray[np.float32]) -> NDArray[np.float32]:
         """As `Matcher.as_scores`."""
         return scores_of(compared)
 
-    def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
+    def spans(self, curves: NDArray[np.float32], words: Numbers, rows: Numbers, moments: Numbers) -> Spans:
         """As `Matcher.spans`."""
-        return half_height_spans(self.times, curve, moments, _LONGEST)
+        return half_height_spans(self.times, curves, words, moments, _LONGEST)
 
 
 class AlignmentMatcher:
@@ -101,22 +103,22 @@ class AlignmentMatcher:
 
     def scores(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """(R, T) as `Matcher.scores`: at each frame, of the path that ends half an exemplar later."""
+        return self.compared(rows)
+
+    def compared(self, rows: Sequence[int], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """(R, T) as `Matcher.compared`: the scores themselves."""
         costs = path_costs(self._codes, self._exemplars[list(rows)], self._steps)
         costs += self._corrections[list(rows), None]
-        scores, delay = np.empty_like(costs), min(self._delay, costs.shape[1] - 1)
+        scores, delay = np.empty_like(costs) if out is None else out, min(self._delay, costs.shape[1] - 1)
         scores[:, : costs.shape[1] - delay] = to_score(costs[:, delay:], self._scale)
         scores[:, costs.shape[1] - delay :] = scores[:, costs.shape[1] - delay - 1, None]  # no path ends later
         return scores
-
-    def compared(self, rows: Sequence[int]) -> NDArray[np.float32]:
-        """(R, T) as `Matcher.compared`: the scores themselves."""
-        return self.scores(rows)
 
     def as_scores(self, compared: NDArray[np.float32]) -> NDArray[np.float32]:
         """As `Matcher.as_scores`: they are scores."""
         return compared
 
-    def spans(self, curve: NDArray[np.float32], rows: NDArray[np.int64], moments: NDArray[np.int64]) -> Spans:
+    def spans(self, curves: NDArray[np.float32], words: Numbers, rows: Numbers, moments: Numbers) -> Spans:
         """As `Matcher.spans`."""
         ends = np.minimum(moments + self._delay, len(self._codes) - 1)
         starts = path_starts(self._codes, self._exemplars[rows], ends, self._steps)

@@ -40,8 +40,14 @@ class CurveScale:
     @classmethod
     def of(cls, scores: FloatArray) -> "CurveScale":
         """The scale of a (T,) curve of scores."""
-        low, level, high = _quantiles(scores[:: max(1, len(scores) // _MOMENTS)], (_LOW, _LEVEL, _HIGH))
-        return cls(level, max(_LEAST_SPREAD, high - low))
+        return cls.of_curves(scores[None])[0]
+
+    @classmethod
+    def of_curves(cls, scores: FloatArray) -> list["CurveScale"]:
+        """The scales of (W, T) curves."""
+        some = scores[:, :: max(1, scores.shape[1] // _MOMENTS)]
+        rows = zip(*_quantiles(some, (_LOW, _LEVEL, _HIGH)), strict=True)
+        return [cls(level, max(_LEAST_SPREAD, high - low)) for low, level, high in rows]
 
     def height(self, score: float) -> float:
         """The height of a score above the level, in spreads."""
@@ -62,18 +68,22 @@ class CurveScale:
         return CurveScale(own * self.level + (1 - own) * other.level, float(np.exp(logs)))
 
 
-def _quantiles(scores: FloatArray, shares: tuple[float, ...]) -> list[float]:
-    """As `np.quantile(strength(scores), shares)`; as strengths rise with scores, only a few are worked out."""
-    places = [share * (len(scores) - 1) for share in shares]
+def _quantiles(scores: FloatArray, shares: tuple[float, ...]) -> list[list[float]]:
+    """For each share: of each of (W, T) curves, as `np.quantile(strength(scores), share, axis=1)`.
+
+    As strengths rise with scores, only a few are worked out.
+    """
+    count = scores.shape[1]
+    places = [share * (count - 1) for share in shares]
     below = [int(place) for place in places]
-    above = [min(place + 1, len(scores) - 1) for place in below]
-    ordered = np.partition(scores, sorted({*below, *above}))
-    ends = strength(ordered[[*below, *above]]).tolist()
-    pairs = zip(ends[: len(shares)], ends[len(shares) :], places, below, strict=True)
-    return [_between(low, high, place - first) for low, high, place, first in pairs]
+    above = [min(place + 1, count - 1) for place in below]
+    ordered = np.sort(scores, axis=1)  # faster than a partition
+    low, high = strength(ordered[:, below]), strength(ordered[:, above])
+    found = (_between(low[:, at], high[:, at], places[at] - below[at]) for at in range(len(shares)))
+    return [quantile.tolist() for quantile in found]
 
 
-def _between(low: float, high: float, share: float) -> float:
+def _between(low: NDArray[np.float64], high: NDArray[np.float64], share: float) -> NDArray[np.float64]:
     """Linear, and rounded as numpy does."""
     return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
 
@@ -172,7 +182,11 @@ class WordAlarms:
 
     def per_hour(self, score: float) -> float:
         """False alarms per hour of the word where this score is the threshold."""
-        return self.rates.per_hour(self.scale.height(score))
+        return self.per_hour_at(float(strength(score)))
+
+    def per_hour_at(self, strength_: float) -> float:
+        """The same, for the strength of a score."""
+        return self.rates.per_hour((strength_ - self.scale.level) / self.scale.spread)
 
     def threshold(self, rate: float) -> float:
         """The least score at which there are at most `rate` false alarms per hour; at most 1."""

@@ -1,6 +1,6 @@
 """The search: a track against a gallery, all words, all peaks, read against decoys; the only road to spottings."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -14,10 +14,10 @@ from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError, TrackError
 from signspot.records import Spotting
 from signspot.spotting.alarms import MOST_WORDS, DecoyPeaks, VideoAlarms, drawn_from, rates_of_words, some_words
-from signspot.spotting.curves import Scores, WordCurve, best_scores, find_word_peaks, place_of
+from signspot.spotting.curves import CurveBlock, Scores, WordScores, curve_blocks
 from signspot.spotting.decoys import Cohort
-from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher
-from signspot.spotting.peaks import OVERLAP, Peak
+from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, strength
+from signspot.spotting.peaks import OVERLAP, Peaks
 from signspot.spotting.rates import CurveScale, PeakRates, WordAlarms
 from signspot.timeline import Segment, Track
 
@@ -131,20 +131,6 @@ def is_default(spotting: Spotting, threshold: float, *, rough: bool) -> bool:
     return rate <= DEFAULT_RATE and spotting.score >= min(threshold, DEFAULT_FLOOR)
 
 
-@dataclass(frozen=True, slots=True)
-class WordScores:
-    """The best score of each word over its exemplars, at the moments of a track or of a part of it."""
-
-    times: NDArray[np.float64]  # (T,) seconds
-    scores: Mapping[str, Scores]  # word → (T,)
-
-    def highest(self, within: Segment) -> dict[str, float]:
-        """The highest score of each word in a segment: that of its best place in `Found`; empty without a moment."""
-        first, last = np.searchsorted(self.times, within.start), np.searchsorted(self.times, within.end, "right")
-        inside = slice(int(first), int(last))
-        return {} if first >= last else {w: round(float(s[inside].max()), 6) for w, s in self.scores.items()}
-
-
 @dataclass(frozen=True)
 class Search:
     """A track that is searched: windows and frames, the cohort of decoys, and how to decide."""
@@ -172,15 +158,12 @@ class Search:
         spottings: list[Spotting] = []
         best: dict[str, Spotting] = {}
         thresholds: dict[str, float] = {}
-        for curve, alarms in self._read(matcher, gallery, reader, within) if inside.any() else ():
-            thresholds[curve.word] = self.threshold(alarms, rough=rough)
-            peaks = find_word_peaks(matcher, curve, thresholds[curve.word], self.options.overlap)
-            kept = [peak for peak in peaks if inside[peak.index]]
-            kept.sort(key=lambda peak: (-peak.score, peak.time))
-            place = kept[0] if kept else place_of(matcher, curve, int(np.where(inside, curve.scores, -1).argmax()))
-            made = [self._spotting(gallery, curve, peak, alarms) for peak in [place, *kept[: self.options.top]]]
-            best[curve.word] = made[0]
-            spottings += made[1:]
+        for block, alarms in self._read(matcher, gallery, reader, within) if inside.any() else ():
+            least = [self.threshold(each, rough=rough) for each in alarms]
+            thresholds |= zip(block.words, least, strict=True)
+            for word, place, kept in self._spottings(gallery, block, least, alarms, inside):
+                best[word] = place
+                spottings += kept[: self.options.top]
         spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
         return Found(self.track, matcher, gallery, self.options, thresholds, tuple(spottings), best, rough)
 
@@ -192,53 +175,76 @@ class Search:
         matcher = self.matcher(gallery, within)
         inside = _inside(matcher.times, within)
         found: dict[str, Spotting] = {}
-        for curve in best_scores(matcher, gallery) if inside.any() else ():
-            peaks = find_word_peaks(matcher, curve, self.fallback, self.options.overlap)
-            kept = [peak for peak in peaks if inside[peak.index]]
-            best = int(np.where(inside, curve.scores, -1).argmax())
-            place = min(kept, key=lambda peak: (-peak.score, peak.time)) if kept else place_of(matcher, curve, best)
-            found[curve.word] = self._spotting(gallery, curve, place, None)
+        for block in curve_blocks(matcher, gallery, lasting=False) if inside.any() else ():
+            least, no_alarms = [self.fallback] * len(block.words), [None] * len(block.words)
+            found |= {word: place for word, place, _ in self._spottings(gallery, block, least, no_alarms, inside)}
         return found
+
+    def _spottings(
+        self,
+        gallery: Gallery,
+        block: CurveBlock,
+        thresholds: Sequence[float],
+        alarms: Sequence[WordAlarms | None],
+        inside: NDArray[np.bool_],
+    ) -> Iterator[tuple[str, Spotting, list[Spotting]]]:
+        """Of every word of a block: its best place, and its spottings, the best first."""
+        peaks = block.peaks(thresholds, self.options.overlap)
+        peaks = peaks.taken(inside[peaks.places])
+        peaks = peaks.taken(np.lexsort((peaks.places, -peaks.scores, peaks.curves)))
+        counts = np.bincount(peaks.curves, minlength=len(block.words))
+        without = np.flatnonzero(counts == 0)
+        highest = np.where(inside, block.scores[without], -1).argmax(axis=1) if len(without) else without
+        made = self._made(gallery, block, peaks, alarms)
+        others = iter(self._made(gallery, block, block.places(without, highest), alarms))
+        done = 0
+        for word, count in zip(block.words, counts.tolist(), strict=True):
+            kept = made[done : done + count]
+            done += count
+            yield word, kept[0] if kept else next(others), kept
 
     def word_scores(self, gallery: Gallery, within: Segment | None = None) -> WordScores:
         """The best score of each word at every moment, or at those that decide about a segment; no peaks, no spans."""
         matcher = self.matcher(gallery, within)
-        curves = best_scores(matcher, gallery) if len(matcher.times) else ()
-        return WordScores(matcher.times, {curve.word: curve.scores for curve in curves})
+        blocks = curve_blocks(matcher, gallery) if len(matcher.times) else ()
+        pairs = (pair for block in blocks for pair in zip(block.words, block.scores, strict=True))
+        return WordScores(matcher.times, dict(pairs))
 
     def _read(
         self, matcher: Matcher, gallery: Gallery, reader: VideoAlarms | None, within: Segment | None
-    ) -> Iterator[tuple[WordCurve, WordAlarms | None]]:
-        """The curve of every word, and how its scores are read as false alarms."""
-        curves: Iterable[WordCurve] = best_scores(matcher, gallery)
+    ) -> Iterator[tuple[CurveBlock, Sequence[WordAlarms | None]]]:
+        """The curves of some words at a time, and how their scores are read as false alarms."""
+        blocks: Iterable[CurveBlock] = curve_blocks(matcher, gallery, lasting=False)
         if reader is None:
-            yield from ((curve, None) for curve in curves)
+            yield from ((block, [None] * len(block.words)) for block in blocks)
             return
         scales = self._scales(gallery) if within is not None else {}  # a part of a video has no scale of its own
-        words: PeakRates | None = None
+        rates: PeakRates | None = None
         if within is None and self.cohort is not None and not reader.rough:
             count = len(gallery.words)
             if count <= MOST_WORDS and count * len(matcher.times) <= _HELD:
-                curves = list(curves)
-                words = rates_of_words(curves, matcher.times, self.seconds)
+                blocks = list(curve_blocks(matcher, gallery))
+                rates = rates_of_words(blocks, matcher.times, self.seconds)
             else:
-                words = self._rates_in_sample(gallery.of_words(some_words(gallery)))
-        for curve in curves:
-            yield curve, reader.of(curve.word, scales.get(curve.word, curve.scale), gallery, words)
+                rates = self._rates_in_sample(gallery.of_words(some_words(gallery)))
+        for block in blocks:
+            own = block.scales if within is None else [scales[word] for word in block.words]
+            yield block, reader.of(block.words, own, gallery, rates)
 
     def _scales(self, gallery: Gallery) -> dict[str, CurveScale]:
         """The scale of every word in the whole video, worked out once for each word."""
         shown = gallery.embeddings if gallery.codes is None else gallery.codes
         names = {word: blake2b(shown[rows].tobytes(), digest_size=16).digest() for word, rows in gallery.words.items()}
         new = gallery.of_words([word for word, name in names.items() if name not in self.known.scales])
-        for curve in best_scores(self._sampled(new), new) if new.words else ():
-            self.known.scales[names[curve.word]] = curve.scale
+        for block in curve_blocks(self._sampled(new), new, lasting=False) if new.words else ():
+            pairs = zip(block.words, block.scales, strict=True)
+            self.known.scales.update((names[word], scale) for word, scale in pairs)
         return {word: self.known.scales[name] for word, name in names.items()}
 
     def _rates_in_sample(self, gallery: Gallery) -> PeakRates | None:
         matcher = self._sampled(gallery)
         lasted = min(self.seconds, _SAMPLE)
-        return rates_of_words(best_scores(matcher, gallery), matcher.times, lasted)
+        return rates_of_words(curve_blocks(matcher, gallery, lasting=False), matcher.times, lasted)
 
     @property
     def seconds(self) -> float:
@@ -333,25 +339,37 @@ class Search:
         there = background if self.aligns(gallery) else None
         return VideoAlarms(decoys, self._sampled, there, self.seconds, cohort.most, self.known)
 
-    def _spotting(self, gallery: Gallery, curve: WordCurve, peak: Peak, alarms: WordAlarms | None) -> Spotting:
-        row = int(curve.rows(np.array([peak.index]))[0])
-        exemplar, mirrored = gallery.exemplar(row)
+    def _made(
+        self, gallery: Gallery, block: CurveBlock, peaks: Peaks, alarms: Sequence[WordAlarms | None]
+    ) -> list[Spotting]:
+        """Spottings of places of words."""
         end = self.track.grid.origin + self.track.grid.frames / self.track.grid.fps
-        rate = None if alarms is None else alarms.per_hour(peak.score)
-        return Spotting(
-            word=curve.word,
-            video=self.track.video,
-            time=round(min(peak.time, end), 3),
-            start=round(min(peak.start, end), 3),
-            end=round(min(peak.end, end), 3),
-            score=round(peak.score, 6),
-            exemplar=exemplar.id,
-            variant=exemplar.variant,
-            mirrored=mirrored,
-            false_alarms_per_hour=None if rate is None else float(f"{rate:.3g}"),
-            licence=exemplar.licence,
-            consent=exemplar.consent,
-        )
+        shown = block.rows(peaks.curves, peaks.places)
+        columns = (peaks.curves, shown, block.matcher.times[peaks.places], peaks.starts, peaks.ends, peaks.scores)
+        heights = strength(peaks.scores)
+        made = []
+        for values in zip(*(column.tolist() for column in columns), heights.tolist(), strict=True):
+            word, row, time, start, stop, score, height = values
+            exemplar, mirrored = gallery.exemplar(row)
+            reading = alarms[word]
+            rate = None if reading is None else reading.per_hour_at(height)
+            made.append(
+                Spotting(
+                    word=block.words[word],
+                    video=self.track.video,
+                    time=round(min(time, end), 3),
+                    start=round(min(start, end), 3),
+                    end=round(min(stop, end), 3),
+                    score=round(score, 6),
+                    exemplar=exemplar.id,
+                    variant=exemplar.variant,
+                    mirrored=mirrored,
+                    false_alarms_per_hour=None if rate is None else float(f"{rate:.3g}"),
+                    licence=exemplar.licence,
+                    consent=exemplar.consent,
+                )
+            )
+        return made
 
 
 def _pieces(count: int, rate: float) -> list[slice]:

@@ -12,6 +12,7 @@ from signspot.timeline import Track
 FloatArray = NDArray[np.floating[Any]]
 
 _ROWS = 4096  # windows that are compared at once
+_COLUMNS = 8192  # the same, where each exemplar has a row: larger products are faster
 
 
 def similarity(track: Track, exemplars: FloatArray) -> NDArray[np.float32]:
@@ -44,13 +45,21 @@ def exemplar_curves(embeddings: FloatArray, exemplars: FloatArray) -> NDArray[np
     return scores_of(exemplar_cosines(embeddings, exemplars))
 
 
-def exemplar_cosines(embeddings: FloatArray, exemplars: FloatArray) -> NDArray[np.float32]:
-    """(T, D) and (V, D), unit norm → (V, T) cosine similarities, as `exemplar_curves` before they become scores."""
+def exemplar_cosines(
+    embeddings: FloatArray, exemplars: FloatArray, out: NDArray[np.float32] | None = None
+) -> NDArray[np.float32]:
+    """(T, D) and (V, D), unit norm → (V, T) cosine similarities, as `exemplar_curves` before they become scores.
+
+    Args:
+        embeddings: of windows.
+        exemplars: of exemplars.
+        out: (V, T) where they go, if not into new memory, whose first use takes time.
+    """
     _check(embeddings, exemplars)
-    found = np.empty((len(exemplars), len(embeddings)), np.float32)
+    found = np.empty((len(exemplars), len(embeddings)), np.float32) if out is None else out
     rows = exemplars.astype(np.float32, copy=False)
-    for start in range(0, len(embeddings), _ROWS):
-        part = slice(start, start + _ROWS)
+    for start in range(0, len(embeddings), _COLUMNS):
+        part = slice(start, start + _COLUMNS)
         np.matmul(rows, in_32_bits(embeddings[part]).T, out=found[:, part])
     return found
 

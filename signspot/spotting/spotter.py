@@ -24,9 +24,10 @@ from signspot.models.opening import open_encoder
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Spotting
 from signspot.spotting.alarms import FEWEST_WORDS, DecoyPeaks
+from signspot.spotting.curves import WordScores
 from signspot.spotting.decoys import Cohort, Suspect, Yardsticks, threshold_for, yardsticks_of
 from signspot.spotting.identification import Match, rank_words, sign_scores
-from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions, WordScores
+from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions
 from signspot.timeline import Segment, Track
 
 logger = logging.getLogger(__name__)

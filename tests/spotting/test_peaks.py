@@ -33,7 +33,7 @@ def peaks_of(curve: np.ndarray, threshold: float = 0.7, overlap: float = 0.3) ->
         curve,
         threshold=threshold,
         overlap=overlap,
-        spans=lambda places: half_height_spans(times, curve, places, 1.28),
+        spans=lambda places: half_height_spans(times, curve[None], np.zeros_like(places), places, 1.28),
     )
 
 

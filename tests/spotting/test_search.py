@@ -275,6 +275,20 @@ def test_words_of_a_gallery_are_decoys_for_each_other_when_a_sign_is_identified(
     assert np.allclose(cohort.corrections_in(alone), plain[:1], rtol=1e-4)
 
 
+def test_all_words_of_a_gallery_of_some_hundreds_are_decoys_for_each_other(spotter: Spotter) -> None:
+    cohort = cohort_of(spotter.encoder)
+    assert cohort is not None
+    random, shape = np.random.default_rng(4), cohort.codes.shape[2:]
+    codes = (20 * random.normal(size=(150, *shape))).astype(np.float32)
+    between = sorted(set(range(150)) - set(np.linspace(0, 149, 100).astype(int).tolist()))[:20]
+    codes[between] = codes[between[0]] + 0.01 * random.normal(size=(20, *shape)).astype(np.float32)
+    shown = [Exemplar(f"word {number}", str(number)) for number in range(len(codes))]
+    gallery = Gallery.of(shown, np.zeros((len(codes), 1, 1), np.float32), codes[:, None])
+    corrections = cohort.corrections_in(gallery)
+    others = np.delete(corrections, between)
+    assert corrections[between].min() > others.max()  # each is near to the other nineteen
+
+
 def test_decoys_have_as_many_exemplars_as_asked_for(spotter: Spotter) -> None:
     cohort = cohort_of(spotter.encoder)
     assert cohort is not None

@@ -15,7 +15,7 @@ from signspot.errors import DictionaryError, EncoderMismatchError, OptionsError,
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
 from signspot.records import Exemplar
-from signspot.spotting.curves import best_scores
+from signspot.spotting.curves import curve_blocks
 from signspot.spotting.matching import EmbeddingMatcher
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter, exemplars_of
@@ -184,10 +184,15 @@ def test_the_best_of_all_exemplars_counts_in_blocks_of_any_size(
     for size in (1, 5, 512):
         monkeypatch.setattr("signspot.spotting.curves._FEWEST", size)
         monkeypatch.setattr("signspot.spotting.curves._CELLS", 0)
-        for curve in best_scores(EmbeddingMatcher(Windows.of(track), gallery.embeddings), gallery):
-            own = [i for i, e in enumerate(words) if e.word == curve.word]
-            assert curve.scores == pytest.approx(expected[:, own].max(axis=1), abs=1e-5)
-            assert set(curve.rows(np.arange(len(track))).tolist()) <= set(own)
+        seen = 0
+        for block in curve_blocks(EmbeddingMatcher(Windows.of(track), gallery.embeddings), gallery, lasting=False):
+            for number, word in enumerate(block.words):
+                own = [i for i, e in enumerate(words) if e.word == word]
+                assert block.scores[number] == pytest.approx(expected[:, own].max(axis=1), abs=1e-5)
+                moments = np.arange(len(track))
+                assert set(block.rows(np.full(len(track), number), moments).tolist()) <= set(own)
+                seen += 1
+        assert seen == 7
 
 
 def test_what_is_not_an_exemplar_is_named() -> None:
