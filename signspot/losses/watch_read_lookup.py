@@ -62,7 +62,8 @@ class Batch:
     @property
     def similarity(self) -> Tensor:
         """(N, V) of every clip and every exemplar: as compared, or the cosine."""
-        return self.clips @ self.exemplars.T if self.compared is None else self.compared
+        # By columns in memory, as they are summed by word.
+        return (self.exemplars @ self.clips.T).T if self.compared is None else self.compared
 
     @property
     def is_foreground(self) -> Tensor:
@@ -107,15 +108,17 @@ class Membership:
 
     words: Tensor  # (K,) the words of the exemplars, sorted
     column_word: Tensor  # (V,) index into words
+    row_item: Tensor  # (N,) the item of each clip, an index into the items of the batch
+    background: Tensor  # (items, K) bool: words without a label that were looked up for the item
+    subtitle: Tensor  # (items, K) bool: all words that were looked up for the item
     row_words: Tensor  # (N, K) bool: a foreground clip has its own word, a background clip its item's background words
-    row_subtitle: Tensor  # (N, K) bool: all words that were looked up for the clip's item
 
     @classmethod
     def of(cls, batch: Batch) -> "Membership":
         """Work out the masks of a batch."""
         words, column_word = torch.unique(batch.exemplar_word, return_inverse=True)
         _, both = torch.unique(torch.cat([batch.clip_item, batch.exemplar_item]), return_inverse=True)
-        clip_item, exemplar_item = both[: len(batch.clip_item)], both[len(batch.clip_item) :]
+        row_item, exemplar_item = both[: len(batch.clip_item)], both[len(batch.clip_item) :]
         items = int(both.max()) + 1 if len(both) else 0
         background = torch.zeros(items, len(words), dtype=torch.bool, device=words.device)
         subtitle = background.clone()
@@ -123,13 +126,34 @@ class Membership:
         back = ~batch.exemplar_foreground
         background[exemplar_item[back], column_word[back]] = True
         own = batch.clip_word[:, None] == words
-        row_words = torch.where(batch.is_foreground[:, None], own, background[clip_item])
-        return cls(words, column_word, row_words, subtitle[clip_item])
+        row_words = torch.where(batch.is_foreground[:, None], own, background[row_item])
+        return cls(words, column_word, row_item, background, subtitle, row_words)
 
     @property
     def match(self) -> Tensor:
         """(N, V) bool: the clip's words hold the exemplar's."""
         return self.row_words[:, self.column_word]
+
+
+@dataclass(frozen=True, slots=True)
+class WordSums:
+    """Exponentials summed over the exemplars of each word: all that bags are sums of.
+
+    Background clips of an item have the same words, so what only counts clips is worked out on their sums.
+    """
+
+    clips: Tensor  # (N, K) of each clip
+    labelled: Tensor  # (F, K) of the clips that have a label
+    background: Tensor  # (items, K) of all background clips of an item together
+    own: Tensor  # (F, K) bool: the word is the clip's label
+
+    @classmethod
+    def of(cls, batch: Batch, members: Membership, weights: Tensor) -> "WordSums":
+        """Sum the (N, V) exponentials of a batch."""
+        sums = by_word(weights, members.column_word, len(members.words))
+        front = batch.is_foreground
+        items = sums.new_zeros(members.background.shape).index_add(0, members.row_item[~front], sums[~front])
+        return cls(sums, sums[front], items, members.row_words[front])
 
 
 Bags = Literal["appendix", "section", "figure", "released"]
@@ -151,18 +175,19 @@ def watch_read_lookup(
     kept = _without_synonyms(batch, members, synonyms)
     if kept is not None:
         weights = weights * kept
+    sums = WordSums.of(batch, members, weights)
     if bags == "released":
-        return mil_nce(*_released_bags(batch, members, weights))
-    parts = [_foreground_words(batch, members, weights)]
+        return mil_nce(*_released_bags(batch, members, weights, sums))
+    parts = [_foreground_words(members, sums)]
     if bags == "appendix":
-        parts += [_clip_anchors(members, weights), _background_words(batch, members, weights)]
+        parts += [_clip_anchors(members, sums), _background_words(members, sums)]
     else:
-        positive, total = _clip_anchors(members, weights)
+        positive, total = _clip_anchors(members, sums)
         parts.append((positive[batch.is_foreground], total[batch.is_foreground]))
     if bags == "section":
-        parts.append(_background_sets(batch, members, weights))
+        parts.append(_background_sets(members, sums))
     if bags == "figure":
-        parts += [_background_sets_by_word(batch, members, weights), _background_words(batch, members, weights)]
+        parts += [_background_sets_by_word(members, sums), _background_words(members, sums)]
     return mil_nce(torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts]))
 
 
@@ -181,79 +206,64 @@ def classification(logits: Tensor, words: Tensor) -> Tensor:
     return functional.cross_entropy(logits, words)
 
 
-def _clip_anchors(members: Membership, weights: Tensor) -> tuple[Tensor, Tensor]:
+def _clip_anchors(members: Membership, sums: WordSums) -> tuple[Tensor, Tensor]:
     """(i) and (iii): a clip against all exemplars; its own words' are positive, all others negative. (N,), (N,)."""
-    return (weights * members.match).sum(dim=1), weights.sum(dim=1)
+    return (sums.clips * members.row_words).sum(dim=1), sums.clips.sum(dim=1)
 
 
-def _foreground_words(batch: Batch, members: Membership, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """(ii): the exemplars of a labelled word against all clips. (K,), (K,), 0 for words that label nothing."""
-    sums = by_word(weights, members.column_word, len(members.words))  # (N, K)
-    front = batch.is_foreground[:, None]
-    positive = front & members.row_words
-    maybe = ~front & members.row_words  # another item may sign it somewhere
-    labelled = positive.any(dim=0)
-    return (sums * positive).sum(dim=0), (sums * ~maybe).sum(dim=0) * labelled
+def _foreground_words(members: Membership, sums: WordSums) -> tuple[Tensor, Tensor]:
+    """(ii): the exemplars of a labelled word against all clips. (K,), (K,), 0 for words that label nothing.
+
+    Background clips of items that have the word in their background are left out: they may show it.
+    """
+    total = sums.labelled.sum(dim=0) + (sums.background * ~members.background).sum(dim=0)
+    return (sums.labelled * sums.own).sum(dim=0), total * sums.own.any(dim=0)
 
 
-def _background_words(batch: Batch, members: Membership, weights: Tensor) -> tuple[Tensor, Tensor]:
+def _background_words(members: Membership, sums: WordSums) -> tuple[Tensor, Tensor]:
     """(iv): the exemplars of a subtitle word without a label against all clips. (K,), (K,)."""
-    sums = by_word(weights, members.column_word, len(members.words))
-    positive = ~batch.is_foreground[:, None] & members.row_words
-    negative = _excluded(batch, members)
-    return (sums * positive).sum(dim=0), (sums * (positive | negative)).sum(dim=0)
+    positive = (sums.background * members.background).sum(dim=0)
+    return positive, positive + _elsewhere(members, sums)
 
 
-def _background_sets(batch: Batch, members: Membership, weights: Tensor) -> tuple[Tensor, Tensor]:
+def _background_sets(members: Membership, sums: WordSums) -> tuple[Tensor, Tensor]:
     """Sec. 3.2: all background clips of an item × all exemplars of its background words. (items,), (items,).
 
     Negatives: these clips × all other exemplars, and these exemplars × all clips that cannot show their word.
     """
-    sums = by_word(weights, members.column_word, len(members.words))  # (N, K)
-    of_item, words = _background_of_items(batch, members)
-    clips = of_item.to(sums.dtype) @ sums  # (items, K)
-    elsewhere = (sums * _excluded(batch, members)).sum(dim=0)  # (K,)
-    positive = (clips * words).sum(dim=1)
-    return positive, clips.sum(dim=1) + (elsewhere * words).sum(dim=1)
+    positive = (sums.background * members.background).sum(dim=1)
+    return positive, sums.background.sum(dim=1) + (_elsewhere(members, sums) * members.background).sum(dim=1)
 
 
-def _background_sets_by_word(batch: Batch, members: Membership, weights: Tensor) -> tuple[Tensor, Tensor]:
+def _background_sets_by_word(members: Membership, sums: WordSums) -> tuple[Tensor, Tensor]:
     """Fig. A.3 (iii): all background clips of an item × the exemplars of one of its background words. (items K,) twice.
 
     Negatives: these clips × the exemplars of words that are not among the item's background words.
     """
-    of_item, words = _background_of_items(batch, members)
-    clips = of_item.to(weights.dtype) @ by_word(weights, members.column_word, len(members.words))  # (items, K)
-    positive = clips * words
-    others = (clips * ~words).sum(dim=1, keepdim=True)
-    return positive.flatten(), ((positive + others) * words).flatten()
+    positive = sums.background * members.background
+    others = (sums.background * ~members.background).sum(dim=1, keepdim=True)
+    return positive.flatten(), ((positive + others) * members.background).flatten()
 
 
-def _background_of_items(batch: Batch, members: Membership) -> tuple[Tensor, Tensor]:
-    """(items, N) bool: the clip is of the item's background; (items, K) bool: the word is in its background."""
-    items, row_item = torch.unique(batch.clip_item, return_inverse=True)
-    of_item = (row_item == torch.arange(len(items), device=items.device)[:, None]) & ~batch.is_foreground
-    words = (of_item.float() @ members.row_words.float()) > 0
-    return of_item, words
+def _elsewhere(members: Membership, sums: WordSums) -> Tensor:
+    """(K,) over the clips that cannot show the word: their label is another one, or their subtitle does not have it."""
+    return (sums.labelled * ~sums.own).sum(dim=0) + (sums.background * ~members.subtitle).sum(dim=0)
 
 
-def _excluded(batch: Batch, members: Membership) -> Tensor:
-    """(N, K) bool: the clip cannot show the word: its label is another one, or its subtitle does not have the word."""
-    return torch.where(batch.is_foreground[:, None], ~members.row_words, ~members.row_subtitle)
+def _released_bags(batch: Batch, members: Membership, weights: Tensor, sums: WordSums) -> tuple[Tensor, Tensor]:
+    """A term for each run of equal words in the order of exemplars. (runs,), (runs,).
 
-
-def _released_bags(batch: Batch, members: Membership, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """A term for each run of equal words in the order of exemplars. (runs,), (runs,)."""
-    count = len(members.words)
-    elsewhere = members.match & (batch.clip_item[:, None] != batch.exemplar_item)
-    kept = weights * ~elsewhere
-    positive = (by_word(weights, members.column_word, count) * members.row_words).sum(dim=0)
-    kept_sums = by_word(kept, members.column_word, count)  # (N, K)
-    columns = kept_sums.sum(dim=0)  # all pairs whose exemplar has the word
-    rows = kept.sum(dim=1) @ members.row_words.to(kept.dtype)  # all pairs whose clip has it
-    both = (kept_sums * members.row_words).sum(dim=0)
+    Of the pairs that match in word, those of different items are no part of a denominator.
+    """
+    rows, columns = torch.nonzero(batch.clip_item[:, None] == batch.exemplar_item, as_tuple=True)
+    matching = members.row_words[rows, members.column_word[columns]]
+    rows, columns = rows[matching], columns[matching]
+    own = weights.new_zeros(len(weights)).index_add(0, rows, weights[rows, columns])  # of the same word and item
+    other = sums.clips * ~members.row_words
+    by_rows = (other.sum(dim=1) + own) @ members.row_words.to(own.dtype)  # all pairs whose clip has the word
+    positive = (sums.clips * members.row_words).sum(dim=0)
     runs = torch.unique_consecutive(members.column_word)
-    return positive[runs], (columns + rows - both)[runs]
+    return positive[runs], (by_rows + other.sum(dim=0))[runs]
 
 
 def _without_synonyms(batch: Batch, members: Membership, synonyms: Tensor | None) -> Tensor | None:
