@@ -242,6 +242,8 @@ class CorpusRun:
                 else:
                     self.store.add(made)
                     _tell_beyond(made)
+                    for remark in made.video.remarks.splitlines():
+                        logger.warning("%s: %s", made.video.video, remark)
                     report.annotated += 1
                     report.queries += len(made.queries)
                     report.candidates += len(made.candidates)

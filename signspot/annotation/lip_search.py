@@ -14,7 +14,7 @@ from signspot.annotation.search import Query, against, by_subtitle, impostors_of
 from signspot.errors import EncoderMismatchError, VideoError
 from signspot.files import content_digest
 from signspot.mouthing.checkpoints import load_mouthing
-from signspot.mouthing.lips import FPS, LipTrack
+from signspot.mouthing.lips import FPS, LipTrack, remarks_on
 from signspot.mouthing.network import STEP
 from signspot.mouthing.spotter import SHORTEST, LipPeak, MouthingSpotter, find_peaks
 from signspot.records import SIGN_SECONDS, LabelSource, TimeMeaning
@@ -48,7 +48,7 @@ def mouth_unit(context: LipContext, unit: VideoUnit) -> Findings:
         raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
     found = list(LipSearcher(spotter, lips, context.panel, context.options).search(unit))
     return Findings(
-        video=VideoRecord(unit.video, unit.digest, round(lips.end, 3)),
+        video=VideoRecord(unit.video, unit.digest, round(lips.end, 3), remarks="\n".join(remarks_on(lips))),
         keys=dict(unit.keys),
         queries=tuple(query for query, _ in found),
         candidates=tuple(candidate for _, candidates in found for candidate in candidates),

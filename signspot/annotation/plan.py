@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -43,6 +43,10 @@ class SubtitleMention:
     form: Form
     count: int  # how often the word stands in the text
     nearby: tuple[str, ...]  # words of the panel that subtitles around mention: they may be signed here, too
+
+    def values(self) -> list[object]:
+        """All of it, in order, for a digest."""
+        return [getattr(self, each.name) for each in fields(self)]
 
 
 def find_mentions(
@@ -196,7 +200,7 @@ def plan_unit(
         if word not in basis.words:
             continue  # no exemplar of it can be read
         alike = tuple(sorted(panel.intersection(basis.synonyms.get(word, ()))))
-        key = _digest([common, digest, word, basis.words[word], alike, [astuple(place) for place in places]])
+        key = _digest([common, digest, word, basis.words[word], alike, [place.values() for place in places]])
         if done.get(word) != key:
             keys[word] = key
             synonyms |= {word: alike} if alike else {}

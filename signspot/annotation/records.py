@@ -207,6 +207,7 @@ class VideoRecord:
     digest: str  # of its content; empty if it could not be read
     seconds: float  # how long it is
     problem: str = ""  # why it could not be annotated; empty: it was
+    remarks: str = ""  # on what could not be seen in it, one per line; empty: there are none
 
 
 @dataclass(frozen=True, slots=True)

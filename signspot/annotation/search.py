@@ -6,12 +6,13 @@ from functools import cached_property
 from typing import SupportsFloat, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from signspot.annotation.plan import SubtitleMention, VideoUnit
 from signspot.annotation.records import AnnotateOptions, Candidate, SubtitleQuery
 from signspot.embedding.exemplars import Gallery
 from signspot.records import Spotting
-from signspot.spotting.search import WordScores
+from signspot.spotting.curves import WordScores
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment, Track
 
@@ -29,6 +30,7 @@ class WordSearcher:
         assert options.keep is not None, "settled before the run"
         self._spotter, self._track, self._gallery, self._options = spotter, track, gallery, options
         self._panel = tuple(panel)
+        self._shown: dict[str, tuple[Gallery, Gallery]] = {}  # of words that were asked for, which often come again
         self._spotting = options.spotting()
         grid = track.grid
         self._reach = (_NEAR + 0.5) / grid.fps
@@ -40,30 +42,36 @@ class WordSearcher:
             window = window_of(asked[0][1], self._options.padding, self.video)
             chance = self._chance(window) if window.start < window.end else None
             for word, mention in asked:
-                query = Query(unit.video, word, mention, window, len(rows_of(self._gallery, word).exemplars))
+                query = Query(unit.video, word, mention, window, len(self._exemplars(word)[0].exemplars))
                 impostors = impostors_of(query, unit, self._panel, self._options.impostors)
                 yield (query.unanswered(), []) if chance is None else self._answer(query, chance, impostors)
 
+    def _exemplars(self, word: str) -> tuple[Gallery, Gallery]:
+        """The exemplars of a word, and the same with each of them as a word of its own."""
+        if word not in self._shown:
+            gallery = rows_of(self._gallery, word)
+            self._shown[word] = gallery, each_exemplar_a_word(gallery)
+        return self._shown[word]
+
     @cached_property
-    def _panel_scores(self) -> WordScores | None:
+    def _panel_scores(self) -> "PanelScores | None":
         """Those of the panel over the whole video: every subtitle, and every candidate, looks at a part of them."""
         if not self._panel:
             return None
-        return self._spotter.word_scores(self._track, rows_of(self._gallery, *self._panel), self._spotting)
+        found = self._spotter.word_scores(self._track, rows_of(self._gallery, *self._panel), self._spotting)
+        return PanelScores(tuple(found.scores), found.times, np.stack(list(found.scores.values())))
 
     def _chance(self, within: Segment) -> Best:
         """The highest score of each word of the panel in a stretch."""
         return self._panel_scores.highest(within) if self._panel_scores is not None else {}
 
     def _answer(self, query: "Query", chance: Best, impostors: Sequence[str]) -> tuple[SubtitleQuery, list[Candidate]]:
-        gallery = rows_of(self._gallery, query.word)
+        gallery, alone = self._exemplars(query.word)
         found = self._spotter.search(self._track, gallery, self._spotting, within=query.window)
         if query.word not in found.best:
             return query.unanswered(), []
         ranked = sorted(found.spottings, key=lambda spotting: (-spotting.score, spotting.time))
-        each = self._spotter.word_scores(
-            self._track, each_exemplar_a_word(gallery), self._spotting, query.window.padded(self._reach)
-        )
+        each = self._spotter.word_scores(self._track, alone, self._spotting, query.window.padded(self._reach))
         candidates = [
             self._candidate(query, rank, spotting, each, impostors) for rank, spotting in enumerate(ranked, 1)
         ]
@@ -98,6 +106,22 @@ class WordSearcher:
             licence=spotting.licence,
             consent=spotting.consent,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PanelScores:
+    """The best score of each word of the panel at every moment, all in one array: it is looked at many times."""
+
+    words: tuple[str, ...]  # P of them
+    times: NDArray[np.float64]  # (T,) seconds
+    scores: NDArray[np.float32]  # (P, T)
+
+    def highest(self, within: Segment) -> dict[str, float]:
+        """As `WordScores.highest`."""
+        first, last = np.searchsorted(self.times, within.start), np.searchsorted(self.times, within.end, "right")
+        if first >= last:
+            return {}
+        return dict(zip(self.words, map(rounded, self.scores[:, first:last].max(axis=1)), strict=True))
 
 
 def by_subtitle(unit: VideoUnit) -> list[list[tuple[str, SubtitleMention]]]:

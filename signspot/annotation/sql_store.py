@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
@@ -25,6 +25,8 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
+    text,
+    update,
 )
 from sqlalchemy.types import TypeEngine
 
@@ -35,7 +37,8 @@ from signspot.checked_values import record_checker
 from signspot.errors import FormatError, OptionsError, OutputError, StoreError
 from signspot.files import explain_write_failure
 
-VERSION = 3
+VERSION = 4
+_WITHOUT_REMARKS = "3"  # the version before, whose videos have no remarks
 Made = TypeVar("Made")
 
 metadata = MetaData()
@@ -56,6 +59,7 @@ videos = Table(
     Column("digest", Text, nullable=False),
     Column("seconds", Double, nullable=False),
     Column("problem", Text, nullable=False),
+    Column("remarks", Text, nullable=False),
 )
 
 done = Table("done", metadata, _key("video"), _key("word"), Column("key", Text, nullable=False))
@@ -162,8 +166,12 @@ class SqlStore:
             raise StoreError(
                 f"{name} holds tables of something else ({', '.join(sorted(there))}). Name another database."
             )
-        version = connection.scalar(select(schema.settings.c.value).where(schema.settings.c.name == _VERSION))
-        if version != str(schema.VERSION):
+        row = schema.settings.c.name == _VERSION
+        version = connection.scalar(select(schema.settings.c.value).where(row))
+        if version == _WITHOUT_REMARKS:
+            connection.execute(text("ALTER TABLE videos ADD COLUMN remarks TEXT NOT NULL DEFAULT ''"))
+            connection.execute(update(schema.settings).where(row).values(value=str(schema.VERSION)))
+        elif version != str(schema.VERSION):
             raise StoreError(
                 f"{name} is a store of version {version}; this signspot reads version {schema.VERSION}. "
                 "Use the signspot that made it, or annotate into another store."
@@ -238,8 +246,8 @@ class SqlStore:
         def work(connection: Connection) -> None:
             video = findings.video.video
             _remove(connection, video, findings.keys)
-            _insert(connection, schema.queries, (asdict(query) for query in findings.queries))
-            _insert(connection, schema.candidates, (asdict(candidate) for candidate in findings.candidates))
+            _insert(connection, schema.queries, map(_row, findings.queries))
+            _insert(connection, schema.candidates, map(_row, findings.candidates))
             marks = [{"video": video, "word": word, "key": key} for word, key in findings.keys.items()]
             _insert(connection, schema.done, marks)
             _replace_video(connection, findings.video)
@@ -307,7 +315,7 @@ def dump(store: "SqlStore") -> Iterator[str]:
     records: list[Iterable[Any]] = [store.videos(), store.queries(), store.candidates()]
     for kind in records:
         for record in kind:
-            yield json.dumps({type(record).__name__: asdict(record)}, ensure_ascii=False, sort_keys=True)
+            yield json.dumps({type(record).__name__: _row(record)}, ensure_ascii=False, sort_keys=True)
 
 
 def _chosen(wanted: "Select[Any]", threshold: float, rank: int | None) -> "Select[Any]":
@@ -319,6 +327,11 @@ def _ordered(wanted: "Select[Any]", table: Table, video: str | None = None, word
     for column, value in ((table.c.video, video), (table.c.word, word)):
         wanted = wanted if value is None else wanted.where(column == value)
     return wanted.order_by(*table.primary_key.columns)
+
+
+def _row(record: SubtitleQuery | Candidate | VideoRecord) -> dict[str, Any]:
+    """A record as a row of its table. Its values are plain, so none is copied in depth, as `asdict` does."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def _insert(connection: Connection, table: Table, rows: Iterable[dict[str, Any]]) -> None:
@@ -337,7 +350,7 @@ def _remove(connection: Connection, video: str, words: Iterable[str]) -> None:
 
 def _replace_video(connection: Connection, video: VideoRecord) -> None:
     connection.execute(delete(schema.videos).where(schema.videos.c.video == video.video))
-    connection.execute(insert(schema.videos), asdict(video))
+    connection.execute(insert(schema.videos), _row(video))
 
 
 def _replace_settings(connection: Connection, rows: list[dict[str, str]]) -> None:

@@ -93,6 +93,7 @@ def report_yield(
         text = _describe(store, (labels, truth), found, judged, chosen, out)
         if mouthings is not None:
             text += "\n" + describe_agreement(store, labels, truth)
+        text += _tell_unseen(store)
     with write_beside(out / "yield.md") as beside:
         beside.write_text(text, encoding="utf-8")
     return YieldReport(text, judged)
@@ -119,6 +120,14 @@ def _describe(
         right = [truth.is_right(candidate) for candidate in store.candidates(rank=1)] if truth else None
         parts.append(_confidences(judged, right))
     return "\n".join(parts)
+
+
+def _tell_unseen(store: Store) -> str:
+    """A list of the videos of which something could not be seen, or that could not be searched at all."""
+    told = [
+        f"* {video.video}: {line}" for video in store.videos() for line in (video.problem or video.remarks).splitlines()
+    ]
+    return "\n".join(["", "Videos that could not be searched, or not everywhere:", "", *told, ""]) if told else ""
 
 
 def _confidences(judged: Judgement, right: Sequence[bool] | None) -> str:

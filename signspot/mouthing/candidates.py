@@ -87,7 +87,7 @@ def explain_none(subtitles: Sequence[Subtitle], words: Iterable[str] | None, lan
     if unread:
         return unread
     if words is not None:
-        return "mentions none of the words"
+        return f"mentions none of the words that are asked for ({_few(list(words))})"
     shown = [token.word for subtitle in subtitles for token in tokens(subtitle.text)]
     return f"has no word that shows on lips: each has fewer than {_FEWEST_SHAPES} mouth shapes ({_few(shown)})"
 

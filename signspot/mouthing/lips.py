@@ -25,6 +25,7 @@ _TURNED = np.sin(np.radians(50.0))  # beyond, half of the mouth is hidden
 _NEAR = 0.55  # of the distance between the eyes' outer corners: a hand this near to the mouth covers it
 _GAIN = 10.0  # a shape is given in tenths of the distance between the eyes' outer corners
 _FARTHEST = 6.0  # beyond, a value is an estimator's mistake
+_OFTEN, _SELDOM = 0.5, 0.2  # shares of the frames in which lips are seen at least, and hidden at most, without a remark
 _SHUT = 0.4  # share of the frames, those with the least opening, from which the resting mouth is taken
 
 
@@ -86,6 +87,24 @@ def follow_lips(chunks: Iterable[Landmarks], name: str = "this video") -> LipTra
     if not raw[:, -3].any():
         raise LandmarksError(f"{name} shows a face from the side only: no mouthing can be read. Film from the front")
     return LipTrack(from_rest(raw[:, :-1]), start, float(away.mean()), float(raw[:, -2].mean()))
+
+
+def remarks_on(lips: LipTrack) -> list[str]:
+    """Remarks for people on what could not be seen of the lips; none where all is well."""
+    said = []
+    if lips.seen < _OFTEN:
+        said.append(f"the lips are seen in {lips.seen:.0%} of the frames only: expect to miss mouthings")
+    if lips.turned > _SELDOM:
+        said.append(f"the head is turned away in {lips.turned:.0%} of the frames: nothing is read there")
+    if lips.covered > _SELDOM:
+        said.append(f"a hand is before the mouth in {lips.covered:.0%} of the frames: expect to miss mouthings")
+    hidden = lips.hidden_stretches()
+    if hidden:
+        others = len(hidden) - 1
+        more = f" and {others:,} other place{'s' * (others > 1)}" if others else ""
+        where = f"from {hidden[0].start:.1f} to {hidden[0].end:.1f} s{more}"
+        said.append(f"the lips are hidden {where}: expect to miss mouthings there")
+    return said
 
 
 def lip_shapes(landmarks: Landmarks) -> Floats:

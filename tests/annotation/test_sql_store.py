@@ -152,8 +152,23 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / FILE) as connection:
         connection.execute("UPDATE settings SET value = '99' WHERE name = 'schema'")
     connection.close()
-    with pytest.raises(StoreError, match="a store of version 99; this signspot reads version 3"):
+    with pytest.raises(StoreError, match="a store of version 99; this signspot reads version 4"):
         open_store(tmp_path)
+
+
+def test_a_store_without_remarks_gets_them(tmp_path: Path) -> None:
+    """Version 3 had no remarks: its results must not have to be made again."""
+    with open_store(tmp_path, create=True) as made:
+        made.fail(VideoRecord("a", "", 0.0, "it is damaged"))
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("ALTER TABLE videos DROP COLUMN remarks")
+        connection.execute("UPDATE settings SET value = '3' WHERE name = 'schema'")
+    connection.close()
+    for _ in range(2):
+        with open_store(tmp_path) as store:
+            assert store.videos()[0] == VideoRecord("a", "", 0.0, "it is damaged")
+            store.fail(VideoRecord("b", "", 1.0, remarks="the head is turned away"))
+            assert store.videos()[1].remarks == "the head is turned away"
 
 
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
