@@ -9,7 +9,6 @@ import typer
 from signspot.cli.console import EstimatorName, Force, bar, claim_outputs, count, note, print_spottings
 
 if TYPE_CHECKING:
-    from signspot.mouthing.lips import LipTrack
     from signspot.mouthing.spotter import MouthingSpotter
     from signspot.records import Label, Spotting
 
@@ -124,6 +123,7 @@ def search(
     """Read lips and subtitles and look for the words, with progress for people; None: there is nothing to look for."""
     from signspot.landmarks.cache import default_cache
     from signspot.mouthing.candidates import doubt_language, doubt_words, explain_none, find_candidates
+    from signspot.mouthing.lips import remarks_on
     from signspot.subtitles.reading import read_subtitles
 
     threshold, padding, language, cache = how
@@ -146,19 +146,3 @@ def search(
     if found.hidden:
         note(f"left out {count(found.hidden, 'peak')} where the lips are hardly seen")
     return found.labels
-
-
-def remarks_on(lips: "LipTrack") -> list[str]:
-    """Remarks for people on what could not be seen of the lips."""
-    said = []
-    if lips.seen < 0.5:
-        said.append(f"the lips are seen in {lips.seen:.0%} of the frames only: expect to miss mouthings")
-    if lips.turned > 0.2:
-        said.append(f"the head is turned away in {lips.turned:.0%} of the frames: nothing is read there")
-    if lips.covered > 0.2:
-        said.append(f"a hand is before the mouth in {lips.covered:.0%} of the frames: expect to miss mouthings")
-    hidden = lips.hidden_stretches()
-    if hidden:
-        first, more = hidden[0], f" and {count(len(hidden) - 1, 'other place')}" if len(hidden) > 1 else ""
-        said.append(f"the lips are hidden from {first.start:.1f} to {first.end:.1f} s{more}: expect no mouthing there")
-    return said

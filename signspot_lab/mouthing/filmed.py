@@ -141,7 +141,7 @@ def measure_filmed(
         "video through MediaPipe": [clip.filmed for clip in clips],
         "video through MediaPipe's usual face": [clip.usual for clip in clips if clip.usual],
     }
-    trials = _ask_once(looks["exact landmarks"], seed, each)
+    trials = ask_once(looks["exact landmarks"], seed, each)
     return [
         row
         for model in models
@@ -151,7 +151,7 @@ def measure_filmed(
     ]
 
 
-def _ask_once(clips: Sequence[LipClip], seed: int, each: int) -> list[Trial]:
+def ask_once(clips: Sequence[LipClip], seed: int, each: int) -> list[Trial]:
     """Up to so many questions to each clip, none twice: a clip as long as a window has few words to ask for."""
     return list(dict.fromkeys(draw_trials(clips, read_vocabulary(unseen=True), seed, each=each)))
 
@@ -189,7 +189,7 @@ class BlameRow:
 
 def blame_shapes(model: MouthingModel, clips: Sequence[FilmedClip], seed: int, each: int = 12) -> list[BlameRow]:
     """Exchange shapes between film and truth, one group after the other: which of them does a spotter miss on film?"""
-    trials = _ask_once([clip.exact for clip in clips], seed, each)
+    trials = ask_once([clip.exact for clip in clips], seed, each)
     spotter = MouthingSpotter(model)
 
     def ask(exact: Sequence[int]) -> tuple[int, int]:

@@ -1,13 +1,25 @@
-"""Lips as an estimator gives them on film: its idea of a usual mouth is stronger than what it sees of some shapes.
+"""Lips as an estimator gives them on film, for training: distortions as measured, and wider ones around them.
 
-The numbers span what `python -m signspot_lab.mouthing.filmed` prints of MediaPipe's two networks of faces: the usual
-one, which hardly sees the width of a mouth, and the one that looks at lips again. Neither sees how far lips are pushed
-out, and how thick they are it mostly guesses.
+The measured ones (`python -m signspot_lab.mouthing.distortion`) are those of single films through MediaPipe's network
+that looks at lips again. The wider ones span what `python -m signspot_lab.mouthing.filmed` prints of both of
+MediaPipe's networks of faces: the usual one hardly sees the width of a mouth; neither sees how far lips are pushed out,
+and how thick they are it mostly guesses.
 """
 
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
 import numpy as np
+from numpy.typing import NDArray
 
 from signspot.mouthing.lips import SHAPES, Floats
+
+MEASURED = Path(__file__).with_name("film_distortions.json")
+_AS_MEASURED = 0.75  # share of the weakened windows that are distorted as films were
+_GAIN_SPREAD = 0.12  # standard deviation of the logarithm of gains beside the measured ones
+_ERRORS = (0.6, 1.4)  # least and highest size of errors, as a share of the measured ones
 
 # Shapes that one gain is drawn for, the least and the highest gain, and the size of errors, in the shapes' unit.
 _GAINS: tuple[tuple[tuple[str, ...], float, float, float], ...] = (
@@ -28,9 +40,62 @@ _SLOW, _FAST = 0.9, 0.5  # share of an error that the next frame keeps, at most 
 _DEPTH = [SHAPES.index("protrusion"), SHAPES.index("depth")]
 _SURE = [SHAPES.index(name) for name in ("opening", "opening_beside", "height", "width", "inner_width")]
 
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class FilmDistortion:
+    """Distortion of lips by a film: seen = true @ mixing + errors, all from the resting mouth."""
+
+    mixing: Array  # (n, n) row: what a true shape adds to each shape that is seen
+    covariance: Array  # (n, n) of the errors: shapes are distances between the same few points, so they share them
+    memory: float  # share of an error that the next frame keeps
+
+    def apply(self, shapes: Array, random: np.random.Generator) -> Array:
+        """Shapes (T, n) as such a film shows them."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        spread = (vectors * np.sqrt(np.maximum(values, 0.0))).T
+        errors = _lasting_errors(len(shapes), self.memory, random)
+        return np.asarray(shapes @ self.mixing + errors @ spread)
+
 
 def weaken(values: Floats, random: np.random.Generator) -> Floats:
     """The same lips (T, CHANNELS), weakened as MediaPipe weakens them on film; drawn anew for every window."""
+    drawn = _draw_measured(random) if random.random() < _AS_MEASURED else _draw_wide(random)
+    weak = values.copy()
+    weak[:, :-2] = np.where(values[:, -2:-1] > 0, drawn.apply(values[:, :-2].astype(float), random), 0.0)
+    return weak
+
+
+@cache
+def measured_distortions(path: Path = MEASURED) -> tuple[FilmDistortion, ...]:
+    """The distortions that were measured, in the order of their films."""
+    known = json.loads(path.read_text(encoding="utf-8"))
+    assert tuple(known["shapes"]) == SHAPES, "measured with other shapes: measure again"
+    return tuple(
+        FilmDistortion(np.array(film["mixing"]), np.array(film["covariance"]), film["memory"])
+        for film in known["films"]
+    )
+
+
+def _draw_measured(random: np.random.Generator) -> FilmDistortion:
+    """Something between the distortions of two films, and somewhat beside it."""
+    known = measured_distortions()
+    one, other = (known[int(place)] for place in random.integers(len(known), size=2))
+    share = random.random()
+    gains = np.ones(len(SHAPES))
+    for names, *_ in _GAINS:  # of shapes between the same points together, so that they stay alike
+        gains[[SHAPES.index(name) for name in names]] = np.exp(random.normal(0, _GAIN_SPREAD))
+    size = random.uniform(*_ERRORS)
+    return FilmDistortion(
+        (share * one.mixing + (1 - share) * other.mixing) * gains,
+        (share * one.covariance + (1 - share) * other.covariance) * size**2,
+        share * one.memory + (1 - share) * other.memory,
+    )
+
+
+def _draw_wide(random: np.random.Generator) -> FilmDistortion:
+    """Any distortion in the spans above, with errors of each shape on its own."""
     gains, sizes = np.ones(len(SHAPES)), np.ones(len(SHAPES))
     for names, low, high, size in _GAINS:
         here = [SHAPES.index(name) for name in names]
@@ -43,12 +108,14 @@ def weaken(values: Floats, random: np.random.Generator) -> Floats:
         source, leaks = SHAPES.index(name), random.normal(0, spread, len(SHAPES))
         leaks[[*_SURE, source]] = 0.0
         mixing[source] += leaks
-    memory = random.uniform(_FAST, _SLOW)
-    errors = random.normal(0, np.sqrt(1 - memory**2), (len(values), len(SHAPES)))
-    errors[0] = random.normal(0, 1, len(SHAPES))
-    for frame in range(1, len(errors)):
+    covariance = np.diag((sizes * random.uniform(0.5, 1.5)) ** 2)
+    return FilmDistortion(mixing, covariance, random.uniform(_FAST, _SLOW))
+
+
+def _lasting_errors(count: int, memory: float, random: np.random.Generator) -> Array:
+    """Errors (T, n) of size 1, each frame keeping a share of the one before."""
+    errors = random.normal(0, np.sqrt(1 - memory**2), (count, len(SHAPES)))
+    errors[:1] = random.normal(0, 1, (1, len(SHAPES)))
+    for frame in range(1, count):
         errors[frame] += memory * errors[frame - 1]
-    shapes = values[:, :-2] @ mixing + errors * sizes * random.uniform(0.5, 1.5)
-    weak = values.copy()
-    weak[:, :-2] = np.where(values[:, -2:-1] > 0, shapes, 0.0)
-    return weak
+    return errors

@@ -3,12 +3,14 @@
 import json
 import shutil
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from signspot.annotation.store import open_store
 from signspot.formats.formats import read_spottings
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.mouthing.checkpoints import MouthingModel, save_mouthing
@@ -151,7 +153,7 @@ def test_no_face_no_subtitles_and_odd_words_have_a_reason(signspot, place, tmp_p
     assert code == 2
     assert "no subtitles beside" in err
     _, _, err = run(signspot, place, "--word", "moon", "--threshold", 0)
-    assert "mentions none of the words" in err
+    assert "news.vtt mentions none of the words that are asked for ('moon')" in err
 
 
 def test_a_turned_head_and_a_covered_mouth_have_a_reason(signspot, place):
@@ -166,6 +168,35 @@ def test_a_turned_head_and_a_covered_mouth_have_a_reason(signspot, place):
     assert "a hand is before the mouth in 67% of the frames: expect to miss mouthings" in err
 
 
+def test_annotate_and_its_report_remark_on_lips_as_mouth_does(signspot, place, tmp_path):
+    """The same words on turned heads and covered mouths: while it runs, in the store and in the report."""
+    names, footage, out = ("covered", "news", "turning"), tmp_path / "footage", tmp_path / "run"
+    footage.mkdir()
+    for name, suffix in product(names, (".pose", ".vtt")):
+        shutil.copy(place / f"{name}{suffix}", footage)
+
+    def about_lips(said: str) -> list[str]:
+        lines = [line for line in said.splitlines() if "the frames" in line or "hidden" in line]
+        return [line.removeprefix("signspot: ") for line in lines]
+
+    remarks = {}
+    for name in names:
+        _, _, err = run(signspot, place, "--threshold", 0, video=f"{name}.pose")
+        remarks[name] = about_lips(err)
+    assert [len(remarks[name]) for name in names] == [2, 0, 3]
+    model = ("--source", "mouthing", "--model", place / "m.safetensors", "--threshold", 0)
+    code, _, err = signspot("annotate", footage, "--out", out, *model)
+    assert code == 0
+    told = [f"{name}: {remark}" for name in names for remark in remarks[name]]
+    assert about_lips(err) == told
+    with open_store(out) as store:
+        assert {video.video: video.remarks.splitlines() for video in store.videos()} == remarks
+    _, said, _ = signspot("annotate-report", out, "--out", tmp_path / "report")
+    listed = "Videos that could not be searched, or not everywhere:\n\n" + "".join(f"* {line}\n" for line in told)
+    assert listed in (tmp_path / "report" / "yield.md").read_text()
+    assert listed.rstrip() in said
+
+
 def test_lips_that_are_hidden_for_seconds_of_a_long_video_have_a_reason(signspot, place):
     """One second in six: no share of all frames that would be worth a word, but no mouthing is found there."""
     marks = open_landmarks(place / "news.pose")
@@ -178,7 +209,7 @@ def test_lips_that_are_hidden_for_seconds_of_a_long_video_have_a_reason(signspot
     for name in ("lost", "twice"):
         shutil.copy(place / "news.vtt", place / f"{name}.vtt")
     _, _, err = run(signspot, place, "--threshold", 0, video="lost.pose")
-    assert "the lips are hidden from 0.8 to 2.9 s: expect no mouthing there" in err
+    assert "the lips are hidden from 0.8 to 2.9 s: expect to miss mouthings there" in err
     _, _, err = run(signspot, place, "--threshold", 0, video="twice.pose")
     assert "the lips are hidden from 0.8 to 2.9 s and 1 other place" in err
     _, _, err = run(signspot, place, "--threshold", 0)

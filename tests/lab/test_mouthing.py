@@ -21,6 +21,7 @@ from signspot_lab.mouthing.calibration import calibrate, fit_logistic
 from signspot_lab.mouthing.clips import ClipOptions, LipClip, make_clips, read_vocabulary
 from signspot_lab.mouthing.config import LipsOptions, MouthingConfig, MouthingOptimiser
 from signspot_lab.mouthing.corpora import measure_labels
+from signspot_lab.mouthing.distortion import explain_loss, fit_distortions, save_distortions
 from signspot_lab.mouthing.evaluation import (
     MAIN,
     MouthingSize,
@@ -42,7 +43,7 @@ from signspot_lab.mouthing.filmed import (
 from signspot_lab.mouthing.tables import write_report
 from signspot_lab.mouthing.training import clips_of_corpus, mouthing_loss, train_network
 from signspot_lab.mouthing.trials import WINDOW, Answers, Trial, answer, draw_trials
-from signspot_lab.mouthing.weakening import weaken
+from signspot_lab.mouthing.weakening import FilmDistortion, measured_distortions, weaken
 from signspot_world.body.mouthing import MouthedWord
 
 PEOPLE = ("a", "b")
@@ -239,6 +240,40 @@ def test_weakened_lips_keep_their_opening_and_lose_what_films_lose(clips):
     assert not any(each[~seen, :-2].any() for each in weak)
 
 
+def test_a_distortion_is_found_again_by_what_it_did(clips, tmp_path):
+    """Shapes that take over of each other, and errors that last and are shared: fitted, written and read again."""
+    random, count = np.random.default_rng(0), len(SHAPES)
+    mixing = np.diag(random.uniform(0.5, 1.5, count)) + random.normal(0, 0.2, (count, count))
+    shared = random.normal(0, 0.1, (3, count))
+    true = FilmDistortion(mixing, shared.T @ shared + 0.001 * np.eye(count), 0.6)
+    pairs = []
+    for clip in clips:
+        values = random.normal(0, 1, (4000, CHANNELS)).astype(np.float32)  # more frames, and no shape follows another
+        values[:, -2:] = (1.0, 0.0)
+        seen = values.copy()
+        seen[:, :-2] = true.apply(values[:, :-2].astype(float), random)
+        lost = seen.copy()
+        lost[:, -2] = 0.0
+        pairs += [(replace(clip, lips=LipTrack(values)), replace(clip, lips=LipTrack(each))) for each in (seen, lost)]
+    found = fit_distortions(pairs)
+    assert len(found) == len(clips)  # films in which nobody sees lips tell nothing
+    save_distortions(found, tmp_path / "d.json", "made by a test")
+    again = measured_distortions(tmp_path / "d.json")
+    for each in again:
+        assert np.allclose(each.mixing, true.mixing, atol=0.05)
+        assert np.allclose(each.covariance, true.covariance, atol=0.1 * true.covariance.max())
+        assert each.memory == pytest.approx(true.memory, abs=0.03)
+
+
+def test_errors_on_film_are_shared_by_shapes_between_the_same_points():
+    """What one shape says wrongly its neighbour says, too: no average of both mends it."""
+    opening, beside = SHAPES.index("opening"), SHAPES.index("opening_beside")
+    for film in measured_distortions():
+        size = np.sqrt(np.diag(film.covariance))
+        assert film.covariance[opening, beside] / size[opening] / size[beside] > 0.95
+        assert 0.3 < film.memory < 0.95
+
+
 def test_a_share_of_the_windows_is_weakened_and_words_stay_as_they_were(vocabulary, clips):
     how = replace(SMALL.optimiser, windows=20)
     plain, all_weak = (
@@ -353,6 +388,22 @@ def test_shapes_are_blamed_by_exchanging_them(clips, mouthing_file):
         assert column[0] == answer(MouthingSpotter(model), seen, trials).right.sum()
     assert [row.shapes for row in others] == list(BLAMED)
     assert blame_table([first, *others]).count("labels") == 2 * (1 + len(BLAMED))
+
+
+def test_a_film_that_only_mixes_shapes_is_explained_by_its_mixing(clips):
+    """Where each shape is half of what it was, film and the fitted mixing lose the same words, and errors none."""
+    model = load_mouthing()
+    half = np.where(np.arange(CHANNELS) < len(SHAPES), 0.5, 1.0).astype(np.float32)
+    pairs = [FilmedClip(clip, clip, replace(clip, lips=LipTrack(clip.lips.values * half))) for clip in clips]
+    text = explain_loss(model, pairs, 0, each=10)
+    rows = {cells[2].strip(): cells[3:7] for cells in (line.split("|") for line in text.splitlines())}
+    assert len(rows) == 8
+    assert rows["exact landmarks"] == rows["the world's landmarks"]
+    assert (
+        rows["the same, shapes mixed as on their film"]
+        == rows["the same, with errors as on their film"]
+        == rows["film"]
+    )
 
 
 def test_all_ways_of_looking_are_asked_the_same(clips, mouthing_file):
