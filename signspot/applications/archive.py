@@ -77,15 +77,33 @@ def open_archive(folder: str | Path) -> Archive:
     if other is not None:
         raise EncoderMismatchError(
             f"{tracks[0].path.name} and {other.path.name} were made by two encoders ({tracks[0].encoder} and "
-            f"{other.encoder}): their numbers cannot be compared. Make one of them again with: signspot embed"
+            f"{other.encoder}): their numbers cannot be compared. Move one of them into an archive of its own, or add "
+            "its video again with the other's encoder"
         )
     return Archive(home, tracks)
 
 
 def add_video(spotter: Spotter, folder: str | Path, video: str | Path, progress: Progress | None = None) -> Path:
-    """Embed a video into an archive; a file of its own, named by the video and its whole path."""
+    """Embed a video into an archive; a file of its own, named by the video and its whole path.
+
+    Raises:
+        EncoderMismatchError: another encoder made the tracks that are there.
+        FormatError: the first of them is damaged.
+    """
+    present = min(Path(folder).rglob(f"*{SUFFIX}"), default=None)
+    if present is not None:
+        _check_encoder(spotter, folder, _open(present).encoder)
     name = f"{Path(video).stem}-{text_digest(str(Path(video).resolve()))}{SUFFIX}"
     return write_track(spotter.track(str(video), progress=progress), Path(folder) / name)
+
+
+def _check_encoder(spotter: Spotter, folder: str | Path, encoder: str) -> None:
+    """Raise EncoderMismatchError where an archive was made by another encoder than the spotter's."""
+    if encoder != spotter.encoder.hash:
+        raise EncoderMismatchError(
+            f"the archive {folder} was made by the encoder {encoder}, not by '{spotter.encoder.name}' "
+            f"({spotter.encoder.hash}). Name that encoder with --encoder"
+        )
 
 
 def _open(path: Path) -> ArchivedTrack:
@@ -157,11 +175,7 @@ def search_archive(
     """
     if top < 1:
         raise OptionsError(f"top must be at least 1; got {top}")
-    if archive.encoder != spotter.encoder.hash:
-        raise EncoderMismatchError(
-            f"the archive {archive.folder} was made by the encoder {archive.encoder}, not by '{spotter.encoder.name}' "
-            f"({spotter.encoder.hash}). Name that encoder with --encoder"
-        )
+    _check_encoder(spotter, archive.folder, archive.encoder)
     found = scan_archive(archive, gallery.embeddings, _SPARE * top, threads, spotter.cache)
     scale, spottings = alignment_scale(spotter.encoder), list[Spotting]()
     for done, rows in enumerate(gallery.words.values()):

@@ -1,13 +1,16 @@
 """Feedback for a learner: was this the sign that was meant, how near is it to others, and what differs."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from signspot.applications.differences import Measure, Parameter, compare
+from signspot.applications.differences import PARAMETERS, Measure, Parameter, compare
 from signspot.applications.signs import read_sign
+from signspot.applications.strokes import SeenSign, see_sign
 from signspot.applications.unlikeness import typical_cost, unlikeness
+from signspot.applications.verdict import CHANGES, MOST, NOTABLE, TOLD, UNLIKE, USUAL, chance, doubt, evidence, weight
 from signspot.applications.wording import say_difference
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
@@ -23,42 +26,29 @@ from signspot.spotting.spotter import Spotter
 RIGHT_SCORE = 0.5  # least score of a word that was signed right: beyond, it is as unlike as two different signs
 
 
-@dataclass(frozen=True, slots=True)
-class Usual:
-    """The usual difference of one measure between two people who both sign a word right."""
-
-    between: float  # its median between exemplars
-    more: float  # how much more than that is no difference yet
-    spread: float  # the unit in which more is told
-
-
-# Chosen on the worlds of seeds 51 and 61; what `python -m signspot_lab.applications feedback --choose` looks for.
-USUAL: dict[str, Usual] = {
-    "handshape": Usual(0.456, 0.001, 0.042),
-    "place": Usual(0.257, -0.025, 0.076),
-    "orientation": Usual(0.548, 0.135, 0.087),
-    "path": Usual(0.204, -0.115, 0.061),
-    "size": Usual(0.381, -0.053, 0.235),
-    "twist": Usual(0.736, -0.562, 0.322),
-    "fingers": Usual(0.579, -0.137, 0.252),
-    "repetition": Usual(0.152, -0.028, 0.129),
-    "duration": Usual(0.275, -0.104, 0.184),
-    "hand": Usual(0.000, 0.123, 0.263),
-}
-MEANING: dict[str, Parameter] = {
+MEANING: dict[str, Parameter] = {  # of each measure, for the words in which a difference is told
     "handshape": "handshape",
     "place": "place",
+    "ends": "place",
     "orientation": "orientation",
     "path": "movement",
+    "course": "movement",
+    "direction": "movement",
+    "net": "movement",
     "size": "movement",
+    "depth": "movement",
+    "round": "movement",
+    "turning": "movement",
     "twist": "movement",
     "fingers": "movement",
-    "repetition": "timing",
+    "bendings": "movement",
+    "cycles": "timing",
+    "ways": "timing",
     "duration": "timing",
     "hand": "hand",
+    "height": "hand",
 }
-NOTABLE = 3.5  # spreads above what is usual: one of ten right signs has a larger difference
-_PRIOR = 1.0  # pairs of exemplars that what is usual for all words counts as, beside those of the word itself
+_PRIOR = 3.0  # pairs of exemplars that what is usual for all words counts as, beside those of the word itself
 _EXEMPLARS = 3  # of the word, with which the clip is compared
 
 
@@ -67,7 +57,7 @@ class Difference:
     """One parameter in which a clip differs from the exemplars of its word."""
 
     parameter: Parameter
-    strength: float  # spreads above what is usual between two signers
+    strength: float  # in [0, 1]: the chance that it, and nothing else, is wrong, against a right sign
     words: str  # plain English
     moment: tuple[int, int]  # frames of the clip's sign and of the exemplar's, where it shows most
 
@@ -78,6 +68,7 @@ class Feedback:
 
     word: str
     right: bool
+    doubt: float  # above 0: more speaks against it than against nine of ten right signs
     unlike: float  # above 1: more unlike the exemplars than nine of ten right signs; NaN without frame codes
     score: float
     rank: int  # of the word among all words of the dictionary, from 1
@@ -138,17 +129,21 @@ def feedback_on(
     match = matches[rank - 1]
     shown = _signs_of(spotter, gallery, match)
     best, sign = shown[0]
-    differences = find_differences(own, [each for _, each in shown])
     unlike = unlikeness(views, gallery, match, typical_cost(gallery, spotter.encoder))
-    right = is_right(rank, match.score, unlike)
+    seen, examples = see_sign(own), [see_sign(each) for _, each in shown]
+    measured = measure_sign(seen, examples)
+    found = strengths(measured, unlike)
+    differences = find_differences(measured, found, seen, examples[0])
+    against = doubt(evidence(found))
+    right = is_right(rank, match.score, against)
     instead = tuple(each for each in matches[: min(rank - 1, 3)])
     told = len(matches), instead, match.mirrored, differences, best, own, sign
-    return Feedback(word, right, unlike, match.score, rank, *told)
+    return Feedback(word, right, against, unlike, match.score, rank, *told)
 
 
-def is_right(rank: int, score: float, unlike: float) -> bool:
-    """Whether a clip counts as the word: no other is nearer, and it is no more unlike than right signs are."""
-    return rank == 1 and score >= RIGHT_SCORE and not unlike > 1
+def is_right(rank: int, score: float, against: float) -> bool:
+    """Whether a clip counts as the word: no other is nearer, and no more speaks against it than against right signs."""
+    return rank == 1 and score >= RIGHT_SCORE and against <= 0
 
 
 def _signs_of(spotter: Spotter, gallery: Gallery, match: Match) -> list[tuple[Exemplar, Frames]]:
@@ -163,35 +158,72 @@ def _signs_of(spotter: Spotter, gallery: Gallery, match: Match) -> list[tuple[Ex
     return [(each, read_sign(spotter, each, mirror=match.mirrored)) for each in same[:_EXEMPLARS]]
 
 
-def strengths(clip: Frames, exemplars: Sequence[Frames]) -> dict[str, tuple[float, Measure]]:
-    """Strength of each measure's difference between a (T, J, C) sign and exemplars, in spreads above the usual one.
+@dataclass(frozen=True, slots=True)
+class MeasuredDifference:
+    """One measure of a clip against exemplars, and of these against each other."""
 
-    What is usual is how much the exemplars of this word differ from each other; with few of them, what is usual for all
-    words counts, too. The measure itself is that against the first exemplar.
-    """
+    value: float  # the median over exemplars
+    pairs: tuple[float, ...]  # of exemplars
+    first: Measure  # against the first exemplar
+
+
+def measure_sign(clip: SeenSign, exemplars: Sequence[SeenSign]) -> dict[str, MeasuredDifference]:
+    """All measures of a sign and exemplars of its word, one variant, the nearest first."""
     compared = [compare(clip, each) for each in exemplars]
     among = [compare(one, other) for place, one in enumerate(exemplars) for other in exemplars[:place]]
-    found: dict[str, tuple[float, Measure]] = {}
-    for name, usual in USUAL.items():
+    found: dict[str, MeasuredDifference] = {}
+    for name in MEANING:
         seen = [each[name] for each in compared if name in each]
-        if not seen:
-            continue
-        pairs = [each[name].value for each in among if name in each]
-        between = (sum(pairs) + _PRIOR * usual.between) / (len(pairs) + _PRIOR)
-        value = float(np.mean([each.value for each in seen]))
-        found[name] = ((value - between - usual.more) / usual.spread, seen[0])
+        if seen:
+            pairs = tuple(each[name].value for each in among if name in each)
+            found[name] = MeasuredDifference(float(np.median([each.value for each in seen])), pairs, seen[0])
     return found
 
 
-def find_differences(clip: Frames, exemplars: Sequence[Frames]) -> tuple[Difference, ...]:
-    """Differences between a (T, J, C) sign and the first of some exemplars; the others tell which are usual."""
-    largest: dict[Parameter, tuple[float, str, Measure]] = {}
-    for name, (strength, measure) in strengths(clip, exemplars).items():
-        parameter = MEANING[name]
-        if parameter not in largest or strength > largest[parameter][0]:
-            largest[parameter] = (strength, name, measure)
-    found = [
-        Difference(parameter, strength, say_difference(name, measure, clip, exemplars[0]), measure.moment)
-        for parameter, (strength, name, measure) in largest.items()
-    ]
-    return tuple(sorted(found, key=lambda each: -each.strength))
+def beyond_usual(measured: MeasuredDifference, between: float) -> float:
+    """The part of a measure beyond what is usual: between exemplars of this word; with few of them, of all words."""
+    usual = (sum(measured.pairs) + _PRIOR * between) / (len(measured.pairs) + _PRIOR)
+    return measured.value - usual
+
+
+def strengths(measured: Mapping[str, MeasuredDifference], unlike: float = math.nan) -> dict[str, float]:
+    """Strength of each measure's difference, in spreads above the usual one; and of the unlikeness by alignment.
+
+    Args:
+        measured: by `measure_sign`.
+        unlike: of the sign to the exemplars, by `unlikeness`; NaN where that is not known.
+    """
+    found: dict[str, float] = {}
+    for name, usual in USUAL.items():
+        if name in measured:
+            found[name] = (beyond_usual(measured[name], usual.between) - usual.more) / usual.spread
+        elif name == UNLIKE and not math.isnan(unlike):
+            found[name] = (math.log(unlike) - usual.more) / usual.spread
+    return found
+
+
+def find_differences(
+    measured: Mapping[str, MeasuredDifference], found: Mapping[str, float], clip: SeenSign, exemplar: SeenSign
+) -> tuple[Difference, ...]:
+    """Differences by parameter, the largest first, in the words of what speaks most for each.
+
+    Args:
+        measured: by `measure_sign`.
+        found: the strengths of it.
+        clip: the sign.
+        exemplar: the first of those that it was compared with.
+    """
+    odds, differences = evidence(found), []
+    for parameter in PARAMETERS:
+        change = max((each for each in CHANGES if TOLD[each] == parameter), key=lambda each: odds[each])
+        speaking = {
+            name: min(MOST, found[name]) * max(0.0, weight(name, change))
+            for name in measured
+            if MEANING[name] == parameter
+        }
+        if speaking:
+            name = max(speaking, key=lambda each: speaking[each])
+            first = measured[name].first
+            words = say_difference(name, first, clip, exemplar)
+            differences.append(Difference(parameter, chance(odds[change]), words, first.moment))
+    return tuple(sorted(differences, key=lambda each: -each.strength))

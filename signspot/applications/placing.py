@@ -117,7 +117,7 @@ def place_spans(
             times = np.array([_time(grid, first + step) for step in range(len(curve))])
             windows = Windows(times, np.asarray(track.embeddings[first : first + len(curve)], np.float32))
             matcher = EmbeddingMatcher(windows, queries[[place.row]])
-            starts, ends = matcher.spans(curve, np.array([0]), np.array([place.moment - first]))
+            starts, ends = matcher.spans(curve[None], np.array([0]), np.array([0]), np.array([place.moment - first]))
             spans.append((float(starts[0]), float(ends[0])))
             continue
         exemplar = exemplars[[place.row]]

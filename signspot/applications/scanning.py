@@ -111,35 +111,38 @@ class _Scan:
         count = min(top, len(bounds))
         if not count:
             return np.empty(0, np.float32), np.empty(0, np.int64), np.empty(0, np.int64)
-        some = min(_FIRST * count, len(bounds))
+        best = _Best(count)
+        some = min(max(_FIRST * count, _EXACT), len(bounds))
         groups = np.sort(np.argpartition(bounds, len(bounds) - some)[len(bounds) - some :])
-        values, rows = self._compared(groups, query)
-        least = np.partition(values, some - count)[some - count]
-        left = np.setdiff1d(np.flatnonzero(bounds >= least), groups, assume_unique=True)
-        if most < 1:
-            parts = range(0, len(left), _CLOSER)
-            some_closer = [
-                self._closer(left[at : at + _CLOSER], query, bounds[left[at : at + _CLOSER]]) for at in parts
-            ]
-            closer = np.concatenate([np.empty(0, np.float32), *some_closer])
-            left, closer = left[closer >= least], closer[closer >= least]
-        else:
-            closer = bounds[left]
+        closer = self._all_closer(groups, query, bounds) if most < 1 else bounds[groups]
+        first = min(_FIRST * count, some)
+        chosen = np.argpartition(closer, some - first)[some - first :]  # they tell how good the others must be
+        self._compare(best, groups[np.sort(chosen)], query)
+        rest, closer_rest = np.delete(groups, chosen), np.delete(closer, chosen)
+        left = np.setdiff1d(np.flatnonzero(bounds >= best.least), groups, assume_unique=True)
+        closer = self._all_closer(left, query, bounds) if most < 1 else bounds[left]
+        left, closer = np.concatenate([rest, left]), np.concatenate([closer_rest, closer])
+        left, closer = left[closer >= best.least], closer[closer >= best.least]
         if len(left) > max(_EXACT, most * len(bounds)):
             return None
         order = np.argsort(-closer, kind="stable")
         left, closer = left[order], closer[order]
         for start in range(0, len(left), _EXACT):
-            least = np.partition(values, len(values) - count)[len(values) - count]
-            new = np.sort(left[start : start + _EXACT][closer[start : start + _EXACT] >= least])
+            new = np.sort(left[start : start + _EXACT][closer[start : start + _EXACT] >= best.least])
             if not len(new):
                 break
-            more = self._compared(new, query)
-            groups = np.concatenate([groups, new])
-            values, rows = np.concatenate([values, more[0]]), np.concatenate([rows, more[1]])
-        order = np.lexsort((groups, -values))[:count]
-        numbers = np.searchsorted(self.offsets, groups[order], side="right") - 1
-        return values[order], numbers.astype(np.int64), rows[order]
+            self._compare(best, new, query)
+        numbers = np.searchsorted(self.offsets, best.groups, side="right") - 1
+        return best.values, numbers.astype(np.int64), best.rows
+
+    def _compare(self, best: "_Best", groups: Places, query: Floats) -> None:
+        """Compare (n,) groups, in order, exactly, and keep the best."""
+        best.add(groups, *self._compared(groups, query))
+
+    def _all_closer(self, groups: Places, query: Floats, bounds: Floats) -> Floats:
+        """As `_closer`, of any number of groups, from the (G,) bounds of all."""
+        parts = (groups[at : at + _CLOSER] for at in range(0, len(groups), _CLOSER))
+        return np.concatenate([np.empty(0, np.float32), *(self._closer(own, query, bounds[own]) for own in parts)])
 
     def _closer(self, groups: Places, query: Floats, bounds: Floats) -> Floats:
         """Closer (n,) bounds of groups, in order, from the sketches of their windows; where there is none, as given."""
@@ -172,6 +175,25 @@ class _Scan:
         ends = np.searchsorted(groups, self.offsets)
         for number in np.flatnonzero(np.diff(ends)).tolist():
             yield number, slice(int(ends[number]), int(ends[number + 1]))
+
+
+class _Best:
+    """The best groups so far, the best first; of equal ones that with the lower number."""
+
+    def __init__(self, count: int):
+        self._count = count
+        self.groups, self.values, self.rows = np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.int64)
+
+    @property
+    def least(self) -> float:
+        """The similarity that another group must reach to be one of them."""
+        return float(self.values[-1]) if len(self.values) == self._count else -np.inf
+
+    def add(self, groups: Places, values: Floats, rows: Places) -> None:
+        """Keep the best of these and of those before; no group comes twice."""
+        groups, values = np.concatenate([self.groups, groups]), np.concatenate([self.values, values])
+        order = np.lexsort((groups, -values))[: self._count]
+        self.groups, self.values, self.rows = groups[order], values[order], np.concatenate([self.rows, rows])[order]
 
 
 def _gather(rows: Half, groups: Places, block: Half) -> None:

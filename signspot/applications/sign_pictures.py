@@ -5,8 +5,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from signspot.applications.feedback import NOTABLE, Feedback
+from signspot.applications.feedback import Feedback
 from signspot.applications.lookup import Lookup
+from signspot.applications.verdict import NOTABLE
 from signspot.pictures.curves import COLOURS, label
 from signspot.pictures.drawing import lettering
 from signspot.pictures.plot import check_picture, save_figure
@@ -39,12 +40,12 @@ def draw_feedback(found: Feedback) -> Figure:
     draw_skeleton(theirs, found.exemplar_sign[first.moment[1]], COLOURS[0], width=2.2)
     mine.set_title("you", size=12)
     theirs.set_title("the example" + (", mirrored" if found.mirrored else ""), size=12)
-    strengths = [max(0.0, each.strength) for each in found.differences]
+    strengths = [each.strength for each in found.differences]
     names = [each.parameter for each in found.differences]
     bars.barh(names[::-1], strengths[::-1], color=COLOURS[0])
     bars.axvline(NOTABLE, color="#777777", ls="--", lw=1)  # what is left of it is as between two right signs
-    bars.set_xlim(0, max(1.3 * NOTABLE, *strengths))
-    bars.set_xlabel("difference, in spreads above the usual; right of the line it is told", size=9)
+    bars.set_xlim(0, 1)
+    bars.set_xlabel("how likely it differs; right of the line it is told", size=9)
     for side in ("top", "right"):
         bars.spines[side].set_visible(False)
     verdict = "right" if found.right else f"rank {found.rank} of {found.of}"

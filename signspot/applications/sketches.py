@@ -12,6 +12,7 @@ of its ends: the best product with a knot, and that distance, bound the whole gr
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,7 @@ class Axes:
 
     columns: Floats  # (D, COLUMNS - 2) orthonormal
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Their content as a short text."""
         return text_digest(self.columns.tobytes().hex())

@@ -37,6 +37,7 @@ _BLOCK = 1.0  # seconds of the decoys' signing of which the best score counts as
 _IMPOSTORS = 60  # places of the background that come nearest to the sign
 _OWN = 0.8  # of the score of the recordings among each other: a threshold above would miss the sign itself
 _FLOOR = 0.6  # least threshold, by the worlds of seeds 151 and 152
+_LOOSEST = 0.4  # of what different signs cost: recordings that differ more among each other allow no more; as _FLOOR
 LIKE_THE_SIGN = 0.4  # score from which a place of the background is looked at
 _KEPT = 2 * CONTEXT + 10  # frames of landmarks that are remembered
 
@@ -71,6 +72,7 @@ class WakeStream:
             raise OptionsError(f"at least 1 frame is waited for; got {hop}")
         self.encoder, self.sign, self.hop = encoder, sign, hop
         self.breaks = 0  # times that the stream was interrupted, changed its size, or its clock went back
+        self.last_break = ""  # when and why, for people
         self._reach, self._fps = encoder.module.trunk.code_reach, encoder.contract.fps
         self._detector = WakeDetector(sign, alignment_scale(encoder), cohort_of(encoder), self._fps)
         self._buffer: list[Landmarks] = []  # on the encoder's grid of times
@@ -102,8 +104,8 @@ class WakeStream:
         if last is not None:
             known = float(last.times[-1])
             if frame.size != last.size or not known < time <= known + _LONGEST_GAP:
-                reason = "its size changed" if frame.size != last.size else f"{time - known:.2f} s went by"
-                logger.info("the stream was broken at %.2f s: %s", time, reason)
+                self.last_break = f"at {time:.2f} s: {_reason(last.size, frame.size, time - known)}"
+                logger.info("the stream was broken %s", self.last_break)
                 self.breaks += 1
                 self._forget()
                 last = None
@@ -141,6 +143,13 @@ class WakeStream:
         self._buffer, self._last = [], None
         self._next, self._seen, self._done = 0.0, 0, 0
         self._detector.forget()
+
+
+def _reason(before: tuple[int, int] | None, after: tuple[int, int] | None, seconds: float) -> str:
+    if before != after:
+        old, new = (f"{size[0]}x{size[1]}" if size else "unknown" for size in (before, after))
+        return f"the picture changed its size from {old} to {new}"
+    return f"{seconds:.2f} s without a frame" if seconds > 0 else f"the clock went back by {-seconds:.2f} s"
 
 
 def enrol(
@@ -239,10 +248,15 @@ def _passing(
 
 
 def _usual(encoder: Encoder, gallery: Gallery) -> float:
-    """The usual cost of aligning two recordings; with one recording, that of two signers."""
+    """The usual cost of aligning two recordings; with one recording, that of two signers.
+
+    It is bounded: where one recording is unlike the others, much else would be as near to them as it is.
+    """
     assert gallery.codes is not None, "checked by whoever enrols"
     costs = warping_costs(gallery.codes, gallery.codes)[np.triu_indices(len(gallery.codes), 1)]
-    return float(costs.mean()) if len(costs) else typical_cost(gallery, encoder)
+    if not len(costs):
+        return typical_cost(gallery, encoder)
+    return min(float(costs.mean()), _LOOSEST * alignment_scale(encoder))
 
 
 def _own_scores(spotter: Spotter, gallery: Gallery) -> Iterator[float]:

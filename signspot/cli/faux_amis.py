@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, Pixels, bar, claim_outputs, note, print_table, say
+from signspot.cli.console import Device, EncoderName, Force, Pixels, bar, claim_outputs, count, note, print_table, say
 
 
 def faux_amis(
@@ -54,6 +54,12 @@ def faux_amis(
             note(f"wrote {write_faux_amis_page(spotter, found, html, names, pixels=pixels)}")
     if not found.shared:
         note("no word stands in both dictionaries: every pair counts as another meaning. Name a table: --translations")
+    elif found.shared < found.words[0]:
+        alone = count(found.words[0] - found.shared, "word")
+        note(
+            f"{alone} of the first dictionary without a counterpart in the second: pairs with them count as another "
+            "meaning. A table says more: --translations"
+        )
     if json_lines:
         for pair in found.pairs:
             words = {"first": pair.first.word, "second": pair.second.word, "exemplars": [pair.first.id, pair.second.id]}

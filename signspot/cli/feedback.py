@@ -58,7 +58,7 @@ def tell(found: "Feedback") -> list[str]:
     place = f"rank {found.rank} of {count(found.of, 'word')}, score {found.score:.2f}"
     lines = [f"'{found.word}': {'right' if found.right else 'not quite'} ({place})"]
     if found.rank == 1 and not found.right:
-        lines.append("no other word is nearer, but it is further from the examples than right signs are")
+        lines.append("no other word is nearer, but it differs more from the examples than right signs do")
     if found.instead:
         lines.append("did you mean " + ", ".join(f"'{match.word}'" for match in found.instead) + "?")
     if found.mirrored:
@@ -73,6 +73,7 @@ def _plain(found: "Feedback") -> dict[str, object]:
     return {
         "word": found.word,
         "right": found.right,
+        "doubt": round(found.doubt, 3),
         "unlike": None if isnan(found.unlike) else round(found.unlike, 3),
         "score": found.score,
         "rank": found.rank,

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, note, say
+from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, count, note, say
 
 if TYPE_CHECKING:
     from signspot.applications.wake_detector import WakeSign
+
+_BREAKS = 3  # breaks of a stream that are told as they come; further ones only at the end
 
 
 def wake(
@@ -54,21 +56,26 @@ def wake(
         _tell(known)
         stream = WakeStream(spotter.encoder, known, hop)
         events = []
+        told = 0
         for chunk in open_stream(source):
             for event in stream.push(chunk):
                 say(json.dumps(asdict(event)))
                 events.append(event)
+            if stream.breaks > told and told < _BREAKS:
+                note(f"the stream was broken {stream.last_break}. A sign that was under way then is not seen")
+            told = stream.breaks
         if plot is not None:
             note(f"wrote {save_picture(draw_wake(spotter, known, source, events), plot)}")
     if stream.breaks:
-        note(f"the stream was broken {stream.breaks} times; a sign that was under way then is not seen")
-    note(f"{len(events)} events; a sign is told at most {stream.latency} frames after its end")
+        note(f"the stream was broken {count(stream.breaks, 'time')}; a sign that was under way then is not seen")
+    note(f"{count(len(events), 'event')}; a sign is told at most {stream.latency} frames after its end")
 
 
 def _tell(sign: "WakeSign") -> None:
     note(
-        f"threshold {sign.threshold:.2f}: {sign.background_alarms} alarms in {60 * sign.background_hours:.1f} min of "
-        f"background, below {sign.false_alarms_per_hour:.3g} per hour with 95 % confidence"
+        f"threshold {sign.threshold:.2f}: {count(sign.background_alarms, 'alarm')} in "
+        f"{60 * sign.background_hours:.1f} min of background, "
+        f"below {sign.false_alarms_per_hour:.3g} per hour with 95 % confidence"
     )
     missed = sum(score < sign.threshold for score in sign.own_scores)
     if missed:

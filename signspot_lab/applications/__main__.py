@@ -12,6 +12,7 @@ from pathlib import Path
 
 from signspot.applications.densify import DensifyOptions
 from signspot.applications.faux_amis import SAME_FORM
+from signspot.applications.verdict import CHANGES
 from signspot.spotting.spotter import load
 from signspot_lab.applications.footage import dense_rows, mine_rows
 from signspot_lab.applications.grouping import (
@@ -24,8 +25,10 @@ from signspot_lab.applications.grouping import (
     world_variants,
     world_words,
 )
-from signspot_lab.applications.learners import choose, real_verdicts, tell, world_trials
+from signspot_lab.applications.learners import tell, world_trials
+from signspot_lab.applications.real_learners import REAL_HEADS, real_verdicts
 from signspot_lab.applications.speed import measure_scan
+from signspot_lab.applications.verdicts import fit, trade_rows
 from signspot_lab.applications.waking import WakeSize, latency_row, wake_rows
 from signspot_lab.isolated.reading import read_isolated
 
@@ -49,13 +52,14 @@ def feedback(chosen: argparse.Namespace) -> None:
     spotter = load(chosen.encoder, cache=False)
     trials = list(world_trials(spotter, chosen.words or 60, chosen.seed))
     if chosen.choose:
-        more = world_trials(spotter, chosen.words or 60, chosen.seed + 10)
-        sys.stdout.write("\n".join(choose([*trials, *more])) + "\n")
+        more = [each for seed in chosen.further for each in world_trials(spotter, chosen.words or 60, seed)]
+        sys.stdout.write("\n".join(fit([*trials, *more])) + "\n")
     table(("changed", "clips", "taken for right", "named", "else named"), tell(trials))
+    table(("right signs that pass", "limit", "right", "any change", *CHANGES), trade_rows(trials))
     places = _places(chosen)
     if places:
-        heads = ("corpus", "words", "clips", "right taken for right", "wrong taken for right", "MRR")
-        table(heads, ((place.name, *real_verdicts(spotter, read_isolated(place))) for place in places))
+        rows = (row for place in places for row in real_verdicts(spotter, read_isolated(place)))
+        table(("corpus", *REAL_HEADS), ((places[number // 2].name, *row) for number, row in enumerate(rows)))
 
 
 def identify(chosen: argparse.Namespace) -> None:
@@ -139,6 +143,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=52, help="of the world")
     parser.add_argument("--words", type=int, help="of the world; of search: windows")
     parser.add_argument("--hours", type=float, default=1.0, help="of wake: of each kind of footage")
+    parser.add_argument("--further", type=int, nargs="*", default=[], help="of feedback --choose: seeds of more worlds")
     parser.add_argument("--choose", action="store_true", help="print what constants are chosen by")
     parser.add_argument("--lsa64", type=Path)
     parser.add_argument("--wlasl", type=Path)

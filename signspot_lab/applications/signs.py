@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from signspot.applications.verdict import CHANGES
 from signspot.landmarks.landmarks import Landmarks
 from signspot_world.body.motion import isolated
 from signspot_world.body.signers import Role, make_signer
@@ -12,17 +13,6 @@ from signspot_world.knobs import named_rng
 from signspot_world.language.lexicon import Lexicon, LexiconOptions, change_one, make_lexicon
 from signspot_world.language.phonology import Hands, Sign
 from signspot_world.language.places import PLACES, Region
-
-# What a learner is told, by the parameter of the world that was changed.
-TOLD = {
-    "handshape": "handshape",
-    "place": "place",
-    "orientation": "orientation",
-    "path": "movement",
-    "local": "movement",
-    "hands": "hand",
-    "repetition": "timing",
-}
 
 
 def make_words(words: int, seed: int, variants: tuple[float, ...] = (1.0,)) -> Lexicon:
@@ -50,7 +40,7 @@ class Altered:
     """A clip in which one parameter of a sign was changed; none, where it is the sign itself."""
 
     word: str
-    changed: str  # of `TOLD`; empty: nothing
+    changed: str  # of `CHANGES`; empty: nothing
     sign: Sign
 
     def landmarks(self, seed: int) -> Landmarks:
@@ -63,7 +53,7 @@ def alter(lexicon: Lexicon, seed: int) -> Iterator[Altered]:
     for word, entry in lexicon.items():
         sign = entry.variants[0]
         yield Altered(word, "", sign)
-        for changed in TOLD:
+        for changed in CHANGES:
             other = _change(sign, changed, seed, word)
             if other is not None:
                 yield Altered(word, changed, other)

@@ -2,8 +2,9 @@
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,14 +28,39 @@ _FAISS = 500_000  # windows that faiss holds, in 32 bits; its time grows with th
 _TOP = 160  # groups of windows per query: what 20 places of a word take
 
 
-def _best(work: Callable[[], object], times: int = 3) -> tuple[float, float]:
-    """Seconds and processor seconds of the quickest of some runs; the second hardly depends on what else runs."""
-    found = []
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Time that some work took at least."""
+
+    seconds: float = np.inf  # by the clock
+    processor: float = np.inf  # of all threads; hardly depends on what else runs
+
+    def least(self, other: "Taken") -> "Taken":
+        """The least of both."""
+        return Taken(min(self.seconds, other.seconds), min(self.processor, other.processor))
+
+
+@dataclass(frozen=True, slots=True)
+class ScanTimes:
+    """Measurements of the search of one archive."""
+
+    archive: Archive
+    gigabytes: float  # of windows
+    sketched: float  # gigabytes of sketches
+    first: float  # processor seconds of the first search, which makes them
+    taken: Mapping[str, Taken]  # reading all windows, every window compared, by sketches
+    faiss: str
+
+
+def _best(works: Mapping[str, Callable[[], object]], times: int = 5) -> dict[str, Taken]:
+    """The time of the quickest of some runs of each, in turns."""
+    found = dict.fromkeys(works, Taken())
     for _ in range(times):
-        began = time.perf_counter(), time.process_time()
-        work()
-        found.append((time.perf_counter() - began[0], time.process_time() - began[1]))
-    return min(each[0] for each in found), min(each[1] for each in found)
+        for name, work in works.items():
+            began = time.perf_counter(), time.process_time()
+            work()
+            found[name] = found[name].least(Taken(time.perf_counter() - began[0], time.process_time() - began[1]))
+    return found
 
 
 def _windows(spotter: Spotter, seed: int, signed: int) -> torch.Tensor:
@@ -76,10 +102,19 @@ def _asked(spotter: Spotter, queries: int, seed: int) -> NDArray[np.float32]:
     return np.stack([spotter.embed_exemplar(clip) for clip in clips])
 
 
-def measure_scan(
+def time_scan(
     spotter: Spotter, windows: int, seed: int = 52, queries: int = 8, threads: int = 2, signed: int = _SIGNED
-) -> list[tuple[str, str]]:
-    """Rows of a table about one search of an archive on disk, and about faiss where it is installed."""
+) -> ScanTimes:
+    """Time the search of an archive on disk, and faiss where it is installed.
+
+    Args:
+        spotter: whose encoder makes windows and queries.
+        windows: in the archive.
+        seed: of all that is random.
+        queries: at once.
+        threads: of searching and of reading.
+        signed: signs in the footage that everything is mixed of.
+    """
     torch.set_num_threads(1)  # threads are those of the search, and of reading
     with tempfile.TemporaryDirectory() as place:
         folder, cache = Path(place, "archive"), Path(place, "cache")
@@ -90,25 +125,36 @@ def measure_scan(
         began = time.process_time()
         scan_archive(archive, asked, _TOP, threads, cache)  # makes the sketches
         first = time.process_time() - began
-        reading = _best(lambda: _read(archive, threads))
-        plain = _best(lambda: scan_archive(archive, asked, _TOP, threads), 2)
-        sketched = _best(lambda: scan_archive(archive, asked, _TOP, threads, cache))
+        works = {
+            "reading all windows": lambda: _read(archive, threads),
+            "by sketches": lambda: scan_archive(archive, asked, _TOP, threads, cache),
+        }
+        taken = _best(works)
+        taken |= _best({"every window compared": lambda: scan_archive(archive, asked, _TOP, threads)}, 2)
         kept = sum(path.stat().st_size for path in cache.rglob("*.safetensors")) / 1e9
-        compared = _faiss(archive, asked, windows, threads)
+        return ScanTimes(archive, gigabytes, kept, first, taken, _faiss(archive, asked, windows, threads))
+
+
+def measure_scan(
+    spotter: Spotter, windows: int, seed: int = 52, queries: int = 8, threads: int = 2, signed: int = _SIGNED
+) -> list[tuple[str, str]]:
+    """Rows of a table of what `time_scan` measures."""
+    times = time_scan(spotter, windows, seed, queries, threads, signed)
+    tracks, dimension = len(times.archive.tracks), spotter.encoder.contract.dimension
+    size = f"{times.archive.windows:,} of {dimension} numbers in {tracks} tracks, {times.gigabytes:.2f} GB"
     found = [
-        (
-            "windows",
-            f"{archive.windows:,} of {asked.shape[1]} numbers in {len(archive.tracks)} tracks, {gigabytes:.2f} GB",
-        ),
+        ("windows", size),
         ("queries at once, threads", f"{queries}, {threads}"),
-        ("sketches, made by the first search", f"{kept:.2f} GB, {first:.1f} processor seconds"),
+        ("sketches, made by the first search", f"{times.sketched:.2f} GB, {times.first:.1f} processor seconds"),
     ]
-    for number, name in enumerate(("seconds", "processor seconds")):
-        found.append((f"reading all windows, {name}", f"{reading[number]:.3f}, {gigabytes / reading[number]:.1f} GB/s"))
-        for what, taken in (("every window compared", plain), ("by sketches", sketched)):
-            share = f"{reading[number] / taken[number]:.0%} of the pace of reading all windows"
-            found.append((f"{what}, {name}", f"{taken[number]:.3f}, {share}"))
-    return [*found, ("faiss-flat", compared)]
+    for unit in ("seconds", "processor seconds"):
+        took_of = {name: each.seconds if unit == "seconds" else each.processor for name, each in times.taken.items()}
+        for what in ("reading all windows", "every window compared", "by sketches"):
+            took, reading = took_of[what], took_of["reading all windows"]
+            share = f"{reading / took:.0%} of the pace of reading all windows"
+            pace = f"{times.gigabytes / took:.1f} GB/s" if what == "reading all windows" else share
+            found.append((f"{what}, {unit}", f"{took:.3f}, {pace}"))
+    return [*found, ("faiss-flat", times.faiss)]
 
 
 def _faiss(archive: Archive, asked: NDArray[np.float32], windows: int, threads: int) -> str:
@@ -121,5 +167,8 @@ def _faiss(archive: Archive, asked: NDArray[np.float32], windows: int, threads: 
     for track in archive.tracks:
         if index.ntotal < _FAISS:
             index.add(np.asarray(track.embeddings, np.float32))
-    taken = [each * windows / index.ntotal for each in _best(lambda: index.search(asked, _TOP))]
-    return f"{taken[0]:.3f} seconds, {taken[1]:.3f} processor seconds, by {index.ntotal:,} windows in 32 bits"
+    taken, more = _best({"faiss": lambda: index.search(asked, _TOP)}, 3)["faiss"], windows / index.ntotal
+    return (
+        f"{taken.seconds * more:.3f} seconds, {taken.processor * more:.3f} processor seconds, by {index.ntotal:,} "
+        "windows in 32 bits"
+    )

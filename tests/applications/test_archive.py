@@ -92,6 +92,9 @@ def test_what_cannot_be_searched_is_told(spotter: Spotter, archived: Path, tmp_p
     add_video(spotter, tmp_path, archived / "one.pose")
     with pytest.raises(EncoderMismatchError, match="was made by the encoder"):
         search_archive(load("warping", cache=False), open_archive(tmp_path), None)  # type: ignore[arg-type]
+    with pytest.raises(EncoderMismatchError, match=r"not by 'warping' .* with --encoder"):
+        add_video(load("warping", cache=False), tmp_path, archived / "two.pose")
+    assert len(list(tmp_path.iterdir())) == 1
     rows = unit(np.ones((1, 256))).astype(np.float16)
     write_track(Track(rows, Grid(25, 16, 1, 16), "another"), tmp_path / "z.safetensors")
     with pytest.raises(EncoderMismatchError, match="two encoders"):

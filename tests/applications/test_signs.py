@@ -7,13 +7,23 @@ import numpy as np
 import pytest
 
 from signspot.applications.differences import compare
-from signspot.applications.feedback import feedback_on, find_differences, give_feedback, is_right
+from signspot.applications.feedback import (
+    MEANING,
+    feedback_on,
+    find_differences,
+    give_feedback,
+    is_right,
+    measure_sign,
+    strengths,
+)
 from signspot.applications.lookup import look_up
 from signspot.applications.sign_pictures import draw_feedback, draw_lookup, save_picture
 from signspot.applications.signs import read_sign
+from signspot.applications.strokes import SeenHand, SeenSign, Stroke, count_ways, see_sign
 from signspot.applications.unlikeness import unlikeness
 from signspot.applications.variants import cluster, find_use, find_variants
 from signspot.applications.variants_page import draw_costs, write_variants_page
+from signspot.applications.verdict import LIMIT, MOST, TOLD, doubt, evidence, weight
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.errors import NoHandsError, OptionsError, UnknownWordError
@@ -22,9 +32,11 @@ from signspot.landmarks.pose_file import open_landmarks
 from signspot.records import Exemplar
 from signspot.spotting.identification import Match
 from signspot.spotting.spotter import Spotter
-from signspot_lab.applications.signs import TOLD, alter, film
+from signspot_lab.applications.signs import alter, film
 from signspot_world.language.lexicon import Lexicon
 from tests.applications.conftest import SEED
+
+HAND = SeenHand(np.ones(100, bool), np.zeros((100, 2)), np.zeros(100), np.zeros((100, 30)), np.zeros((100, 3, 3)))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +89,7 @@ def test_the_sign_itself_is_right_and_another_is_not(
     found = feedback_on(spotter, (path, own), word, gallery)
     takes = [film(words[word].variants[0], SEED, "pupil", number) for number in range(3)]
     told = [feedback_on(spotter, (take, read_sign(spotter, take)), word, gallery) for take in takes]
-    assert sum(each.right for each in told) >= 2, [each.unlike for each in told]
+    assert sum(each.right for each in told) >= 2, [each.doubt for each in told]
     assert found.rank == 1
     assert not found.instead
     other = next(each for each in words if each != word)
@@ -95,18 +107,75 @@ def test_a_changed_parameter_is_named(words: Lexicon, spotter: Spotter) -> None:
     for altered in alter({word: words[word] for word in list(words)[:4]}, SEED):  # type: ignore[arg-type]
         if altered.changed in ("orientation", "hands"):
             clips = [film(sign, SEED, "same") for sign in (altered.sign, words[altered.word].variants[0])]
-            found = find_differences(*(read_sign(spotter, clips[0]), [read_sign(spotter, clips[1])]))
+            one, other = (see_sign(read_sign(spotter, each)) for each in clips)
+            measured = measure_sign(one, [other])
+            found = find_differences(measured, strengths(measured), one, other)
             named[altered.word, altered.changed] = found[0].parameter == TOLD[altered.changed]
     assert named
     assert np.mean(list(named.values())) > 0.7
 
 
 def test_equal_signs_do_not_differ(spotter: Spotter, clip: tuple[str, Path]) -> None:
-    sign = read_sign(spotter, clip[1])
-    assert {name: measure.value for name, measure in compare(sign, sign).items() if measure.value >= 0.03} == {}
-    one_handed = sign.copy()
-    one_handed[:, LEFT_HAND if sign[:, LEFT_HAND, 3].any() else RIGHT_HAND, 3] = 0
-    assert compare(one_handed, sign)["hand"].value >= 0
+    frames = read_sign(spotter, clip[1])
+    sign = see_sign(frames)
+    found = compare(sign, sign)
+    assert set(found) == set(MEANING)
+    assert {name: each.value for name, each in found.items() if each.value >= 0.03 and name != "direction"} == {}
+    hidden = frames.copy()
+    hidden[:, [*range(LEFT_HAND.start, RIGHT_HAND.stop)], 3] = 0
+    assert compare(see_sign(hidden), sign)["hand"].value > 0.5
+    assert set(compare(see_sign(hidden), sign)) == {"hand", "height"}  # there is no stroke to compare
+
+
+def _performed(path: np.ndarray, turns: float = 0.0) -> Stroke:
+    """A hand that goes along a (n, 2) path, and turns to and fro about its first axis."""
+    angles = turns * np.sin(np.linspace(0, 4 * np.pi, len(path)))
+    zeros, ones = np.zeros(len(path)), np.ones(len(path))
+    palm = np.stack([
+        np.stack([ones, zeros, zeros], -1),
+        np.stack([zeros, np.cos(angles), np.sin(angles)], -1),
+        np.stack([zeros, -np.sin(angles), np.cos(angles)], -1),
+    ], axis=1)  # fmt: skip
+    return Stroke(np.arange(len(path)), path, zeros, np.zeros((len(path), 30)), palm)
+
+
+def test_a_stroke_in_numbers() -> None:
+    """A way of 0.4 gone once and three times, to and fro; a circle of radius 0.2; a palm that turns by 0.3."""
+    way = np.linspace(0, 0.4, 20)
+    once = _performed(np.stack([way, 0 * way], axis=1))
+    thrice = _performed(np.stack([np.concatenate([way, way[::-1]] * 3)[:100], np.zeros(100)], axis=1))
+    assert (once.ways, thrice.ways) == (1, 5)
+    assert once.cycles == pytest.approx(0.4 / 0.45)
+    assert thrice.cycles == pytest.approx(5 * 0.4 / 0.45)
+    angle = np.linspace(0, 2 * np.pi, 60)
+    circle = _performed(0.2 * np.stack([np.cos(angle), np.sin(angle)], axis=1))
+    assert circle.round == pytest.approx(0.2 * np.pi**0.5, rel=0.01)
+    assert _performed(circle.place[::-1]).round == pytest.approx(-circle.round)
+    turned = _performed(np.stack([way, 0 * way], axis=1), turns=0.3)
+    assert np.abs(turned.turning).max(axis=0) == pytest.approx([np.sin(0.3), 0, 0], abs=0.02)
+    sign = SeenSign(100, (HAND, HAND), (None, once))
+    again = compare(replace(sign, strokes=(None, thrice)), sign)
+    assert again["cycles"].value == pytest.approx(np.log((2 / 0.45 + 0.3) / (0.4 / 0.45 + 0.3)))
+    assert again["ways"].value == pytest.approx(np.log(6 / 2))
+    backwards = compare(replace(sign, strokes=(None, _performed(once.place[::-1]))), sign)
+    assert backwards["direction"].value > 1.5
+    assert backwards["place"].value == pytest.approx(0)
+
+
+def test_ways_are_counted_by_what_goes_back_far_enough() -> None:
+    assert count_ways(np.array([0.0, 1, 0.9, 2, 0, 0.3]), 0.1) == 2
+    assert count_ways(np.array([0.0, 1, 0.9, 2, 0, 0.8]), 0.1) == 3
+    assert count_ways(np.zeros(4), 0.1) == 0
+
+
+def test_evidence_adds_up_and_doubt_is_of_any_change() -> None:
+    usual = evidence({})
+    more = evidence({"cycles": 3.0, "unlike": float("nan")})
+    assert more["repetition"] - usual["repetition"] == pytest.approx(3 * weight("cycles", "repetition"))
+    assert evidence({"cycles": 50.0}) == evidence({"cycles": MOST})
+    assert max(more, key=lambda change: more[change]) == "repetition"
+    assert doubt(usual) < 0 < doubt(evidence({"cycles": 6.0, "ways": 6.0}))
+    assert doubt(usual) + LIMIT == pytest.approx(np.log(np.exp(list(usual.values())).sum()))
 
 
 def test_a_clip_without_hands_is_refused(spotter: Spotter, dictionary: Dictionary, clip: tuple[str, Path]) -> None:
@@ -134,7 +203,7 @@ def test_a_sign_is_right_by_how_its_exemplars_differ() -> None:
     alone = Gallery.of(same, np.eye(3, dtype=np.float32)[:, None], codes)
     assert unlikeness(sign, alone, match, 4.2) == pytest.approx(8 / 4.2 / 1.19)
     assert np.isnan(unlikeness(SignViews(np.eye(3, dtype=np.float32)[:1], None), gallery, match, 4.2))
-    assert is_right(1, 0.9, 1.0)
-    assert is_right(1, 0.9, float("nan"))
-    assert not is_right(1, 0.9, 1.01)
-    assert not is_right(2, 0.9, 1.0)
+    assert is_right(1, 0.9, 0.0)
+    assert not is_right(1, 0.9, 0.01)
+    assert not is_right(1, 0.49, 0.0)
+    assert not is_right(2, 0.9, 0.0)

@@ -120,9 +120,12 @@ def test_dropped_frames_and_new_sizes_are_told(
     events = waiting.push(footage[: middle - 8])
     events += waiting.push(footage[middle + 8 :])
     assert waiting.breaks == 1, "0.6 s are gone"
+    assert "s without a frame" in waiting.last_break
     waiting.push(replace(footage[-1:], times=footage.times[-1:] + 0.04, size=(10, 10)))
+    assert "to 10x10" in waiting.last_break
     waiting.push(replace(footage[:1], size=(10, 10)))
     assert waiting.breaks == 3, "another size, and a clock that goes back"
+    assert "the clock went back" in waiting.last_break
 
 
 def test_enrolment_says_what_it_needs(
@@ -179,6 +182,16 @@ def test_signs_are_verified_by_likeness_and_margin() -> None:
     assert are_verified(own, others, 1.0).tolist() == [True, False, True, True]
     assert are_verified(own, others, 0.5).tolist() == [False, False, False, False]
     assert are_verified(own[:1], np.array([np.inf]), 0.01).tolist() == [True], "nothing else can be meant"
+
+
+def test_recordings_that_are_unlike_each_other_allow_no_more(spotter: Spotter, sign: WakeSign) -> None:
+    """What it may cost to be taken for the sign follows from the recordings, up to two fifths of different signs."""
+    most = 0.4 * alignment_scale(spotter.encoder)
+    assert sign.gallery.codes is not None
+    for factors, expected in (((1.0, 1.0, 1.0), 0.0), ((1.0, 1.0, 9.0), most)):  # alike; one is nothing like the others
+        codes = sign.gallery.codes[:1] * np.array(factors, np.float32)[:, None, None]
+        settled = settle(spotter.encoder, replace(sign.gallery, codes=codes), 3600.0, [], 1.0, ())
+        assert settled.usual == pytest.approx(expected, abs=1e-3)
 
 
 def test_a_stream_that_begins_anew_is_not_deaf(

@@ -43,5 +43,5 @@ def test_events_of_a_file_are_lines_of_json(signspot: Callable[..., Outcome], co
     assert events
     assert all(event["latency"] <= 14 for event in events)
     assert all(later["time"] - sooner["time"] >= 1 for sooner, later in pairwise(events))
-    assert f"{len(events)} events" in err
+    assert f"{len(events)} event{'' if len(events) == 1 else 's'};" in err
     assert plot.read_bytes()[:4] == b"\x89PNG"

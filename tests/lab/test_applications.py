@@ -1,19 +1,23 @@
 """Measures of the applications: by hand where they can be, and each once on next to nothing."""
 
+import ast
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from signspot.applications.differences import Measure
 from signspot.applications.faux_amis import FauxAmis, Friends
-from signspot.applications.feedback import RIGHT_SCORE, USUAL
+from signspot.applications.feedback import MEANING, RIGHT_SCORE, MeasuredDifference
+from signspot.applications.verdict import CHANGES, USUAL
 from signspot.embedding.exemplars import ExemplarEmbedder
 from signspot.records import Exemplar
 from signspot.spotting.spotter import load
 from signspot_lab.applications.grouping import rand_index, score_pairs, variant_rows, world_variants
-from signspot_lab.applications.learners import Trial, _seen, choose, tell
-from signspot_lab.applications.signs import TOLD, alter, film, make_words
+from signspot_lab.applications.learners import Trial, _seen, tell
+from signspot_lab.applications.signs import alter, film, make_words
 from signspot_lab.applications.speed import measure_scan
+from signspot_lab.applications.verdicts import fit, trade_rows
 
 
 def test_the_adjusted_rand_index_by_hand() -> None:
@@ -31,26 +35,52 @@ def test_recall_and_precision_of_pairs_by_hand() -> None:
     assert (recall, precision, meaning) == (0.5, pytest.approx(2 / 3), 0.5)
 
 
-def test_the_largest_strength_is_named() -> None:
-    usual = dict.fromkeys(USUAL, 0.0)
-    trials = [Trial("a", "", usual, 1, 1.0, 1.0)]
-    trials += [Trial("a", "place", {**usual, "place": 3.0}, 2, 1.0, 1.0)]
-    trials += [Trial("a", "local", {**usual, "twist": 9.0}, 1, RIGHT_SCORE - 0.01, 1.0)]
-    trials += [Trial("a", "handshape", {**usual, "handshape": 4.0}, 1, 1.0, 1.01)]
-    assert [trial.named for trial in trials[1:]] == ["place", "movement", "handshape"]
-    assert [trial.right for trial in trials] == [True, False, False, False]
+def _measured(**beyond: float) -> dict[str, MeasuredDifference]:
+    """Measures that are as usual but for those named, which are so many spreads beyond."""
+    found = {}
+    for name in MEANING:
+        usual = USUAL[name]
+        value = usual.between + usual.more + beyond.get(name, 0.0) * usual.spread
+        found[name] = MeasuredDifference(value, (usual.between,), Measure(value))
+    return found
+
+
+def test_what_speaks_most_is_named() -> None:
+    as_usual = float(np.exp(USUAL["unlike"].more))
+    trials = [Trial("a", "", _measured(), 1, 1.0, as_usual)]
+    trials += [Trial("a", "place", _measured(place=6.0, height=2.0), 1, 1.0, as_usual)]
+    trials += [Trial("a", "local", _measured(turning=6.0, twist=6.0), 2, 1.0, as_usual)]
+    trials += [Trial("a", "repetition", _measured(cycles=6.0, ways=6.0, direction=2.0), 1, 1.0, as_usual)]
+    trials += [Trial("a", "handshape", _measured(handshape=6.0), 1, RIGHT_SCORE - 0.01, 1.3)]
+    assert [trial.named for trial in trials[1:]] == ["place", "movement", "timing", "handshape"]
+    assert [trial.right for trial in trials] == [True, False, False, False, False]
     rows = {row[0]: row for row in tell(trials)}
     assert rows["place"][3] == "1.00"
-    assert rows["any"][1] == "3"
-    lines = choose(trials)
-    assert lines[0].startswith("handshape: more")
-    assert "unlikeness below 1.00" in lines[-1]
+    assert rows["any"][1] == "4"
+    shipped, *others = trade_rows(trials)
+    assert shipped[2:4] == ("1.00", "0.00")
+    assert [row[0] for row in others] == ["95%", "90%", "80%", "70%"]
+
+
+def test_a_verdict_is_fitted() -> None:
+    """Where wrong places are far away and everything else is by chance, the measure of the place decides."""
+    random = np.random.default_rng(0)
+    trials = []
+    for number in range(60):
+        beyond = dict(zip(MEANING, random.standard_normal(len(MEANING)).tolist(), strict=True))
+        changed = ("", "place", "path")[number % 3]
+        beyond["place"] += 6.0 * (changed == "place")
+        trials.append(Trial("a", changed, _measured(**beyond), 1, 1.0, float(np.exp(0.1 * random.standard_normal()))))
+    lines = dict(line.strip().replace('"', "").split(" ", 1) for line in fit(trials))
+    weights = {name: ast.literal_eval(line.rstrip(","))[3:] for name, line in lines.items() if name.endswith(":")}
+    assert max(weights, key=lambda name: weights[name][CHANGES.index("place")]) == "place:"
+    assert lines["LIMIT"].startswith("= ")
 
 
 def test_one_parameter_is_changed_and_no_other() -> None:
     lexicon = make_words(3, 5)
     found = list(alter(lexicon, 5))
-    assert {each.changed for each in found} <= {"", *TOLD}
+    assert {each.changed for each in found} <= {"", *CHANGES}
     assert all(lexicon[e.word].variants[0].differences(e.sign) == ((e.changed,) if e.changed else ()) for e in found)
 
 

@@ -1,0 +1,194 @@
+"""Strokes: what the hands do in an isolated sign between being raised and being lowered, and in numbers."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, WRISTS
+from signspot.models import landmark_geometry as geometry
+from signspot.pictures.skeletons import Frames
+
+Floats = NDArray[np.float64]
+
+MOMENTS = 24  # of a stroke, evenly in time, at which two strokes are compared
+_RAISED = 1.45  # shoulder widths below the shoulders: a wrist above this is in use, one below hangs or lies in the lap
+_HIGH = 1.0  # a hand that never comes above this rests, where the other one signs
+_KNUCKLES = [0, 5, 9, 13, 17]  # of a hand: their mean is its place
+_SHAPE = slice(geometry.HAND_SHAPE - 30, geometry.HAND_SHAPE)  # bends, gaps of fingertips, fingertips to the palm
+_PALM = slice(geometry.HAND_SHAPE + 30 - 9, geometry.HAND_SHAPE + 30)
+_TRANSPORT = 0.05  # shoulder widths per frame: a hand that goes up faster at first, or down at last, is on its way
+_SHORTEST = 4  # frames of a stroke, at least
+_LEAST_USED = 0.25  # share of the sign in which a hand is raised; with less it has no stroke
+_BACK = 0.35  # of its whole range: what goes back by so much goes back
+_TINY = 1e-6
+
+
+@dataclass(frozen=True)
+class SeenHand:
+    """One hand over a sign, the left one mirrored so that both read alike."""
+
+    used: NDArray[np.bool_]  # (T,) raised and seen
+    place: Floats  # (T, 2) shoulder widths; x as in the picture
+    depth: Floats  # (T,) of the wrist
+    shape: Floats  # (T, 30) bends and gaps, whatever the orientation
+    palm: Floats  # (T, 3, 3) axis along the hand, across it, and normal
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """The movement of one hand in a sign, smoothed; n frames."""
+
+    frames: NDArray[np.int64]  # (n,) of the sign
+    place: Floats  # (n, 2)
+    depth: Floats  # (n,)
+    shape: Floats  # (n, 30)
+    palm: Floats  # (n, 3, 3)
+
+    @property
+    def highest(self) -> float:
+        """The highest place; small is high."""
+        return float(self.place[:, 1].min())
+
+    @cached_property
+    def moments(self) -> NDArray[np.int64]:
+        """(M,) frames of the sign at even moments."""
+        return np.asarray(self.frames[np.linspace(0, len(self.frames) - 1, MOMENTS).round().astype(int)])
+
+    @cached_property
+    def course(self) -> Floats:
+        """(M, 2) places at even moments, about their mean."""
+        return about_mean(at_moments(self.place))
+
+    @cached_property
+    def extents(self) -> Floats:
+        """(2,) widths and heights of the path."""
+        return np.asarray(np.ptp(self.place, axis=0))
+
+    @property
+    def extent(self) -> float:
+        """Size of the path: the diagonal of its extents."""
+        return math.hypot(*self.extents.tolist())
+
+    @cached_property
+    def cycles(self) -> float:
+        """The number of times that the path is gone along: its length over its extent."""
+        return float(np.linalg.norm(np.diff(self.place, axis=0), axis=1).sum()) / (self.extent + 0.05)
+
+    @cached_property
+    def ways(self) -> int:
+        """The number of ways to or fro along the main direction of the path."""
+        return count_ways(main_course(self.place), 0.06)
+
+    @cached_property
+    def bendings(self) -> int:
+        """The number of times that the fingers open or close."""
+        return count_ways(main_course(self.shape), 0.5)
+
+    @cached_property
+    def round(self) -> float:
+        """The root of the area that the path goes around; negative where it goes the other way."""
+        x, y = (self.place - self.place.mean(axis=0)).T
+        area = 0.5 * float((x[:-1] * y[1:] - x[1:] * y[:-1]).sum())
+        return math.copysign(math.sqrt(abs(area)), area)
+
+    @cached_property
+    def turning(self) -> Floats:
+        """(n, 3) small turns of the palm against its mean, about its three axes: half of the skew part."""
+        left, _, right = np.linalg.svd(self.palm.mean(axis=0))
+        lengths = np.maximum(np.linalg.norm(self.palm, axis=-1, keepdims=True), _TINY)
+        seen = (self.palm / lengths) @ (left @ right).T
+        pairs = ((1, 2), (2, 0), (0, 1))
+        return np.stack([seen[:, one, other] - seen[:, other, one] for one, other in pairs], axis=1) / 2
+
+
+@dataclass(frozen=True)
+class SeenSign:
+    """A sign as it is compared: both hands, and the stroke of each that makes one; left before right."""
+
+    length: int  # frames
+    hands: tuple[SeenHand, SeenHand]
+    strokes: tuple[Stroke | None, Stroke | None]
+
+
+def see_hands(sign: Frames) -> tuple[SeenHand, SeenHand]:
+    """Both hands of a (T, J, C) sign."""
+    described = geometry.hands(torch.from_numpy(np.ascontiguousarray(sign))).numpy().astype(np.float64)
+    found = []
+    for number, (joints, wrist) in enumerate(zip((LEFT_HAND, RIGHT_HAND), WRISTS, strict=True)):
+        hand = sign[:, joints]
+        used = (sign[:, wrist, 1] < _RAISED) & (sign[:, wrist, 3] > 0) & (hand[:, 0, 3] > 0)
+        palm = described[:, number, _PALM].reshape(-1, 3, 3)
+        if number == 0:
+            palm = palm * np.array([[[-1.0, 1, 1], [-1, 1, 1], [1, -1, -1]]])  # as it is seen, not mirrored
+        place = hand[:, _KNUCKLES, :2].mean(axis=1).astype(np.float64)
+        found.append(SeenHand(used, place, sign[:, wrist, 2].astype(np.float64), described[:, number, _SHAPE], palm))
+    return found[0], found[1]
+
+
+def see_sign(sign: Frames) -> SeenSign:
+    """Hands and strokes of a (T, J, C) sign. A hand that rests while the other one signs makes no stroke."""
+    hands = see_hands(sign)
+    left, right = (find_stroke(hand) for hand in hands)
+    if left is not None and right is not None and (left.highest > _HIGH) != (right.highest > _HIGH):
+        left, right = (left, None) if right.highest > _HIGH else (None, right)
+    return SeenSign(len(sign), hands, (left, right))
+
+
+def find_stroke(hand: SeenHand) -> Stroke | None:
+    """The stroke of a hand, without the way up to it and the way down from it; None where it is hardly in use."""
+    used = np.flatnonzero(hand.used)
+    if len(used) < _SHORTEST or len(used) < _LEAST_USED * len(hand.used):
+        return None
+    falling = np.diff(_smooth(hand.place)[:, 1])
+    first, last = int(used[0]), int(used[-1])
+    while first < last - _SHORTEST + 1 and falling[first] < -_TRANSPORT:
+        first += 1
+    while last > first + _SHORTEST - 1 and falling[last - 1] > _TRANSPORT:
+        last -= 1
+    frames = used[(used >= first) & (used <= last)]
+    if len(frames) < _SHORTEST:
+        return None
+    place, depth, shape, palm = (_smooth(part[frames]) for part in (hand.place, hand.depth, hand.shape, hand.palm))
+    return Stroke(frames, place, depth, shape, palm)
+
+
+def at_moments(values: Floats) -> Floats:
+    """(n, ...) values to (M, ...): evenly in time, the nearest two mixed."""
+    places = np.linspace(0, len(values) - 1, MOMENTS)
+    below = np.minimum(places.astype(int), len(values) - 2)
+    share = (places - below).reshape(-1, *[1] * (values.ndim - 1))
+    return np.asarray(values[below] * (1 - share) + values[below + 1] * share)
+
+
+def about_mean(values: Floats) -> Floats:
+    """(n, ...) values less their mean."""
+    return np.asarray(values - values.mean(axis=0))
+
+
+def main_course(values: Floats) -> Floats:
+    """(n,) of (n, D) values: where they are along the direction in which they vary most."""
+    centred = about_mean(values)
+    return np.asarray(centred @ np.linalg.svd(centred, full_matrices=False)[2][0])
+
+
+def count_ways(course: Floats, least: float) -> int:
+    """The number of ways up or down in (n,) values; one that is shorter than `least`, or a share of all, is none."""
+    least = max(least, _BACK * float(np.ptp(course)))
+    ways, direction = 0, 0
+    low = high = float(course[0])
+    for value in course.tolist():
+        low, high = min(low, value), max(high, value)
+        turned = 1 if direction <= 0 and value - low >= least else -1 if direction >= 0 and high - value >= least else 0
+        if turned:
+            ways, direction, low, high = ways + 1, turned, value, value
+    return ways
+
+
+def _smooth(values: Floats) -> Floats:
+    """(T, ...) values, each the mean of three."""
+    padded = np.concatenate([values[:1], values, values[-1:]])
+    return np.asarray((padded[:-2] + padded[1:-1] + padded[2:]) / 3)
