@@ -1,15 +1,15 @@
 """Spotting in a track that exists: seconds for an hour of video, by embeddings and by alignment of frame codes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from benchmarks.isolation import Call, fastest, run
+from benchmarks.isolation import Call, fastest, run, run_on
 from benchmarks.material import landmark_encoder, random_gallery, random_track
-from benchmarks.rows import Comparison, against, rounded
+from benchmarks.rows import Comparison, against, at_least, rounded
 from benchmarks.sizes import Sizes
 from signspot.embedding.tracks import write_track
 from signspot.spotting.search import MatchBy
@@ -18,12 +18,17 @@ from signspot.spotting.spotter import Spotter
 _EACH = 3  # exemplars per word of the small dictionary
 _EACH_OF_MANY = 2  # of the large one
 _BLOCK = 512  # rows of the gallery in one matrix product
+_ROUNDS = 4  # of which the fastest counts: beside other work, one product takes a third longer than another
+BANDWIDTH = 0.8  # of the pace of reading all windows once, at which an archive is searched at least
+MOST = 1.5  # times its matrix products, that a search for many words may take
 
 
 def search_rows(sizes: Sizes) -> list[Comparison]:
     """By embedding with a small and a large gallery, by alignment with the small one; the size of a track."""
-    rows = [_row(sizes, sizes.words, _EACH), _row(sizes, sizes.exemplars // _EACH_OF_MANY, _EACH_OF_MANY)]
-    return [*rows, *_alignment(sizes), _size(sizes)]
+    few = _row(sizes, sizes.words, _EACH)
+    many = _row(sizes, sizes.exemplars // _EACH_OF_MANY, _EACH_OF_MANY)
+    rows = [few, replace(many, limit=f"at most {rounded(MOST)}", kept=many.ratio <= MOST)]
+    return [*rows, *_alignment(sizes), _archive(sizes), _size(sizes)]
 
 
 def _row(sizes: Sizes, words: int, each: int) -> Comparison:
@@ -56,6 +61,25 @@ def _alignment(sizes: Sizes) -> list[Comparison]:
     ]
 
 
+def _archive(sizes: Sizes) -> Comparison:
+    done = run_on(
+        Call("search:archive", {"windows": sizes.archive, "signed": sizes.archive_signs}), 2, apart=sizes.apart
+    )
+    reading, searching = done.values["reading"], done.values["searching"]
+    return Comparison(
+        "Search",
+        f"an archive of {sizes.archive:,} windows, 8 queries, two threads: by sketches, with the exact answers of all "
+        "windows, against reading all windows once",
+        f"{against(searching, reading, 's of both cores')}; by the clock {against(*_clock(done.values), 's')}",
+        reading / searching,
+        *at_least(reading / searching, BANDWIDTH),
+    )
+
+
+def _clock(values: Mapping[str, float]) -> tuple[float, float]:
+    return values["searching, clock"], values["reading, clock"]
+
+
 def _size(sizes: Sizes) -> Comparison:
     done = run(Call("search:size", {"seconds": min(60.0, sizes.track)}), apart=sizes.apart).values
     return Comparison(
@@ -85,7 +109,7 @@ def search(seconds: float, words: int, each: int) -> dict[str, float]:
     def spot() -> None:
         found.append(len(spotter.spot(track, gallery, match="embedding")))
 
-    return {**fastest(2, {"product": multiply, "spotting": spot}), "spottings": found[0]}
+    return {**fastest(_ROUNDS, {"product": multiply, "spotting": spot}), "spottings": found[0]}
 
 
 def align(seconds: float, words: int, each: int) -> dict[str, float]:
@@ -108,6 +132,20 @@ def align(seconds: float, words: int, each: int) -> dict[str, float]:
             "embedding and decoys": spot(full, "embedding"),
         },
     )
+
+
+def archive(windows: int, signed: int) -> dict[str, float]:
+    """Seconds of searching an archive by sketches and of reading all of it: of the processor, and by the clock."""
+    from signspot_lab.applications.speed import time_scan
+
+    taken = time_scan(Spotter(landmark_encoder()), windows, signed=signed).taken
+    reading, searching = taken["reading all windows"], taken["by sketches"]
+    return {
+        "reading": reading.processor,
+        "searching": searching.processor,
+        "reading, clock": reading.seconds,
+        "searching, clock": searching.seconds,
+    }
 
 
 def size(seconds: float) -> dict[str, float]:

@@ -14,6 +14,8 @@ class Sizes:
     track: float = 3600.0  # seconds of the track that is searched
     words: int = 20  # of the small dictionary, with three exemplars each
     exemplars: int = 2_000  # of the large one
+    archive: int = 2_000_000  # windows of the archive that is searched
+    archive_signs: int = 300  # signed in the footage that it is mixed of
     items: int = 128  # of a training batch: 11 clips each
     batch_exemplars: int = 1436  # of that batch
     windows: int = 2000  # that the landmark trunk embeds
@@ -43,6 +45,8 @@ QUICK = Sizes(
     side=160,
     track=30.0,
     exemplars=60,
+    archive=3000,
+    archive_signs=9,
     items=4,
     batch_exemplars=45,
     windows=20,

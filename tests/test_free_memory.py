@@ -57,3 +57,39 @@ def test_freed_blocks_go_back_to_the_system() -> None:
     held, left = (float(number) for number in done.stdout.split())
     assert held > 60
     assert left < 30
+
+
+_HEAPS = """
+import ctypes, sys, threading
+from signspot.free_memory import share_one_heap
+
+if sys.argv[1] == "shared":
+    share_one_heap()
+library = ctypes.CDLL(None)
+library.malloc.restype = ctypes.c_void_p
+library.fopen.restype = ctypes.c_void_p
+together = threading.Barrier(6)
+
+def allocate():
+    together.wait()
+    library.malloc(100_000)
+    together.wait()  # no thread ends, and leaves its heap to another, before all have one
+
+threads = [threading.Thread(target=allocate) for _ in range(6)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+file = ctypes.c_void_p(library.fopen(sys.argv[2].encode(), b"w"))
+library.malloc_info(0, file)
+library.fclose(file)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc is asked")
+@pytest.mark.parametrize("manner", ["shared", "as usual"])
+def test_threads_share_one_heap_where_it_is_asked_for(manner: str, tmp_path: Path) -> None:
+    told = tmp_path / "heaps.xml"
+    subprocess.run([sys.executable, "-c", _HEAPS, manner, str(told)], check=True)
+    heaps = told.read_text().count("<heap nr=")
+    assert heaps == 1 if manner == "shared" else heaps > 1

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
-from signspot.free_memory import give_back
+from signspot.free_memory import give_back, share_one_heap
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, Points
 from signspot.landmarks.pose_file import as_stored
 from signspot.video.reader import Frame
@@ -108,6 +108,7 @@ class Tracker:
         image = np.ascontiguousarray(image)
         if self._graph is not None:
             return Sight.of(self._graph.process(image))
+        share_one_heap()  # before its threads begin
         with without_noise():  # models load, and log, in the background until the first picture is through
             self._graph = _make_graph(lips=self._lips)
             return Sight.of(self._graph.process(image))
