@@ -32,11 +32,16 @@ def half_of(clips: Sequence[IsolatedClip], half: str) -> list[IsolatedClip]:
 
 
 def backgrounds(places: Sequence[Path], half: str, each: int, seed: int) -> list[StreamMaterial]:
-    """Streams of every corpus, and of the world, in which the words looked for are not signed."""
+    """Streams of every corpus, and of the world, in which the words looked for are not signed.
+
+    Of the world twice: with minimal pairs, of which one is looked for where the other is signed, and without.
+    """
     options = StreamOptions(signs=700, each=each, signed=False, seed=seed)
     found = [material_of_clips(place.name, half_of(read_isolated(place), half), options) for place in places]
-    world = world_clips(_WORLD_WORDS, _WORLD_SIGNERS, WORLD[half])
-    return [*found, material_of_clips("world", world, options)]
+    for name, share in (("world", 0.2), ("world without minimal pairs", 0.0)):
+        clips = world_clips(_WORLD_WORDS, _WORLD_SIGNERS, WORLD[half], share)
+        found.append(material_of_clips(name, clips, options))
+    return found
 
 
 def keep_promises(spotter: Spotter, material: StreamMaterial) -> list[tuple[str, ...]]:

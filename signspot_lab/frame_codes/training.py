@@ -19,6 +19,7 @@ from torch.utils.data import Dataset
 
 from signspot.errors import OptionsError
 from signspot.files import cache_folder
+from signspot.free_memory import give_back
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.losses.warping import warping_cost
 from signspot.models.encoder import Encoder, find_device
@@ -202,6 +203,7 @@ def _save(run: RunFolder, setup: dict[str, Any], parts: dict[str, Any], curve: l
     run.save(setup, parts, {"curve": torch.tensor(curve, dtype=torch.float64)})
     rows = [(step, *(f"{value:.5f}" for value in values)) for step, values in enumerate(curve, 1)]
     run.write_curve(("step", "alignment", "embedding", "hits"), rows)
+    give_back()  # batches differ in size, and what they leave behind does not fit the next ones
     recent = np.mean(curve[-SAVE_EVERY:], axis=0)
     logger.info("step %d: alignment %.3f, embedding %.3f, hits %.3f", len(curve), *recent)
 

@@ -22,9 +22,16 @@ SIGNERS = 3  # of every word
 _FRAMES = 20_000  # of which principal axes are worked out
 
 
-def world_clips(words: int, signers: int, seed: int) -> list[IsolatedClip]:
+def world_clips(words: int, signers: int, seed: int, minimal_pair_share: float = 0.2) -> list[IsolatedClip]:
     """Every word by every signer, as an estimator would see it."""
-    options = LexiconOptions(words=words, seed=seed, synonym_share=0, fingerspelled_share=0, variant_shares=(1.0,))
+    options = LexiconOptions(
+        words=words,
+        seed=seed,
+        minimal_pair_share=minimal_pair_share,
+        synonym_share=0,
+        fingerspelled_share=0,
+        variant_shares=(1.0,),
+    )
     found = []
     for word, entry in make_lexicon(options).items():
         for number in range(signers):

@@ -200,18 +200,18 @@ def _draw_moving(landmarks: Landmarks, moment: float, stage: _Stage, base: Canva
 def _cast_shadow(canvas: Canvas, before: Floats, stage: _Stage) -> None:
     """Darken what lies around an arm just drawn, so that a hand stands out from face, chest and other hand."""
     over = canvas.depth != before
-    behind = np.isfinite(canvas.depth) & ~over
     small = cv2.resize(over.astype(np.float32), None, fx=0.25, fy=0.25, interpolation=cv2.INTER_AREA)
     unit = stage.build.shoulders / 4
     x, y, _ = stage.paint.light.direction
     shift = np.array([[1, 0, -0.08 * unit * x], [0, 1, -0.08 * unit * y]], np.float32)
     soft = cv2.warpAffine(cv2.GaussianBlur(small, (0, 0), 0.05 * unit), shift, small.shape[::-1])
     soft = cv2.resize(soft, canvas.depth.shape[::-1], interpolation=cv2.INTER_LINEAR)
-    dim = 256 - np.round(256 * _SHADOW * soft * behind).astype(np.uint16)
-    rows = np.flatnonzero((dim < 256).any(1))
+    rows, columns = np.flatnonzero(soft.any(1)), np.flatnonzero(soft.any(0))
     if len(rows):
-        band = slice(int(rows[0]), int(rows[-1]) + 1)
-        canvas.colour[band] = (canvas.colour[band] * dim[band, :, None]) >> 8
+        part = slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
+        behind = np.isfinite(canvas.depth[part]) & ~over[part]
+        dim = 256 - np.round(256 * _SHADOW * soft[part] * behind).astype(np.uint16)
+        canvas.colour[part] = (canvas.colour[part] * dim[..., None]) >> 8
 
 
 class _Grain:
