@@ -1,7 +1,7 @@
 """The search around subtitles: `Spotter.search` within the padded time of each, for its words and for impostors."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import SupportsFloat, TypedDict
 
@@ -12,7 +12,7 @@ from signspot.annotation.plan import SubtitleMention, VideoUnit
 from signspot.annotation.records import AnnotateOptions, Candidate, SubtitleQuery
 from signspot.embedding.exemplars import Gallery
 from signspot.records import Spotting
-from signspot.spotting.curves import WordScores
+from signspot.spotting.search import Found
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment, Track
 
@@ -30,7 +30,6 @@ class WordSearcher:
         assert options.keep is not None, "settled before the run"
         self._spotter, self._track, self._gallery, self._options = spotter, track, gallery, options
         self._panel = tuple(panel)
-        self._shown: dict[str, tuple[Gallery, Gallery]] = {}  # of words that were asked for, which often come again
         self._spotting = options.spotting()
         grid = track.grid
         self._reach = (_NEAR + 0.5) / grid.fps
@@ -40,50 +39,52 @@ class WordSearcher:
         """All queries of a unit, in order of subtitle and word, each with its candidates, the best first."""
         for asked in by_subtitle(unit):
             window = window_of(asked[0][1], self._options.padding, self.video)
-            chance = self._chance(window) if window.start < window.end else None
-            for word, mention in asked:
-                query = Query(unit.video, word, mention, window, len(self._exemplars(word)[0].exemplars))
+            gallery = self._gallery.of_words([word for word, _ in asked])
+            shown = {word: len(set(gallery.rows[rows].tolist())) for word, rows in gallery.words.items()}
+            queries = [Query(unit.video, word, mention, window, shown[word]) for word, mention in asked]
+            if window.start >= window.end:
+                yield from ((query.unanswered(), []) for query in queries)
+                continue
+            found = self._spotter.search(self._track, gallery, self._spotting, within=window)
+            chance = self._chance(window)
+            for query in queries:
                 impostors = impostors_of(query, unit, self._panel, self._options.impostors)
-                yield (query.unanswered(), []) if chance is None else self._answer(query, chance, impostors)
-
-    def _exemplars(self, word: str) -> tuple[Gallery, Gallery]:
-        """The exemplars of a word, and the same with each of them as a word of its own."""
-        if word not in self._shown:
-            gallery = rows_of(self._gallery, word)
-            self._shown[word] = gallery, each_exemplar_a_word(gallery)
-        return self._shown[word]
+                yield self._answer(query, found, chance, impostors)
 
     @cached_property
-    def _panel_scores(self) -> "PanelScores | None":
+    def _panel_scores(self) -> "ScoresOverTime | None":
         """Those of the panel over the whole video: every subtitle, and every candidate, looks at a part of them."""
         if not self._panel:
             return None
-        found = self._spotter.word_scores(self._track, rows_of(self._gallery, *self._panel), self._spotting)
-        return PanelScores(tuple(found.scores), found.times, np.stack(list(found.scores.values())))
+        found = self._spotter.word_scores(self._track, self._gallery.of_words(self._panel), self._spotting)
+        return ScoresOverTime(found.times, np.stack([found.scores[word] for word in self._panel]))
 
     def _chance(self, within: Segment) -> Best:
         """The highest score of each word of the panel in a stretch."""
-        return self._panel_scores.highest(within) if self._panel_scores is not None else {}
+        if self._panel_scores is None:
+            return {}
+        found = self._panel_scores.highest(within)
+        return dict(zip(self._panel, found, strict=True)) if found else {}
 
-    def _answer(self, query: "Query", chance: Best, impostors: Sequence[str]) -> tuple[SubtitleQuery, list[Candidate]]:
-        gallery, alone = self._exemplars(query.word)
-        found = self._spotter.search(self._track, gallery, self._spotting, within=query.window)
+    def _answer(
+        self, query: "Query", found: Found, chance: Best, impostors: Sequence[str]
+    ) -> tuple[SubtitleQuery, list[Candidate]]:
+        """A query with its candidates, out of a search for all words of its subtitle."""
         if query.word not in found.best:
             return query.unanswered(), []
-        ranked = sorted(found.spottings, key=lambda spotting: (-spotting.score, spotting.time))
-        each = self._spotter.word_scores(self._track, alone, self._spotting, query.window.padded(self._reach))
-        candidates = [
-            self._candidate(query, rank, spotting, each, impostors) for rank, spotting in enumerate(ranked, 1)
-        ]
-        highest = max(each.highest(query.window).values())
+        own = [spotting for spotting in found.spottings if spotting.word == query.word]
+        own.sort(key=lambda spotting: (-spotting.score, spotting.time))
+        each = ScoresOverTime(found.times, found.exemplar_curves(query.word))
+        candidates = [self._candidate(query, rank, spotting, each, impostors) for rank, spotting in enumerate(own, 1)]
+        highest = max(each.highest(query.window))
         return query.answered(highest, [chance[word] for word in impostors if word in chance]), candidates
 
     def _candidate(
-        self, query: "Query", rank: int, spotting: Spotting, exemplars: WordScores, impostors: Sequence[str]
+        self, query: "Query", rank: int, spotting: Spotting, exemplars: "ScoresOverTime", impostors: Sequence[str]
     ) -> Candidate:
         """A spotting and the evidence for it; `exemplars` has the scores of each exemplar."""
         near = Segment(spotting.time - self._reach, spotting.time + self._reach)
-        each = sorted(exemplars.highest(near).values(), reverse=True)
+        each = sorted(exemplars.highest(near), reverse=True)
         chance = self._chance(near)
         return Candidate(
             video=query.video,
@@ -109,19 +110,16 @@ class WordSearcher:
 
 
 @dataclass(frozen=True, slots=True)
-class PanelScores:
-    """The best score of each word of the panel at every moment, all in one array: it is looked at many times."""
+class ScoresOverTime:
+    """Scores of some words, or of the exemplars of one, at every moment, all in one array: many looks at it follow."""
 
-    words: tuple[str, ...]  # P of them
     times: NDArray[np.float64]  # (T,) seconds
     scores: NDArray[np.float32]  # (P, T)
 
-    def highest(self, within: Segment) -> dict[str, float]:
-        """As `WordScores.highest`."""
+    def highest(self, within: Segment) -> list[float]:
+        """The highest score of each in a segment, as it is stored; empty without a moment."""
         first, last = np.searchsorted(self.times, within.start), np.searchsorted(self.times, within.end, "right")
-        if first >= last:
-            return {}
-        return dict(zip(self.words, map(rounded, self.scores[:, first:last].max(axis=1)), strict=True))
+        return [] if first >= last else [rounded(each) for each in self.scores[:, first:last].max(axis=1).tolist()]
 
 
 def by_subtitle(unit: VideoUnit) -> list[list[tuple[str, SubtitleMention]]]:
@@ -141,26 +139,6 @@ def window_of(mention: SubtitleMention, padding: float, video: Segment) -> Segme
         return Segment(start, end)
     nearest = video.end if mention.start >= video.end else video.start
     return Segment(nearest, nearest)
-
-
-def rows_of(gallery: Gallery, *words: str) -> Gallery:
-    """The part of a gallery that shows some words, in the order of these words."""
-    rows = np.concatenate([gallery.words[word] for word in words])
-    shown = list(dict.fromkeys(gallery.rows[rows].tolist()))
-    place = {index: number for number, index in enumerate(shown)}
-    return Gallery(
-        tuple(gallery.exemplars[index] for index in shown),
-        gallery.embeddings[rows],
-        np.array([place[index] for index in gallery.rows[rows].tolist()], np.int64),
-        gallery.mirrored[rows],
-        None if gallery.codes is None else gallery.codes[rows],
-    )
-
-
-def each_exemplar_a_word(gallery: Gallery) -> Gallery:
-    """The same gallery with every exemplar as a word of its own, to compare exemplars."""
-    renamed = tuple(replace(exemplar, word=str(number)) for number, exemplar in enumerate(gallery.exemplars))
-    return replace(gallery, exemplars=renamed)
 
 
 @dataclass(frozen=True, slots=True)

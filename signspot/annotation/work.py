@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from signspot.annotation.plan import VideoUnit
 from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
-from signspot.annotation.search import WordSearcher, rows_of
+from signspot.annotation.search import WordSearcher
 from signspot.checked_values import parse_json
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.tracks import read_arrays, write_arrays
@@ -141,7 +141,7 @@ def word_digests(gallery: Gallery) -> dict[str, str]:
     """Word → digest of all that its results follow from: ids, variants, licences, consents, embeddings."""
     digests = {}
     for word in gallery.words:
-        own = rows_of(gallery, word)
+        own = gallery.of_words([word])
         shown = [[each.id, each.variant, each.licence, each.consent] for each in own.exemplars]
         digest = hashlib.sha256(json.dumps([word, shown, own.rows.tolist(), own.mirrored.tolist()]).encode())
         for array in (own.embeddings, own.codes):

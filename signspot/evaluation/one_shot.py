@@ -54,6 +54,15 @@ class OneShotScores:
     median_rank: float
 
 
+@dataclass(frozen=True, slots=True)
+class OneShotRanks:
+    """Ranks at which the words of queries were found."""
+
+    words: int  # in a gallery
+    queries: int
+    ranks: dict[Hashable, list[float]]  # by word
+
+
 def one_shot(
     spotter: Spotter,
     clips: Sequence[SignClip],
@@ -76,6 +85,20 @@ def one_shot(
     Raises:
         OptionsError: there are no two words by two signers each.
     """
+    found = one_shot_ranks(spotter, clips, queries=queries, seed=seed, options=options, progress=progress)
+    return scores_of_ranks(spotter, options or SpotOptions(), found)
+
+
+def one_shot_ranks(
+    spotter: Spotter,
+    clips: Sequence[SignClip],
+    *,
+    queries: int = 1000,
+    seed: int = 0,
+    options: SpotOptions | None = None,
+    progress: Progress = silent,
+) -> OneShotRanks:
+    """As `one_shot`: the ranks that its scores follow from."""
     chosen = options or SpotOptions()
     usable, views = _embedded(spotter, clips, chosen, lambda done, total: progress(done, len(clips) + queries))
     by_word: defaultdict[str, list[int]] = defaultdict(list)
@@ -99,7 +122,7 @@ def one_shot(
             for number in own:
                 found = [match.word for match in spotter.identify_views(views[number], gallery, chosen)]
                 ranks.setdefault(usable[number].word, []).append(1.0 + found.index(usable[number].word))
-    return _scores(spotter, chosen, len(by_word), len(asked), ranks)
+    return OneShotRanks(len(by_word), len(asked), ranks)
 
 
 def _embedded(
@@ -139,9 +162,10 @@ def _gallery(clips: Sequence[SignClip], views: Sequence[SignViews], shown: Seque
     return Gallery.of(exemplars, np.stack([views[number].embeddings for number in shown]), joined)
 
 
-def _scores(
-    spotter: Spotter, options: SpotOptions, words: int, queries: int, ranks: dict[Hashable, list[float]]
-) -> OneShotScores:
+def scores_of_ranks(spotter: Spotter, options: SpotOptions, found: OneShotRanks) -> OneShotScores:
+    """Recalls and so on, with intervals over words."""
+    ranks = found.ranks
+
     def share(most: int) -> Interval:
         return bootstrap_mean({word: [float(rank <= most) for rank in own] for word, own in ranks.items()})
 
@@ -149,8 +173,8 @@ def _scores(
         spotter.encoder.name,
         spotter.encoder.hash,
         options.match,
-        words,
-        queries,
+        found.words,
+        found.queries,
         share(1),
         share(5),
         share(10),

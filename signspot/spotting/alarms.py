@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ _DECOY_SPAN = 0.64  # seconds: how long a decoy counts as, when its peaks are to
 _LOWEST_DECOY = 0.2  # score from which peaks of decoys are counted
 _SHORT = 60.0  # seconds: in a shorter video, what is known of words and decoys without it counts, too
 FEWEST_WORDS, MOST_WORDS = 8, 100  # of a gallery whose own words serve as decoys
+_KEPT = 50_000  # words whose scales in background signing are kept: about 15 MB
 
 Match = Callable[[Gallery], Matcher]
 Shift = tuple[float, float]
@@ -36,9 +38,18 @@ class _Searched:
 
 
 @dataclass
+class BackgroundPeaks:
+    """Results in the background signing that comes with decoys: the same for every video."""
+
+    decoys: dict[int, _Searched] = field(default_factory=dict)  # by their exemplars per word
+    scales: dict[bytes, CurveScale] = field(default_factory=dict)  # of words, by what their exemplars show
+
+
+@dataclass
 class DecoyPeaks:
     """Results worked out once per video: peaks of decoys, by their exemplars per word, and scales of words."""
 
+    background: BackgroundPeaks = field(default_factory=BackgroundPeaks)
     rates: dict[int, PeakRates] = field(default_factory=dict)
     shifts: dict[int, Shift] = field(default_factory=dict)  # of scales, from background signing to this video
     scales: dict[bytes, CurveScale] = field(default_factory=dict)  # of words, by what their exemplars show
@@ -72,18 +83,26 @@ class VideoAlarms:
             rates: what words of the gallery reach in this video; None: there are too few.
         """
         known: dict[int, SafeRates] = {}
+        before = self._scales_before(words, gallery) if self.rough else {}
         found = []
         for word, own in zip(words, scales, strict=True):
             exemplars = min(self.most, len(set(gallery.rows[gallery.words[word]].tolist())))
             if exemplars not in known:
                 known[exemplars] = SafeRates(self.rates(exemplars), None if self.rough else rates)
             scale = own
-            if self.background is not None and self.rough:
-                alone = gallery.of_words([word])
-                before = next(curve_blocks(self.background(alone), alone)).scales[0]
-                scale = own.shrunk(before.moved(*self.known.shifts[exemplars]), self.seconds)
+            if word in before:
+                scale = own.shrunk(before[word].moved(*self.known.shifts[exemplars]), self.seconds)
             found.append(WordAlarms(known[exemplars], scale))
         return found
+
+    def _scales_before(self, words: Sequence[str], gallery: Gallery) -> dict[str, CurveScale]:
+        """Scales of words in background signing; empty where there is none."""
+        if self.background is None:
+            return {}
+        asked = gallery.of_words(words)
+        if len(self.known.background.scales) > _KEPT:
+            self.known.background.scales.clear()
+        return known_scales(asked, self.background, self.known.background.scales)
 
     def rates(self, exemplars: int) -> PeakRates:
         """Rates at which decoys of so many exemplars reach each height in this video."""
@@ -93,8 +112,7 @@ class VideoAlarms:
             here = _searched(curve_blocks(matcher, decoys, lasting=False), matcher.times, self._lasted(matcher))
             scales, heights, hours = here.scales, here.heights(here.scales), here.hours
             if self.background is not None and self.rough:
-                matcher = self.background(decoys)
-                there = _searched(curve_blocks(matcher, decoys, lasting=False), matcher.times, _span(matcher.times))
+                there = self._decoys_there(exemplars, decoys, self.background)
                 shift = self.known.shifts[exemplars] = shift_between(here.scales, there.scales)
                 pairs = zip(here.scales, there.scales, strict=True)
                 scales = [one.shrunk(other.moved(*shift), self.seconds) for one, other in pairs]
@@ -103,9 +121,34 @@ class VideoAlarms:
             self.known.rates[exemplars] = PeakRates(heights, hours, len(decoys.words))
         return self.known.rates[exemplars]
 
+    def _decoys_there(self, exemplars: int, decoys: Gallery, background: Match) -> _Searched:
+        """Decoys of so many exemplars in background signing."""
+        known = self.known.background.decoys
+        if exemplars not in known:
+            matcher = background(decoys)
+            blocks = curve_blocks(matcher, decoys, lasting=False)
+            known[exemplars] = _searched(blocks, matcher.times, _span(matcher.times))
+        return known[exemplars]
+
     def _lasted(self, matcher: Matcher) -> float:
         """Seconds that were searched: all of the video, or the sample of it."""
         return min(self.seconds, _span(matcher.times) + _DECOY_SPAN)
+
+
+def known_scales(gallery: Gallery, match: Match, known: dict[bytes, CurveScale]) -> dict[str, CurveScale]:
+    """The scale of every word of a gallery where `match` looks for it.
+
+    Args:
+        gallery: the words.
+        match: of one video, or of one piece of background signing.
+        known: scales there, by what the exemplars of a word show; those of new words are added.
+    """
+    shown = gallery.embeddings if gallery.codes is None else gallery.codes
+    names = {word: blake2b(shown[rows].tobytes(), digest_size=16).digest() for word, rows in gallery.words.items()}
+    new = gallery.of_words([word for word, name in names.items() if name not in known])
+    for block in curve_blocks(match(new), new, lasting=False) if new.words else ():
+        known.update((names[word], scale) for word, scale in zip(block.words, block.scales, strict=True))
+    return {word: known[name] for word, name in names.items()}
 
 
 def rates_of_words(blocks: Iterable[CurveBlock], times: NDArray[np.float64], seconds: float) -> PeakRates | None:

@@ -73,6 +73,12 @@ class CurveBlock:
         rows: Rows = self._joined[own[np.arange(len(own)), scores.argmax(axis=1)]]
         return rows
 
+    def scores_of_rows(self, word: str) -> NDArray[np.float32]:
+        """(R, T) the scores of the rows of the gallery that show a word."""
+        place = self.words.index(word)
+        first = sum(len(rows) for rows in self.shown[:place])
+        return self.matcher.as_scores(self.compared[first : first + len(self.shown[place])].copy())
+
     def spans(self, words: Rows, moments: Rows) -> Spans:
         """The spans of (P,) words, by number, at any (P,) moments, whatever their scores."""
         return self.matcher.spans(self.scores, words, self.rows(words, moments), moments)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import blake2b
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -13,12 +12,20 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError, TrackError
 from signspot.records import Spotting
-from signspot.spotting.alarms import MOST_WORDS, DecoyPeaks, VideoAlarms, drawn_from, rates_of_words, some_words
+from signspot.spotting.alarms import (
+    MOST_WORDS,
+    DecoyPeaks,
+    VideoAlarms,
+    drawn_from,
+    known_scales,
+    rates_of_words,
+    some_words,
+)
 from signspot.spotting.curves import CurveBlock, Scores, WordScores, curve_blocks
 from signspot.spotting.decoys import Cohort
 from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, strength
 from signspot.spotting.peaks import OVERLAP, Peaks
-from signspot.spotting.rates import CurveScale, PeakRates, WordAlarms
+from signspot.spotting.rates import PeakRates, WordAlarms
 from signspot.timeline import Segment, Track
 
 DEFAULT_RATE = 20.0  # false alarms per hour and word that a spotting means at most, unless options tell otherwise
@@ -92,6 +99,7 @@ class Found:
     spottings: tuple[Spotting, ...]  # by time
     best: Mapping[str, Spotting]  # the best place of every word, whatever its score
     rough_rates: bool = False  # the video is so short that its false alarms per hour may be off by several times
+    kept: tuple[CurveBlock, ...] = field(default=(), repr=False, compare=False)  # of a search in a part of a video
 
     @property
     def times(self) -> NDArray[np.float64]:
@@ -112,6 +120,14 @@ class Found:
         """(T,) the score of one exemplar at every moment; that of its mirror image, where it is higher."""
         best: Scores = self.matcher.scores(np.flatnonzero(self.gallery.rows == exemplar).tolist()).max(axis=0)
         return best
+
+    def exemplar_curves(self, word: str) -> NDArray[np.float32]:
+        """(E, T) the scores of each exemplar of a word at every moment, as `curve` has them."""
+        rows = self.gallery.words[word]
+        known = next((block.scores_of_rows(word) for block in self.kept if word in block.words), None)
+        scores = self.matcher.scores(rows.tolist()) if known is None else known
+        shown = self.gallery.rows[rows]
+        return np.stack([scores[shown == exemplar].max(axis=0) for exemplar in dict.fromkeys(shown.tolist())])
 
 
 def is_default(spotting: Spotting, threshold: float, *, rough: bool) -> bool:
@@ -153,19 +169,23 @@ class Search:
         """
         matcher = self.matcher(gallery, within)
         inside = np.ones(len(matcher.times), bool) if within is None else _inside(matcher.times, within)
-        reader = self._alarms(gallery) if inside.any() else None
+        reader = self._alarms(gallery, within) if inside.any() else None
         rough = reader is not None and reader.rough
+        holds = within is not None and len(gallery.rows) * len(matcher.times) <= _HELD
+        held: list[CurveBlock] = []
         spottings: list[Spotting] = []
         best: dict[str, Spotting] = {}
         thresholds: dict[str, float] = {}
-        for block, alarms in self._read(matcher, gallery, reader, within) if inside.any() else ():
+        for block, alarms in self._read(matcher, gallery, reader, within, lasting=holds) if inside.any() else ():
+            held += [block] if holds else []
             least = [self.threshold(each, rough=rough) for each in alarms]
             thresholds |= zip(block.words, least, strict=True)
             for word, place, kept in self._spottings(gallery, block, least, alarms, inside):
                 best[word] = place
                 spottings += kept[: self.options.top]
         spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
-        return Found(self.track, matcher, gallery, self.options, thresholds, tuple(spottings), best, rough)
+        found = tuple(spottings)
+        return Found(self.track, matcher, gallery, self.options, thresholds, found, best, rough, tuple(held))
 
     def best_places(self, gallery: Gallery, within: Segment) -> dict[str, Spotting]:
         """The best place of every word in a segment, as `run` finds it; its score is not read as false alarms.
@@ -211,14 +231,15 @@ class Search:
         return WordScores(matcher.times, dict(pairs))
 
     def _read(
-        self, matcher: Matcher, gallery: Gallery, reader: VideoAlarms | None, within: Segment | None
+        self, matcher: Matcher, gallery: Gallery, reader: VideoAlarms | None, within: Segment | None, *, lasting: bool
     ) -> Iterator[tuple[CurveBlock, Sequence[WordAlarms | None]]]:
         """The curves of some words at a time, and how their scores are read as false alarms."""
-        blocks: Iterable[CurveBlock] = curve_blocks(matcher, gallery, lasting=False)
+        blocks: Iterable[CurveBlock] = curve_blocks(matcher, gallery, lasting=lasting)
         if reader is None:
             yield from ((block, [None] * len(block.words)) for block in blocks)
             return
-        scales = self._scales(gallery) if within is not None else {}  # a part of a video has no scale of its own
+        # A part of a video has no scale of its own.
+        scales = known_scales(gallery, self._sampled, self.known.scales) if within is not None else {}
         rates: PeakRates | None = None
         if within is None and self.cohort is not None and not reader.rough:
             count = len(gallery.words)
@@ -230,16 +251,6 @@ class Search:
         for block in blocks:
             own = block.scales if within is None else [scales[word] for word in block.words]
             yield block, reader.of(block.words, own, gallery, rates)
-
-    def _scales(self, gallery: Gallery) -> dict[str, CurveScale]:
-        """The scale of every word in the whole video, worked out once for each word."""
-        shown = gallery.embeddings if gallery.codes is None else gallery.codes
-        names = {word: blake2b(shown[rows].tobytes(), digest_size=16).digest() for word, rows in gallery.words.items()}
-        new = gallery.of_words([word for word, name in names.items() if name not in self.known.scales])
-        for block in curve_blocks(self._sampled(new), new, lasting=False) if new.words else ():
-            pairs = zip(block.words, block.scales, strict=True)
-            self.known.scales.update((names[word], scale) for word, scale in pairs)
-        return {word: self.known.scales[name] for word, name in names.items()}
 
     def _rates_in_sample(self, gallery: Gallery) -> PeakRates | None:
         matcher = self._sampled(gallery)
@@ -322,10 +333,16 @@ class Search:
             return self.fallback if rough else max(min(self.fallback, DEFAULT_FLOOR), alarms.threshold(DEFAULT_RATE))
         return alarms.threshold(rate)
 
-    def _alarms(self, gallery: Gallery) -> VideoAlarms | None:
-        """The reading of scores as false alarms: by the encoder's decoys, else by the gallery's words, else none."""
+    def _alarms(self, gallery: Gallery, within: Segment | None) -> VideoAlarms | None:
+        """The reading of scores as false alarms: by the encoder's decoys, else by the gallery's words, else none.
+
+        Words of a gallery serve where a whole video is searched: those of a part are others in each part, and what is
+        found of a word must not depend on which others are looked for there.
+        """
         cohort = self.cohort
         if cohort is None:
+            if within is not None:
+                return None
             drawn = drawn_from(gallery)
             return None if drawn is None else VideoAlarms(drawn, self._sampled, None, self.seconds, 1)
 

@@ -271,7 +271,10 @@ class Spotter:
 
 
 class _DecoysOfTrack:
-    """Keeps what decoys reached in the last track, so that its next search need not search for them again."""
+    """Keeps what decoys reached in the last track, so that its next search need not search for them again.
+
+    What they reach in the background signing that comes with them is the same for every track, and stays.
+    """
 
     def __init__(self) -> None:
         self._embeddings: weakref.ref[NDArray[np.floating[Any]]] | None = None
@@ -283,7 +286,8 @@ class _DecoysOfTrack:
     def of(self, track: Track, gallery: Gallery, options: SpotOptions) -> DecoyPeaks:
         """The known peaks of decoys in a track."""
         if self._embeddings is None or self._embeddings() is not track.embeddings:
-            self._embeddings, self._known = weakref.ref(track.embeddings), {}
+            self._embeddings = weakref.ref(track.embeddings)
+            self._known = {how: DecoyPeaks(known.background) for how, known in self._known.items()}
         by_codes = gallery.codes is not None and options.match != "embedding"
         return self._known.setdefault((by_codes, options.mirror), DecoyPeaks())
 

@@ -5,7 +5,7 @@ state (weights, their mean, the optimiser) is saved beside the result.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -44,6 +44,7 @@ SAVE_EVERY = 50  # steps
 WORLD_WORDS = 120  # of the signing world, of which decoys are drawn where WLASL has no share
 _LOWEST_RATE = 0.02  # as a share of the highest
 _SHARPNESS = (8.0, 12.0)  # of alignment and of embedding, at the first step
+NOBODY_LEFT_OUT: Mapping[str, Collection[str]] = {}
 _BEGINNING = 1 << 40  # the number of the batches from which a coder begins: beyond all steps
 
 
@@ -226,8 +227,14 @@ def _optimiser(learner: PairLearner, how: CoderOptimiser) -> torch.optim.Optimiz
     return torch.optim.AdamW(groups, how.rate)
 
 
-def open_sources(config: FrameCodesConfig) -> tuple[list[PairSource], list[IsolatedClip]]:
+def open_sources(
+    config: FrameCodesConfig, left_out: Mapping[str, Collection[str]] = NOBODY_LEFT_OUT
+) -> tuple[list[PairSource], list[IsolatedClip]]:
     """Open all that batches are drawn from, and the clips that decoys are drawn from: of WLASL, or of the world.
+
+    Args:
+        config: names the sources.
+        left_out: signers of "wlasl" and "lsa64" whose clips are neither learned from nor decoys.
 
     Raises:
         OptionsError: a source has a share and no folder.
@@ -236,17 +243,21 @@ def open_sources(config: FrameCodesConfig) -> tuple[list[PairSource], list[Isola
     sources: list[PairSource] = []
     decoys: list[IsolatedClip] = []
     if shares.wlasl:
-        decoys = read_wlasl(_folder(config.wlasl, "wlasl"))
+        decoys = _without(read_wlasl(_folder(config.wlasl, "wlasl")), left_out.get("wlasl", ()))
         store = store_clips(decoys)
         store.partners = kept_partners(store, cache_folder() / "training")
         sources.append(PairSource(store, shares.wlasl, recombined.wlasl, config.change))
     if shares.lsa64:
-        store = store_clips(read_lsa64(_folder(config.lsa64, "lsa64")))
+        store = store_clips(_without(read_lsa64(_folder(config.lsa64, "lsa64")), left_out.get("lsa64", ())))
         sources.append(PairSource(store, shares.lsa64, recombined.lsa64, config.change))
     if shares.world:
         store = store_bank(open_world_bank(cache_folder() / "training", config.bank))
         sources.append(PairSource(store, shares.world, recombined.world, config.change))
     return sources, decoys or world_clips(WORLD_WORDS, SIGNERS, config.seed)
+
+
+def _without(clips: list[IsolatedClip], signers: Collection[str]) -> list[IsolatedClip]:
+    return [clip for clip in clips if clip.signer not in signers]
 
 
 def _folder(named: str, source: str) -> str:
