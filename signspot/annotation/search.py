@@ -45,8 +45,8 @@ class WordSearcher:
             if window.start >= window.end:
                 yield from ((query.unanswered(), []) for query in queries)
                 continue
-            found = self._spotter.search(self._track, gallery, self._spotting, within=window)
             chance = self._chance(window)
+            found = self._spotter.search(self._track, gallery, self._spotting, within=window)
             for query in queries:
                 impostors = impostors_of(query, unit, self._panel, self._options.impostors)
                 yield self._answer(query, found, chance, impostors)

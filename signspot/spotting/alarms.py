@@ -146,7 +146,7 @@ def known_scales(gallery: Gallery, match: Match, known: dict[bytes, CurveScale])
     shown = gallery.embeddings if gallery.codes is None else gallery.codes
     names = {word: blake2b(shown[rows].tobytes(), digest_size=16).digest() for word, rows in gallery.words.items()}
     new = gallery.of_words([word for word, name in names.items() if name not in known])
-    for block in curve_blocks(match(new), new, lasting=False) if new.words else ():
+    for block in curve_blocks(match(new), new, lasting=False, apart=True) if new.words else ():
         known.update((names[word], scale) for word, scale in zip(block.words, block.scales, strict=True))
     return {word: known[name] for word, name in names.items()}
 

@@ -97,13 +97,17 @@ class CurveBlock:
         return Peaks(words, moments, *self.spans(words, moments), self.scores[words, moments])
 
 
-def curve_blocks(matcher: Matcher, gallery: Gallery, *, lasting: bool = True) -> Iterator[CurveBlock]:
+def curve_blocks(
+    matcher: Matcher, gallery: Gallery, *, lasting: bool = True, apart: bool = False
+) -> Iterator[CurveBlock]:
     """The best scores of all words over their exemplars, some words at a time, in the order of the gallery.
 
     Args:
         matcher: of the gallery's rows.
         gallery: the words.
         lasting: whether a block is kept when the next one is asked for; if not, its memory is used again.
+        apart: compare the exemplars of each word by themselves, so that not even the last digit of a score depends on
+            which other words are looked for: products of other sizes are rounded otherwise.
     """
     room: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
     most = max(_FEWEST, _CELLS // max(1, len(matcher.times)))
@@ -112,10 +116,15 @@ def curve_blocks(matcher: Matcher, gallery: Gallery, *, lasting: bool = True) ->
         rows, length = [row for own in shown for row in own.tolist()], len(matcher.times)
         if room is None or lasting or len(room[0]) < len(rows) or len(room[1]) < len(block):
             room = np.empty((len(rows), length), np.float32), np.empty((len(block), length), np.float32)
-        compared, scores = matcher.compared(rows, room[0][: len(rows)]), room[1][: len(block)]
+        compared, scores = room[0][: len(rows)], room[1][: len(block)]
+        if not apart:
+            compared = matcher.compared(rows, compared)
         done = 0
         for own, curve in zip(shown, scores, strict=True):
-            compared[done : done + len(own)].max(axis=0, out=curve)
+            part = compared[done : done + len(own)]
+            if apart:
+                matcher.compared(own.tolist(), part)
+            part.max(axis=0, out=curve)
             matcher.as_scores(curve)
             done += len(own)
         yield CurveBlock(tuple(block), scores, shown, compared, matcher)

@@ -234,7 +234,7 @@ class Search:
         self, matcher: Matcher, gallery: Gallery, reader: VideoAlarms | None, within: Segment | None, *, lasting: bool
     ) -> Iterator[tuple[CurveBlock, Sequence[WordAlarms | None]]]:
         """The curves of some words at a time, and how their scores are read as false alarms."""
-        blocks: Iterable[CurveBlock] = curve_blocks(matcher, gallery, lasting=lasting)
+        blocks: Iterable[CurveBlock] = curve_blocks(matcher, gallery, lasting=lasting, apart=within is not None)
         if reader is None:
             yield from ((block, [None] * len(block.words)) for block in blocks)
             return
@@ -289,7 +289,7 @@ class Search:
             assert self.track.codes is not None
             assert gallery.codes is not None
             part = _around(self._frame_times, within)
-            return self._aligned(self.track.codes[part], self._frame_times[part], gallery)
+            return self._aligned(self.track.codes[part], self._frame_times[part], gallery, apart=within is not None)
         part = _around(self.windows.times, within)
         return EmbeddingMatcher(Windows(self.windows.times[part], self.windows.embeddings[part]), gallery.embeddings)
 
@@ -319,9 +319,16 @@ class Search:
         rows = np.concatenate([self.windows.embeddings[part] for part in _pieces(len(self.track), rate)])
         return Windows(np.arange(len(rows)) / rate, rows)
 
-    def _aligned(self, codes: FloatArray, times: NDArray[np.float64], gallery: Gallery) -> AlignmentMatcher:
+    def _aligned(
+        self, codes: FloatArray, times: NDArray[np.float64], gallery: Gallery, *, apart: bool = False
+    ) -> AlignmentMatcher:
+        """A matcher by alignment; `apart` as in `curve_blocks`."""
         assert gallery.codes is not None
-        corrections = None if self.cohort is None else self.cohort.corrections_of(gallery.codes)
+        corrections: NDArray[np.float32] | None = None
+        if self.cohort is not None:
+            corrections = np.empty(len(gallery.rows), np.float32)
+            for rows in gallery.words.values() if apart else [np.arange(len(gallery.rows))]:
+                corrections[rows] = self.cohort.corrections_of(gallery.codes[rows])
         return AlignmentMatcher(codes, times, gallery.codes, self.scale, corrections)
 
     def threshold(self, alarms: WordAlarms | None, *, rough: bool) -> float:
