@@ -223,9 +223,9 @@ class Search:
             done += count
             yield word, kept[0] if kept else next(others), kept
 
-    def word_scores(self, gallery: Gallery, within: Segment | None = None) -> WordScores:
-        """The best score of each word at every moment, or at those that decide about a segment; no peaks, no spans."""
-        matcher = self.matcher(gallery, within)
+    def word_scores(self, gallery: Gallery) -> WordScores:
+        """The best score of each word at every moment; no peaks, no spans."""
+        matcher = self.matcher(gallery)
         blocks = curve_blocks(matcher, gallery) if len(matcher.times) else ()
         pairs = (pair for block in blocks for pair in zip(block.words, block.scores, strict=True))
         return WordScores(matcher.times, dict(pairs))

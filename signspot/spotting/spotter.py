@@ -117,11 +117,9 @@ class Spotter:
         search = Search(track, Windows.of(track), options, 0.0, self._cohort, self._yardsticks.scale)
         return [search.best_places(gallery, segment) for segment in within]
 
-    def word_scores(
-        self, track: Track, gallery: Gallery, options: SpotOptions, within: Segment | None = None
-    ) -> WordScores:
+    def word_scores(self, track: Track, gallery: Gallery, options: SpotOptions) -> WordScores:
         """The best score of each word at every moment of a track, as `search` compares them, for many looks at it."""
-        return self._searching(track, Windows.of(track), gallery, options).word_scores(gallery, within)
+        return self._searching(track, Windows.of(track), gallery, options).word_scores(gallery)
 
     def _searching(self, track: Track, windows: Windows, gallery: Gallery, options: SpotOptions) -> Search:
         scale, least = self._yardsticks.scale, self.threshold(options, len(gallery.words))

@@ -89,11 +89,73 @@ def test_scores_of_words_are_those_of_the_best_places(
         best = spotter.search(track, gallery, options, within=within).best
         expected = {word: place.score for word, place in best.items()}
         assert whole.highest(within) == pytest.approx(expected, abs=2e-6)
-        assert spotter.word_scores(track, gallery, options, within).highest(within) == pytest.approx(expected, abs=2e-6)
         every = spotter.search(track, gallery, SpotOptions(threshold=0.0), within=within).best
         unread = {word: replace(place, false_alarms_per_hour=None) for word, place in every.items()}
         assert spotter.best_places(track, gallery, [within, within]) == [unread, unread]
     assert whole.highest(Segment(end + 5, end + 6)) == {}
+
+
+@pytest.mark.parametrize("match", ["alignment", "embedding"])
+def test_scores_of_exemplars_are_kept_of_a_search_in_a_part_of_a_video(
+    spotter: Spotter, gallery: Gallery, stretch: Stretch, match: Literal["alignment", "embedding"]
+) -> None:
+    options, within = SpotOptions(threshold=1.0, match=match), Segment(1.0, 4.0)
+    track = spotter.embed(stretch.footage)
+    one = replace(
+        gallery, exemplars=(replace(gallery.exemplars[0], word=gallery.exemplars[1].word), *gallery.exemplars[1:])
+    )
+    found, whole = spotter.search(track, one, options, within=within), spotter.search(track, one, options)
+    assert found.kept
+    assert not whole.kept
+    for each in (found, whole):
+        for word in one.words:
+            own = [number for number, exemplar in enumerate(one.exemplars) if exemplar.word == word]
+            np.testing.assert_allclose(each.exemplar_curves(word), [each.curve(number) for number in own], atol=1e-6)
+            best = each.exemplar_curves(word).max(axis=0)
+            inside = (each.times >= within.start) & (each.times <= within.end) if each is found else slice(None)
+            assert best[inside].max() == pytest.approx(each.best[word].score, abs=1e-6)
+
+
+@pytest.mark.parametrize("match", ["alignment", "embedding"])
+def test_spottings_in_a_part_of_a_video_do_not_depend_on_the_other_words(
+    spotter: Spotter, gallery: Gallery, stretch: Stretch, match: Literal["alignment", "embedding"]
+) -> None:
+    """To the last digit, though products of other sizes are rounded otherwise."""
+    options, within = SpotOptions(threshold=0.0, match=match), Segment(0.5, 5.0)
+    track = spotter.embed(stretch.footage)
+    together = Spotter(spotter.encoder).search(track, gallery, options, within=within)
+    for word in gallery.words:
+        alone = Spotter(spotter.encoder).search(track, gallery.of_words([word]), options, within=within)
+        assert list(alone.spottings) == [hit for hit in together.spottings if hit.word == word]
+        own = [alone.exemplar_curves(word), together.exemplar_curves(word)]
+        np.testing.assert_array_equal(*own)
+
+
+def test_decoys_are_searched_in_background_signing_once_for_all_videos(
+    coder_encoder: Encoder, gallery: Gallery, stretch: Stretch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both videos are short; only what depends on the video is searched for in the second one."""
+    spotter = Spotter(coder_encoder)
+    cohort = cohort_of(coder_encoder)
+    assert cohort is not None
+    searched: list[int] = []
+    real = search.AlignmentMatcher.compared
+
+    def watched(self, rows, out=None):
+        if len(self.times) == len(cohort.background):
+            searched.append(len(rows))
+        return real(self, rows, out)
+
+    monkeypatch.setattr(search.AlignmentMatcher, "compared", watched)
+    tracks = [spotter.embed(stretch.footage), spotter.embed(stretch.footage)]
+    first, again = (spotter.search(track, gallery, SpotOptions(threshold=0.3)) for track in tracks[:1] * 2)
+    once = len(searched)
+    assert once > 0
+    other = spotter.search(tracks[1], gallery, SpotOptions(threshold=0.3))
+    assert len(searched) == once
+    assert first.spottings == again.spottings == other.spottings
+    spotter.search(tracks[1], gallery, SpotOptions(threshold=0.3, mirror=False))  # other decoys
+    assert len(searched) > once
 
 
 def test_every_spotting_says_how_many_false_alarms_its_score_means(
