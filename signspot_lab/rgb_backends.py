@@ -9,13 +9,14 @@ same process. Times are of the processor, on one thread, the fastest of a few ro
 the I3D are random: then agreement is numeric only, and says nothing of spottings. `curve` is the correlation of the
 similarities of every window with every eighth window, by the backend and by eager PyTorch. With a corpus whose signs
 are known, all its words are spotted in its test videos by every backend, as users spot them, and once by the same
-network with random weights. int8 is calibrated as it is for users: on the first windows that are embedded.
+network with random weights. int8 is calibrated on frames of the video that is named first.
 """
 
 import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -24,10 +25,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from signspot.corpus.corpus import open_corpus
+from signspot.embedding.calibration import read_examples
 from signspot.errors import OptionsError
 from signspot.evaluation.corpus import evaluate_corpus, part_to_test
 from signspot.models.backends import Backend, find_backend
 from signspot.models.checkpoints import load_encoder
+from signspot.models.contract import Contract
 from signspot.models.i3d_dense import WindowEmbedder
 from signspot.models.inception import I3D, I3DOptions, InceptionTrunk
 from signspot.spotting.search import SpotOptions
@@ -35,7 +38,8 @@ from signspot.spotting.spotter import load
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
 
-BACKENDS = ("cpu", "cpu-compiled", "openvino", "openvino-int8")
+_INT8 = "openvino-int8"
+BACKENDS = ("cpu", "cpu-compiled", "openvino", _INT8)
 _QUERY = 8  # windows from one query to the next
 
 
@@ -75,7 +79,10 @@ def one_by_one(trunk: InceptionTrunk, frames: Tensor, windows: int) -> Tensor:
 def measure(trunk: InceptionTrunk, backend: Backend, frames: Tensor, windows: int, rounds: int) -> tuple[Tensor, float]:
     """Features of all windows of stride 1, and the fewest processor seconds of a few rounds after a first one."""
     trunk.backend = backend
-    embed = WindowEmbedder(trunk)
+    contract, calibration = Contract("rgb", trunk.frames, image_size=trunk.image_size), backend.calibration
+    length = trunk.block + trunk.frames - 1
+    examples = None if calibration is None else partial(read_examples, calibration, contract, length)
+    embed = WindowEmbedder(trunk, examples=examples)
     features = embed(frames, range(windows))
     spent = []
     for _ in range(rounds):
@@ -83,6 +90,11 @@ def measure(trunk: InceptionTrunk, backend: Backend, frames: Tensor, windows: in
         features = embed(frames, range(windows))
         spent.append(time.process_time() - began)
     return features, min(spent, default=float("nan"))
+
+
+def device_of(backend: str, video: str) -> str:
+    """The device of a backend's name, calibrated on a video where it has to be."""
+    return f"{backend}:{video}" if backend == _INT8 else backend
 
 
 def agreement(features: Tensor, expected: Tensor) -> tuple[float, float]:
@@ -100,7 +112,7 @@ def spot_corpus(encoder: str, folder: str, device: str, frames: Tensor | None = 
     Args:
         encoder: an rgb encoder.
         folder: of the corpus.
-        device: the backend by its name.
+        device: by its name.
         frames: by which batch norms start anew; then all weights are random.
     """
     spotter = load(encoder, cache=False, device=device)
@@ -123,12 +135,12 @@ def spot_corpus(encoder: str, folder: str, device: str, frames: Tensor | None = 
     return [*map(str, told), f"{spent:.2f}"]
 
 
-def tell_spottings(encoder: str, folder: str, names: Sequence[str], frames: Tensor) -> Iterator[str]:
+def tell_spottings(encoder: str, folder: str, devices: Sequence[str], frames: Tensor) -> Iterator[str]:
     """A table of what every backend spots in a corpus."""
     yield from ("", "| backend | mAP of spotting | mAP of retrieval | localisation | processor s per minute |")
     yield "|---|---|---|---|---|"
-    for name in names:
-        yield f"| {name} | {' | '.join(spot_corpus(encoder, folder, name))} |"
+    for device in devices:
+        yield f"| {device.partition(':')[0]} | {' | '.join(spot_corpus(encoder, folder, device))} |"
     yield f"| cpu, random weights | {' | '.join(spot_corpus(encoder, folder, 'cpu', frames))} |"
 
 
@@ -170,15 +182,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "|---|---|---|---|---|",
     ]
     expected, _ = measure(trunk, Backend(), frames, options.windows, 0)
-    for name in options.backend or BACKENDS:
-        features, spent = measure(trunk, find_backend(name), frames, options.windows, options.rounds)
+    names = options.backend or BACKENDS
+    for name in names:
+        backend = find_backend(device_of(name, options.video))
+        features, spent = measure(trunk, backend, frames, options.windows, options.rounds)
         lowest, curve = agreement(features, expected)
         each = spent / options.windows
         label = "cpu, stem shared by windows" if name == "cpu" else name
         lines.append(f"| {label} | {each:.3f} | {eager / each:.2f} | {lowest:.5f} | {curve:.5f} |")
     sys.stdout.write("\n".join(lines) + "\n")
     if options.corpus:
-        for line in tell_spottings(options.encoder, options.corpus, options.backend or BACKENDS, frames):
+        devices = [device_of(name, options.video) for name in names]
+        for line in tell_spottings(options.encoder, options.corpus, devices, frames):
             sys.stdout.write(line + "\n")
             sys.stdout.flush()
 

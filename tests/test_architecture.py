@@ -63,7 +63,7 @@ WORLD_FLOORS = (
 
 # And of the laboratory: matchers that learn nothing, sources of clips, trainings, and what is measured with them.
 LAB_FLOORS = (
-    ("warping",),
+    ("processor_seconds", "warping"),
     ("contrastive", "isolated"),
     ("frame_codes", "mouthing"),
     (

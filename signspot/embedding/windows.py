@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from signspot.embedding.calibration import window_features
 from signspot.embedding.inputs import READERS, UNKEPT, EstimateOptions, Source
 from signspot.embedding.tracks import EmbeddingBuffer, MemoryBuffer
 from signspot.errors import EmptyVideoError, OptionsError
@@ -85,7 +86,7 @@ class SourceEmbedder:
             raise OptionsError(f"stride must be at least 1 frame; got {stride}")
         self._encoder, self._stride, self._output = encoder, stride, output
         self._window, self._block = encoder.contract.frames, encoder.module.trunk.block
-        self._features = encoder.module.window_features("continuous")
+        self._features = window_features(encoder)
         self._frames: list[FloatArray] = []  # chunks of all frames that a window to come may begin with
         self._waiting = 0  # frames in these chunks
         self._first = 0  # which frame of the source they begin with

@@ -1,6 +1,7 @@
 """Backends that run a network: PyTorch as it is, compiled, in half precision, or OpenVINO in float32 or int8.
 
-A backend turns a module of one input into a function of the same shapes. Its name is what users give as `device`.
+A backend turns a module of one input into a function of the same shapes. Its name is what users give as `device`. That
+of int8 names the video, too, whose frames its scales are set by: other frames give other numbers.
 """
 
 import logging
@@ -8,14 +9,17 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from importlib.metadata import version
 from importlib.util import find_spec
 from io import StringIO
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Final, Literal
 
 import torch
 from torch import Tensor, nn
 
 from signspot.errors import OptionsError
+from signspot.files import content_digest
 from signspot.openvino_offline import load_nncf, load_openvino
 
 logger = logging.getLogger(__name__)
@@ -23,9 +27,18 @@ logger = logging.getLogger(__name__)
 How = Literal["eager", "compiled", "half", "openvino", "openvino-int8"]
 TensorFunction = Callable[[Tensor], Tensor]
 
-DEVICES = ("cpu", "cpu-compiled", "openvino", "openvino-int8", "cuda", "cuda-half", "mps", "auto")
+DEVICES = ("cpu", "cpu-compiled", "openvino", "openvino-int8:VIDEO", "cuda", "cuda-half", "mps", "auto")
 
 _CPU = torch.device("cpu")
+_INT8: Final = "openvino-int8"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The video on whose frames int8 is calibrated."""
+
+    video: Path
+    digest: str  # of its content
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +47,20 @@ class Backend:
 
     device: torch.device = _CPU  # where tensors go
     how: How = "eager"
+    calibration: Calibration | None = None  # of int8
+
+    @property
+    def name(self) -> str:
+        """Name of all that decides its numbers beside the weights; part of the hash of encoders that it changes."""
+        if self.calibration is None:
+            return self.how
+        versions = " ".join(f"{package} {version(package)}" for package in ("openvino", "nncf"))
+        return f"{self.how} {self.calibration.digest} {versions}"
 
     @property
     def is_exact(self) -> bool:
         """Whether embeddings are those of PyTorch but for the rounding of float32."""
-        return self.how not in ("half", "openvino-int8")
+        return self.how not in ("half", _INT8)
 
     @property
     def has_fixed_shapes(self) -> bool:
@@ -50,7 +72,7 @@ class Backend:
 
         Args:
             module: from one tensor to one tensor, on this backend's device, set to evaluation.
-            examples: inputs of the shape that will be given; int8 is calibrated on all of them.
+            examples: inputs of the shape that will be given, at least one; int8 is calibrated on all of them.
         """
         if self.how == "eager":
             return module
@@ -59,15 +81,15 @@ class Backend:
         if self.how == "half":
             halved = module.half()
             return lambda x: halved(x.half()).float()
-        return _openvino(module, list(examples), int8=self.how == "openvino-int8")
+        return _openvino(module, list(examples), int8=self.how == _INT8)
 
 
 def find_backend(name: str) -> Backend:
     """The backend of a device's name: "cpu", "cuda" (or "cuda:1"), "mps", or "auto" for the fastest of these.
 
-    "cpu-compiled" is the CPU by `torch.compile`, "openvino" the CPU by OpenVINO, "openvino-int8" the same in whole
-    numbers of 8 bits, "cuda-half" (or "cuda:1-half") a GPU in half precision. They change how rgb trunks run;
-    landmark trunks are small and run as PyTorch runs them.
+    "cpu-compiled" is the CPU by `torch.compile`, "openvino" the CPU by OpenVINO, "openvino-int8:news.mp4" the same in
+    whole numbers of 8 bits, calibrated on frames of that video, "cuda-half" (or "cuda:1-half") a GPU in half precision.
+    They change how rgb trunks run; landmark trunks are small and run as PyTorch runs them.
 
     Raises:
         OptionsError: there is no such device on this computer, or what runs it is not installed.
@@ -99,12 +121,22 @@ def _find_place(name: str) -> torch.device:
 
 
 def _find_openvino(name: str) -> Backend:
-    if name not in DEVICES:
+    runtime, _, video = name.partition(":")
+    if runtime not in ("openvino", _INT8) or (video and runtime != _INT8):
         raise OptionsError(f"no device '{name}'. There are: {', '.join(DEVICES)}")
-    for package in ("openvino", *(("nncf",) if name == "openvino-int8" else ())):
+    for package in ("openvino", *(("nncf",) if runtime == _INT8 else ())):
         if find_spec(package) is None:
             raise OptionsError(f"the device '{name}' needs {package}. Install it: pip install 'signspot[openvino]'")
-    return Backend(how="openvino-int8" if name == "openvino-int8" else "openvino")
+    if runtime == "openvino":
+        return Backend(how="openvino")
+    if not video:
+        raise OptionsError(
+            f"the device '{name}' is calibrated on frames of a video, and another video gives other numbers. Name one, "
+            f"and keep it: {name}:news.mp4"
+        )
+    if not Path(video).is_file():
+        raise OptionsError(f"the device '{name}' is calibrated on frames of a video, but there is no file {video}")
+    return Backend(how=_INT8, calibration=Calibration(Path(video), content_digest(video)))
 
 
 def _openvino(module: nn.Module, examples: list[Tensor], *, int8: bool) -> TensorFunction:
@@ -117,7 +149,7 @@ def _openvino(module: nn.Module, examples: list[Tensor], *, int8: bool) -> Tenso
         nncf = load_nncf()
         logger.info("int8 is calibrated on %d inputs of %s", len(examples), tuple(shown.shape))
         nncf.set_log_level(logging.ERROR)
-        given = nncf.Dataset([example.contiguous().numpy() for example in examples])
+        given = nncf.Dataset(examples, lambda example: example.contiguous().numpy())
         with redirect_stdout(StringIO()):  # it draws bars
             model = nncf.quantize(model, given, subset_size=len(examples))
     threads = torch.get_num_threads()

@@ -92,5 +92,5 @@ class Encoder:
         self.module.trunk.backend = backend
         if backend.is_exact or self.contract.kind != "rgb":
             return self
-        marked = hashlib.sha256(f"{self.hash} {backend.how}".encode()).hexdigest()[:16]
+        marked = hashlib.sha256(f"{self.hash} {backend.name}".encode()).hexdigest()[:16]
         return replace(self, build=Built(self.module), hash=marked)

@@ -18,6 +18,7 @@ from signspot.models.mlp import Head
 __all__ = [
     "Contract",
     "Encoder",
+    "Examples",
     "Kind",
     "SignEncoder",
     "Trunk",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 WindowFunction = Callable[[Tensor, Sequence[int]], Tensor]  # (N, ...) frames, first frames of windows → (n, 1024)
+Examples = Callable[[], Tensor]  # gives (S, N, ...) stretches of frames on which a backend is calibrated
 
 
 class Trunk(nn.Module):
@@ -61,8 +63,12 @@ class Trunk(nn.Module):
         """(N + 2 code_reach, ...) frames of a video to (N, codes) codes, one per frame that has all its neighbours."""
         raise OptionsError(f"{type(self).__name__} gives no frame codes")
 
-    def window_features(self) -> WindowFunction:
-        """A function from the frames of a video, and where windows begin, to the features of the windows."""
+    def window_features(self, examples: Examples | None = None) -> WindowFunction:
+        """A function from the frames of a video, and where windows begin, to the features of the windows.
+
+        Args:
+            examples: asked for where the backend needs them.
+        """
 
         def cut_out(frames: Tensor, starts: Sequence[int]) -> Tensor:
             clips = torch.stack([frames[start : start + self.frames] for start in starts])
@@ -106,7 +112,7 @@ class SignEncoder(nn.Module):
             features: Tensor = self.trunk(clips)
         return features
 
-    def window_features(self, domain: Domain = "continuous") -> WindowFunction:
+    def window_features(self, domain: Domain = "continuous", examples: Examples | None = None) -> WindowFunction:
         """As `Trunk.window_features`, by the layers of `domain`; of the weights as they are now.
 
         A backend that takes long to prepare is prepared once: of the weights as they were then.
@@ -115,7 +121,7 @@ class SignEncoder(nn.Module):
         compute = self._prepared.get(key)
         if compute is None:
             with use_domain(self.trunk, check_domain(domain)):
-                compute = self.trunk.window_features()  # it may hold a copy of the trunk, which keeps its domain
+                compute = self.trunk.window_features(examples)  # it may hold a copy of the trunk, with its domain
             if self.trunk.backend.has_fixed_shapes:
                 self._prepared[key] = compute  # preparing takes long, and such a backend is for weights that stay
 

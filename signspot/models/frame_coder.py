@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from signspot.errors import OptionsError
 from signspot.models import landmark_geometry as geometry
-from signspot.models.encoder import Kind, Trunk, WindowFunction
+from signspot.models.encoder import Examples, Kind, Trunk, WindowFunction
 
 SIGN_FRAMES = 16  # codes of an isolated sign
 PLAIN = geometry.RAISED_HANDS + geometry.HEADING  # numbers of a frame that the linear map sees
@@ -90,7 +90,7 @@ class FrameCoder(Trunk):
         """(B, F, J, C) landmark features of clips to (B, embedding)."""
         return self.windows(self.codes_of(clips))[:, 0]
 
-    def window_features(self) -> WindowFunction:
+    def window_features(self, examples: Examples | None = None) -> WindowFunction:
         """As `Trunk.window_features`: a whole block of frames is coded once."""
 
         def features(frames: Tensor, starts: Sequence[int]) -> Tensor:

@@ -17,6 +17,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from signspot.errors import OptionsError
 from signspot.models.backends import TensorFunction
+from signspot.models.encoder import Examples
 from signspot.models.inception import ENDPOINTS, I3D, POOLS, ConvUnit, InceptionTrunk, pad_same, use_channels_last
 
 _STEM = ENDPOINTS[: ENDPOINTS.index("Mixed_3b")]
@@ -24,7 +25,6 @@ _REST = ENDPOINTS[len(_STEM) :]
 _FRAMES = 16  # the plan below is for clips of this length
 _MIDDLE = 8  # frames from the first to the last of the five middle steps of Conv3d_1a_7x7
 _FEWEST = 4  # windows from which sharing pays
-_CALIBRATION = 4  # more blocks of windows on which int8 is calibrated, where the video has them
 
 # Step of Conv3d_1a_7x7: the frame of the window where it begins, and the taps of the kernel that see a frame.
 _FIRST, _SIXTH, _SEVENTH = (0, slice(2, 7)), (10, slice(0, 6)), (12, slice(0, 4))
@@ -48,13 +48,20 @@ class WindowEmbedder:
     It holds a copy of the trunk's weights as they are now.
     """
 
-    def __init__(self, trunk: InceptionTrunk, *, batch: int = 16) -> None:
+    def __init__(self, trunk: InceptionTrunk, *, batch: int = 16, examples: Examples | None = None) -> None:
+        """Prepare for windows.
+
+        Args:
+            trunk: whose windows they are, and whose backend runs.
+            batch: windows that pass at once.
+            examples: stretches of frames on which int8 is calibrated, whatever is embedded; no other backend asks.
+        """
         self._trunk, self._backend = fold_batch_norm(trunk), trunk.backend
-        self._frames, self._batch = trunk.frames, batch
+        self._frames, self._batch, self._examples = trunk.frames, batch, examples
         folded = all(isinstance(unit.bn, nn.Identity) for unit in self._trunk.modules() if isinstance(unit, ConvUnit))
         # What moves in a window is seen against that window's own mean, which no two windows share.
         self._shares = isinstance(trunk, I3D) and trunk.frames == _FRAMES and folded and not trunk.motion
-        self._ready: dict[tuple[str, torch.Size], TensorFunction] = {}
+        self._ready: dict[tuple[type[nn.Module], torch.Size], TensorFunction] = {}
 
     @torch.inference_mode()
     def __call__(self, frames: Tensor, starts: Sequence[int]) -> Tensor:
@@ -75,25 +82,36 @@ class WindowEmbedder:
     def _embed(self, frames: Tensor, starts: list[int]) -> Tensor:
         consecutive = starts == list(range(starts[0], starts[0] + len(starts)))
         if self._shares and consecutive and len(starts) >= _FEWEST:
-            length = self._batch + _FRAMES - 1
-            run = self._filled(frames[starts[0] : starts[-1] + _FRAMES], length)
-            others = [frames[at : at + length] for at in range(0, len(frames) - length + 1, length)]
-            return self._run("shared", _SharedWindows(self._trunk), run, others)[: len(starts)]
+            run = self._filled(frames[starts[0] : starts[-1] + _FRAMES], self._batch + _FRAMES - 1)
+            return self._run(_SharedWindows(self._trunk), run)[: len(starts)]
         clips = torch.stack([frames[start : start + self._frames] for start in starts]).transpose(1, 2)
-        return self._run("clips", _Clips(self._trunk), self._filled(clips, self._batch), [])[: len(starts)]
+        return self._run(_Clips(self._trunk), self._filled(clips, self._batch))[: len(starts)]
 
     def _filled(self, x: Tensor, length: int) -> Tensor:
         """(length, ...) of (n, ...), the last repeated, for a backend that prepares every shape anew."""
-        if not self._backend.has_fixed_shapes or len(x) >= length:
-            return x
-        return torch.cat([x, x[-1:].expand(length - len(x), *x.shape[1:])])
+        return filled(x, length) if self._backend.has_fixed_shapes else x
 
-    def _run(self, name: str, module: nn.Module, x: Tensor, others: list[Tensor]) -> Tensor:
-        """Run a module that is prepared once for every shape; `others` of the same shape help to calibrate it."""
-        key = name, x.shape if self._backend.has_fixed_shapes else torch.Size()
+    def _run(self, module: nn.Module, x: Tensor) -> Tensor:
+        """Run a module that is prepared once for every shape."""
+        key = type(module), x.shape if self._backend.has_fixed_shapes else torch.Size()
         if key not in self._ready:
-            self._ready[key] = self._backend.prepare(module.eval(), [x, *others[:_CALIBRATION]])
+            given = self._calibrating(module, len(x)) if self._backend.how == "openvino-int8" else [x]
+            self._ready[key] = self._backend.prepare(module.eval(), given)
         return self._ready[key](x)
+
+    def _calibrating(self, module: nn.Module, length: int) -> list[Tensor]:
+        """Inputs of a module, of so many frames or clips each, one from every stretch of examples."""
+        if self._examples is None:
+            raise OptionsError("int8 is calibrated on frames of a video: give examples of them")
+        stretches = [filled(each, self._batch + self._frames - 1) for each in self._examples()]
+        if isinstance(module, _SharedWindows):
+            return [each[:length] for each in stretches]
+        return [each.unfold(0, self._frames, 1)[:length].movedim(-1, 2) for each in stretches]
+
+
+def filled(x: Tensor, length: int) -> Tensor:
+    """(n, ...) with the last repeated where n is less than `length`."""
+    return x if len(x) >= length else torch.cat([x, x[-1:].expand(length - len(x), *x.shape[1:])])
 
 
 class _Clips(nn.Module):

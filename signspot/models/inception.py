@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from signspot.errors import OptionsError
 from signspot.models.batch_norm import make_domain_specific
-from signspot.models.encoder import Trunk, WindowFunction
+from signspot.models.encoder import Examples, Trunk, WindowFunction
 
 
 class ClassifierHead(nn.Module):
@@ -232,11 +232,11 @@ class InceptionTrunk(Trunk):
         """Channels last in memory."""
         use_channels_last(self)
 
-    def window_features(self) -> WindowFunction:
+    def window_features(self, examples: Examples | None = None) -> WindowFunction:
         """Windows that share their first layers, by a folded copy of the weights."""
         from signspot.models.i3d_dense import WindowEmbedder
 
-        return WindowEmbedder(self, batch=self.block)
+        return WindowEmbedder(self, batch=self.block, examples=examples)
 
     def forward(self, clips: Tensor) -> Tensor:
         """(B, 3, F, H, W) in [-0.5, 0.5] to (B, D); D is 1024 at full width."""

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from signspot.errors import OptionsError
 from signspot.models import landmark_geometry as geometry
 from signspot.models.batch_norm import make_domain_specific
-from signspot.models.encoder import Trunk, WindowFunction
+from signspot.models.encoder import Examples, Trunk, WindowFunction
 
 Norm = Literal["layer", "batch"]
 
@@ -233,7 +233,7 @@ class LandmarkTrunk(Trunk):
         """The version of the landmark features."""
         return [f"landmark features {geometry.FEATURES}"]
 
-    def window_features(self) -> WindowFunction:
+    def window_features(self, examples: Examples | None = None) -> WindowFunction:
         """Windows by the dense pass: all of stride 1 between the first and the last, of which those asked for stay."""
 
         def in_one_pass(frames: Tensor, starts: Sequence[int]) -> Tensor:

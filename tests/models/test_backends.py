@@ -49,10 +49,10 @@ def plain(trunk, frames):
         return F.normalize(torch.cat([trunk(frames[at : at + 16].transpose(0, 1)[None]) for at in STARTS]))
 
 
-def embedded(trunk, frames, starts, backend):
+def embedded(trunk, frames, starts, backend, examples=None):
     trunk.backend = backend
     try:
-        return F.normalize(WindowEmbedder(trunk, batch=6)(frames, starts))
+        return F.normalize(WindowEmbedder(trunk, batch=6, examples=examples)(frames, starts))
     finally:
         trunk.backend = Backend()
 
@@ -75,11 +75,16 @@ def test_int8_resembles_the_plain_network(trunk, frames, capfd):
     """Random weights amplify every rounding, so the bound is low; how much trained weights lose is to be measured."""
     need("openvino", "nncf")
     expected = plain(trunk, frames)
-    found = embedded(trunk, frames, STARTS, Backend(how="openvino-int8"))
+    found = embedded(trunk, frames, STARTS, Backend(how="openvino-int8"), lambda: frames[None, :21])
     own, others = found @ expected.T, ~torch.eye(len(STARTS), dtype=torch.bool)
     assert float(own.diagonal().mean()) > 0.8
     assert float(own.diagonal().mean()) > float(own[others].mean())  # each is most like itself
     assert capfd.readouterr().out == ""  # nncf draws no bars
+
+
+def test_int8_is_never_calibrated_on_what_is_embedded(trunk, frames):
+    with pytest.raises(OptionsError, match="int8 is calibrated on frames of a video: give examples of them"):
+        embedded(trunk, frames, STARTS, Backend(how="openvino-int8"))
 
 
 def test_a_compiled_network_is_the_same_function(trunk, frames, monkeypatch):
@@ -106,8 +111,8 @@ def test_what_loses_precision_has_a_hash_of_its_own():
     need("openvino", "nncf")
     encoder = make_encoder("small", build("i3d", image_size=SIDE, width=0.25))
     assert encoder.to("openvino").hash == encoder.hash
-    assert encoder.to("openvino-int8").hash != encoder.hash
-    assert encoder.to("openvino-int8").hash == encoder.to("openvino-int8").hash
+    assert encoder.to(f"openvino-int8:{__file__}").hash != encoder.hash
+    assert encoder.to(f"openvino-int8:{__file__}").hash == encoder.to(f"openvino-int8:{__file__}").hash
     assert encoder.to("cpu").hash == encoder.hash
     assert encoder.module.trunk.backend == Backend()
 
@@ -123,7 +128,7 @@ def test_backends_have_names(monkeypatch):
     assert not find_backend("cuda-half").is_exact
 
 
-@pytest.mark.parametrize("name", ["gpu", "cpu-half", "cuda-compiled", "openvino-int4", "mps-half"])
+@pytest.mark.parametrize("name", ["gpu", "cpu-half", "cuda-compiled", "openvino-int4", "openvino:0", "mps-half"])
 def test_other_names_are_refused(name):
     with pytest.raises(OptionsError, match=f"no device '{name}'. There are: cpu, cpu-compiled, openvino"):
         find_backend(name)
@@ -133,6 +138,11 @@ def test_what_is_not_installed_or_not_there_is_told(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(OptionsError, match="no device 'cuda' on this computer"):
         find_backend("cuda-half")
+    monkeypatch.setattr("signspot.models.backends.find_spec", lambda name: name)
+    with pytest.raises(OptionsError, match=r"calibrated on frames of a video.* Name one, and keep it: openvino-int8:"):
+        find_backend("openvino-int8")
+    with pytest.raises(OptionsError, match=r"there is no file none\.mp4"):
+        find_backend("openvino-int8:none.mp4")
     monkeypatch.setattr("signspot.models.backends.find_spec", lambda name: None)
     with pytest.raises(OptionsError, match=r"needs openvino. Install it: pip install 'signspot\[openvino\]'"):
         find_backend("openvino")
