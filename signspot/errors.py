@@ -21,6 +21,7 @@ SignspotError               base of all
 ├── DownloadError            a file cannot be fetched
 ├── StoreError               a store of annotations cannot be opened, reached or used
 ├── EngineError              workers cannot be started, or break down again and again
+├── NothingToLearnError      a corpus holds nothing that can be learnt
 ├── OptionsError             a value is out of range (also a ValueError)
 └── MissingExtraError        an optional dependency is not installed
     └── MissingWordNetError  WordNet's files are not there
@@ -140,6 +141,10 @@ class StoreError(SignspotError):
 
 class EngineError(SignspotError):
     """Workers cannot be started, or break down again and again."""
+
+
+class NothingToLearnError(SignspotError):
+    """A corpus holds nothing that can be learnt."""
 
 
 class OptionsError(SignspotError, ValueError):

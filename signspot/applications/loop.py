@@ -5,7 +5,6 @@ again only where that changed. Killed, the loop goes on where it was.
 """
 
 import json
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 from signspot.adaptation.adapting import adapt
 from signspot.adaptation.options import AdaptOptions
+from signspot.annotation.corpus_run import RunReport
 from signspot.annotation.engines import Engine
 from signspot.annotation.mouthing import MouthingJob, annotate_mouthings, mouthings
 from signspot.annotation.records import AnnotateOptions, RunOptions
@@ -22,8 +22,9 @@ from signspot.annotation.store import open_store
 from signspot.checked_values import inside, parse_json
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.truth import read_records, right_labels, write_records
+from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
-from signspot.errors import DictionaryError, FormatError, OptionsError
+from signspot.errors import DictionaryError, FormatError, NothingToLearnError, OptionsError, SignspotError
 from signspot.files import content_digest, text_digest, write_beside
 from signspot.models.checkpoints import save_encoder
 from signspot.progress import Stage, quiet
@@ -34,8 +35,6 @@ from signspot.text_files import read_text
 from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.on_corpus import train_on_labels
 from signspot.training.recogniser.training import TrunkConfig
-
-logger = logging.getLogger(__name__)
 
 LabelsM = Literal["auto", "given", "lips", "none"]
 Outcome = dict[str, Any]
@@ -59,6 +58,10 @@ class LearnOptions:
     threshold: float | None = None  # of D; None: the encoder's
     language: str = "en"
     device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise OptionsError(f"threshold is a score in [0, 1]; got {self.threshold}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +95,16 @@ class Loop:
     """One corpus, one dictionary, one folder for everything."""
 
     def __init__(self, corpus: Path, dictionary: Path, out: Path, options: LearnOptions, engine: Callable[[], Engine]):
-        """Prepare the loop; `engine` makes who annotates, for each stage anew."""
+        """Prepare the loop; `engine` makes who annotates, for each stage anew.
+
+        Raises:
+            FormatError, DictionaryError, CheckpointError: there is no corpus, dictionary or encoder.
+        """
         self.folder, self.dictionary, self.out = corpus, dictionary, out
         self.options, self.engine = options, engine
         self.corpus: Corpus = open_corpus(corpus, options.language)
+        self.signs: Dictionary = open_dictionary(dictionary)
+        self.spotter = load(options.encoder, device=options.device)
         self.stages: list[StageDone] = []
         self.asked: list[str] = []  # words that recognisers are tested on
 
@@ -103,7 +112,7 @@ class Loop:
         """Do what is left to do.
 
         Raises:
-            OptionsError: nothing can be learnt from the corpus: no two words have labels M or D.
+            NothingToLearnError: no two words have labels M or D, or none of the recognisers can be trained.
         """
         footage, signs = _digest(self.folder), _digest(self.dictionary)
         speech = self.options.language
@@ -117,19 +126,28 @@ class Loop:
         how = {**heard, "how": "", "encoder": adapted["hash"], "threshold": self.options.threshold}
         annotated = self._do("labels D", how, lambda: self._annotate(adapted, stage))
         labels = {"M": self._labels(mouthed), "D": self._labels(annotated)}
-        if not any(len({label.word for label in own}) > 1 for own in labels.values()):
-            raise OptionsError(
-                f"nothing can be learnt from {self.folder}: fewer than two words have labels, by mouthing "
-                f"({mouthed['told']}) or by the dictionary ({annotated['told']})"
-            )
         self.asked = sorted({label.word for own in labels.values() for label in own})  # of all recognisers alike
+        if len(self.asked) < 2:
+            raise NothingToLearnError(
+                f"nothing can be learnt from {self.folder}: a recogniser needs labels of two words. "
+                f"Labels M: {mouthed['told']}. Labels D: {annotated['told']}"
+            )
         for name, sources in SOURCES.items():
             own = [label for source in name.split("+") for label in labels[source]]
-            how = {"footage": footage, "how": asdict(self.options.recogniser), "sources": sources, "asked": self.asked}
-            key = {"labels": text_digest(repr(own)), **how}
-            if len({label.word for label in own}) > 1:
+            how = {"how": asdict(self.options.recogniser), "sources": sources, "asked": self.asked}
+            key = {"labels": text_digest(repr(own)), "footage": footage, "signs": signs, **how}
+            whole = all(labels[source] for source in name.split("+"))  # else it would be another one over again
+            if whole and len({label.word for label in own}) > 1:
                 self._do(f"recogniser {name}", key, lambda n=name, o=own, k=key: self._recogniser(n, o, k, stage))  # type: ignore[misc]
-        return Learnt(tuple(self.stages), labels)
+        learnt = Learnt(tuple(self.stages), labels)
+        told = [
+            f"{name}: {learnt.outcome(f'recogniser {name}').get('told', 'fewer than two words')}" for name in SOURCES
+        ]
+        if not any(stage.name.startswith("recogniser") and stage.outcome.get("files") for stage in self.stages):
+            raise NothingToLearnError(
+                f"no recogniser can be trained on the labels of {self.folder}, kept in {self.out}. {'. '.join(told)}"
+            )
+        return learnt
 
     def _do(self, name: str, key: Mapping[str, Any], work: Callable[[], Outcome]) -> Outcome:
         """Take a stage's outcome from its record, if it follows from the same and its files are there; else do it."""
@@ -139,18 +157,22 @@ class Loop:
             self.stages.append(StageDone(name, kept, redone=False))
             return kept
         outcome = work()
+        self.stages.append(StageDone(name, outcome, redone=True))
+        if outcome.get("failed"):  # by something that may lie outside of the key: it is tried again next time
+            return outcome
         record = {"key": digest, "outcome": outcome, "seal": _seal(outcome)}
         with write_beside(_record(self.out, name)) as beside:
             beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        self.stages.append(StageDone(name, outcome, redone=True))
         return outcome
 
     def _mouthings(self, stage: Stage) -> Outcome:
         """Labels M: given ones, or those on the lips."""
         how = self.options.labels
         given = [label for label in self.corpus.labels() if label.source is not LabelSource.DICTIONARY]
-        if how == "none" or (how == "given" and not given):
-            return {"told": "there are none", "count": 0}
+        if how == "none":
+            return {"told": "none, as asked for", "count": 0}
+        if how == "given" and not given:
+            return {"told": f"none: {self.folder / 'labels'} holds no label of a video of the corpus", "count": 0}
         if given and how != "lips":
             return self._keep("M", given, "given")
         place = self.out / f"mouthings-{self.options.language}"
@@ -158,20 +180,20 @@ class Loop:
         try:
             report = annotate_mouthings(job, RunOptions(language=self.options.language), self.engine(), stage)
         except (OptionsError, FormatError) as error:
-            logger.warning("no mouthing was looked for: %s", error)
-            return {"told": f"none: {error}", "count": 0}
+            return {"told": _none(error), "count": 0, "failed": True}
         with open_store(job.out) as store:
             found = mouthings(store, report.threshold, self.corpus)
-        return self._keep("M", [each.as_label() for each in found], "by lips")
+        return self._keep("M", [each.as_label() for each in found], f"by lips{_unseen(report)}")
 
     def _adapt(self, stage: Stage) -> Outcome:
-        spotter = load(self.options.encoder, device=self.options.device)
+        spotter = self.spotter
         key = text_digest(json.dumps([_digest(self.folder), _digest(self.dictionary), asdict(self.options.adapt)]))
         folder = self.out / "adaptation" / f"{key}-{spotter.encoder.hash[:8]}" / "adapted"  # its name is the encoder's
         base = {"hash": spotter.encoder.hash, "file": self.options.encoder}
         try:
-            signs = open_dictionary(self.dictionary)
-            made = adapt(spotter, self.corpus, signs, folder, self.options.adapt, stage=stage, command="signspot learn")
+            made = adapt(
+                spotter, self.corpus, self.signs, folder, self.options.adapt, stage=stage, command="signspot learn"
+            )
         except (OptionsError, DictionaryError) as error:
             return {**base, "told": f"not adapted: {error}"}
         gains = {match: made.deciding(match).as_dict() for match in made.gains}
@@ -189,10 +211,13 @@ class Loop:
             self.folder, self.dictionary, place, encoder=adapted["file"], threshold=self.options.threshold
         )
         options = AnnotateOptions(language=self.options.language)
-        report = annotate(replace(job, device=self.options.device), options, self.engine(), stage)
+        try:
+            report = annotate(replace(job, device=self.options.device), options, self.engine(), stage)
+        except (DictionaryError, FormatError) as error:
+            return {"told": _none(error), "count": 0, "failed": True}
         with open_store(place) as store:
             found = list(spottings(store, report.threshold, overlap=options.overlap))
-        return self._keep("D", [each.as_label() for each in found], f"threshold {report.threshold:g}")
+        return self._keep("D", [each.as_label() for each in found], f"threshold {report.threshold:g}{_unseen(report)}")
 
     def _recogniser(self, name: str, labels: list[Label], key: Mapping[str, Any], stage: Stage) -> Outcome:
         config = self.options.recogniser
@@ -200,21 +225,35 @@ class Loop:
         folder = self.out / "recognisers" / f"{name}-{text_digest(json.dumps(key, default=str))}"
         try:
             trained, scores = train_on_labels(
-                config, self.corpus, folder, labels=labels, asked=self.asked, stage=stage, device=self.options.device
+                config,
+                self.corpus,
+                folder,
+                labels=labels,
+                exemplars=self.signs.exemplars,
+                asked=self.asked,
+                stage=stage,
+                device=self.options.device,
             )
         except OptionsError as error:
-            return {"told": str(error), "scores": []}
+            return {"told": f"not trained: {error}", "scores": [], "failed": True}
         target = save_recogniser(trained, self.out / f"{config.name}.safetensors")
         plain = [{**asdict(each), "interval": [each.interval.low, each.interval.high]} for each in scores]
-        told = "; ".join(map(str, scores)) or "there are no test videos"
+        tested = "; ".join(map(str, scores)) or f"not tested: {self._untested()}"
+        told = f"learnt from {trained.card['data']}; {tested}"
         return {"told": told, "words": len(trained.words), "scores": plain, "files": [target.name]}
+
+    def _untested(self) -> str:
+        """Why no recogniser can be tested."""
+        if not self.corpus.in_split("test"):
+            return f"{self.corpus.layout.splits} names no test videos"
+        return "the test videos show no sign of these words that is known, or labelled at 0.9 or more"
 
     def _keep(self, source: str, labels: list[Label], remark: str) -> Outcome:
         target = self.out / f"labels-{source}.jsonl"
         write_records(labels, target)
         words = len({label.word for label in labels})
         right = self._right(labels)
-        told = f"{len(labels):,} labels of {words:,} words, {remark}" + (
+        told = f"{len(labels):,} labels of {words:,} word{'s' * (words != 1)}, {remark}" + (
             "" if right is None else f", {right:.0%} right"
         )
         return {"told": told, "count": len(labels), "words": words, "right": right, "files": [target.name]}
@@ -228,6 +267,16 @@ class Loop:
     def _labels(self, outcome: Outcome) -> list[Label]:
         files = outcome.get("files", [])
         return list(read_records(Label, self.out / files[0])) if files else []
+
+
+def _none(error: SignspotError) -> str:
+    """Why there are no labels, as a part of a sentence."""
+    return f"none: {str(error).removesuffix('.')}"
+
+
+def _unseen(report: RunReport) -> str:
+    """Videos that could not be looked at, for people."""
+    return f", {len(report.failed):,} of {report.videos:,} videos could not be seen" if report.failed else ""
 
 
 def kept_outcome(out: Path, name: str, key: str) -> Outcome | None:

@@ -6,7 +6,7 @@ detector goes on frame by frame.
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from signspot.applications.unlikeness import typical_cost
 from signspot.applications.wake_detector import CONFIRMED, WakeDetector, WakePeak, WakeSign, are_verified
+from signspot.applications.wake_neighbours import by_decoys, by_dictionary
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.embedding.inputs import Source
 from signspot.embedding.windows import on_device
@@ -153,7 +154,11 @@ def _reason(before: tuple[int, int] | None, after: tuple[int, int] | None, secon
 
 
 def enrol(
-    spotter: Spotter, recordings: Sequence[Source], background: Iterable[Landmarks] | None = None, rate: float = 1.0
+    spotter: Spotter,
+    recordings: Sequence[Source],
+    background: Iterable[Landmarks] | None = None,
+    rate: float = 1.0,
+    dictionary: Gallery | None = None,
 ) -> WakeSign:
     """Enrol a sign by a few recordings of it, and choose its threshold by what the background scores.
 
@@ -163,6 +168,7 @@ def enrol(
         background: landmarks of whatever else goes on before the camera, in chunks; None: signs of the encoder's own
             decoys stand in.
         rate: false alarms per hour that are allowed.
+        dictionary: signs that may be made before the camera; those that are near to the sign become impostors.
 
     Raises:
         OptionsError: there is no recording, the rate is not above 0, or the encoder gives no frame codes.
@@ -174,9 +180,24 @@ def enrol(
         raise OptionsError(f"false alarms per hour must be above 0; got {rate}")
     gallery, scores = own_gallery(spotter, recordings)
     if background is None:
-        return _by_decoys(spotter.encoder, gallery, rate, scores)
-    seconds, peaks = background_peaks(spotter.encoder, gallery, background)
-    return settle(spotter.encoder, gallery, seconds, peaks, rate, scores)
+        sign = _by_decoys(spotter.encoder, gallery, rate, scores)
+    else:
+        seconds, peaks = background_peaks(spotter.encoder, gallery, background)
+        sign = settle(spotter.encoder, gallery, seconds, peaks, rate, scores)
+    return among_known_signs(spotter.encoder, sign, dictionary)
+
+
+def among_known_signs(encoder: Encoder, sign: WakeSign, dictionary: Gallery | None) -> WakeSign:
+    """The sign with how distinctive it is: among words of a dictionary, which become impostors, else among decoys."""
+    codes, cohort = sign.gallery.codes, cohort_of(encoder)
+    assert codes is not None, "checked by whoever enrols"
+    if dictionary is not None and dictionary.codes is not None and len(dictionary.codes):
+        found, near = by_dictionary(codes, sign.usual, dictionary)
+        impostors = np.concatenate([near, sign.impostors]) if len(sign.impostors) else near
+        return replace(sign, distinct=found, impostors=impostors)
+    if cohort is None:
+        return sign
+    return replace(sign, distinct=by_decoys(codes, sign.usual, cohort.codes[:, 0], cohort.words.tolist()))
 
 
 def own_gallery(spotter: Spotter, recordings: Sequence[Source]) -> tuple[Gallery, tuple[float, ...]]:

@@ -3,7 +3,7 @@
 Paths of the enrolled recordings through the stream are followed frame by frame. Where one scores high enough, what it
 went through is cut out and verified: it has to be about as near to the recordings as these are to each other, and
 nearer to them than to any impostor; the more of the one, the less of the other. Impostors are the decoys of the
-encoder, and what came nearest to the sign in the user's own background.
+encoder, what came nearest to the sign in the user's own background, and the nearest signs of a dictionary.
 """
 
 from collections import deque
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from signspot.applications.wake_neighbours import Distinctiveness
 from signspot.embedding.exemplars import Gallery
 from signspot.models.frame_coder import stretched
 from signspot.spotting.alignment import STEPS, path_costs, path_starts, warping_costs
@@ -40,6 +41,7 @@ class WakeSign:
     own_scores: tuple[float, ...]  # of each recording among the others; empty with one recording
     impostors: Floats = field(default_factory=lambda: np.empty((0, 0, 0), np.float32), repr=False)  # (N, L, C)
     usual: float = float("inf")  # what it costs to align two recordings; infinite: anything is usual
+    distinct: Distinctiveness | None = None  # None: there is nothing to compare with
 
     @property
     def false_alarms_per_hour(self) -> float:

@@ -10,6 +10,7 @@ from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs,
 
 if TYPE_CHECKING:
     from signspot.applications.wake_detector import WakeSign
+    from signspot.applications.wake_neighbours import Distinctiveness
 
 _BREAKS = 3  # breaks of a stream that are told as they come; further ones only at the end
 
@@ -20,6 +21,10 @@ def wake(
     background: Annotated[
         list[Path] | None,
         typer.Option(help="Video of whatever else goes on before the camera; repeatable. It sets the threshold."),
+    ] = None,
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(help="Signs that may be made before the camera: those near to the sign are told from it."),
     ] = None,
     rate: Annotated[float, typer.Option("--false-alarms-per-hour", help="Allowed on the background.")] = 1.0,
     threshold: Annotated[float | None, typer.Option(help="Least score, instead of the measured one.")] = None,
@@ -38,6 +43,7 @@ def wake(
     from signspot.applications.sign_pictures import save_picture
     from signspot.applications.wake import WakeStream, enrol
     from signspot.applications.wake_source import draw_wake, is_camera, open_stream
+    from signspot.dictionary.opening import open_dictionary
     from signspot.errors import OptionsError
     from signspot.files import Outputs
     from signspot.spotting.spotter import load
@@ -46,14 +52,18 @@ def wake(
         raise OptionsError(f"threshold is a score in [0, 1]; got {threshold}")
     if plot is not None and is_camera(source):
         raise OptionsError(f"a camera ({source}) has no end to draw. Leave out --plot, or name a file")
-    with Outputs([*sign, *(background or ()), encoder], force=force) as outputs:
+    with Outputs([*sign, *(background or ()), dictionary, encoder], force=force) as outputs:
         claim_outputs(outputs, pictures=[("plot", plot)])
         spotter = load(encoder, device=device)
+        signs = None
+        if dictionary is not None:
+            with bar("dictionary") as progress:
+                signs = spotter.gallery(open_dictionary(dictionary), progress=progress)
         with bar("enrolment"):
             chunks = (chunk for path in background or () for chunk in open_stream(str(path)))
-            known = enrol(spotter, sign, chunks if background else None, rate)
+            known = enrol(spotter, sign, chunks if background else None, rate, signs)
         known = known if threshold is None else replace(known, threshold=threshold)
-        _tell(known)
+        _tell(known, rate)
         stream = WakeStream(spotter.encoder, known, hop)
         events = []
         told = 0
@@ -71,12 +81,33 @@ def wake(
     note(f"{count(len(events), 'event')}; a sign is told at most {stream.latency} frames after its end")
 
 
-def _tell(sign: "WakeSign") -> None:
+def _tell(sign: "WakeSign", rate: float) -> None:
     note(
         f"threshold {sign.threshold:.2f}: {count(sign.background_alarms, 'alarm')} in "
         f"{60 * sign.background_hours:.1f} min of background, "
         f"below {sign.false_alarms_per_hour:.3g} per hour with 95 % confidence"
     )
+    if sign.distinct is not None:
+        _tell_distinct(sign.distinct, rate)
     missed = sum(score < sign.threshold for score in sign.own_scores)
     if missed:
         note(f"{missed} of {len(sign.own_scores)} recordings would not be known by the others: record more, or alike")
+
+
+def _tell_distinct(found: "Distinctiveness", rate: float) -> None:
+    """Say how distinctive the sign is, and what to do about it."""
+    if found.same:
+        names = ", ".join(f"'{word}'" for word in found.same)
+        note(f"taken for the sign itself: {names} of the dictionary. Whoever signs that is heard, too")
+    if found.nearest:
+        near = ", ".join(f"'{each.word}' {each.distance:.2f}" for each in found.nearest)
+        note(f"nearest known signs, in units of how far your recordings are from each other: {near}")
+    against = f"{count(found.words, 'word')} of the dictionary" if found.by_dictionary else f"{found.words} decoys"
+    advice = ""
+    if found.per_hour > rate:
+        other = "" if found.by_dictionary else ", or name the signs that are made there with --dictionary"
+        advice = f". Choose a sign that is less like others{other}"
+    note(
+        f"signing without pause that the background did not show: about {found.per_hour:.1f} false alarms per hour, "
+        f"by {against}{advice}"
+    )

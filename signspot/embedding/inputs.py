@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.corpus.videos import CorpusVideo
 from signspot.embedding.clips import landmark_clips, pixel_clips
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.files import content_digest
@@ -168,6 +169,20 @@ def landmarks_of(source: Source, cache: Path | None) -> Landmarks:
     if isinstance(source, Landmarks):
         return source
     return open_landmarks(source) if is_pose_file(source) else estimate_landmarks(source, cache=cache)
+
+
+def footage_landmarks(video: CorpusVideo, cache: Path | None) -> Landmarks:
+    """All landmarks of a video of a corpus: from its `.pose` file, else estimated and kept in the cache.
+
+    Raises:
+        NoPersonError, NoHandsError: no signer is ever in view.
+        FormatError, VideoError: it cannot be read.
+    """
+    source = video.landmarks or video.video
+    assert source is not None, "a video of a corpus has landmarks or a film"
+    found = landmarks_of(source, cache)
+    check_signing(found, source.name)
+    return found
 
 
 def sign_features(

@@ -53,10 +53,9 @@ class NearestExemplar:
 
     def of_video(self, video: CorpusVideo, stretches: Sequence[Segment]) -> Floats:
         """(N, K) the highest score of each word's exemplars in each stretch."""
-        if video.landmarks is None:
-            raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot landmarks")
-        options = SpotOptions()
-        scores = self.spotter.word_scores(self.spotter.track(video.landmarks, options), self.gallery, options)
+        source, options = video.landmarks or video.video, SpotOptions()
+        assert source is not None, "a video of a corpus has landmarks or a film"
+        scores = self.spotter.word_scores(self.spotter.track(source, options), self.gallery, options)
         curves = np.stack([scores.scores[word] for word in self.words], axis=1)
         rows = []
         for stretch in stretches:

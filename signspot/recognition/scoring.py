@@ -1,5 +1,6 @@
 """Accuracy of a classifier on the signs of test videos: over clips and over words (Sec. 4.5)."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.corpus.videos import CorpusVideo
-from signspot.errors import OptionsError
+from signspot.embedding.inputs import footage_landmarks
+from signspot.errors import FormatError, LandmarksError, VideoError
+from signspot.files import cache_folder
 from signspot.landmarks.features import features
-from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.signing import dominant_hand
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.classification import ClassificationAccuracy
@@ -20,6 +22,8 @@ from signspot.progress import Progress, silent
 from signspot.recognition.recogniser import FPS, Recogniser
 from signspot.records import Label, LabelSource
 from signspot.timeline import Segment
+
+logger = logging.getLogger(__name__)
 
 MOUTHED, ALL, LABELLED = "mouthed signs", "all signs", "labels of test videos"
 _TESTED = LeastConfidence(mouthing=0.9)  # the paper's test
@@ -63,9 +67,7 @@ class RecogniserClassifier:
 
     def of_video(self, video: CorpusVideo, stretches: Sequence[Segment]) -> Floats:
         """(N, K) logits, averaged over the windows of each stretch."""
-        if video.landmarks is None:
-            raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot landmarks")
-        landmarks = open_landmarks(video.landmarks).resampled(FPS)
+        landmarks = footage_landmarks(video, cache_folder() / "landmarks").resampled(FPS)
         seen, origin = features(landmarks, mirror=dominant_hand(landmarks) == "left"), float(landmarks.times[0])
         firsts = [round((stretch.start - origin) * FPS) for stretch in stretches]
         places = [range(a, a + round(each.duration * FPS)) for a, each in zip(firsts, stretches, strict=True)]
@@ -120,7 +122,8 @@ def score_classifier(
     Args:
         classifier: signs of words that it does not know count as missed.
         corpus: whose videos are looked at.
-        tested: sets of signs by name; each sign is classified once, whatever sets it is in.
+        tested: sets of signs by name; each sign is classified once, whatever sets it is in. Those of a video that
+            cannot be read, or that shows no signer, are left out.
         window: where the signs lie.
         progress: told the videos that are done.
     """
@@ -131,10 +134,15 @@ def score_classifier(
     for done, video in enumerate(videos):
         progress(done, len(videos))
         own = [label for label in every if label.video == video]
-        found = classifier.of_video(corpus.videos[video], [chosen.of(label) for label in own])
+        try:
+            found = classifier.of_video(corpus.videos[video], [chosen.of(label) for label in own])
+        except (VideoError, LandmarksError, FormatError) as error:
+            logger.warning("left out %d signs of the test video '%s': %s", len(own), video, error)
+            continue
         scores.update(zip(own, found, strict=True))
     progress(len(videos), len(videos))
-    return [_scores(classifier.words, name, own, scores) for name, own in tested.items() if own]
+    seen = {name: [label for label in own if label in scores] for name, own in tested.items()}
+    return [_scores(classifier.words, name, own, scores) for name, own in seen.items() if own]
 
 
 def _scores(

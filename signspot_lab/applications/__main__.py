@@ -29,7 +29,7 @@ from signspot_lab.applications.learners import tell, world_trials
 from signspot_lab.applications.real_learners import REAL_HEADS, real_verdicts
 from signspot_lab.applications.speed import measure_scan
 from signspot_lab.applications.verdicts import fit, trade_rows
-from signspot_lab.applications.waking import WakeSize, latency_row, wake_rows
+from signspot_lab.applications.waking import WakeSize, latency_row, said_rows, wake_rows
 from signspot_lab.isolated.reading import read_isolated
 
 
@@ -114,6 +114,13 @@ def wake(chosen: argparse.Namespace) -> None:
     table(told, [latency_row(spotter, chosen.seed, words)])
 
 
+def distinctive(chosen: argparse.Namespace) -> None:
+    """False alarms of wake signs on words that nobody showed: those that enrolment says, and those counted."""
+    spotter, words = load(chosen.encoder, cache=False), chosen.words or 60
+    heads = ("world", "word", "by", "said per hour", "counted per hour", "nearest known signs", "seen alone")
+    table(heads, said_rows(spotter, chosen.seed, words, WakeSize(chosen.hours)))
+
+
 def search(chosen: argparse.Namespace) -> None:
     """Speed of searching an archive."""
     table(("search", ""), measure_scan(load(chosen.encoder, cache=False), chosen.words or 2_000_000, chosen.seed))
@@ -132,6 +139,7 @@ MEASURES: dict[str, Callable[[argparse.Namespace], None]] = {
     "search": search,
     "variants": variants,
     "wake": wake,
+    "wake-distinctive": distinctive,
 }
 
 

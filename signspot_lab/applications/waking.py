@@ -2,20 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from signspot.applications.wake import LIKE_THE_SIGN, WakeStream, own_gallery, settle
+from signspot.applications.wake import LIKE_THE_SIGN, WakeStream, among_known_signs, own_gallery, settle
 from signspot.applications.wake_detector import WakeDetector, WakePeak, WakeSign
-from signspot.embedding.exemplars import Gallery
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.errors import SignspotError
 from signspot.evaluation.stream_making import make_streams
 from signspot.landmarks.landmarks import Landmarks
+from signspot.records import Exemplar
 from signspot.spotting.decoys import cohort_of
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Track
-from signspot_lab.applications.signs import make_words
+from signspot_lab.applications.signs import film, make_words
 from signspot_lab.isolated.clips import IsolatedClip
 from signspot_world.body.motion import continuous, isolated
 from signspot_world.body.signers import Role, make_signer
@@ -29,6 +31,7 @@ _TESTED = 6  # words that are waited for, one after the other
 _SIGNS, _EVERY = 60, 6  # in a stretch, and how often the sign that is waited for comes there
 _ALONE = 10  # times that it is made alone
 _TRIES = 9  # recordings that are made until enough of them show a hand
+_EXEMPLARS = 3  # of every word of the dictionary, by other people
 _PART = 400  # signs that are signed in one go, where hours are wanted
 
 
@@ -102,6 +105,21 @@ class _World:
             except SignspotError:  # no hand is seen
                 continue
         return own_gallery(self.spotter, good[:recordings]) if len(good) >= recordings else None
+
+    @cached_property
+    def dictionary(self) -> Gallery:
+        """All words, each by up to three other people, as far as their hands are seen."""
+        embedder, shown, views = ExemplarEmbedder(self.spotter.encoder, None), list[Exemplar](), list[SignViews]()
+        for word in self.lexicon:
+            for number in range(_EXEMPLARS):
+                clip = film(self.lexicon[word].variants[0], self.seed, "dictionary", word, number)
+                try:
+                    views.append(embedder.embed_source(clip))
+                    shown.append(Exemplar(word, f"{word} {number}"))
+                except SignspotError:  # no hand is seen
+                    continue
+        codes = np.stack([each.codes[:1] for each in views if each.codes is not None])
+        return Gallery.of(shown, np.stack([each.embeddings[:1] for each in views]), codes)
 
 
 def _peaks(spotter: Spotter, sign: WakeSign, track: Track) -> list[WakePeak]:
@@ -190,6 +208,28 @@ def _count(
 def _told(seed: int, kind: str, counted: dict[str, list[float]]) -> Iterator[tuple[str, ...]]:
     for rule, row in counted.items():
         yield str(seed), rule, kind, *(f"{value:.0f}" for value in row[:3]), f"{row[3]:.2f}", f"{row[2] / row[3]:.1f}"
+
+
+def said_rows(spotter: Spotter, seed: int, words: int, size: WakeSize) -> Iterator[tuple[str, ...]]:
+    """Rows: world, word, by what, false alarms per hour that enrolment says, those counted, nearest signs, seen.
+
+    Counted is on words that the background did not show; seen are signs made alone.
+    """
+    world = _World(spotter, words, seed)
+    footage = [each.track for each in world.hours("other words", world.new, size.hours)]
+    hours = sum(track.grid.frames / track.grid.fps for track in footage) / 3600
+    for word, rule, sign in _waiting(world, size):
+        if rule != "shipped":
+            continue
+        alone = list(world.stretches("the sign alone", word, ()))
+        for by, known in (("decoys", None), ("a dictionary", world.dictionary)):
+            told = among_known_signs(spotter.encoder, sign, known)
+            assert told.distinct is not None, "an encoder with decoys"
+            counted = sum(len(_peaks(spotter, told, track)) for track in footage) / hours
+            seen = sum(bool(_peaks(spotter, told, each.track)) for each in alone)
+            near = ", ".join(f"{each.word} {each.distance:.2f}" for each in told.distinct.nearest)
+            said = f"{told.distinct.per_hour:.1f}", f"{counted:.1f}"
+            yield str(seed), word, by, *said, near, f"{seen} of {len(alone)}"
 
 
 def latency_row(spotter: Spotter, seed: int, words: int) -> tuple[str, ...]:

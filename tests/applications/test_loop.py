@@ -14,7 +14,7 @@ from signspot.annotation.engines import Engine, RayEngine
 from signspot.applications.loop import SOURCES, LearnOptions, Learnt, Loop, kept_outcome
 from signspot.applications.loop_report import write_loop_report
 from signspot.corpus.corpus import Corpus
-from signspot.errors import EngineError, OptionsError
+from signspot.errors import EngineError, NothingToLearnError
 from signspot.files import text_digest
 from signspot.processes import WorkerPool
 from tests.fixtures.annotation import HereEngine
@@ -67,7 +67,7 @@ def test_a_corpus_in_which_nothing_can_be_learnt(tiny_corpus: Corpus, encoder: s
     shutil.copytree(tiny_corpus.folder, tmp_path / "bare")
     shutil.rmtree(tmp_path / "bare" / "labels")
     options = LearnOptions(labels="none", encoder=encoder, threshold=1.0)
-    with pytest.raises(OptionsError, match="nothing can be learnt"):
+    with pytest.raises(NothingToLearnError, match="nothing can be learnt"):
         Loop(tmp_path / "bare", tmp_path / "bare" / "dictionary", tmp_path / "out", options, HereEngine).run()
 
 

@@ -45,3 +45,18 @@ def test_events_of_a_file_are_lines_of_json(signspot: Callable[..., Outcome], co
     assert all(later["time"] - sooner["time"] >= 1 for sooner, later in pairwise(events))
     assert f"{len(events)} event{'' if len(events) == 1 else 's'};" in err
     assert plot.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_enrolment_says_how_distinctive_the_sign_is(signspot: Callable[..., Outcome], corner: Path) -> None:
+    sign, footage = corner / "signs" / "apple.pose", corner / "footage.pose"
+    code, _, err = signspot("wake", footage, "--sign", sign)
+    assert code == 0
+    assert "signing without pause that the background did not show: about " in err
+    assert "decoys" in err
+    code, _, err = signspot("wake", footage, "--sign", sign, "--dictionary", corner / "signs")
+    assert code == 0
+    assert "taken for the sign itself: 'apple'" in err
+    assert "of the dictionary" in err
+    code, _, err = signspot("wake", footage, "--sign", sign, "--dictionary", corner / "nowhere")
+    assert code == 1
+    assert "no dictionary at" in err

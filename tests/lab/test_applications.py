@@ -18,6 +18,7 @@ from signspot_lab.applications.learners import Trial, _seen, tell
 from signspot_lab.applications.signs import alter, film, make_words
 from signspot_lab.applications.speed import measure_scan
 from signspot_lab.applications.verdicts import fit, trade_rows
+from signspot_lab.applications.waking import WakeSize, said_rows
 
 
 def test_the_adjusted_rand_index_by_hand() -> None:
@@ -101,3 +102,18 @@ def test_performances_in_which_no_hand_is_seen_are_left_out() -> None:
     clips[0] = replace(clips[0], left_hand=hidden, right_hand=hidden)
     first, _ = next(_seen(ExemplarEmbedder(load("warping").encoder), lambda number: clips[number]))
     assert first is clips[1]
+
+
+@pytest.mark.slow
+def test_what_enrolment_says_stands_beside_what_is_counted() -> None:
+    """Next to no footage: two rows per word, by decoys and by a dictionary in which the word itself is found."""
+    rows = list(said_rows(load("landmark-world", cache=False), 3, 10, WakeSize(hours=0.005, background=0.005)))
+    assert {row[2] for row in rows} == {"decoys", "a dictionary"}
+    by_words = [row for row in rows if row[2] == "a dictionary"]
+    assert len(rows) == 2 * len(by_words) >= 4
+    for _, word, _, said, counted, near, seen in by_words:
+        assert min(float(said), float(counted)) >= 0
+        assert near, "there are other words in the dictionary"
+        assert word not in near, "the sign itself is no neighbour"
+        assert seen.endswith(" of 10")
+    assert sum(int(row[6].split()[0]) for row in by_words) > 5 * len(by_words), "most signs are seen"

@@ -224,7 +224,8 @@ def _drawn(encoder: Encoder, exemplar: Exemplar, filmed: FilmedExemplars | None)
 def exemplar_sign(exemplar: Exemplar, fps: float) -> NDArray[np.float32]:
     """(T, J, C) features of one exemplar, without the rest before and after its sign."""
     assert exemplar.path is not None, "exemplars without a path are left out before"
-    return sign_features(open_landmarks(exemplar.path), fps, exemplar.segment, right_handed=True)
+    landmarks = landmarks_of(exemplar.path, cache_folder() / "landmarks")
+    return sign_features(landmarks, fps, exemplar.segment, right_handed=True)
 
 
 def as_right_handed(landmarks: Landmarks) -> NDArray[np.float32]:

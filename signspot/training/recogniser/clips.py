@@ -14,8 +14,9 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.corpus.videos import CorpusVideo
 from signspot.embedding.clips import draw_clips
+from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import OptionsError, SignspotError
-from signspot.landmarks.pose_file import open_landmarks
+from signspot.files import cache_folder
 from signspot.landmarks.resampling import at_positions
 from signspot.progress import Progress, silent
 from signspot.records import Exemplar, Label, LabelSource
@@ -101,7 +102,7 @@ def collect_signs(
         for done, name in enumerate(videos):
             progress(done, len(videos))
             own = [each for each in own_words if each.video == name]
-            for label, cut in zip(own, _around(own, corpus.videos[name], options, fps), strict=True):
+            for label, cut in zip(own, _around(own, corpus.videos[name], options, fps), strict=False):
                 signed[label.word].append(cut)
                 sure[label.word].append(label.source is not LabelSource.MOUTHING or label.confidence >= options.surer)
     if options.dictionary > 0:
@@ -123,12 +124,14 @@ def collect_signs(
 
 
 def _around(labels: Sequence[Label], video: CorpusVideo, options: ClipOptions, fps: float) -> list[SignFeatures]:
-    """The frames in which each label's sign lies, edges repeated where the video ends."""
+    """The frames in which each label's sign lies, edges repeated where the video ends; none, where it is unreadable."""
     if not labels:
         return []
-    if video.landmarks is None:
-        raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot landmarks")
-    landmarks = open_landmarks(video.landmarks).resampled(fps)
+    try:
+        landmarks = footage_landmarks(video, cache_folder() / "landmarks").resampled(fps)
+    except SignspotError as error:
+        logger.warning("left out the %d labels of the video '%s': %s", len(labels), video.id, error)
+        return []
     seen = as_right_handed(landmarks)
     origin = float(landmarks.times[0])
     stretches = [label.stretch(options.before / fps, options.after / fps, options.around / fps) for label in labels]

@@ -1,6 +1,8 @@
 """A recogniser trained on the labels of a corpus, and tested on signs of its test videos."""
 
+import logging
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from os import PathLike
 
 from signspot.corpus.corpus import Corpus
@@ -14,10 +16,12 @@ from signspot.recognition.scoring import (
     score_classifier,
     signs_to_test,
 )
-from signspot.records import Label
+from signspot.records import Exemplar, Label
 from signspot.training.recogniser.clips import ClipOptions, collect_signs
 from signspot.training.recogniser.training import TrunkConfig, train_recogniser
 from signspot.training.run_folder import CPU
+
+logger = logging.getLogger(__name__)
 
 
 def train_on_labels(
@@ -26,6 +30,7 @@ def train_on_labels(
     folder: str | PathLike[str],
     *,
     labels: Sequence[Label] | None = None,
+    exemplars: Sequence[Exemplar] | None = None,
     asked: Collection[str] | None = None,
     stage: Stage = quiet,
     device: str = CPU,
@@ -34,9 +39,10 @@ def train_on_labels(
 
     Args:
         config: how to learn; its `clips.sources` say which labels count.
-        corpus: with landmarks; without splits all videos are for training and nothing is tested.
+        corpus: films or landmarks; without splits all videos are for training and nothing is tested.
         folder: where the state is kept; a run that was stopped there goes on.
         labels: instead of the corpus's own.
+        exemplars: instead of those of the corpus's dictionary.
         asked: words that are tested, known or not; None: those that are labelled.
         stage: shows the progress of each stage.
         device: where it is trained.
@@ -58,8 +64,15 @@ def train_on_labels(
             f"nothing can be learnt: {len(words)} words have labels of {options.sources} in {len(training)} training "
             "videos, and a recogniser needs two. Spot mouthings or signs in the corpus first"
         )
+    if 0 < options.dictionary < 1:
+        exemplars = corpus.dictionary().exemplars if exemplars is None else exemplars
+        shown = {each.word for each in exemplars if each.path is not None} & set(words)
+        if len(shown) < 2:
+            logger.warning("%d of %d labelled words have an exemplar: only labels are learnt", len(shown), len(words))
+            options = replace(options, dictionary=0.0)
+            config = replace(config, clips=options)
     with stage("signs") as progress:
-        signs = collect_signs(corpus, words, training, options, progress=progress, labels=known)
+        signs = collect_signs(corpus, words, training, options, progress=progress, labels=known, exemplars=exemplars)
     with stage("training") as progress:
         trained = train_recogniser(config, signs, folder, progress, device)
     with stage("tested") as progress:
