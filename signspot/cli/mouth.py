@@ -141,8 +141,6 @@ def search(
         note(remark)
     with bar("lips", "windows") as progress:
         found = spotter.search(lips, candidates, str(video), least=threshold, language=language, progress=progress)
-    for reason in found.unasked:
-        note(f"not looked for: {reason}")
-    if found.hidden:
-        note(f"left out {count(found.hidden, 'peak')} where the lips are hardly seen")
+    for remark in found.remarks():
+        note(remark)
     return found.labels

@@ -76,6 +76,7 @@ def spot(
     mouthing: Annotated[
         bool, typer.Option("--mouthing", help="Read the lips at each spotting: is its word mouthed there, too?")
     ] = False,
+    language: Annotated[str, typer.Option(help="With --mouthing: language in which words are mouthed.")] = "en",
     pixels: Pixels = True,
     force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
@@ -88,14 +89,17 @@ def spot(
     from signspot.files import Outputs
     from signspot.spotting.search import SpotOptions
     from signspot.spotting.spotter import load
+    from signspot.words.lemmas import primary_language
 
     asked = read_arguments(paths, dictionary)
+    if language != "en":
+        primary_language(language)  # raises where it is unknown
     options = SpotOptions(threshold, rate, match, stride, refine, overlap=overlap, top=top, mirror=mirror, seed=seed)
     pictures = name_pictures(asked.videos, Pictures(plot, film, html, pixels))
     with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
         claim_results(outputs, asked.videos, out, pictures)
         found = search(load(encoder, cache=cache, device=device, workers=usual_workers(workers)), asked, options)
-        found = read_mouthings(found, cache=cache) if mouthing else found
+        found = read_mouthings(found, language, cache=cache) if mouthing else found
         write_results(found, out or (), pictures)
     show_results(found, as_json=json_lines)
 
@@ -190,24 +194,32 @@ def write_results(found: "Sequence[Found]", out: Sequence[Path], pictures: Seque
         draw(each, wanted)
 
 
-def read_mouthings(found: "Sequence[Found]", *, cache: bool) -> "list[Found]":
-    """The same with the probability of a mouthing at each spotting; where lips cannot be read, why."""
+def read_mouthings(found: "Sequence[Found]", language: str, *, cache: bool) -> "list[Found]":
+    """The same with the probability of a mouthing at each spotting; what cannot be seen or asked is told."""
     from signspot.errors import SignspotError
     from signspot.landmarks.cache import default_cache
     from signspot.mouthing.agreement import mark_mouthed, places_to_read
+    from signspot.mouthing.candidates import doubt_words
     from signspot.mouthing.checkpoints import default_for, load_mouthing
+    from signspot.mouthing.lips import remarks_on
     from signspot.mouthing.spotter import MouthingSpotter
 
+    doubt = doubt_words(dict.fromkeys(spotting.word for each in found for spotting in each.spottings), language)
+    if doubt:
+        note(doubt)
     spotter, marked = MouthingSpotter(load_mouthing(default_for(each.track.video for each in found))), []
     for each in found:
         video = each.track.video
+        about = f"{video}: " if len(found) > 1 else ""
         try:
             with bar(f"lips of {video}", "frames") as progress:
                 lips = spotter.read(video, default_cache() if cache else None, progress)
-            labels = spotter.search(lips, places_to_read(each.spottings), video).labels
-            marked.append(replace(each, spottings=tuple(mark_mouthed(each.spottings, labels))))
+            read = spotter.search(lips, places_to_read(each.spottings), video, language=language)
+            for remark in (*remarks_on(lips), *read.remarks()):
+                note(about + remark)
+            marked.append(replace(each, spottings=tuple(mark_mouthed(each.spottings, read.labels))))
         except SignspotError as error:
-            note(f"no lips are read: {error}")
+            note(f"{about}no lips are read: {error}")
             marked.append(each)
     return marked
 

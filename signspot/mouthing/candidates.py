@@ -120,11 +120,11 @@ def doubt_language(subtitles: Sequence[Subtitle], language: str) -> str | None:
 
 
 def doubt_words(words: Iterable[str], language: str) -> str | None:
-    """English words that are asked for and that no dictionary knows, so that their spelling says how they sound."""
+    """Words that are asked for as English and that no dictionary knows, so that their spelling says how they sound."""
     if language.split("-")[0] != "en":
         return None
     pieces = {word: [token.word for token in tokens(word) if token.word.isalpha()] for word in words}
-    strange = [word for word, parts in pieces.items() if not all(map(is_known, parts))]
+    strange = [word for word, parts in pieces.items() if not all(map(is_known, parts)) and _shapes(word, language)]
     if not strange:
         return None
     return (

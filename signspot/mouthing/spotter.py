@@ -37,6 +37,13 @@ class Mouthed:
         """The labels as spottings: the sign is the 0.6 s before the peak."""
         return [as_spotting(label) for label in self.labels]
 
+    def remarks(self) -> list[str]:
+        """Remarks for people on what was not looked for, and on peaks that were left out; none where all is well."""
+        said = [f"not looked for: {reason}" for reason in self.unasked]
+        if self.hidden:
+            said.append(f"left out {self.hidden:,} peak{'s' * (self.hidden > 1)} where the lips are hardly seen")
+        return said
+
 
 @dataclass(frozen=True, slots=True)
 class LipPeak:

@@ -56,6 +56,12 @@ def run(signspot, place: Path, *arguments: object, video: str = "news.pose") -> 
     return signspot("mouth", place / video, "--model", place / "m.safetensors", *arguments)
 
 
+def about_lips(said: str) -> list[str]:
+    """The remarks on lips among what a command says."""
+    lines = [line for line in said.splitlines() if "the frames" in line or "hidden" in line]
+    return [line.removeprefix("signspot: ") for line in lines]
+
+
 def test_labels_and_spottings_are_written(signspot, place, tmp_path):
     code, out, _ = run(
         signspot,
@@ -175,10 +181,6 @@ def test_annotate_and_its_report_remark_on_lips_as_mouth_does(signspot, place, t
     for name, suffix in product(names, (".pose", ".vtt")):
         shutil.copy(place / f"{name}{suffix}", footage)
 
-    def about_lips(said: str) -> list[str]:
-        lines = [line for line in said.splitlines() if "the frames" in line or "hidden" in line]
-        return [line.removeprefix("signspot: ") for line in lines]
-
     remarks = {}
     for name in names:
         _, _, err = run(signspot, place, "--threshold", 0, video=f"{name}.pose")
@@ -195,6 +197,40 @@ def test_annotate_and_its_report_remark_on_lips_as_mouth_does(signspot, place, t
     listed = "Videos that could not be searched, or not everywhere:\n\n" + "".join(f"* {line}\n" for line in told)
     assert listed in (tmp_path / "report" / "yield.md").read_text()
     assert listed.rstrip() in said
+
+
+def test_spot_remarks_on_lips_as_mouth_does(signspot, place, corner, tmp_path):
+    """The same words where mouthing is evidence; with several videos, each remark names its own."""
+    signs = ("--dictionary", corner / "signs", "--encoder", corner / "encoder.safetensors", "--threshold", 0)
+
+    def spot(*videos: str, more: tuple[str, ...] = ("--mouthing",)) -> str:
+        code, out, err = signspot("spot", *(place / f"{name}.pose" for name in videos), *signs, "--top", 1, *more)
+        assert (code, bool(out)) == (0, True)
+        return err
+
+    remarks = {}
+    for name in ("covered", "news", "turning"):
+        remarks[name] = about_lips(run(signspot, place, "--threshold", 0, video=f"{name}.pose")[2])
+        assert about_lips(spot(name)) == remarks[name]
+    assert [len(each) for each in remarks.values()] == [2, 0, 3]
+    assert about_lips(spot("covered", more=())) == []
+    told = [f"{place / name}.pose: {remark}" for name in ("covered", "turning") for remark in remarks[name]]
+    assert about_lips(spot("covered", "turning")) == told
+    assert "aside.pose shows a face from the side only: no mouthing can be read" in spot("aside")
+
+
+def test_spot_says_which_words_cannot_be_read_from_lips(signspot, place, corner, tmp_path):
+    for number, word in enumerate(("東京", "Bürgermeister")):
+        shutil.copy(corner / "signs" / f"{('apple', 'friend')[number]}.pose", tmp_path / f"{word}.pose")
+    common = ("spot", place / "news.pose", tmp_path, "--encoder", corner / "encoder.safetensors", "--threshold", 0)
+    code, out, err = signspot(*common, "--top", 1, "--mouthing", "--json")
+    assert (code, len(out.splitlines())) == (0, 2)
+    assert "not looked for: the word '東京' has no phonemes" in err
+    assert "no English dictionary knows 'Bürgermeister': how it is said is guessed by its spelling" in err
+    code, _, err = signspot(*common, "--top", 1, "--mouthing", "--language", "de")
+    assert (code, "dictionary knows" in err) == (0, False)
+    code, _, err = signspot(*common, "--mouthing", "--language", "xx")
+    assert (code, "no lemmas for the language 'xx'" in err) == (2, True)
 
 
 def test_lips_that_are_hidden_for_seconds_of_a_long_video_have_a_reason(signspot, place):
