@@ -17,6 +17,7 @@ from signspot.records import Exemplar, Spotting
 from signspot.spotting import search
 from signspot.spotting.alarms import FEWEST_WORDS
 from signspot.spotting.decoys import Cohort, cohort_of
+from signspot.spotting.matching import AlignmentMatcher
 from signspot.spotting.search import DEFAULT_FLOOR, SpotOptions, is_default
 from signspot.spotting.spotter import Spotter
 from signspot.timeline import Segment
@@ -139,14 +140,14 @@ def test_decoys_are_searched_in_background_signing_once_for_all_videos(
     cohort = cohort_of(coder_encoder)
     assert cohort is not None
     searched: list[int] = []
-    real = search.AlignmentMatcher.compared
+    real = AlignmentMatcher.compared
 
     def watched(self, rows, out=None):
         if len(self.times) == len(cohort.background):
             searched.append(len(rows))
         return real(self, rows, out)
 
-    monkeypatch.setattr(search.AlignmentMatcher, "compared", watched)
+    monkeypatch.setattr(AlignmentMatcher, "compared", watched)
     tracks = [spotter.embed(stretch.footage), spotter.embed(stretch.footage)]
     first, again = (spotter.search(track, gallery, SpotOptions(threshold=0.3)) for track in tracks[:1] * 2)
     once = len(searched)
