@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from signspot.applications.mapped_arrays import Half, open_mapped
 from signspot.applications.placing import Place, aligned_places, compared_places, place_spans, told_apart
 from signspot.applications.scanning import Candidates, scan
-from signspot.applications.sketches import Axes, Sketch, SketchCache
+from signspot.applications.sketches import Axes, OpenSketches, Sketch, SketchCache
 from signspot.checked_values import checked_text, parse_json
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import SUFFIX, checked_grid, write_track
@@ -49,6 +49,7 @@ class Archive:
 
     folder: Path
     tracks: tuple[ArchivedTrack, ...]
+    sketches: OpenSketches = field(default_factory=dict, repr=False, compare=False)  # opened by searches before
 
     @property
     def windows(self) -> int:
@@ -135,7 +136,7 @@ def scan_archive(
         cache: the folder of what can be made again; None: every window is read.
     """
     matrices = [track.embeddings for track in archive.tracks]
-    kept = SketchCache(cache, archive.encoder)
+    kept = SketchCache(cache, archive.encoder, archive.sketches)
     axes = kept.axes(matrices)
     if axes is None:
         return scan(matrices, queries, top, threads)

@@ -1,32 +1,32 @@
-"""The scan of an archive: every window compared with every query, exactly, at little more than the pace of memory.
+"""The scan of an archive: every window compared with every query, exactly, at about the pace of memory.
 
 Windows are taken in groups of neighbours, of which only the best is a candidate. A first pass gives an upper bound of
-every group, from the knots of its sketch where there is one, else from the windows themselves. The groups with the
-highest bounds are compared exactly. Of the others that may still be better, the sketches of their windows give closer
-bounds; what is left then is compared exactly, until no bound reaches the worst of those that are kept.
+every group, from the knots of its sketch where there is one, else from the windows themselves. Of the groups with the
+highest bounds, sketches of their windows give closer bounds, and the best of them are compared exactly: they tell how
+good the others must be. Closer bounds of those that may be so good leave a few, which are compared exactly, too.
+
+A few queries go through all of this together, in few large steps that PyTorch shares out to its own threads. Threads of
+Python were tried: with steps this short, they spend more time on handing each other Python's lock than they save.
 """
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from signspot.applications.mapped_arrays import Half
 from signspot.applications.sketches import GROUP, KNOTS, ROUNDING, Sketch
 
-_JOB = 640 * GROUP  # rows that a thread takes at once: their similarities stay in the cache of a core
-_PRODUCT = 1 << 18  # multiplications in one product: with more, the library would start threads of its own
-_COPY = 1 << 15  # numbers that are converted at once, for the same reason
-_QUERIES = 8  # in one product
-_HELD = 64  # queries whose bounds are held at once
-_EXACT = 1024  # groups that are compared exactly at once
-_CLOSER = 2048  # groups whose windows' sketches are looked at at once
-_FIRST = 2  # times as many groups as are wanted are compared exactly before bounds are looked at closely
+_BLOCK = 1 << 20  # numbers that are converted and multiplied at once; each core has its share of them in its cache
+_QUERIES = 8  # that are compared together
+_SURE = 1024  # groups per query whose bounds are looked at closely, whatever the others have
+_FIRST = 2  # times as many groups as are wanted are compared exactly before the others are looked at
 _USELESS = 0.1  # share of groups that a sketch leaves over: with more, the windows themselves are read through
+_LATER = 4096  # windows that are compared once more, in 64 bits, at once
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
 
@@ -40,6 +40,7 @@ class Candidates:
     row: list[Places]
 
 
+@torch.inference_mode()
 def scan(
     matrices: Sequence[Half],
     queries: Floats,
@@ -57,184 +58,187 @@ def scan(
         sketches: of the matrices, all along the same axes; the result is the same without them.
     """
     asked = np.ascontiguousarray(queries, np.float32)
-    given = list(sketches) if sketches is not None else [None] * len(matrices)
     found = Candidates([], [], [])
-    with ThreadPoolExecutor(max(1, threads)) as pool:
-        for first in range(0, len(asked), _HELD):
-            for similarity, numbers, rows in _Scan(matrices, given, pool).best(asked[first : first + _HELD], top):
+    with _threads(threads):
+        scanned = _Scan(matrices, sketches if sketches is not None else [None] * len(matrices))
+        for first in range(0, len(asked), _QUERIES):
+            for similarity, numbers, rows in scanned.best(asked[first : first + _QUERIES], top):
                 found.similarity.append(similarity)
                 found.matrix.append(numbers)
                 found.row.append(rows)
     return found
 
 
-class _Scan:
-    """Some matrices, their sketches, and the threads that read them."""
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Within the block, PyTorch shares out its steps to so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(max(1, count))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
-    def __init__(self, matrices: Sequence[Half], sketches: Sequence[Sketch | None], pool: ThreadPoolExecutor):
-        self.matrices = [np.asarray(each) for each in matrices]
-        self.sketches, self.pool = sketches, pool
-        counts = [-(-len(each) // GROUP) for each in matrices]
-        self.offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])  # of the groups of each matrix
+
+class _Scan:
+    """Some matrices and their sketches."""
+
+    def __init__(self, matrices: Sequence[Half], sketches: Sequence[Sketch | None]):
+        self.matrices = [torch.from_numpy(np.asarray(each)) for each in matrices]
+        self.knots = [None if each is None else torch.from_numpy(np.asarray(each.knots)) for each in sketches]
+        self.closely = [None if each is None else torch.from_numpy(np.asarray(each.rows)) for each in sketches]
+        self.slack = np.array([np.inf if each is None else each.slack for each in sketches], np.float32)
+        self.axes = next((each.axes for each in sketches if each is not None), None)
+        self.lengths = np.array([len(each) for each in matrices], np.int64)
+        self.offsets = np.concatenate([[0], np.cumsum(-(-self.lengths // GROUP))])  # of the groups of each matrix
+        self._halves, self._floats = torch.empty(_BLOCK, dtype=torch.float16), torch.empty(_BLOCK)
 
     def best(self, queries: Floats, top: int) -> list[tuple[Floats, Places, Places]]:
         """Of each of (Q, D) queries: the similarities, matrices and rows of its best groups."""
-        bounds = self._bounds(queries, self.sketches)
-        found = list(self.pool.map(lambda number: self._chosen(queries[number], bounds[number], top), _range(queries)))
+        found = self._chosen(queries, top, is_sketched=self.axes is not None)
         poor = [number for number, each in enumerate(found) if each is None]
         if poor:  # their sketches leave too much over
-            bounds = self._bounds(queries[poor], [None] * len(self.matrices))
-            for number, own in zip(poor, bounds, strict=True):
-                found[number] = self._chosen(queries[number], own, top, most=1.0)
+            for number, own in zip(poor, self._chosen(queries[poor], top, is_sketched=False), strict=True):
+                found[number] = own
         return [each for each in found if each is not None]
 
-    def _bounds(self, queries: Floats, sketches: Sequence[Sketch | None]) -> Floats:
-        """(Q, D) queries to (Q, G) upper bounds of the similarity of all groups of rows."""
-        bounds = np.empty((len(queries), int(self.offsets[-1])), np.float32)
-        axes = next((each.axes for each in sketches if each is not None), None)
-        plain = np.ascontiguousarray(queries.T)
-        sketched = None if axes is None else np.ascontiguousarray(axes.project(queries).T)
-        jobs = []
-        for number, (matrix, sketch) in enumerate(zip(self.matrices, sketches, strict=True)):
-            rows, group = (matrix, GROUP) if sketch is None else (np.asarray(sketch.knots), len(KNOTS))
-            for start in range(0, len(rows), _JOB):
-                part, first = rows[start : start + _JOB], int(self.offsets[number]) + start // group
-                own = bounds[:, first : first - (-len(part) // group)]
-                jobs.append((part, plain if sketch is None else sketched, group, own))
-        list(self.pool.map(lambda job: _group_bounds(*job), jobs))
-        return bounds
-
-    def _chosen(
-        self, query: Floats, bounds: Floats, top: int, most: float = _USELESS
-    ) -> tuple[Floats, Places, Places] | None:
-        """The best groups by their exact similarity; None: more than `most` of the bounds would have to be compared."""
-        count = min(top, len(bounds))
+    def _chosen(self, queries: Floats, top: int, *, is_sketched: bool) -> list[tuple[Floats, Places, Places] | None]:
+        """As `best`; None: a query of which sketches leave too much over."""
+        count = min(top, int(self.offsets[-1]))
         if not count:
-            return np.empty(0, np.float32), np.empty(0, np.int64), np.empty(0, np.int64)
-        best = _Best(count)
-        some = min(max(_FIRST * count, _EXACT), len(bounds))
-        groups = np.sort(np.argpartition(bounds, len(bounds) - some)[len(bounds) - some :])
-        closer = self._all_closer(groups, query, bounds) if most < 1 else bounds[groups]
-        first = min(_FIRST * count, some)
-        chosen = np.argpartition(closer, some - first)[some - first :]  # they tell how good the others must be
-        self._compare(best, groups[np.sort(chosen)], query)
-        rest, closer_rest = np.delete(groups, chosen), np.delete(closer, chosen)
-        left = np.setdiff1d(np.flatnonzero(bounds >= best.least), groups, assume_unique=True)
-        closer = self._all_closer(left, query, bounds) if most < 1 else bounds[left]
-        left, closer = np.concatenate([rest, left]), np.concatenate([closer_rest, closer])
-        left, closer = left[closer >= best.least], closer[closer >= best.least]
-        if len(left) > max(_EXACT, most * len(bounds)):
-            return None
-        order = np.argsort(-closer, kind="stable")
-        left, closer = left[order], closer[order]
-        for start in range(0, len(left), _EXACT):
-            new = np.sort(left[start : start + _EXACT][closer[start : start + _EXACT] >= best.least])
-            if not len(new):
-                break
-            self._compare(best, new, query)
-        numbers = np.searchsorted(self.offsets, best.groups, side="right") - 1
-        return best.values, numbers.astype(np.int64), best.rows
+            return [(np.empty(0, np.float32), np.empty(0, np.int64), np.empty(0, np.int64)) for _ in queries]
+        bounds = self._bounds(queries, is_sketched=is_sketched)
+        total = bounds.shape[1]
+        some = min(max(_FIRST * count, _SURE), total)
+        groups = _union([np.argpartition(own, total - some)[total - some :] for own in bounds])
+        closer = self._closer(groups, queries, bounds, is_sketched=is_sketched)
+        first = min(_FIRST * count, len(groups))
+        sure = _union([groups[np.argpartition(own, len(own) - first)[len(own) - first :]] for own in closer])
+        values, rows = self._exact(sure, queries)
+        enough = np.partition(values, len(sure) - count, axis=1)[:, len(sure) - count]  # that many groups reach it
+        left = np.setdiff1d(np.flatnonzero((bounds >= enough[:, None]).any(axis=0)), groups, assume_unique=True)
+        closer = np.concatenate([closer, self._closer(left, queries, bounds, is_sketched=is_sketched)], axis=1)
+        groups = np.concatenate([groups, left])
+        reached = closer >= enough[:, None]
+        is_poor = is_sketched & (reached.sum(axis=1) > max(2 * _SURE, _USELESS * total))
+        more = np.setdiff1d(groups[reached[~is_poor].any(axis=0)], sure, assume_unique=True)
+        more_values, more_rows = self._exact(more, queries)
+        groups, values = np.concatenate([sure, more]), np.concatenate([values, more_values], axis=1)
+        rows = np.concatenate([rows, more_rows], axis=1)
+        return [
+            None if is_poor[number] else self._ordered(groups, values[number], rows[number], query, count)
+            for number, query in enumerate(queries)
+        ]
 
-    def _compare(self, best: "_Best", groups: Places, query: Floats) -> None:
-        """Compare (n,) groups, in order, exactly, and keep the best."""
-        best.add(groups, *self._compared(groups, query))
+    def _bounds(self, queries: Floats, *, is_sketched: bool) -> Floats:
+        """(Q, D) queries to (Q, G) upper bounds of the similarity of all groups of rows."""
+        bounds = torch.empty(len(queries), int(self.offsets[-1]))
+        plain = torch.from_numpy(np.ascontiguousarray(queries.T))
+        sketched = None if self.axes is None else torch.from_numpy(np.ascontiguousarray(self.axes.project(queries).T))
+        for number, (matrix, knots) in enumerate(zip(self.matrices, self.knots, strict=True)):
+            own = bounds[:, int(self.offsets[number]) : int(self.offsets[number + 1])]
+            if is_sketched and knots is not None and sketched is not None:
+                self._write_bounds(knots, sketched, len(KNOTS), own)
+            else:
+                self._write_bounds(matrix, plain, GROUP, own)
+        found: Floats = bounds.add_(ROUNDING).numpy()
+        return found
 
-    def _all_closer(self, groups: Places, query: Floats, bounds: Floats) -> Floats:
-        """As `_closer`, of any number of groups, from the (G,) bounds of all."""
-        parts = (groups[at : at + _CLOSER] for at in range(0, len(groups), _CLOSER))
-        return np.concatenate([np.empty(0, np.float32), *(self._closer(own, query, bounds[own]) for own in parts)])
+    def _write_bounds(self, rows: Tensor, columns: Tensor, group: int, bounds: Tensor) -> None:
+        """Write the best products of each group of (n, d) rows with (d, Q) columns into (Q, n / group) bounds."""
+        full, width = len(rows) // group, rows.shape[1]
+        step = max(1, _BLOCK // (group * width))
+        for start in range(0, full, step):
+            part = rows[start * group : min(start + step, full) * group]
+            floats = self._floats[: part.numel()].view(-1, group, width)
+            floats.copy_(part.view(-1, group, width))
+            best = floats[:, 0] @ columns
+            for place in range(1, group):
+                torch.maximum(best, floats[:, place] @ columns, out=best)
+            bounds[:, start : start + len(best)] = best.T
+        if full * group < len(rows):
+            bounds[:, full] = (rows[full * group :].float() @ columns).amax(dim=0)
 
-    def _closer(self, groups: Places, query: Floats, bounds: Floats) -> Floats:
-        """Closer (n,) bounds of groups, in order, from the sketches of their windows; where there is none, as given."""
-        axes = next((each.axes for each in self.sketches if each is not None), None)
-        if axes is None or not len(groups):
-            return bounds
-        asked = np.ascontiguousarray(axes.project(query[None])[:, :-1].T)
-        rows, slack = np.zeros((len(groups), GROUP, len(asked)), np.float16), np.full(len(groups), np.inf, np.float32)
-        for number, own in self._by_matrix(groups):
-            sketch = self.sketches[number]
-            if sketch is not None:
-                _gather(sketch.rows, groups[own] - self.offsets[number], rows[own])
-                slack[own] = sketch.slack
-        similar = _products(rows.reshape(-1, len(asked)), asked).reshape(-1, GROUP)
-        return np.asarray(np.minimum(bounds, similar.max(axis=1) + slack), np.float32)
+    def _closer(self, groups: Places, queries: Floats, bounds: Floats, *, is_sketched: bool) -> Floats:
+        """(Q, n) closer bounds of (n,) groups, in order, from the sketches of their windows; else those given."""
+        given = bounds[:, groups]
+        if not is_sketched or self.axes is None or not len(groups):
+            return given
+        columns = torch.from_numpy(np.ascontiguousarray(self.axes.project(queries)[:, :-1].T))
+        numbers = np.searchsorted(self.offsets, groups, side="right") - 1
+        parts = [each.amax(dim=1) for each in self._products(groups, self.closely, columns)]
+        return np.asarray(np.minimum(given, torch.cat(parts).numpy().T + self.slack[numbers]), np.float32)
 
-    def _compared(self, groups: Places, query: Floats) -> tuple[Floats, Places]:
-        """(n,) groups, in order, to their (n,) best similarity with a (D,) query, and the (n,) row that has it."""
-        block, firsts = np.empty((len(groups), GROUP, len(query)), np.float16), np.empty((2, len(groups)), np.int64)
-        for number, own in self._by_matrix(groups):
-            places = groups[own] - self.offsets[number]
-            _gather(self.matrices[number], places, block[own])
-            firsts[:, own] = places * GROUP, np.full(len(places), len(self.matrices[number]) - 1)
-        similar = _products(block.reshape(-1, len(query)), query[:, None]).reshape(-1, GROUP)
-        best = similar.argmax(axis=1)
-        return similar[np.arange(len(groups)), best], np.minimum(firsts[0] + best, firsts[1])
+    def _exact(self, groups: Places, queries: Floats) -> tuple[Floats, Places]:
+        """(Q, n) best similarities of (n,) groups, in order, with queries, and which of their rows have them."""
+        columns = torch.from_numpy(np.ascontiguousarray(queries.T))
+        parts = [each.max(dim=1) for each in self._products(groups, self.matrices, columns)]
+        if not parts:
+            return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
+        values, places = (torch.cat(each).numpy().T for each in zip(*parts, strict=True))
+        return values, places
 
-    def _by_matrix(self, groups: Places) -> Iterator[tuple[int, slice]]:
-        """The matrices of (n,) groups, which are in order, and where the groups of each are."""
-        ends = np.searchsorted(groups, self.offsets)
-        for number in np.flatnonzero(np.diff(ends)).tolist():
-            yield number, slice(int(ends[number]), int(ends[number + 1]))
+    def _products(self, groups: Places, sources: Sequence[Tensor | None], columns: Tensor) -> Iterator[Tensor]:
+        """(m, GROUP, Q) products of rows of (n,) groups, in order, and (d, Q) columns, in parts; without a source 0."""
+        width = len(columns)
+        step = max(1, _BLOCK // (GROUP * width))
+        numbers = np.searchsorted(self.offsets, groups, side="right") - 1
+        places = torch.from_numpy(groups - self.offsets[numbers])
+        for start in range(0, len(groups), step):
+            size = min(step, len(groups) - start)
+            block = self._halves[: size * GROUP * width].view(size, -1)
+            ends = np.searchsorted(numbers[start : start + size], np.arange(len(sources) + 1))
+            for number in np.flatnonzero(np.diff(ends)).tolist():
+                first, last = int(ends[number]), int(ends[number + 1])
+                _gather(sources[number], places[start + first : start + last], block[first:last])
+            floats = self._floats[: block.numel()].view(-1, width)
+            floats.copy_(block.view(-1, width))
+            yield (floats @ columns).view(size, GROUP, -1)
+
+    def _ordered(
+        self, groups: Places, values: Floats, places: Places, query: Floats, count: int
+    ) -> tuple[Floats, Places, Places]:
+        """The best groups, the best first; of equal ones that with the lower number.
+
+        Products of a row differ in their last digit with what is multiplied beside it. So those of the best are
+        computed once more, each by itself: equal windows stay equal, and with sketches or without, order is the same.
+        """
+        least = np.partition(values, len(values) - count)[len(values) - count] - ROUNDING
+        kept = np.flatnonzero(values >= least)
+        groups, places = groups[kept], places[kept]
+        numbers = np.searchsorted(self.offsets, groups, side="right") - 1
+        first = (groups - self.offsets[numbers]) * GROUP
+        rows = np.minimum(first + places, self.lengths[numbers] - 1)
+        similar = np.empty(len(rows), np.float32)
+        by_matrix = np.argsort(numbers, kind="stable")
+        for start in range(0, len(rows), _LATER):
+            own = by_matrix[start : start + _LATER]
+            block = np.concatenate(
+                [
+                    self.matrices[number].numpy()[rows[own[numbers[own] == number]]]
+                    for number in np.unique(numbers[own]).tolist()
+                ]
+            )
+            similar[own] = np.einsum("ij,j->i", block.astype(np.float64), query.astype(np.float64))
+        order = np.lexsort((groups, -similar))[:count]
+        return similar[order], numbers[order].astype(np.int64), rows[order]
 
 
-class _Best:
-    """The best groups so far, the best first; of equal ones that with the lower number."""
-
-    def __init__(self, count: int):
-        self._count = count
-        self.groups, self.values, self.rows = np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.int64)
-
-    @property
-    def least(self) -> float:
-        """The similarity that another group must reach to be one of them."""
-        return float(self.values[-1]) if len(self.values) == self._count else -np.inf
-
-    def add(self, groups: Places, values: Floats, rows: Places) -> None:
-        """Keep the best of these and of those before; no group comes twice."""
-        groups, values = np.concatenate([self.groups, groups]), np.concatenate([self.values, values])
-        order = np.lexsort((groups, -values))[: self._count]
-        self.groups, self.values, self.rows = groups[order], values[order], np.concatenate([self.rows, rows])[order]
+def _union(parts: Sequence[Places]) -> Places:
+    """All different numbers, in order."""
+    return np.unique(np.concatenate(parts))
 
 
-def _gather(rows: Half, groups: Places, block: Half) -> None:
-    """Write (n,) groups, in order, of (T, d) rows into an (n, GROUP, d) block; the last of all repeats its last row."""
+def _gather(rows: Tensor | None, groups: Tensor, block: Tensor) -> None:
+    """Write (n,) groups, in order, of (T, d) rows into an (n, GROUP d) block; the last of all repeats its last row."""
+    if rows is None:
+        block.zero_()
+        return
     full = len(rows) // GROUP
-    inside = int(np.searchsorted(groups, full))
+    inside = len(groups) - int(groups[-1] >= full)
     if inside:
-        whole = np.asarray(rows[: full * GROUP]).reshape(full, -1)  # a group lies in one piece
-        np.take(whole, groups[:inside], axis=0, out=block[:inside].reshape(inside, -1), mode="clip")
+        whole = rows[: full * GROUP].view(full, -1)  # a group lies in one piece
+        torch.index_select(whole, 0, groups[:inside], out=block[:inside])
     if inside < len(groups):
-        block[inside:] = rows[np.minimum(full * GROUP + np.arange(GROUP), len(rows) - 1)]
-
-
-def _range(queries: NDArray[Any]) -> range:
-    return range(len(queries))
-
-
-@torch.inference_mode()
-def _products(rows: Half, columns: Floats) -> Floats:
-    """(n, d) rows in 16 bits times (d, Q) columns, in parts for which no library starts threads of its own."""
-    count, width = rows.shape
-    halves = torch.from_numpy(rows)
-    step = max(1, min(_PRODUCT // (width * columns.shape[1]), _COPY // width))
-    buffer = torch.empty(step, width)
-    floats, found = buffer.numpy(), np.empty((count, columns.shape[1]), np.float32)
-    for start in range(0, count, step):
-        size = min(step, count - start)
-        buffer[:size].copy_(halves[start : start + size])
-        np.matmul(floats[:size], columns, out=found[start : start + size])
-    return found
-
-
-def _group_bounds(rows: Half, queries: Floats, group: int, bounds: Floats) -> None:
-    """Write the best products of each group of (n, d) rows with (d, Q) queries into (Q, n / group) bounds."""
-    for first in range(0, queries.shape[1], _QUERIES):
-        similar = _products(rows, np.ascontiguousarray(queries[:, first : first + _QUERIES]))
-        missing = -len(similar) % group
-        if missing:
-            similar = np.pad(similar, ((0, missing), (0, 0)), constant_values=-np.inf)
-        best = similar.reshape(-1, group, similar.shape[1])
-        while best.shape[1] > 1:
-            half = best.shape[1] // 2
-            best = np.maximum(best[:, :half], best[:, half:])
-        np.add(best[:, 0].T, ROUNDING, out=bounds[first : first + _QUERIES])
+        last = (full * GROUP + torch.arange(GROUP)).clamp(max=len(rows) - 1)
+        block[inside] = rows[last].view(-1)

@@ -130,13 +130,32 @@ def _knots(inside: Tensor, left: Tensor) -> Tensor:
     return made
 
 
+Stamp = tuple[int, int, int]
+OpenSketches = dict[Path, tuple[Stamp, Sketch]]  # by file, with its stamp when it was opened
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """The file's number, size and time of change: another one, and it must be opened again; None: there is none."""
+    try:
+        seen = path.stat()
+    except OSError:
+        return None
+    return seen.st_ino, seen.st_size, seen.st_mtime_ns
+
+
 class SketchCache:
     """Keeps axes and sketches in the cache folder, by the content of what was sketched."""
 
-    def __init__(self, cache: Path | None, encoder: str):
-        """Keep sketches of the windows that an encoder, named by hash, made; without a cache, there are none."""
+    def __init__(self, cache: Path | None, encoder: str, opened: OpenSketches | None = None):
+        """Keep sketches of the windows that an encoder, named by hash, made; without a cache, there are none.
+
+        Args:
+            cache: the cache folder.
+            encoder: its hash.
+            opened: sketches that are open already, and where those go that are opened.
+        """
         self._folder = None if cache is None else cache / "sketches"
-        self._encoder = encoder
+        self._encoder, self._opened = encoder, {} if opened is None else opened
 
     def axes(self, matrices: Sequence[Half]) -> Axes | None:
         """The axes of the encoder: as they were chosen once, else by these windows; None: there are none."""
@@ -166,13 +185,18 @@ class SketchCache:
         """
         assert self._folder is not None, "without a cache there are no axes"
         path = self._folder / f"{source or 'unknown'}-{digest}-{axes.name}.safetensors"
+        stamp, (before, known) = _stamp(path), self._opened.get(path, (None, None))
+        if known is not None and stamp == before:
+            return known
         try:
-            if path.is_file():
+            if stamp is not None:
                 texts, arrays = open_mapped(path, _SKETCH, ("knots", "rows"))
                 groups = -(-len(rows) // GROUP)
                 shapes = [arrays[name].shape for name in ("knots", "rows")]
                 if shapes == [(groups * len(KNOTS), COLUMNS), (len(rows), COLUMNS - 1)]:
-                    return Sketch(axes, arrays["knots"], arrays["rows"], float(texts["slack"]))
+                    found = Sketch(axes, arrays["knots"], arrays["rows"], float(texts["slack"]))
+                    self._opened[path] = stamp, found
+                    return found
         except (FormatError, KeyError, ValueError) as error:
             logger.info("made a sketch again: %s", error)
         made = make_sketch(rows, axes)

@@ -89,7 +89,13 @@ EncoderName = Annotated[
 
 def usual_workers(chosen: int | None) -> int:
     """As many processes as were asked for, else one for each core but one."""
-    return chosen if chosen is not None else max(1, (os.cpu_count() or 1) - 1)
+    return chosen if chosen is not None else max(1, usable_cores() - 1)
+
+
+def usable_cores() -> int:
+    """The cores that this process may use: a container, or `taskset`, may leave it fewer than the computer has."""
+    known = getattr(os, "sched_getaffinity", None)  # on Linux
+    return len(known(0)) if known is not None else os.cpu_count() or 1
 
 
 def claim_outputs(

@@ -17,6 +17,7 @@ from signspot.cli.console import (
     note,
     print_spottings,
     refuse_pictures,
+    usable_cores,
     usual_workers,
 )
 
@@ -67,7 +68,8 @@ def search(
         claim_outputs(outputs, out, [("report", html)], [track.video for track in opened.tracks])
         gallery = _gallery(spotter, dictionary, clip, word or [])
         with bar("aligned", "words") as progress:
-            found = search_archive(spotter, opened, gallery, top, threads=usual_workers(workers) + 1, progress=progress)
+            threads = min(usual_workers(workers) + 1, usable_cores())
+            found = search_archive(spotter, opened, gallery, top, threads=threads, progress=progress)
         for path in out or ():
             for written in write(found, path, videos=[track.video for track in opened.tracks]):
                 note(f"wrote {written}")

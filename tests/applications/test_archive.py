@@ -3,11 +3,14 @@
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from signspot.applications.archive import add_video, open_archive, scan_archive, search_archive
+from signspot.applications.mapped_arrays import open_mapped
 from signspot.applications.mining import write_places_page
 from signspot.applications.scanning import scan
 from signspot.applications.sketches import GROUP, KNOTS, ROUNDING, choose_axes, make_sketch
@@ -168,6 +171,46 @@ def test_sketches_change_nothing(kind: str) -> None:
             assert np.array_equal(plain.matrix[number], sketched.matrix[number])
             assert np.array_equal(plain.row[number], sketched.row[number])
             assert np.allclose(plain.similarity[number], sketched.similarity[number], atol=1e-6)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_equal_windows_are_equal_whatever_is_compared_beside_them(threads: int) -> None:
+    """One video under two names, and a third: the first comes first, with the same similarity to the last digit."""
+    rows = smooth(3000, 3).astype(np.float16)
+    matrices = [rows[:1600], smooth(700, 4).astype(np.float16), rows[:1600]]
+    queries = smooth(3000, 3)[[40, 900]].astype(np.float32)
+    axes = choose_axes(matrices)
+    assert axes is not None
+    before = torch.get_num_threads()
+    for sketches in (
+        None,
+        [make_sketch(each, axes) for each in matrices],
+        [None, None, make_sketch(rows[:1600], axes)],
+    ):
+        found = scan(matrices, queries, 40, threads, sketches)
+        for similarity, numbers, places in zip(found.similarity, found.matrix, found.row, strict=True):
+            for row in {*places[numbers == 2].tolist()}:
+                one, two = (int(np.flatnonzero((numbers == number) & (places == row))[0]) for number in (0, 2))
+                assert one < two
+                assert similarity[one] == similarity[two]
+            assert 2 in numbers
+    assert torch.get_num_threads() == before
+
+
+def test_sketches_are_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = smooth(4000, 2).astype(np.float16)
+    write_track(Track(rows, Grid(25, 16, 1, 4015), "e", "one", "d" * 8), tmp_path / "a" / "one.safetensors")
+    archive, query = open_archive(tmp_path / "a"), rows[50:51].astype(np.float32)
+    opened: list[Path] = []
+
+    def counted(path: Path, *given: Any) -> Any:
+        opened.append(path)
+        return open_mapped(path, *given)
+
+    monkeypatch.setattr("signspot.applications.sketches.open_mapped", counted)
+    first, *others = [scan_archive(archive, query, 3, cache=tmp_path / "cache") for _ in range(4)]
+    assert all(np.array_equal(first.row[0], other.row[0]) for other in others)
+    assert len(opened) == 1  # made by the first search, opened by the second
 
 
 def test_sketches_are_kept_by_content(tmp_path: Path) -> None:

@@ -52,13 +52,24 @@ def test_debug_and_verbose_may_follow_the_verb(corner: Path, place: str) -> None
     assert "Traceback" in done.stderr
 
 
-@pytest.mark.parametrize(("cores", "workers"), [(1, 1), (None, 1), (2, 1), (8, 7)])
-def test_all_cores_but_one_work_by_default_and_at_least_one(
-    monkeypatch: pytest.MonkeyPatch, cores: int | None, workers: int
+@pytest.mark.parametrize(("cores", "workers"), [(1, 1), (2, 1), (8, 7)])
+def test_all_usable_cores_but_one_work_by_default_and_at_least_one(
+    monkeypatch: pytest.MonkeyPatch, cores: int, workers: int
 ) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    """A container, or `taskset`, leaves a process fewer cores than the computer has."""
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(cores)), raising=False)
     assert console.usual_workers(None) == workers
     assert console.usual_workers(5) == 5
+
+
+@pytest.mark.parametrize(("cores", "workers"), [(None, 1), (1, 1), (8, 7)])
+def test_where_nobody_says_which_cores_are_usable_all_are(
+    monkeypatch: pytest.MonkeyPatch, cores: int | None, workers: int
+) -> None:
+    monkeypatch.delattr("os.sched_getaffinity", raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert console.usual_workers(None) == workers
 
 
 def test_in_a_log_progress_is_a_line_now_and_then(
