@@ -140,9 +140,7 @@ class Loop:
             if whole and len({label.word for label in own}) > 1:
                 self._do(f"recogniser {name}", key, lambda n=name, o=own, k=key: self._recogniser(n, o, k, stage))  # type: ignore[misc]
         learnt = Learnt(tuple(self.stages), labels)
-        told = [
-            f"{name}: {learnt.outcome(f'recogniser {name}').get('told', 'fewer than two words')}" for name in SOURCES
-        ]
+        told = [f"{name}: {learnt.outcome(f'recogniser {name}').get('told', 'too few labels')}" for name in SOURCES]
         if not any(stage.name.startswith("recogniser") and stage.outcome.get("files") for stage in self.stages):
             raise NothingToLearnError(
                 f"no recogniser can be trained on the labels of {self.folder}, kept in {self.out}. {'. '.join(told)}"

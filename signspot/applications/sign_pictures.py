@@ -11,7 +11,7 @@ from signspot.applications.verdict import NOTABLE
 from signspot.pictures.curves import COLOURS, label
 from signspot.pictures.drawing import lettering
 from signspot.pictures.plot import check_picture, save_figure
-from signspot.pictures.skeletons import MOMENTS, draw_skeleton, draw_strip
+from signspot.pictures.skeletons import MOMENTS, box_of, draw_skeleton, draw_strip
 
 _DOTS_PER_INCH = 100
 _MOST_ROWS = 6
@@ -36,8 +36,10 @@ def draw_feedback(found: Feedback) -> Figure:
     figure = Figure(figsize=(10, 4.6), dpi=_DOTS_PER_INCH, layout="constrained", facecolor="white")
     mine, theirs, bars = figure.subplots(1, 3, width_ratios=(1, 1, 1.2))
     first = found.differences[0]
-    draw_skeleton(mine, found.clip_sign[first.moment[0]], COLOURS[1], width=2.2)
-    draw_skeleton(theirs, found.exemplar_sign[first.moment[1]], COLOURS[0], width=2.2)
+    own, example = found.clip_sign[first.moment[0]], found.exemplar_sign[first.moment[1]]
+    box = box_of(own[None], example[None])
+    draw_skeleton(mine, own, COLOURS[1], width=2.2, box=box)
+    draw_skeleton(theirs, example, COLOURS[0], width=2.2, box=box)
     mine.set_title("you", size=12)
     theirs.set_title("the example" + (", mirrored" if found.mirrored else ""), size=12)
     strengths = [each.strength for each in found.differences]

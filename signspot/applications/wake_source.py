@@ -76,7 +76,7 @@ def draw_wake(spotter: Spotter, sign: WakeSign, source: str, events: Sequence[Wa
     figure = Figure(figsize=(11, 3), layout="constrained", facecolor="white")
     axes = figure.add_subplot(xlabel="seconds", ylabel="score", ylim=(0, 1.03))
     axes.plot(found.times, scores, color=COLOURS[0], lw=1)
-    axes.axhline(sign.threshold, color="#777777", ls="--", lw=1, label="threshold")
+    axes.axhline(sign.threshold, color="#777777", ls="--", lw=1, label="threshold; what reaches it is verified, too")
     for number, event in enumerate(events):
         axes.axvline(event.time, color=COLOURS[1], lw=1.5, label=None if number else "events")
     axes.set_xlim(float(found.times[0]), float(found.times[-1]))

@@ -89,6 +89,8 @@ def _tell(sign: "WakeSign", rate: float) -> None:
     )
     if sign.distinct is not None:
         _tell_distinct(sign.distinct, rate)
+    if not sign.own_scores:
+        note("with one recording it is not known how much your signing varies: make three")
     missed = sum(score < sign.threshold for score in sign.own_scores)
     if missed:
         note(f"{missed} of {len(sign.own_scores)} recordings would not be known by the others: record more, or alike")
@@ -107,7 +109,8 @@ def _tell_distinct(found: "Distinctiveness", rate: float) -> None:
     if found.per_hour > rate:
         other = "" if found.by_dictionary else ", or name the signs that are made there with --dictionary"
         advice = f". Choose a sign that is less like others{other}"
+    shown = f"{found.per_hour:.1f}" if found.per_hour < 10 else f"{found.per_hour:.0f}"
     note(
-        f"signing without pause that the background did not show: about {found.per_hour:.1f} false alarms per hour, "
+        f"signing without pause that the background did not show: about {shown} false alarms per hour, "
         f"by {against}{advice}"
     )

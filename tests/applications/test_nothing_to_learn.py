@@ -134,6 +134,17 @@ def test_one_video_that_cannot_be_read(
     assert any(f"labels of the video '{first.stem}'" in each.getMessage() for each in caplog.records)
 
 
+def test_labels_beyond_the_end_of_the_videos(
+    learn: Callable[..., Learnt], given: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    change_labels(given, time=9999.0)
+    for path in given.glob("*.vtt"):
+        path.unlink()
+    with pytest.raises(NothingToLearnError, match=r"M: not trained: 0 of \d+ words have a label that can be used"):
+        learn(given)
+    assert any("which ends at" in each.getMessage() for each in caplog.records)
+
+
 def test_labels_of_one_word(learn: Callable[..., Learnt], given: Path) -> None:
     change_labels(given, word="apple")
     for path in given.glob("*.vtt"):

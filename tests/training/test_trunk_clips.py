@@ -79,7 +79,7 @@ def test_signs_are_cut_out_of_a_corpus(corpus: Corpus, tmp_path: Path) -> None:
 
 def test_mistakes_are_named(corpus: Corpus) -> None:
     splits = corpus.splits()
-    with pytest.raises(OptionsError, match="0 of 2 words have a label: a classifier needs two"):
+    with pytest.raises(OptionsError, match="0 of 2 words have a label that can be used: a classifier needs two"):
         collect_signs(corpus, ["no", "nay"], splits.train, ClipOptions())
     with pytest.raises(OptionsError, match="dictionary must be at least 0 and at most 1; got 2"):
         ClipOptions(dictionary=2)

@@ -1,7 +1,7 @@
 """Training data of a trunk as a classifier: labelled clips of continuous signing and clips of exemplars, balanced."""
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -102,7 +102,7 @@ def collect_signs(
         for done, name in enumerate(videos):
             progress(done, len(videos))
             own = [each for each in own_words if each.video == name]
-            for label, cut in zip(own, _around(own, corpus.videos[name], options, fps), strict=False):
+            for label, cut in _around(own, corpus.videos[name], options, fps):
                 signed[label.word].append(cut)
                 sure[label.word].append(label.source is not LabelSource.MOUTHING or label.confidence >= options.surer)
     if options.dictionary > 0:
@@ -118,25 +118,35 @@ def collect_signs(
     ):
         count = sum(bool(signs) for signs in found.values())
         if wanted and count < 2:
-            raise OptionsError(f"{count} of {len(known):,} words have {kind}: a classifier needs two")
+            raise OptionsError(f"{count} of {len(known):,} words have {kind} that can be used: a classifier needs two")
     continuous, dictionary = (tuple(tuple(found[word]) for word in known) for found in (signed, shown))
     return TrunkSigns(known, continuous, dictionary, tuple(tuple(sure[word]) for word in known))
 
 
-def _around(labels: Sequence[Label], video: CorpusVideo, options: ClipOptions, fps: float) -> list[SignFeatures]:
-    """The frames in which each label's sign lies, edges repeated where the video ends; none, where it is unreadable."""
+def _around(
+    labels: Sequence[Label], video: CorpusVideo, options: ClipOptions, fps: float
+) -> Iterator[tuple[Label, SignFeatures]]:
+    """Each label with the frames in which its sign lies, edges repeated where the video ends.
+
+    Labels of a video that cannot be read, or that shows no signer, are left out, and so are those beyond its end.
+    """
     if not labels:
-        return []
+        return
     try:
         landmarks = footage_landmarks(video, cache_folder() / "landmarks").resampled(fps)
     except SignspotError as error:
         logger.warning("left out the %d labels of the video '%s': %s", len(labels), video.id, error)
-        return []
-    seen = as_right_handed(landmarks)
-    origin = float(landmarks.times[0])
-    stretches = [label.stretch(options.before / fps, options.after / fps, options.around / fps) for label in labels]
-    places = [round((each.start - origin) * fps) + np.arange(round(each.duration * fps)) for each in stretches]
-    return [seen[np.clip(place, 0, len(seen) - 1)].astype(np.float16) for place in places]
+        return
+    seen, origin = as_right_handed(landmarks), float(landmarks.times[0])
+    last = float(landmarks.times[-1])
+    inside = [label for label in labels if origin <= label.time <= last + 1.0]  # a second for clocks that differ
+    if len(inside) < len(labels):
+        beyond = len(labels) - len(inside)
+        logger.warning("left out %d labels of the video '%s', which ends at %.1f s", beyond, video.id, last)
+    for label in inside:
+        stretch = label.stretch(options.before / fps, options.after / fps, options.around / fps)
+        place = round((stretch.start - origin) * fps) + np.arange(round(stretch.duration * fps))
+        yield label, seen[np.clip(place, 0, len(seen) - 1)].astype(np.float16)
 
 
 class TrunkBatches:

@@ -1,0 +1,32 @@
+"""Labels M and D beside each other, on a few labels at known places."""
+
+from signspot.corpus.corpus import Corpus
+from signspot.records import Label, LabelSource
+from signspot_lab.label_sources import label_rows
+
+
+def test_what_agrees_what_clashes_and_what_is_new(tiny_corpus: Corpus) -> None:
+    video = tiny_corpus.in_split("train")[0].id
+    sign = tiny_corpus.signs(video)[0]
+
+    def label(word: str, time: float, source: LabelSource) -> Label:
+        return Label(word, video, time, 0.65, source)
+
+    m = [
+        label(sign.word, sign.end, LabelSource.MOUTHING),
+        label("wrong", sign.end, LabelSource.MOUTHING),
+        label("far", sign.end + 9, LabelSource.MOUTHING),
+    ]
+    d = [
+        label(sign.word, sign.end - 0.25, LabelSource.DICTIONARY),
+        label("new", sign.end + 20, LabelSource.DICTIONARY),
+    ]
+    rows = {name: rest for name, *rest in label_rows(tiny_corpus, m, d)}
+    assert rows["M"] == ["3", "3", "0.333"]
+    assert rows["M with D of the same word at its place"] == ["1", "1", "1.000"]
+    assert rows["M with D of another word at its place, not of the same"] == ["1", "1", "0.000"]
+    assert rows["M without D"][0] == "1"
+    assert rows["D where M has nothing"] == ["1", "1", "0.000"]
+    assert rows["M + D"][0] == "5"
+    assert rows["M from 0.6"][0] == "3"
+    assert rows["M from 0.7"] == ["0", "0", "–"]
