@@ -29,7 +29,7 @@ def mouth(
     language: Annotated[str, typer.Option(help="Language of the words and the subtitles.")] = "en",
     model: Annotated[
         str | None,
-        typer.Option(help="Name or file of a mouthing spotter. [default: mouthing-films; of .pose mouthing-world]"),
+        typer.Option(help="A mouthing spotter. [default: mouthing-films; of the world's landmarks mouthing-world]"),
     ] = None,
     out: Annotated[
         list[Path] | None, typer.Option(help="Write spottings: .bobsl.json .eaf .vtt .csv .jsonl …; repeatable.")

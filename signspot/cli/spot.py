@@ -33,6 +33,9 @@ Match = Annotated[
     Literal["auto", "alignment", "embedding"],
     typer.Option(help="Align frame by frame where the encoder can, or compare embeddings of windows (the paper's)."),
 ]
+Mouthing = Annotated[
+    bool, typer.Option("--mouthing", help="Read the lips at each spotting: is its word mouthed there, too?")
+]
 
 
 def spot(
@@ -73,9 +76,7 @@ def spot(
     plot: Annotated[Path | None, typer.Option(help="Draw score over time (.png, .svg, .pdf).")] = None,
     film: Annotated[Path | None, typer.Option(help="Film the input beside the moving curve (.mp4).")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained, playable report.")] = None,
-    mouthing: Annotated[
-        bool, typer.Option("--mouthing", help="Read the lips at each spotting: is its word mouthed there, too?")
-    ] = False,
+    mouthing: Mouthing = False,
     language: Annotated[str, typer.Option(help="With --mouthing: language in which words are mouthed.")] = "en",
     pixels: Pixels = True,
     force: Force = False,
@@ -89,11 +90,9 @@ def spot(
     from signspot.files import Outputs
     from signspot.spotting.search import SpotOptions
     from signspot.spotting.spotter import load
-    from signspot.words.lemmas import primary_language
 
     asked = read_arguments(paths, dictionary)
-    if language != "en":
-        primary_language(language)  # raises where it is unknown
+    check_language(language)
     options = SpotOptions(threshold, rate, match, stride, refine, overlap=overlap, top=top, mirror=mirror, seed=seed)
     pictures = name_pictures(asked.videos, Pictures(plot, film, html, pixels))
     with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
@@ -192,6 +191,14 @@ def write_results(found: "Sequence[Found]", out: Sequence[Path], pictures: Seque
             note(f"wrote {written}")
     for each, wanted in zip(found, pictures, strict=True):
         draw(each, wanted)
+
+
+def check_language(language: str) -> None:
+    """Raise OptionsError where a language is unknown; for English nothing is loaded."""
+    if language != "en":
+        from signspot.words.lemmas import primary_language
+
+        primary_language(language)
 
 
 def read_mouthings(found: "Sequence[Found]", language: str, *, cache: bool) -> "list[Found]":

@@ -189,6 +189,19 @@ def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
     return Corpus(layout.folder, known, {}, tuple(problems))
 
 
+def is_of_world(videos: Path) -> bool:
+    """Whether a folder of `.pose` files belongs to a corpus that the signing world made: then nobody filmed them.
+
+    The files themselves do not tell: the world's landmarks have an estimator's faults and visibilities, too.
+    """
+    corpus = Layout(videos.absolute().parent).corpus
+    try:
+        made_by = parse_json(read_text(corpus, exact=True).text, str(corpus)).get("made_by")
+    except (FormatError, AttributeError):  # there is none, or it is no corpus
+        return False
+    return isinstance(made_by, dict) and "world" in made_by
+
+
 def video_as_json(video: CorpusVideo, folder: Path) -> dict[str, Any]:
     """A video as it stands in `corpus.json`: paths relative to the folder, nothing that is missing."""
     values = {k: v.relative_to(folder).as_posix() if isinstance(v, Path) else v for k, v in asdict(video).items()}

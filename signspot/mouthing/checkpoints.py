@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import save_file
 
 from signspot.checked_values import checked_list, checked_text, checked_whole, parse_json
+from signspot.corpus.corpus import is_of_world
 from signspot.errors import CheckpointError, FormatError, OptionsError
 from signspot.files import write_beside
 from signspot.models.checkpoints import check_fit, check_sizes, fill, shapes
@@ -58,8 +59,14 @@ def shipped() -> list[str]:
 
 
 def default_for(sources: Iterable[str | PathLike[str]]) -> str:
-    """The shipped spotter that finds most: on film, where an estimator shrinks and guesses lips, and in landmarks."""
-    return FOR_FILMS if any(Path(source).suffix.lower() != ".pose" for source in sources) else DEFAULT
+    """The shipped spotter that finds most: on film, where an estimator shrinks and guesses lips, or in clean landmarks.
+
+    A `.pose` file was estimated on film, too, unless it lies in a corpus that the signing world made.
+    """
+    paths = [Path(source) for source in sources]
+    if not paths or any(path.suffix.lower() != ".pose" for path in paths):
+        return FOR_FILMS
+    return DEFAULT if all(is_of_world(folder) for folder in {path.parent for path in paths}) else FOR_FILMS
 
 
 def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingModel:

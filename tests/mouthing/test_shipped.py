@@ -39,9 +39,21 @@ def test_weights_are_small_and_their_card_says_where_they_come_from():
     assert checkpoints.load_mouthing().name == "mouthing-world"
 
 
-def test_films_have_a_spotter_of_their_own():
-    assert checkpoints.default_for(["a.pose", "b.POSE"]) == "mouthing-world"
-    assert checkpoints.default_for(["a.pose", "b.mp4"]) == "mouthing-films"
+def test_only_landmarks_that_nobody_filmed_have_another_spotter_than_films(tmp_path):
+    """A `.pose` file of people was estimated on film; the world's corpora say that theirs are the world's."""
+    world, people = tmp_path / "world", tmp_path / "people"
+    made_by = {world: {"made_by": {"signspot": "0.1.0", "world": 3}}, people: {"made_by": {"signspot": "0.1.0"}}}
+    for folder, data in made_by.items():
+        folder.mkdir()
+        (folder / "corpus.json").write_text(json.dumps(data))
+    clean, filmed = [world / "videos" / name for name in ("a.pose", "b.POSE")], people / "videos" / "c.pose"
+    chosen = checkpoints.default_for
+    assert chosen(clean) == "mouthing-world"
+    assert {chosen([filmed]), chosen([*clean, filmed]), chosen([world / "videos" / "a.mp4"])} == {"mouthing-films"}
+    assert {chosen(["alone.pose"]), chosen([])} == {"mouthing-films"}
+    for damaged in ("", "{", "[]", '{"made_by": "world"}'):
+        (world / "corpus.json").write_text(damaged)
+        assert chosen(clean) == "mouthing-films"
 
 
 def test_lips_as_films_show_them_are_read_better_by_the_spotter_for_films():

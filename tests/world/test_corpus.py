@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.corpus.corpus import open_corpus
+from signspot.corpus.corpus import is_of_world, open_corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.leftovers import temporary_name
+from signspot.mouthing.checkpoints import default_for
 from signspot.subtitles.srt_vtt import read_vtt
 from signspot.video.reader import open_video
 from signspot_world.corpus_writer import make_corpus
@@ -67,6 +68,12 @@ def test_exemplars_number_three_on_average_and_ten_at_most():
     counts = np.unique([plan.word for plan in World(CorpusOptions()).exemplars], return_counts=True)[1]
     assert 2.8 < counts.mean() < 3.2
     assert set(counts) == set(range(1, 11))
+
+
+def test_the_corpus_says_that_nobody_filmed_its_landmarks(corpus):
+    (folder,) = {video.landmarks.parent for video in corpus.videos.values()}
+    assert is_of_world(folder)
+    assert default_for(video.landmarks for video in corpus.videos.values()) == "mouthing-world"
 
 
 def test_signers_are_disjoint(corpus):
