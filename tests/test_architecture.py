@@ -71,7 +71,7 @@ LAB_FLOORS = (
         "split_estimation",
     ),
     ("estimator_comparison", "world_calibration"),
-    ("encoder_ablation", "label_sources", "promised_alarms", "without_labels"),
+    ("cross_validation", "encoder_ablation", "label_sources", "promised_alarms", "without_labels"),
     ("adapted", "applications", "subtitled_streams"),
 )  # fmt: skip
 LAB_SIDEWAYS = {

@@ -24,14 +24,13 @@ from signspot.spotting.alarms import (
 from signspot.spotting.curves import CurveBlock, Scores, WordScores, curve_blocks
 from signspot.spotting.decoys import Cohort
 from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, strength
+from signspot.spotting.moments import SAMPLE, moments_around, moments_inside, pieces
 from signspot.spotting.peaks import OVERLAP, Peaks
 from signspot.spotting.rates import PeakRates, WordAlarms
 from signspot.timeline import Segment, Track
 
 DEFAULT_RATE = 20.0  # false alarms per hour and word that a spotting means at most, unless options tell otherwise
 DEFAULT_FLOOR = 0.75  # least score of a spotting where rates decide: whatever its rate, less is no likeness
-_REACH = 2.0  # seconds around a segment that still decide about its edges
-_SAMPLE, _PIECES = 300.0, 15  # seconds of a video, in so many pieces, in which decoys are searched
 _HELD = 5_000_000  # moments × words whose curves are held in memory at once: 60 MB
 
 FloatArray = NDArray[np.floating[Any]]
@@ -168,7 +167,7 @@ class Search:
                 is never taken for a peak.
         """
         matcher = self.matcher(gallery, within)
-        inside = np.ones(len(matcher.times), bool) if within is None else _inside(matcher.times, within)
+        inside = moments_inside(matcher.times, within)
         reader = self._alarms(gallery, within) if inside.any() else None
         rough = reader is not None and reader.rough
         holds = within is not None and len(gallery.rows) * len(matcher.times) <= _HELD
@@ -193,7 +192,7 @@ class Search:
         Decoys need not be searched for, so many segments of many videos are looked at in a moment.
         """
         matcher = self.matcher(gallery, within)
-        inside = _inside(matcher.times, within)
+        inside = moments_inside(matcher.times, within)
         found: dict[str, Spotting] = {}
         for block in curve_blocks(matcher, gallery, lasting=False) if inside.any() else ():
             least, no_alarms = [self.fallback] * len(block.words), [None] * len(block.words)
@@ -254,7 +253,7 @@ class Search:
 
     def _rates_in_sample(self, gallery: Gallery) -> PeakRates | None:
         matcher = self._sampled(gallery)
-        lasted = min(self.seconds, _SAMPLE)
+        lasted = min(self.seconds, SAMPLE)
         return rates_of_words(curve_blocks(matcher, gallery, lasting=False), matcher.times, lasted)
 
     @property
@@ -288,9 +287,9 @@ class Search:
         if self.aligns(gallery):
             assert self.track.codes is not None
             assert gallery.codes is not None
-            part = _around(self._frame_times, within)
+            part = moments_around(self._frame_times, within)
             return self._aligned(self.track.codes[part], self._frame_times[part], gallery, apart=within is not None)
-        part = _around(self.windows.times, within)
+        part = moments_around(self.windows.times, within)
         return EmbeddingMatcher(Windows(self.windows.times[part], self.windows.embeddings[part]), gallery.embeddings)
 
     @cached_property
@@ -308,7 +307,7 @@ class Search:
     def _sample_of_codes(self) -> tuple[FloatArray, NDArray[np.float64]]:
         assert self.track.codes is not None
         fps = self.track.grid.fps
-        codes = np.concatenate([self.track.codes[part] for part in _pieces(len(self.track.codes), fps)])
+        codes = np.concatenate([self.track.codes[part] for part in pieces(len(self.track.codes), fps)])
         return codes, np.arange(len(codes)) / fps
 
     @cached_property
@@ -316,7 +315,7 @@ class Search:
         if len(self.windows.times) != len(self.track):  # more of them around candidates
             return self.windows
         rate = self.track.grid.fps / self.track.grid.stride
-        rows = np.concatenate([self.windows.embeddings[part] for part in _pieces(len(self.track), rate)])
+        rows = np.concatenate([self.windows.embeddings[part] for part in pieces(len(self.track), rate)])
         return Windows(np.arange(len(rows)) / rate, rows)
 
     def _aligned(
@@ -394,23 +393,3 @@ class Search:
                 )
             )
         return made
-
-
-def _pieces(count: int, rate: float) -> list[slice]:
-    """Pieces of so many moments, at equal steps; all of them in one piece, where they are few."""
-    each = int(_SAMPLE * rate / _PIECES)
-    if count <= each * _PIECES:
-        return [slice(0, count)]
-    return [slice(first, first + each) for first in np.linspace(0, count - each, _PIECES).astype(int).tolist()]
-
-
-def _around(times: NDArray[np.float64], within: Segment | None) -> slice:
-    """The moments in a segment and those that decide about its edges."""
-    if within is None:
-        return slice(0, len(times))
-    first, last = np.searchsorted(times, (within.start - _REACH, within.end + _REACH))
-    return slice(int(first), int(last))
-
-
-def _inside(times: NDArray[np.float64], within: Segment) -> NDArray[np.bool_]:
-    return np.asarray((times >= within.start) & (times <= within.end))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from signspot.evaluation.one_shot import one_shot_ranks
 from signspot.models.checkpoints import load_encoder
 from signspot_lab import cross_validation
 from signspot_lab.cross_validation import HEAD, LEARNED, cross_validate, deal_signers, look_up_folds
@@ -52,12 +53,11 @@ def test_every_fold_is_looked_up_by_its_own_encoder(clips: list[IsolatedClip]) -
     assert found.words == 6
     assert found.recall_5.value > 0.9
     asked: list[tuple[str, set[str]]] = []
-    real = cross_validation.one_shot_ranks
     with pytest.MonkeyPatch.context() as patch:
 
         def watched(spotter, own, **options):
             asked.append((spotter.encoder.name, {clip.signer for clip in own}))
-            return real(spotter, own, **options)
+            return one_shot_ranks(spotter, own, **options)
 
         patch.setattr(cross_validation, "one_shot_ranks", watched)
         look_up_folds([good, load_encoder("landmark-world")], clips, folds, 1000)

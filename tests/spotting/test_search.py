@@ -14,7 +14,7 @@ from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
 from signspot.records import Exemplar, Spotting
-from signspot.spotting import search
+from signspot.spotting import moments, search
 from signspot.spotting.alarms import FEWEST_WORDS
 from signspot.spotting.decoys import Cohort, cohort_of
 from signspot.spotting.matching import AlignmentMatcher
@@ -243,7 +243,8 @@ def test_decoys_of_a_long_video_are_searched_in_a_sample_of_it(
     lasts = len(stretch.footage) / stretch.footage.fps
     track = spotter.embed(concatenate([_later(stretch.footage, turn) for turn in range(round(90 / lasts) + 1)]))
     every = spotter.search(track, gallery, SpotOptions(threshold=0.3)).spottings
-    monkeypatch.setattr(search, "_SAMPLE", 45.0)
+    for module in (moments, search):
+        monkeypatch.setattr(module, "SAMPLE", 45.0)
     other = Spotter(spotter.encoder)
     some = other.search(track, gallery, SpotOptions(threshold=0.3)).spottings
     assert [hit.time for hit in some] == [hit.time for hit in every]
