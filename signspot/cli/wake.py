@@ -104,7 +104,9 @@ def _tell_distinct(found: "Distinctiveness", rate: float) -> None:
     if found.nearest:
         near = ", ".join(f"'{each.word}' {each.distance:.2f}" for each in found.nearest)
         note(f"nearest known signs, in units of how far your recordings are from each other: {near}")
-    against = f"{count(found.words, 'word')} of the dictionary" if found.by_dictionary else f"{found.words} decoys"
+    against = f"{count(found.words, 'word')} of the dictionary"
+    if not found.by_dictionary:
+        against = f"{found.words} decoys (a guess: near signs that are not among them are not counted)"
     advice = ""
     if found.per_hour > rate:
         other = "" if found.by_dictionary else ", or name the signs that are made there with --dictionary"
