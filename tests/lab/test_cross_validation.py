@@ -10,6 +10,7 @@ from signspot.evaluation.one_shot import one_shot_ranks
 from signspot.models.checkpoints import load_encoder
 from signspot_lab import cross_validation
 from signspot_lab.cross_validation import HEAD, LEARNED, cross_validate, deal_signers, look_up_folds
+from signspot_lab.frame_codes import training
 from signspot_lab.frame_codes.config import BySource, CoderOptimiser, FrameCodesConfig
 from signspot_lab.frame_codes.training import open_sources
 from signspot_lab.frame_codes.world_clips import world_clips
@@ -23,6 +24,12 @@ def clips() -> list[IsolatedClip]:
     first = min(clip.signer for clip in made)
     twice = [replace(clip, clip=f"{clip.clip} again") for clip in made if clip.signer == first]
     return [*made, *twice, replace(made[0], signer="")]
+
+
+@pytest.fixture(autouse=True)
+def few_decoys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of eight words of the world, not of 120."""
+    monkeypatch.setattr(training, "WORLD_WORDS", 8)
 
 
 def test_signers_are_dealt_once_each_into_folds_of_equal_size(clips: list[IsolatedClip]) -> None:
