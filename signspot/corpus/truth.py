@@ -126,11 +126,11 @@ def right_labels(labels: Sequence[Label], signs: Mapping[str, Sequence[SignTruth
 
 @dataclass(frozen=True, slots=True)
 class WordSplit:
-    """The words of the two training settings and of the test that both share."""
+    """The words of the two training settings and of the test that both share; none where words are not split."""
 
-    all: tuple[str, ...]  # 'train 1064': the test words are seen in training
-    train: tuple[str, ...]  # 'train 800': the test words are unseen in training
-    test: tuple[str, ...]  # '264': tested in both settings
+    all: tuple[str, ...] = ()  # 'train 1064': the test words are seen in training
+    train: tuple[str, ...] = ()  # 'train 800': the test words are unseen in training
+    test: tuple[str, ...] = ()  # '264': tested in both settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +180,16 @@ def write_splits(splits: Splits, path: Path) -> Path:
 
 
 def read_splits(path: Path) -> Splits:
-    """Read splits.
+    """Read splits: {"train": [...], "test": [...]} names videos; "words", which splits words, may be left out.
 
     Raises:
         FormatError: the file holds none.
     """
     try:
         data = parse_json(read_text(path, exact=True).text, str(path))
-        words = WordSplit(**{key: _names(data["words"][key], path, key) for key in ("all", "train", "test")})
+        words = WordSplit()
+        if "words" in data:
+            words = WordSplit(**{key: _names(data["words"][key], path, key) for key in ("all", "train", "test")})
         return Splits(_names(data["train"], path, "train"), _names(data["test"], path, "test"), words)
     except (KeyError, TypeError) as error:
         raise FormatError(f"{path} holds no splits: {error!r}") from error

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.truth import WordSplit
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.evaluation.queries import RetrievalQuery, find_queries, labelled_queries
@@ -79,8 +80,8 @@ def part_to_test(corpus: Corpus, tested: Tested = "test") -> tuple[Corpus, tuple
     """
     videos = corpus.in_split("test") or list(corpus.videos.values())
     listed = list(corpus.dictionary())
-    if corpus.layout.splits.is_file():
-        split = corpus.splits().words
+    split = corpus.splits().words if corpus.layout.splits.is_file() else WordSplit()
+    if split.all:
         chosen = set(split.test if tested == "test" else split.all)
         listed = [word for word in listed if word in chosen]
     if not listed:

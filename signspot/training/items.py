@@ -240,6 +240,8 @@ def _split_words(corpus: Corpus, words: Words) -> set[str] | None:
     if not path.is_file():
         return None
     split = corpus.splits().words
+    if not split.all:
+        return None
     return set(split.all if words == "all" else split.train)
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.corpus.truth import Splits, read_splits, split_words, write_splits
+from signspot.corpus.truth import Splits, WordSplit, read_splits, split_words, write_splits
 from signspot.errors import FormatError
 from signspot_world.knobs import named_rng
 from signspot_world.language.english import vocabulary
@@ -42,4 +42,12 @@ def test_round_trip(tmp_path):
 def test_a_broken_file_is_named(tmp_path):
     (tmp_path / "splits.json").write_text("{}")
     with pytest.raises(FormatError, match=r"splits\.json holds no splits"):
+        read_splits(tmp_path / "splits.json")
+
+
+def test_words_need_not_be_split(tmp_path) -> None:
+    (tmp_path / "splits.json").write_text('{"train": ["monday"], "test": ["friday"]}')
+    assert read_splits(tmp_path / "splits.json") == Splits(("monday",), ("friday",), WordSplit())
+    (tmp_path / "splits.json").write_text('{"train": ["monday"], "test": ["friday"], "words": {"all": []}}')
+    with pytest.raises(FormatError, match=r"holds no splits: KeyError\('train'\)"):
         read_splits(tmp_path / "splits.json")

@@ -1,5 +1,6 @@
 """An encoder measured on a corpus: the protocol's numbers, a perfect encoder's, and what labels alone can tell."""
 
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -57,6 +58,16 @@ def seen_perfectly(corpus: Corpus, words: tuple[str, ...]) -> tuple[Gallery, dic
         track = Track(seen / np.linalg.norm(seen, axis=1, keepdims=True), grid, "perfect", name)
         found[name] = Search(track, Windows.of(track), SpotOptions(threshold=LOWEST), LOWEST).run(gallery)
     return gallery, found
+
+
+def test_all_words_are_tested_where_splits_name_videos_only(corpus: Corpus, tmp_path: Path) -> None:
+    shutil.copytree(corpus.folder, tmp_path / "copy")
+    videos = {"train": list(corpus.splits().train), "test": list(corpus.splits().test)}
+    (tmp_path / "copy" / "splits.json").write_text(json.dumps(videos))
+    unsplit = open_corpus(tmp_path / "copy")
+    part, words = part_to_test(unsplit)
+    assert set(part.videos) == set(corpus.splits().test)
+    assert set(words) == set(corpus.dictionary())
 
 
 def test_a_perfect_encoder_finds_everything(corpus: Corpus, encoder: Encoder) -> None:
