@@ -145,10 +145,14 @@ def known_scales(gallery: Gallery, match: Match, known: dict[bytes, CurveScale])
     """
     shown = gallery.embeddings if gallery.codes is None else gallery.codes
     names = {word: blake2b(shown[rows].tobytes(), digest_size=16).digest() for word, rows in gallery.words.items()}
-    new = gallery.of_words([word for word, name in names.items() if name not in known])
+    found = {name: known.get(name) for name in names.values()}  # another thread may empty what is known
+    new = gallery.of_words([word for word, name in names.items() if found[name] is None])
     for block in curve_blocks(match(new), new, lasting=False, apart=True) if new.words else ():
-        known.update((names[word], scale) for word, scale in zip(block.words, block.scales, strict=True))
-    return {word: known[name] for word, name in names.items()}
+        made = {names[word]: scale for word, scale in zip(block.words, block.scales, strict=True)}
+        known.update(made)
+        found |= made
+    scales = {word: found[name] for word, name in names.items()}
+    return {word: scale for word, scale in scales.items() if scale is not None}
 
 
 def rates_of_words(blocks: Iterable[CurveBlock], times: NDArray[np.float64], seconds: float) -> PeakRates | None:

@@ -1,6 +1,7 @@
 """The whole road in one object: sources and exemplars in, spottings out."""
 
 import logging
+import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -271,10 +272,12 @@ class Spotter:
 class _DecoysOfTrack:
     """Keeps what decoys reached in the last track, so that its next search need not search for them again.
 
-    What they reach in the background signing that comes with them is the same for every track, and stays.
+    What they reach in the background signing that comes with them is the same for every track, and stays. A server
+    searches several tracks at once, each in a thread.
     """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._embeddings: weakref.ref[NDArray[np.floating[Any]]] | None = None
         self._known: dict[tuple[bool, bool], DecoyPeaks] = {}
 
@@ -283,11 +286,12 @@ class _DecoysOfTrack:
 
     def of(self, track: Track, gallery: Gallery, options: SpotOptions) -> DecoyPeaks:
         """The known peaks of decoys in a track."""
-        if self._embeddings is None or self._embeddings() is not track.embeddings:
-            self._embeddings = weakref.ref(track.embeddings)
-            self._known = {how: DecoyPeaks(known.background) for how, known in self._known.items()}
         by_codes = gallery.codes is not None and options.match != "embedding"
-        return self._known.setdefault((by_codes, options.mirror), DecoyPeaks())
+        with self._lock:
+            if self._embeddings is None or self._embeddings() is not track.embeddings:
+                self._embeddings = weakref.ref(track.embeddings)
+                self._known = {how: DecoyPeaks(known.background) for how, known in self._known.items()}
+            return self._known.setdefault((by_codes, options.mirror), DecoyPeaks())
 
 
 def exemplars_of(what: What) -> list[Exemplar]:

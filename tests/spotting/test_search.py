@@ -1,5 +1,7 @@
 """The search by frame codes: signs found with their spans, scores read against decoys, signs identified."""
 
+import sys
+import threading
 from dataclasses import replace
 from typing import Literal
 
@@ -15,11 +17,11 @@ from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
 from signspot.records import Exemplar, Spotting
 from signspot.spotting import moments, search
-from signspot.spotting.alarms import FEWEST_WORDS
+from signspot.spotting.alarms import FEWEST_WORDS, DecoyPeaks
 from signspot.spotting.decoys import Cohort, cohort_of
 from signspot.spotting.matching import AlignmentMatcher
 from signspot.spotting.search import DEFAULT_FLOOR, SpotOptions, is_default
-from signspot.spotting.spotter import Spotter
+from signspot.spotting.spotter import Spotter, _DecoysOfTrack
 from signspot.timeline import Segment
 from signspot_lab.frame_codes.assembling import assemble
 from signspot_lab.frame_codes.world_clips import world_clips
@@ -157,6 +159,31 @@ def test_decoys_are_searched_in_background_signing_once_for_all_videos(
     assert first.spottings == again.spottings == other.spottings
     spotter.search(tracks[1], gallery, SpotOptions(threshold=0.3, mirror=False))  # other decoys
     assert len(searched) > once
+
+
+def test_tracks_that_are_searched_at_once_do_not_share_what_decoys_reached(
+    spotter: Spotter, gallery: Gallery, stretch: Stretch
+) -> None:
+    """A server searches in threads: what is known of one track is never given for another."""
+    tracks = [spotter.embed(stretch.footage[: 60 + number]) for number in range(2)]
+    known, given = _DecoysOfTrack(), list[tuple[int, DecoyPeaks]]()
+
+    def ask(number: int) -> None:
+        for _ in range(3000):
+            given.append((number, known.of(tracks[number], gallery, SpotOptions())))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=ask, args=(number,)) for number in (0, 1, 0, 1)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    of_track: dict[int, int] = {}
+    assert all(of_track.setdefault(id(peaks), number) == number for number, peaks in given)
 
 
 def test_every_spotting_says_how_many_false_alarms_its_score_means(
