@@ -205,7 +205,7 @@ def _spotting(archive: Archive, gallery: Gallery, place: Place, span: tuple[floa
     return Spotting(
         word=exemplar.word,
         video=archive.tracks[place.track].video,
-        time=round(place.time, 3),
+        time=round(min(max(place.time, span[0]), span[1]), 3),  # a sign much faster than its exemplar
         start=round(span[0], 3),
         end=round(span[1], 3),
         score=round(place.score, 6),

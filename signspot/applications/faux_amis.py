@@ -179,3 +179,9 @@ def write_faux_amis_page(
                 yield clips((address, caption) for address, caption in addresses if address is not None)
 
     return write_page(path, f"Faux amis of {names[0]} and {names[1]}", blocks())
+
+
+def folder_names(first: Path, second: Path) -> tuple[str, str]:
+    """What to call two folders: the end of their paths, as long as it takes to tell them apart."""
+    depth = next((n for n in range(1, len(first.parts)) if first.parts[-n:] != second.parts[-n:]), 1)
+    return "/".join(first.parts[-depth:]), "/".join(second.parts[-depth:])

@@ -88,7 +88,7 @@ def write_timeline_page(timeline: Timeline, path: str | Path) -> Path:
             if any(each.mention.start in span for each in timeline.mentioned):
                 yield drawing(draw_timeline(timeline, span), f"words from {clock(start)} to {clock(start + _PAGE)}")
         rows = (
-            (each.word, clock(each.mention.start, 1), each.mention.text)
+            (each.word, clock(each.mention.start, 1), " ".join(each.mention.text.split()))
             + (("", "") if each.spotting is None else (f"{each.spotting.time:.2f}", f"{each.spotting.score:.2f}"))
             for each in timeline.mentioned
         )

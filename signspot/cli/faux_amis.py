@@ -34,6 +34,7 @@ def faux_amis(
         SAME_FORM,
         FauxAmisOptions,
         find_faux_amis,
+        folder_names,
         read_translations,
         write_faux_amis_page,
     )
@@ -50,7 +51,7 @@ def faux_amis(
         with bar("exemplars") as progress:
             found = find_faux_amis(spotter, one, two, options, progress=progress)
         if html is not None:
-            names = (first.resolve().name, second.resolve().name)
+            names = folder_names(first.resolve(), second.resolve())
             note(f"wrote {write_faux_amis_page(spotter, found, html, names, pixels=pixels)}")
     if not found.shared:
         note("no word stands in both dictionaries: every pair counts as another meaning. Name a table: --translations")

@@ -195,7 +195,8 @@ def view_of(found: Found, *, pixels: bool = True) -> View:
         for number, exemplar in _chosen(found.gallery, found.spottings)
     )
     video = found.track.video
-    return View(playable(video) if pixels else None, video, found.duration, curves, found.spottings, found.threshold)
+    name = Path(video).name or video
+    return View(playable(video) if pixels else None, name, found.duration, curves, found.spottings, found.threshold)
 
 
 def _chosen(gallery: Gallery, spottings: Sequence[Spotting]) -> list[tuple[int, Exemplar]]:

@@ -380,7 +380,7 @@ class Search:
                 Spotting(
                     word=block.words[word],
                     video=self.track.video,
-                    time=round(min(time, end), 3),
+                    time=round(min(max(time, start), stop, end), 3),  # a sign much faster than its exemplar
                     start=round(min(start, end), 3),
                     end=round(min(stop, end), 3),
                     score=round(score, 6),

@@ -87,8 +87,9 @@ class LipBatches(Dataset[LipBatch]):
         visemes: dict[str, Shapes],
         how: MouthingOptimiser,
         seed: int,
+        films: Sequence[LipClip] = (),
     ):
-        self.clips = [clip for clip in clips if len(clip.lips) >= how.frames]
+        self.clips, self.films = ([clip for clip in kind if len(clip.lips) >= how.frames] for kind in (clips, films))
         self.wrong, self.visemes, self.how, self.seed = WrongWords(vocabulary), visemes, how, seed
 
     def __len__(self) -> int:
@@ -106,7 +107,9 @@ class LipBatches(Dataset[LipBatch]):
         )
 
     def _window(self, random: np.random.Generator) -> "_Window":
-        clip, frames = self.clips[int(random.integers(len(self.clips)))], self.how.frames
+        filmed = bool(self.films) and random.random() < self.how.filmed
+        clips, frames = self.films if filmed else self.clips, self.how.frames
+        clip = clips[int(random.integers(len(clips)))]
         first = int(random.integers(len(clip.lips) - frames + 1))
         start = clip.lips.start + first / FPS
         end = start + frames / FPS
@@ -126,7 +129,7 @@ class LipBatches(Dataset[LipBatch]):
                 words.append(self.wrong.vocabulary.visemes[self.wrong.draw(mouthed, self.how.hard, random)])
             ends.append(row)
         lips = clip.lips.values[first : first + frames]
-        if self.how.weakened and random.random() < self.how.weakened:
+        if not filmed and self.how.weakened and random.random() < self.how.weakened:
             lips = weaken(lips, random)
         return _Window(lips, words, ends, self._shapes(clip, near, start))
 

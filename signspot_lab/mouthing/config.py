@@ -16,9 +16,13 @@ class LipsOptions:
     signers: int = 80
     lips: float = 1.0  # how hard to read: the world's knob of that name
     calibration: int = 30  # clips of other signers, by which probabilities are calibrated
+    films: int = 0  # clips that are filmed, too, and read through MediaPipe; one in five calibrates
+    film_seconds: float = 12.0  # of each
 
     def __post_init__(self) -> None:
         check_numbers(self, "clips", "signers", "calibration", least=1)
+        check_numbers(self, "films", least=0)
+        check_numbers(self, "film_seconds", least=10)
         check_numbers(self, "seconds", least=8)
         check_numbers(self, "lips", least=0, most=3)
 
@@ -39,13 +43,14 @@ class MouthingOptimiser:
     clip: float = 1.0  # longest gradient
     shapes: float = 0.5  # weight of naming the viseme of every step, beside finding words
     weakened: float = 0.0  # share of the windows whose lips are weakened, as estimators weaken them on film
+    filmed: float = 0.0  # share of the windows that are of films
 
     def __post_init__(self) -> None:
         check_numbers(self, "steps", "windows", "queries", least=1)
         check_numbers(self, "frames", least=50)
         check_numbers(self, "rate", "clip", above=0)
         check_numbers(self, "weight_decay", "warm_up", "shapes", least=0)
-        check_numbers(self, "average", "hard", "weakened", least=0, most=1)
+        check_numbers(self, "average", "hard", "weakened", "filmed", least=0, most=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from signspot_lab.mouthing.tables import score_table
 from signspot_lab.mouthing.trials import WINDOW, Trial, answer, draw_trials
 from signspot_world.body.motion import talking
 from signspot_world.body.mouthing import MouthedWord, MouthHabits, habits_of, say
-from signspot_world.body.signers import Role, make_signer
+from signspot_world.body.signers import Role, Signer, make_signer
 from signspot_world.camera.estimator import observe
 from signspot_world.camera.faults import for_lips
 from signspot_world.camera.projection import project
@@ -66,7 +66,14 @@ class FilmedClip:
 
 
 def film_clips(
-    count: int, seconds: float, seed: int, folder: Path, lips: float = 1.0, *, usual: bool = False
+    count: int,
+    seconds: float,
+    seed: int,
+    folder: Path,
+    lips: float = 1.0,
+    *,
+    usual: bool = False,
+    role: Role = Role.TEST,
 ) -> list[FilmedClip]:
     """Let signers mouth words before a camera, and look.
 
@@ -77,17 +84,22 @@ def film_clips(
         folder: of the videos and of what MediaPipe sees in them; what is there already is not made again.
         lips: how hard to read, as the world's knob of that name.
         usual: look with the usual estimator, too.
+        role: people to train on mouth words that may be trained on, all others such as never are.
     """
     if seconds < WINDOW:
         raise OptionsError(f"a clip lasts at least {WINDOW:g} s, as long as a question's window; got {seconds:g}")
-    vocabulary = read_vocabulary(unseen=True)
+    vocabulary = read_vocabulary(unseen=role is not Role.TRAIN)
     folder.mkdir(parents=True, exist_ok=True)
     ways = (None, "mediapipe") if usual else (None,)
-    return [_film(number, seconds, seed, (lips, vocabulary), folder, ways) for number in range(count)]
+    people = [make_signer(f"filmed {number}", seed, role) for number in range(count)]
+    return [
+        _film(number, person, seconds, seed, (lips, vocabulary), folder, ways) for number, person in enumerate(people)
+    ]
 
 
 def _film(
     number: int,
+    signer: Signer,
     seconds: float,
     seed: int,
     said: tuple[float, Vocabulary],
@@ -96,7 +108,6 @@ def _film(
 ) -> FilmedClip:
     lips, vocabulary = said
     rng = named_rng(seed, "filmed", number)
-    signer = make_signer(f"filmed {number}", seed, Role.TEST)
     words = _talk(seconds, habits_of(signer, lips), vocabulary, rng)
     motion = talking(words, seconds, signer, rng, lips)
     marks = project(motion, replace(signer.camera, height=_CLOSE, aim=_FACE), SIZE)

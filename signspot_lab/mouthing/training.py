@@ -31,8 +31,10 @@ from signspot_lab.mouthing.batches import LipBatch, LipBatches
 from signspot_lab.mouthing.calibration import calibrate
 from signspot_lab.mouthing.clips import ClipOptions, LipClip, Vocabulary, make_clips, read_vocabulary
 from signspot_lab.mouthing.config import MouthingConfig
+from signspot_lab.mouthing.filmed import film_clips
 from signspot_lab.mouthing.weakening import weaken
 from signspot_world.body.mouthing import MouthedWord
+from signspot_world.body.signers import Role
 
 logger = logging.getLogger(__name__)
 
@@ -71,14 +73,15 @@ def train_mouthing(
         clips = list(make_clips(config.lips.clips, config.seed, vocabulary, people, options))
     else:
         clips = clips_of_corpus(corpus)
-    network = train_network(config, clips, vocabulary, folder, progress)
+    films = _films(config, Path(folder))
+    network = train_network(config, clips, vocabulary, folder, progress, films[1])
     held_out = clips
     if corpus is None:  # other people, other words, other chance: what was learned by heart must not look sure
         mouthed = {word.word for clip in clips for word in clip.words}
         fresh = replace(vocabulary, words=tuple(word for word in vocabulary.words if word not in mouthed))
         others = [f"calibration {number}" for number in range(config.lips.calibration)]
         held_out = list(make_clips(len(others), config.seed, fresh, others, replace(options, chance=config.seed + 1)))
-        held_out = weaken_some(held_out, config.optimiser.weakened, config.seed)
+        held_out = [*weaken_some(held_out, config.optimiser.weakened, config.seed), *films[0]]
     card = {"licence": config.licence, "data": config.data, "command": command, "config": _setup(config)}
     if config.start:
         known = load_mouthing(config.start)
@@ -86,6 +89,15 @@ def train_mouthing(
     model = MouthingModel(config.name, network, card)
     card["metrics"] = {"calibration": calibrate(model, held_out, vocabulary, config.seed)}
     return model
+
+
+def _films(config: MouthingConfig, folder: Path) -> tuple[list[LipClip], list[LipClip]]:
+    """Lips on film, to calibrate with and to learn from: other people each."""
+    how = config.lips
+    if not how.films:
+        return [], []
+    clips = film_clips(how.films, how.film_seconds, config.seed, folder / "films", how.lips, role=Role.TRAIN)
+    return [clip.filmed for clip in clips[::5]], [clip.filmed for n, clip in enumerate(clips) if n % 5]
 
 
 def weaken_some(clips: Sequence[LipClip], share: float, seed: int) -> list[LipClip]:
@@ -135,11 +147,12 @@ def train_network(
     vocabulary: Vocabulary,
     folder: str | PathLike[str],
     progress: Progress = silent,
+    films: Sequence[LipClip] = (),
 ) -> MouthingNetwork:
     """The loop itself; as `train_mouthing`. Gives the network with the running mean of its weights."""
     run, how = RunFolder(Path(folder)), config.optimiser
-    visemes = vocabulary.visemes | {w.word: visemes_of(w.word) for clip in clips for w in clip.words}
-    batches = LipBatches(clips, vocabulary, visemes, how, config.seed)
+    visemes = vocabulary.visemes | {w.word: visemes_of(w.word) for clip in [*clips, *films] for w in clip.words}
+    batches = LipBatches(clips, vocabulary, visemes, how, config.seed, films)
     torch.manual_seed(config.seed)
     network, average = _begin(config), MouthingNetwork(config.network)
     average.load_state_dict(network.state_dict())

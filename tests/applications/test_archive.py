@@ -18,6 +18,7 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.tracks import read_track, write_track
 from signspot.errors import EncoderMismatchError, FormatError, OptionsError, TrackError
 from signspot.landmarks.pose_file import write_landmarks
+from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot.timeline import Grid, Track
 from signspot_world.body.motion import continuous
@@ -79,6 +80,12 @@ def test_a_word_is_found_in_its_video(
     assert write_places_page(spotter, found[:1], tmp_path / "p.html", "found").read_text().count("<video") == 1
     with pytest.raises(OptionsError, match="top"):
         search_archive(spotter, archive, spotter.gallery(dictionary.select([word])), top=0)
+
+
+def test_the_time_of_a_place_is_in_its_span(spotter: Spotter, dictionary: Dictionary, archived: Path) -> None:
+    found = search_archive(spotter, open_archive(archived / "tracks"), spotter.gallery(dictionary), top=50)
+    searched = [spotter.search(archived / "one.pose", dictionary, SpotOptions(threshold=0.0)).spottings, found]
+    assert all(places and all(each.start <= each.time <= each.end for each in places) for places in searched)
 
 
 def test_a_new_video_leaves_the_others_alone(spotter: Spotter, archived: Path, tmp_path: Path) -> None:

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from signspot.applications.densify import DensifyOptions, densify
-from signspot.applications.faux_amis import FauxAmisOptions, find_faux_amis, read_translations, write_faux_amis_page
+from signspot.applications.faux_amis import (
+    FauxAmisOptions,
+    find_faux_amis,
+    folder_names,
+    read_translations,
+    write_faux_amis_page,
+)
 from signspot.applications.mining import MineOptions, mine, videos_in, write_mined
 from signspot.applications.timeline_picture import _lanes, write_timeline_page
 from signspot.dictionary.dictionary import Dictionary
@@ -45,7 +51,7 @@ def subtitles_of(signs: list[tuple[str, Segment]]) -> list[Subtitle]:
     """A subtitle for every three signs, half a second late."""
     groups = [signs[first : first + 3] for first in range(0, len(signs), 3)]
     return [
-        Subtitle(group[0][1].start + 0.5, group[-1][1].end + 0.5, f"The {' and '.join(word for word, _ in group)}.")
+        Subtitle(group[0][1].start + 0.5, group[-1][1].end + 0.5, f"The\n{' and '.join(word for word, _ in group)}.")
         for group in groups
     ]
 
@@ -70,6 +76,7 @@ def test_subtitle_words_are_placed_where_they_are_signed(
     page = write_timeline_page(found, tmp_path / "t.html").read_text()
     assert "<img" in page
     assert f"{len(placed)} of 12" in page
+    assert f"The {signs[0][0]} and" in page, "lines of a subtitle are joined"
 
 
 def test_subtitles_hide_no_other() -> None:
@@ -156,6 +163,12 @@ def test_shared_signs_are_found_and_their_meaning_is_told(
     page = write_faux_amis_page(spotter, replace(found, pairs=found.pairs[:1]), tmp_path / "p.html", ("A", "<B>"))
     assert page.read_text().count("<video") == 2
     assert "<B>" not in page.read_text()
+
+
+def test_two_folders_are_told_apart() -> None:
+    assert folder_names(Path("/a/bsl"), Path("/a/dgs")) == ("bsl", "dgs")
+    assert folder_names(Path("/a/bsl/signs"), Path("/a/dgs/signs")) == ("bsl/signs", "dgs/signs")
+    assert folder_names(Path("/a/signs"), Path("/a/signs")) == ("signs", "signs")
 
 
 def test_words_of_one_dictionary_only_are_told(
