@@ -103,7 +103,7 @@ def _check_encoder(spotter: Spotter, folder: str | Path, encoder: str) -> None:
     if encoder != spotter.encoder.hash:
         raise EncoderMismatchError(
             f"the archive {folder} was made by the encoder {encoder}, not by '{spotter.encoder.name}' "
-            f"({spotter.encoder.hash}). Name that encoder with --encoder"
+            f"({spotter.encoder.hash}). Name that encoder with --encoder: signspot models lists their hashes"
         )
 
 

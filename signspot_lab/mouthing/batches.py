@@ -16,7 +16,7 @@ from signspot.mouthing.network import STEP, pad_words
 from signspot.mouthing.visemes import MOST_VISEMES, VISEMES, of_phonemes
 from signspot_lab.mouthing.clips import LipClip, Vocabulary
 from signspot_lab.mouthing.config import MouthingOptimiser
-from signspot_lab.mouthing.weakening import weaken
+from signspot_lab.mouthing.weakening import FilmDistortion, weaken
 from signspot_world.body.mouthing import MouthedWord
 
 Shapes = tuple[str, ...]
@@ -88,9 +88,11 @@ class LipBatches(Dataset[LipBatch]):
         how: MouthingOptimiser,
         seed: int,
         films: Sequence[LipClip] = (),
+        distortions: Sequence[FilmDistortion] = (),
     ):
         self.clips, self.films = ([clip for clip in kind if len(clip.lips) >= how.frames] for kind in (clips, films))
         self.wrong, self.visemes, self.how, self.seed = WrongWords(vocabulary), visemes, how, seed
+        self.distortions = distortions
 
     def __len__(self) -> int:
         return self.how.steps
@@ -130,7 +132,7 @@ class LipBatches(Dataset[LipBatch]):
             ends.append(row)
         lips = clip.lips.values[first : first + frames]
         if not filmed and self.how.weakened and random.random() < self.how.weakened:
-            lips = weaken(lips, random)
+            lips = weaken(lips, random, self.distortions)
         return _Window(lips, words, ends, self._shapes(clip, near, start))
 
     def _shapes(self, clip: LipClip, words: Sequence[MouthedWord], start: float) -> NDArray[np.int64]:

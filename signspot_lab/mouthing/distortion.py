@@ -56,7 +56,10 @@ def fit_distortions(pairs: Sequence[tuple[LipClip, LipClip]]) -> list[FilmDistor
         kept = float(((errors[1:] * errors[:-1]).mean(axis=0) / size).mean())
         found.append(
             FilmDistortion(
-                np.asarray(mixing[:-1], np.float64), errors.T @ errors / len(errors), float(np.clip(kept, 0.0, 0.98))
+                np.asarray(mixing[:-1], np.float64),
+                errors.T @ errors / len(errors),
+                float(np.clip(kept, 0.0, 0.98)),
+                np.asarray(errors),
             )
         )
     return found
@@ -102,6 +105,7 @@ def explain_loss(model: MouthingModel, clips: Sequence[FilmedClip], seed: int, e
     """
     fitted = fit_distortions([(clip.estimated, clip.filmed) for clip in clips])
     assert len(fitted) == len(clips), "lips are seen in every film"
+    fitted = [replace(each, errors=None) for each in fitted]
     still = [replace(each, covariance=0 * each.covariance) for each in fitted]
     films = [clip.filmed for clip in clips]
     looks = {

@@ -5,7 +5,7 @@ The loop can be stopped at any step and goes on to the very same weights: batch 
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,9 @@ from signspot_lab.mouthing.batches import LipBatch, LipBatches
 from signspot_lab.mouthing.calibration import calibrate
 from signspot_lab.mouthing.clips import ClipOptions, LipClip, Vocabulary, make_clips, read_vocabulary
 from signspot_lab.mouthing.config import MouthingConfig
+from signspot_lab.mouthing.distortion import fit_distortions
 from signspot_lab.mouthing.filmed import film_clips
-from signspot_lab.mouthing.weakening import weaken
+from signspot_lab.mouthing.weakening import FilmDistortion, weaken
 from signspot_world.body.mouthing import MouthedWord
 from signspot_world.body.signers import Role
 
@@ -40,6 +41,16 @@ logger = logging.getLogger(__name__)
 
 SAVE_EVERY = 50  # steps
 _LOWEST_RATE = 0.02  # as a share of the highest
+_CALIBRATES = 5  # one film in so many calibrates, and is not learned from
+
+
+@dataclass(frozen=True, slots=True)
+class Films:
+    """Lips on film: such as are learned from, what film does to lips, and those of other people to calibrate with."""
+
+    clips: tuple[LipClip, ...] = ()
+    distortions: tuple[FilmDistortion, ...] = ()
+    calibration: tuple[LipClip, ...] = ()
 
 
 def train_mouthing(
@@ -74,14 +85,15 @@ def train_mouthing(
     else:
         clips = clips_of_corpus(corpus)
     films = _films(config, Path(folder))
-    network = train_network(config, clips, vocabulary, folder, progress, films[1])
+    network = train_network(config, clips, vocabulary, folder, progress, films)
     held_out = clips
     if corpus is None:  # other people, other words, other chance: what was learned by heart must not look sure
         mouthed = {word.word for clip in clips for word in clip.words}
         fresh = replace(vocabulary, words=tuple(word for word in vocabulary.words if word not in mouthed))
         others = [f"calibration {number}" for number in range(config.lips.calibration)]
         held_out = list(make_clips(len(others), config.seed, fresh, others, replace(options, chance=config.seed + 1)))
-        held_out = [*weaken_some(held_out, config.optimiser.weakened, config.seed), *films[0]]
+        weak = weaken_some(held_out, config.optimiser.weakened, config.seed, films.distortions)
+        held_out = [*weak, *films.calibration]
     card = {"licence": config.licence, "data": config.data, "command": command, "config": _setup(config)}
     if config.start:
         known = load_mouthing(config.start)
@@ -91,21 +103,28 @@ def train_mouthing(
     return model
 
 
-def _films(config: MouthingConfig, folder: Path) -> tuple[list[LipClip], list[LipClip]]:
-    """Lips on film, to calibrate with and to learn from: other people each."""
+def _films(config: MouthingConfig, folder: Path) -> Films:
+    """Films of people who mouth words of the training; none where none are asked for."""
     how = config.lips
     if not how.films:
-        return [], []
+        return Films()
     clips = film_clips(how.films, how.film_seconds, config.seed, folder / "films", how.lips, role=Role.TRAIN)
-    return [clip.filmed for clip in clips[::5]], [clip.filmed for n, clip in enumerate(clips) if n % 5]
+    taught = [clip for number, clip in enumerate(clips) if number % _CALIBRATES]
+    return Films(
+        tuple(clip.filmed for clip in taught),
+        tuple(fit_distortions([(clip.estimated, clip.filmed) for clip in taught])),
+        tuple(clip.filmed for clip in clips[::_CALIBRATES]),
+    )
 
 
-def weaken_some(clips: Sequence[LipClip], share: float, seed: int) -> list[LipClip]:
+def weaken_some(
+    clips: Sequence[LipClip], share: float, seed: int, known: Sequence[FilmDistortion] = ()
+) -> list[LipClip]:
     """Clips of which about a share is weakened as in a training, so that probabilities hold for what it learned."""
     random = np.random.default_rng((seed, 7))
     weak = [random.random() < share for _ in clips]
     return [
-        replace(clip, lips=replace(clip.lips, values=weaken(clip.lips.values, random))) if chosen else clip
+        replace(clip, lips=replace(clip.lips, values=weaken(clip.lips.values, random, known))) if chosen else clip
         for clip, chosen in zip(clips, weak, strict=True)
     ]
 
@@ -147,12 +166,12 @@ def train_network(
     vocabulary: Vocabulary,
     folder: str | PathLike[str],
     progress: Progress = silent,
-    films: Sequence[LipClip] = (),
+    films: Films | None = None,
 ) -> MouthingNetwork:
     """The loop itself; as `train_mouthing`. Gives the network with the running mean of its weights."""
-    run, how = RunFolder(Path(folder)), config.optimiser
-    visemes = vocabulary.visemes | {w.word: visemes_of(w.word) for clip in [*clips, *films] for w in clip.words}
-    batches = LipBatches(clips, vocabulary, visemes, how, config.seed, films)
+    run, how, shown = RunFolder(Path(folder)), config.optimiser, films or Films()
+    visemes = vocabulary.visemes | {w.word: visemes_of(w.word) for clip in [*clips, *shown.clips] for w in clip.words}
+    batches = LipBatches(clips, vocabulary, visemes, how, config.seed, shown.clips, shown.distortions)
     torch.manual_seed(config.seed)
     network, average = _begin(config), MouthingNetwork(config.network)
     average.load_state_dict(network.state_dict())

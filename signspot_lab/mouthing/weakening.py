@@ -7,6 +7,7 @@ and how thick they are it mostly guesses.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -50,18 +51,30 @@ class FilmDistortion:
     mixing: Array  # (n, n) row: what a true shape adds to each shape that is seen
     covariance: Array  # (n, n) of the errors: shapes are distances between the same few points, so they share them
     memory: float  # share of an error that the next frame keeps
+    errors: Array | None = None  # (m, n) those of the film, frame after frame; None: drawn from the two above
 
     def apply(self, shapes: Array, random: np.random.Generator) -> Array:
         """Shapes (T, n) as such a film shows them."""
+        if self.errors is not None:
+            places = int(random.integers(len(self.errors))) + np.arange(len(shapes))
+            there_and_back = np.concatenate([self.errors, self.errors[::-1]])
+            return np.asarray(shapes @ self.mixing + there_and_back[places % len(there_and_back)])
         values, vectors = np.linalg.eigh(self.covariance)
         spread = (vectors * np.sqrt(np.maximum(values, 0.0))).T
         errors = _lasting_errors(len(shapes), self.memory, random)
         return np.asarray(shapes @ self.mixing + errors @ spread)
 
 
-def weaken(values: Floats, random: np.random.Generator) -> Floats:
-    """The same lips (T, CHANNELS), weakened as MediaPipe weakens them on film; drawn anew for every window."""
-    drawn = _draw_measured(random) if random.random() < _AS_MEASURED else _draw_wide(random)
+def weaken(values: Floats, random: np.random.Generator, known: Sequence[FilmDistortion] = ()) -> Floats:
+    """The same lips (T, CHANNELS), weakened as MediaPipe weakens them on film; drawn anew for every window.
+
+    Args:
+        values: the lips.
+        random: chance.
+        known: distortions of films; none: those that were measured before.
+    """
+    measured = known or measured_distortions()
+    drawn = _draw_measured(measured, random) if random.random() < _AS_MEASURED else _draw_wide(random)
     weak = values.copy()
     weak[:, :-2] = np.where(values[:, -2:-1] > 0, drawn.apply(values[:, :-2].astype(float), random), 0.0)
     return weak
@@ -78,9 +91,8 @@ def measured_distortions(path: Path = MEASURED) -> tuple[FilmDistortion, ...]:
     )
 
 
-def _draw_measured(random: np.random.Generator) -> FilmDistortion:
-    """Something between the distortions of two films, and somewhat beside it."""
-    known = measured_distortions()
+def _draw_measured(known: Sequence[FilmDistortion], random: np.random.Generator) -> FilmDistortion:
+    """Something between the distortions of two films, and somewhat beside it; errors of one film where it has them."""
     one, other = (known[int(place)] for place in random.integers(len(known), size=2))
     share = random.random()
     gains = np.ones(len(SHAPES))
@@ -91,6 +103,7 @@ def _draw_measured(random: np.random.Generator) -> FilmDistortion:
         (share * one.mixing + (1 - share) * other.mixing) * gains,
         (share * one.covariance + (1 - share) * other.covariance) * size**2,
         share * one.memory + (1 - share) * other.memory,
+        None if one.errors is None else one.errors * size,
     )
 
 

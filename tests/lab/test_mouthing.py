@@ -287,6 +287,32 @@ def test_a_share_of_the_windows_is_weakened_and_words_stay_as_they_were(vocabula
     assert torch.equal(some.ends.sum(dim=1) + some.nowhere.sum(dim=1), torch.ones(40))
 
 
+def test_windows_of_films_are_learned_from_as_they_are(vocabulary, clips):
+    how = replace(SMALL.optimiser, windows=20, weakened=1.0)
+    plain, filmed = clips
+    known = {filmed.lips.values[first : first + how.frames].tobytes() for first in range(250)}
+    counts = []
+    for share in (0.0, 0.5, 1.0):
+        batches = LipBatches([plain], vocabulary, vocabulary.visemes, replace(how, filmed=share), 0, [filmed])
+        counts.append(sum(lips.numpy().tobytes() in known for lips in batches[0].lips))
+    assert counts[0] == 0
+    assert 3 <= counts[1] <= 17
+    assert counts[2] == 20
+
+
+def test_errors_of_a_film_come_in_their_order(clips):
+    count = len(SHAPES)
+    errors = np.arange(1.0, 9.0)[:, None] * np.ones(count)
+    film = FilmDistortion(np.eye(count), np.eye(count), 0.5, errors)
+    shown = film.apply(np.zeros((40, count)), np.random.default_rng(0))[:, 0]
+    assert set(shown) == set(errors[:, 0])
+    assert np.abs(np.diff(shown)).max() == 1, "there and back, so that nothing jumps"
+    random = np.random.default_rng(1)
+    values = clips[0].lips.values
+    known = [replace(film, errors=None, covariance=np.zeros((count, count))), film]
+    assert any(np.abs(weaken(values, random, known) - values).max() > 0.5 for _ in range(20))
+
+
 def test_a_training_starts_with_the_weights_of_another_spotter(vocabulary, clips, mouthing_file, tmp_path):
     known = load_mouthing(mouthing_file).network
     still = replace(SMALL.optimiser, steps=1, rate=1e-12, weight_decay=0.0)
