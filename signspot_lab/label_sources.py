@@ -1,26 +1,42 @@
 """Labels M and D of a run of `signspot learn` on a world beside each other: how many, how right, what D adds to M.
 
     python -m signspot_lab.label_sources world/ learnt/
+    python -m signspot_lab.label_sources world/ learnt/ --recognisers runs/ --trainings 3
 
-Only training videos count.
+Only training videos count. The second command trains recognisers on sets of these labels, several times each, as
+`signspot learn` trains them, and says how far each set is above M, word by word.
 """
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from signspot.applications.loop import SMALL_RECOGNISER
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.truth import read_records, right_labels
+from signspot.metrics.bootstrap import bootstrap_mean
+from signspot.recognition.scoring import ALL
 from signspot.records import Label, LabelSource
+from signspot.training.recogniser.on_corpus import train_on_labels
+from signspot.training.recogniser.training import TrunkConfig
 
 _SAME_PLACE = 0.6  # seconds between two labels of one word that are of one sign
 _OTHER_PLACE = 0.35  # likewise of two words that cannot both be right
 _BEFORE_END = 0.25  # seconds from the middle of a sign to its end, where a mouthing is marked
 
 Row = tuple[str, str, str, str]
+LEARNED = (
+    "M",
+    "D",
+    "M + D",
+    "M that D does not contradict",
+    "M + D, without M that D contradicts",
+    "M + D, each place once",
+)
 
 
 def middle(label: Label) -> float:
@@ -35,28 +51,73 @@ def _beside(label: Label, others: Sequence[Label], within: float, same: Callable
     )
 
 
-def label_rows(corpus: Corpus, mouthed: Sequence[Label], found: Sequence[Label]) -> Iterator[Row]:
-    """Rows: which labels, how many, of how many words, the share that is at a sign of its word."""
+def label_sets(corpus: Corpus, mouthed: Sequence[Label], found: Sequence[Label]) -> dict[str, list[Label]]:
+    """Labels of training videos, sorted by what the other source says of them."""
     training = {video.id for video in corpus.in_split("train")}
     m, d = ([label for label in own if label.video in training] for own in (mouthed, found))
     agreed = [_beside(label, d, _SAME_PLACE, str.__eq__) for label in m]
     clash = [_beside(label, d, _OTHER_PLACE, str.__ne__) for label in m]
-    sets = {
+    doubted = [label for label, same, other in zip(m, agreed, clash, strict=True) if other and not same]
+    new = [label for label in d if not _beside(label, m, _SAME_PLACE, str.__eq__)]
+    undoubted = [label for label in m if label not in doubted]
+    return {
         "M": m,
         "M with D of the same word at its place": [label for label, is_so in zip(m, agreed, strict=True) if is_so],
-        "M with D of another word at its place, not of the same": [
-            label for label, same, other in zip(m, agreed, clash, strict=True) if other and not same
-        ],
+        "M with D of another word at its place, not of the same": doubted,
         "M without D": [label for label, *d_there in zip(m, agreed, clash, strict=True) if not any(d_there)],
+        "M that D does not contradict": undoubted,
         "D": d,
-        "D where M has nothing": [label for label in d if not _beside(label, m, _SAME_PLACE, str.__eq__)],
+        "D where M has nothing": new,
         "M + D": [*m, *d],
+        "M + D, without M that D contradicts": [*undoubted, *d],
+        "M + D, each place once": [*undoubted, *new],
     }
-    sets |= {f"M from {least}": [label for label in m if label.confidence >= least] for least in (0.6, 0.7, 0.8, 0.9)}
-    signs = {video: corpus.signs(video) for video in training}
+
+
+def label_rows(corpus: Corpus, mouthed: Sequence[Label], found: Sequence[Label]) -> Iterator[Row]:
+    """Rows: which labels, how many, of how many words, the share that is at a sign of its word."""
+    sets = label_sets(corpus, mouthed, found)
+    sets |= {
+        f"M from {least}": [label for label in sets["M"] if label.confidence >= least] for least in (0.6, 0.7, 0.8, 0.9)
+    }
+    signs = {video.id: corpus.signs(video.id) for video in corpus.in_split("train")}
     for name, own in sets.items():
         right = f"{np.mean(right_labels(own, signs)):.3f}" if own else "–"
         yield name, f"{len(own):,}", str(len({label.word for label in own})), right
+
+
+def recogniser_rows(
+    corpus: Corpus,
+    sets: Mapping[str, Sequence[Label]],
+    asked: Sequence[str],
+    folder: Path,
+    trainings: int,
+    config: TrunkConfig = SMALL_RECOGNISER,
+) -> Iterator[Row]:
+    """Rows: which labels, top 1 per word of each training, their mean, and how far it is above the first set's.
+
+    Args:
+        corpus: a world.
+        sets: labels to learn from; the first is what the others are compared with.
+        asked: words that are tested.
+        folder: of the trainings; those that are there are not made again.
+        trainings: of each set, with a seed each.
+        config: how to learn.
+    """
+    first: dict[str, float] = {}
+    for name, own in sets.items():
+        hits: list[dict[str, float]] = []
+        for seed in range(trainings):
+            place = folder / f"{name.replace(' ', '-')}-{seed}"
+            scores = train_on_labels(replace(config, seed=seed), corpus, place, labels=own, asked=asked)[1]
+            ranks = next(each.ranks for each in scores if each.tested == ALL)
+            hits.append({word: float(np.mean([rank <= 1 for rank in found])) for word, found in ranks.items()})
+        words = {word: float(np.mean([each[word] for each in hits])) for word in hits[0]}
+        first = first or words
+        above = bootstrap_mean({word: [words[word] - first[word]] for word in words})
+        means = [float(np.mean(list(each.values()))) for each in hits]
+        gain = "–" if first is words else f"{above.value:+.3f} [{above.low:+.3f}, {above.high:+.3f}]"
+        yield name, ", ".join(f"{mean:.3f}" for mean in means), f"{np.mean(means):.3f}", gain
 
 
 def main() -> None:
@@ -64,10 +125,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("world", type=Path, help="a corpus with truth/")
     parser.add_argument("learnt", type=Path, help="folder of a run of signspot learn on it")
+    parser.add_argument("--recognisers", type=Path, help="train recognisers in this folder, and compare them")
+    parser.add_argument("--trainings", type=int, default=3, help="of each set of labels")
     chosen = parser.parse_args()
+    corpus = open_corpus(chosen.world)
     m, d = (list(read_records(Label, chosen.learnt / f"labels-{source}.jsonl")) for source in "MD")
-    rows = [("labels", "count", "words", "right"), ("---",) * 4, *label_rows(open_corpus(chosen.world), m, d)]
-    sys.stdout.write("".join(f"| {' | '.join(row)} |\n" for row in rows))
+    _print(("labels", "count", "words", "right"), label_rows(corpus, m, d))
+    if chosen.recognisers is not None:
+        sets, asked = label_sets(corpus, m, d), sorted({label.word for label in [*m, *d]})
+        rows = recogniser_rows(
+            corpus, {name: sets[name] for name in LEARNED}, asked, chosen.recognisers, chosen.trainings
+        )
+        _print(("learnt from", "top 1 per word", "mean", f"above {LEARNED[0]}"), rows)
+
+
+def _print(titles: Row, rows: Iterable[Row]) -> None:
+    for row in (titles, ("---",) * len(titles), *rows):
+        sys.stdout.write(f"| {' | '.join(row)} |\n")
+    sys.stdout.write("\n")
 
 
 if __name__ == "__main__":

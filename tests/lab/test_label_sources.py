@@ -1,8 +1,12 @@
 """Labels M and D beside each other, on a few labels at known places."""
 
+from dataclasses import replace
+from pathlib import Path
+
 from signspot.corpus.corpus import Corpus
 from signspot.records import Label, LabelSource
-from signspot_lab.label_sources import label_rows
+from signspot_lab.label_sources import label_rows, recogniser_rows
+from tests.fixtures.worlds import TINY
 
 
 def test_what_agrees_what_clashes_and_what_is_new(tiny_corpus: Corpus) -> None:
@@ -30,3 +34,18 @@ def test_what_agrees_what_clashes_and_what_is_new(tiny_corpus: Corpus) -> None:
     assert rows["M + D"][0] == "5"
     assert rows["M from 0.6"][0] == "3"
     assert rows["M from 0.7"] == ["0", "0", "–"]
+    assert rows["M that D does not contradict"] == ["2", "2", "0.500"]
+    assert rows["M + D, without M that D contradicts"][0] == "4"
+    assert rows["M + D, each place once"][0] == "3"
+
+
+def test_recognisers_are_compared_word_by_word(tiny_corpus: Corpus, tmp_path: Path) -> None:
+    labels = tiny_corpus.labels([video.id for video in tiny_corpus.in_split("train")])
+    words = sorted({label.word for label in labels})
+    sets = {"all": labels, "the same": labels}
+    rows = list(recogniser_rows(tiny_corpus, sets, words, tmp_path, 2, replace(TINY.trunk, steps=2)))
+    assert [row[0] for row in rows] == ["all", "the same"]
+    assert rows[0][1:3] == rows[1][1:3]
+    assert len(rows[0][1].split(", ")) == 2
+    assert rows[0][3] == "–"
+    assert rows[1][3] == "+0.000 [+0.000, +0.000]"
