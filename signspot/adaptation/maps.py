@@ -84,7 +84,10 @@ def fold(encoder: Encoder, maps: Maps, kept: Kept, gallery: Gallery, name: str, 
     if kept.codes:
         turn = torch.eye(trunk.codes, dtype=torch.float64) + maps.codes.double()
         if float(torch.linalg.cond(turn)) > _WORST_CONDITION:
-            raise OptionsError("the map that was learned cannot be undone: the learning rate is too high")
+            raise OptionsError(
+                "what was learned makes different signs alike (its map cannot be undone): there is too little footage "
+                "for so many steps, or the rate is too high"
+            )
         before = _typical_cost(trunk, gallery)
         _turn_codes(trunk, turn)
         turned = Gallery.of((), np.empty((0, 1), np.float32)) if trunk.options.decoys else _turned(gallery, turn)

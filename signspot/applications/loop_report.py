@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from signspot.applications.loop import SOURCES, Learnt
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import right_labels
+from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import SignspotError
+from signspot.files import cache_folder
 from signspot.landmarks.features import features
-from signspot.landmarks.pose_file import open_landmarks
 from signspot.pictures.curves import COLOURS
 from signspot.pictures.drawing import lettering
 from signspot.pictures.pages import clips, drawing, heading, paragraph, table, write_page
@@ -39,7 +40,9 @@ def write_loop_report(learnt: Learnt, corpus: Corpus, path: str | Path) -> Path:
         yield heading("What was gained on held-out footage")
         yield paragraph(gained(learnt))
         yield from _gains(learnt)
-        yield table(("labels", "tested on", "signs", "top 1", "top 5", "per word, top 1", "95 %"), _scores(learnt))
+        scores = list(_scores(learnt))
+        if scores:
+            yield table(("labels", "tested on", "signs", "top 1", "top 5", "per word, top 1", "95 %"), scores)
         yield heading("Labels by score (as Fig. 9)")
         yield drawing(draw_yield(learnt.labels), "how many labels and words there are from each confidence on")
         yield heading("Labels by word (as Fig. 10)")
@@ -59,17 +62,21 @@ def write_loop_report(learnt: Learnt, corpus: Corpus, path: str | Path) -> Path:
 
 
 def gained(learnt: Learnt) -> str:
-    """The loop in one sentence: what the recogniser on M + D reaches, beside those on M and on D alone."""
+    """The loop in one sentence: what the recogniser on M + D, or on what there is, reaches, beside the others."""
     shares: dict[str, Mapping[str, float]] = {}
+    reasons = []
     for name in SOURCES:
-        scores = learnt.outcome(f"recogniser {name}").get("scores", ())
-        shares[name] = {each["tested"]: each["instance"][0] for each in scores}
-    if not shares["M+D"]:
-        return "There are no test videos, so nothing can be said about a gain. Name some in splits.json."
+        outcome = learnt.outcome(f"recogniser {name}")
+        shares[name] = {each["tested"]: each["instance"][0] for each in outcome.get("scores", ())}
+        reasons.append(str(outcome.get("told", "")).partition("not tested: ")[2])
+    best = next((name for name in reversed(SOURCES) if shares[name]), "")
+    if not best:
+        return f"Nothing can be said about a gain: {next(filter(None, reasons), 'no recogniser was tested')}."
     told = []
-    for tested, share in shares["M+D"].items():
-        others = [f"{shares[n][tested]:.0%} from {n} alone" for n in ("M", "D") if tested in shares[n]]
-        told.append(f"of {tested} {share:.0%} are named right by what was learnt from M + D" + _beside(others))
+    for tested, share in shares[best].items():
+        others = [f"{shares[n][tested]:.0%} from {n} alone" for n in ("M", "D") if n != best and tested in shares[n]]
+        source = best.replace("+", " + ")
+        told.append(f"of {tested} {share:.0%} are named right by what was learnt from {source}" + _beside(others))
     said = "; ".join(told)
     return f"{said[:1].upper()}{said[1:]}."
 
@@ -177,11 +184,12 @@ def _bars(parts: Mapping[str, tuple[str, Counter[str]]]) -> Figure:
 def _examples(labels: Sequence[Label], corpus: Corpus) -> Iterator[tuple[str, str]]:
     shown: set[str] = set()
     for label in labels:
-        path = corpus.videos[label.video].landmarks if label.video in corpus.videos else None
-        if label.word in shown or path is None or len(shown) >= _EXAMPLES:
+        video = corpus.videos.get(label.video)
+        if label.word in shown or video is None or len(shown) >= _EXAMPLES:
             continue
         try:
-            landmarks = open_landmarks(path).between(label.segment.padded(0.3)).resampled(25.0)
+            seen = footage_landmarks(video, cache_folder() / "landmarks")
+            landmarks = seen.between(label.segment.padded(0.3)).resampled(25.0)
             caption = f"{label.word} {label.confidence:.2f}, {label.video} at {label.time:.1f} s"
             yield skeleton_address(features(landmarks)), caption
             shown.add(label.word)

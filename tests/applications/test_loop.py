@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 
 from signspot.annotation.engines import Engine, RayEngine
-from signspot.applications.loop import SOURCES, LearnOptions, Learnt, Loop, kept_outcome
-from signspot.applications.loop_report import write_loop_report
-from signspot.corpus.corpus import Corpus
+from signspot.applications.loop import SOURCES, LearnOptions, Learnt, Loop, StageDone, kept_outcome
+from signspot.applications.loop_report import gained, write_loop_report
+from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.errors import EngineError, NothingToLearnError
 from signspot.files import text_digest
 from signspot.processes import WorkerPool
+from signspot_world.corpus_writer import make_corpus
+from signspot_world.knobs import Knobs
+from signspot_world.options import CorpusOptions
 from tests.fixtures.annotation import HereEngine
 from tests.fixtures.worlds import TINY
 
@@ -52,6 +55,24 @@ def test_every_stage_comes_to_something(run: tuple[Path, Learnt], tiny_corpus: C
     page = write_loop_report(learnt, tiny_corpus, tmp_path / "report.html").read_text()
     assert all(name in page for name in names)
     assert page.count("<img") == 2
+
+
+def test_the_gain_in_one_sentence() -> None:
+    def said(**told: tuple[str, float | None]) -> str:
+        stages = []
+        for name, (line, share) in told.items():
+            scores = [] if share is None else [{"tested": "all signs", "instance": [share]}]
+            stages.append(
+                StageDone(f"recogniser {name.replace('_', '+')}", {"told": line, "scores": scores}, redone=True)
+            )
+        return gained(Learnt(tuple(stages), {}))
+
+    assert said(M=("", 0.5), D=("", 0.25), M_D=("", 0.75)) == (
+        "Of all signs 75% are named right by what was learnt from M + D, 50% from M alone and 25% from D alone."
+    )
+    assert said(M=("", 0.5)) == "Of all signs 50% are named right by what was learnt from M."
+    assert said(D=("learnt; not tested: nobody knows", None)) == "Nothing can be said about a gain: nobody knows."
+    assert said() == "Nothing can be said about a gain: no recogniser was tested."
 
 
 def test_only_what_changed_is_done_again(run: tuple[Path, Learnt], tiny_corpus: Corpus, options: LearnOptions) -> None:
@@ -127,3 +148,30 @@ def test_on_ray_as_on_one_laptop(tiny_corpus: Corpus, options: LearnOptions, tmp
         told[name]["report"] = re.sub(r"data:video[^\"]*", "", page).encode()  # the encoder of clips is not exact
     for what, written in told["laptop"].items():
         assert told["ray"][what] == written, what
+
+
+@pytest.mark.long
+def test_on_films_alone(tmp_path: Path) -> None:
+    """People's own footage is films: lips, hands and exemplars are seen by MediaPipe, and the loop comes to its end."""
+    people = {"train_signers": 1, "test_signers": 1, "exemplars": 1.0, "variants": 1}
+    size = CorpusOptions(words=4, hours=0.008, seed=5, video_seconds=15, render=True, knobs=Knobs(lips=1.0), **people)
+    world = make_corpus(size, tmp_path / "world")
+    signs = world.layout.dictionary_video
+    footage = tmp_path / "footage"
+    footage.mkdir()
+    for video in world.videos.values():
+        assert video.video is not None
+        assert video.subtitles is not None
+        shutil.copy(video.video, footage)
+        shutil.copy(video.subtitles, footage)
+    shutil.copy(world.layout.splits, footage / "splits.json")
+    out = tmp_path / "out"
+    chosen = LearnOptions(labels="lips", recogniser=replace(TINY.trunk, steps=20), threshold=0.7)
+    learnt = Loop(footage, signs, out, chosen, HereEngine).run()
+    assert "by lips" in learnt.outcome("labels M")["told"]
+    assert "could not be seen" not in learnt.outcome("labels D")["told"]
+    assert len({label.word for label in learnt.labels["D"]}) > 1
+    assert (out / "recogniser-D.safetensors").is_file()
+    assert "<video" in write_loop_report(learnt, open_corpus(footage), out / "report.html").read_text()
+    again = Loop(footage, signs, out, chosen, HereEngine).run()
+    assert not any(stage.redone for stage in again.stages)
