@@ -9,7 +9,7 @@ Only training videos count. The second command trains recognisers on sets of the
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,16 +17,13 @@ import numpy as np
 
 from signspot.applications.loop import SMALL_RECOGNISER
 from signspot.corpus.corpus import Corpus, open_corpus
+from signspot.corpus.labels import SAME_PLACE, are_beside, contradicted
 from signspot.corpus.truth import read_records, right_labels
 from signspot.metrics.bootstrap import bootstrap_mean
 from signspot.recognition.scoring import ALL
-from signspot.records import Label, LabelSource
+from signspot.records import Label
 from signspot.training.recogniser.on_corpus import train_on_labels
 from signspot.training.recogniser.training import TrunkConfig
-
-_SAME_PLACE = 0.6  # seconds between two labels of one word that are of one sign
-_OTHER_PLACE = 0.35  # likewise of two words that cannot both be right
-_BEFORE_END = 0.25  # seconds from the middle of a sign to its end, where a mouthing is marked
 
 Row = tuple[str, str, str, str]
 LEARNED = (
@@ -39,27 +36,16 @@ LEARNED = (
 )
 
 
-def middle(label: Label) -> float:
-    """About when the middle of a label's sign is, in seconds."""
-    return label.time - _BEFORE_END if label.source is LabelSource.MOUTHING else label.time
-
-
-def _beside(label: Label, others: Sequence[Label], within: float, same: Callable[[str, str], bool]) -> bool:
-    return any(
-        other.video == label.video and abs(middle(other) - middle(label)) < within and same(other.word, label.word)
-        for other in others
-    )
-
-
 def label_sets(corpus: Corpus, mouthed: Sequence[Label], found: Sequence[Label]) -> dict[str, list[Label]]:
     """Labels of training videos, sorted by what the other source says of them."""
     training = {video.id for video in corpus.in_split("train")}
     m, d = ([label for label in own if label.video in training] for own in (mouthed, found))
-    agreed = [_beside(label, d, _SAME_PLACE, str.__eq__) for label in m]
-    clash = [_beside(label, d, _OTHER_PLACE, str.__ne__) for label in m]
-    doubted = [label for label, same, other in zip(m, agreed, clash, strict=True) if other and not same]
-    new = [label for label in d if not _beside(label, m, _SAME_PLACE, str.__eq__)]
-    undoubted = [label for label in m if label not in doubted]
+    agreed, clash = are_beside(m, d, SAME_PLACE, str.__eq__), contradicted(m, d)
+    doubted, undoubted = (
+        [label for label, is_so in zip(m, clash, strict=True) if is_so is kind] for kind in (True, False)
+    )
+    known = are_beside(d, m, SAME_PLACE, str.__eq__)
+    new = [label for label, is_so in zip(d, known, strict=True) if not is_so]
     return {
         "M": m,
         "M with D of the same word at its place": [label for label, is_so in zip(m, agreed, strict=True) if is_so],

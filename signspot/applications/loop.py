@@ -7,6 +7,7 @@ again only where that changed. Killed, the loop goes on where it was.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from signspot.annotation.statistics import spottings
 from signspot.annotation.store import open_store
 from signspot.checked_values import inside, parse_json
 from signspot.corpus.corpus import Corpus, open_corpus
+from signspot.corpus.labels import contradicted
 from signspot.corpus.truth import read_records, right_labels, write_records
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
@@ -132,13 +134,7 @@ class Loop:
                 f"nothing can be learnt from {self.folder}: a recogniser needs labels of two words. "
                 f"Labels M: {mouthed['told']}. Labels D: {annotated['told']}"
             )
-        for name, sources in SOURCES.items():
-            own = [label for source in name.split("+") for label in labels[source]]
-            how = {"how": asdict(self.options.recogniser), "sources": sources, "asked": self.asked}
-            key = {"labels": text_digest(repr(own)), "footage": footage, "signs": signs, **how}
-            whole = all(labels[source] for source in name.split("+"))  # else it would be another one over again
-            if whole and len({label.word for label in own}) > 1:
-                self._do(f"recogniser {name}", key, lambda n=name, o=own, k=key: self._recogniser(n, o, k, stage))  # type: ignore[misc]
+        self._recognisers(labels, {"footage": footage, "signs": signs}, stage)
         learnt = Learnt(tuple(self.stages), labels)
         told = [f"{name}: {learnt.outcome(f'recogniser {name}').get('told', 'too few labels')}" for name in SOURCES]
         if not any(stage.name.startswith("recogniser") and stage.outcome.get("files") for stage in self.stages):
@@ -217,7 +213,20 @@ class Loop:
             found = list(spottings(store, report.threshold, overlap=options.overlap))
         return self._keep("D", [each.as_label() for each in found], f"threshold {report.threshold:g}{_unseen(report)}")
 
-    def _recogniser(self, name: str, labels: list[Label], key: Mapping[str, Any], stage: Stage) -> Outcome:
+    def _recognisers(self, labels: Mapping[str, list[Label]], seen: Mapping[str, str], stage: Stage) -> None:
+        """One on each source of labels, and one on both; on M + D without those M that D contradicts."""
+        doubted = contradicted(labels["M"], labels["D"])
+        sure = [label for label, is_so in zip(labels["M"], doubted, strict=True) if not is_so]
+        for name, sources in SOURCES.items():
+            own = [*sure, *labels["D"]] if name == "M+D" else labels[name]
+            remark = f", without {sum(doubted):,} labels M that D contradicts" if name == "M+D" and any(doubted) else ""
+            how = {"how": asdict(self.options.recogniser), "sources": sources, "asked": self.asked}
+            key = {"labels": text_digest(repr(own)), **seen, **how}
+            whole = all(labels[source] for source in name.split("+"))  # else it would be another one over again
+            if whole and len({label.word for label in own}) > 1:
+                self._do(f"recogniser {name}", key, partial(self._recogniser, name, own, key, remark, stage))
+
+    def _recogniser(self, name: str, labels: list[Label], key: Mapping[str, Any], remark: str, stage: Stage) -> Outcome:
         config = self.options.recogniser
         config = replace(config, name=f"recogniser-{name}", clips=replace(config.clips, sources=SOURCES[name]))
         folder = self.out / "recognisers" / f"{name}-{text_digest(json.dumps(key, default=str))}"
@@ -237,7 +246,7 @@ class Loop:
         target = save_recogniser(trained, self.out / f"{config.name}.safetensors")
         plain = [{**asdict(each), "interval": [each.interval.low, each.interval.high]} for each in scores]
         tested = "; ".join(map(str, scores)) or f"not tested: {self._untested()}"
-        told = f"learnt from {trained.card['data']}; {tested}"
+        told = f"learnt from {trained.card['data']}{remark}; {tested}"
         return {"told": told, "words": len(trained.words), "scores": plain, "files": [target.name]}
 
     def _untested(self) -> str:

@@ -26,6 +26,7 @@ def wake(
         Path | None,
         typer.Option(help="Signs that may be made before the camera: those near to the sign are told from it."),
     ] = None,
+    word: Annotated[str | None, typer.Option(help="Of the sign, where the dictionary has it: no impostor.")] = None,
     rate: Annotated[float, typer.Option("--false-alarms-per-hour", help="Allowed on the background.")] = 1.0,
     threshold: Annotated[float | None, typer.Option(help="Least score, instead of the measured one.")] = None,
     hop: Annotated[int, typer.Option(min=1, help="Frames that are looked at together.")] = 2,
@@ -52,13 +53,19 @@ def wake(
         raise OptionsError(f"threshold is a score in [0, 1]; got {threshold}")
     if plot is not None and is_camera(source):
         raise OptionsError(f"a camera ({source}) has no end to draw. Leave out --plot, or name a file")
+    if word is not None and dictionary is None:
+        raise OptionsError(f"--word {word} is that of the sign in a dictionary. Name the dictionary: --dictionary")
     with Outputs([*sign, *(background or ()), dictionary, encoder], force=force) as outputs:
         claim_outputs(outputs, pictures=[("plot", plot)])
         spotter = load(encoder, device=device)
         signs = None
         if dictionary is not None:
+            known_signs = open_dictionary(dictionary)
+            if word is not None:
+                own = known_signs.select([word])
+                known_signs = known_signs.with_exemplars(each for each in known_signs.exemplars if each.word not in own)
             with bar("dictionary") as progress:
-                signs = spotter.gallery(open_dictionary(dictionary), progress=progress)
+                signs = spotter.gallery(known_signs, progress=progress) if known_signs.exemplars else None
         with bar("enrolment"):
             chunks = (chunk for path in background or () for chunk in open_stream(str(path)))
             known = enrol(spotter, sign, chunks if background else None, rate, signs)

@@ -1,8 +1,9 @@
 """The labels of a corpus: JSON Lines of labels, or spottings in any format that signspot reads."""
 
 import logging
-from collections import Counter
-from collections.abc import Collection, Iterator
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from signspot.text_files import numbered_lines
 from signspot.video.suffixes import MEDIA_SUFFIXES
 
 logger = logging.getLogger(__name__)
+
+SAME_PLACE = 0.6  # seconds between the middles of two labels of one word that are of one sign, at most
+OTHER_PLACE = 0.35  # the same of two words that cannot both be right
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +120,49 @@ def _holds_spottings(path: Path) -> bool:
     number, first = next(numbered_lines(path), (1, "{}"))
     row = parse_json(first, str(path), number)
     return isinstance(row, dict) and "score" in row and "confidence" not in row
+
+
+def are_beside(
+    labels: Sequence[Label], others: Sequence[Label], within: float, alike: Callable[[str, str], bool]
+) -> list[bool]:
+    """For each label, whether the middle of another one of the video is so near, and the two words are alike.
+
+    Args:
+        labels: any.
+        others: likewise.
+        within: seconds, at most.
+        alike: tells by both words whether it counts.
+    """
+    by_video: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
+    for other in others:
+        by_video[other.video].append((other.segment.middle, other.word))
+    for own in by_video.values():
+        own.sort()
+    found = []
+    for label in labels:
+        own, middle = by_video.get(label.video, []), label.segment.middle
+        first = bisect_left(own, middle - within, key=_time)
+        last = bisect_right(own, middle + within, key=_time)
+        found.append(any(alike(word, label.word) for _, word in own[first:last]))
+    return found
+
+
+def _time(place: tuple[float, str]) -> float:
+    return place[0]
+
+
+def contradicted(mouthed: Sequence[Label], found: Sequence[Label]) -> list[bool]:
+    """For each label M, whether signs say otherwise: a label D of another word is at its place, and none of its own.
+
+    Only labels of mouthings can be contradicted, never what a person verified.
+
+    Args:
+        mouthed: labels M, or V.
+        found: labels D.
+    """
+    same = are_beside(mouthed, found, SAME_PLACE, str.__eq__)
+    other = are_beside(mouthed, found, OTHER_PLACE, str.__ne__)
+    return [
+        label.source is LabelSource.MOUTHING and is_other and not is_same
+        for label, is_same, is_other in zip(mouthed, same, other, strict=True)
+    ]

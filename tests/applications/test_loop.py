@@ -14,6 +14,7 @@ from signspot.annotation.engines import Engine, RayEngine
 from signspot.applications.loop import SOURCES, LearnOptions, Learnt, Loop, StageDone, kept_outcome
 from signspot.applications.loop_report import gained, write_loop_report
 from signspot.corpus.corpus import Corpus, open_corpus
+from signspot.corpus.labels import contradicted
 from signspot.errors import EngineError, NothingToLearnError
 from signspot.files import text_digest
 from signspot.processes import WorkerPool
@@ -52,6 +53,9 @@ def test_every_stage_comes_to_something(run: tuple[Path, Learnt], tiny_corpus: C
     assert all((out / f"recogniser-{name}.safetensors").is_file() for name in ("M", "D", "M+D"))
     tested = [learnt.outcome(f"recogniser {name}")["scores"] for name in ("M", "D", "M+D")]
     assert len({tuple((each["tested"], each["clips"]) for each in scores) for scores in tested}) == 1  # alike
+    doubted = sum(contradicted(learnt.labels["M"], learnt.labels["D"]))
+    assert doubted > 1
+    assert f"without {doubted} labels M that D contradicts" in learnt.outcome("recogniser M+D")["told"]
     page = write_loop_report(learnt, tiny_corpus, tmp_path / "report.html").read_text()
     assert all(name in page for name in names)
     assert page.count("<img") == 2

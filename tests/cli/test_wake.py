@@ -57,6 +57,16 @@ def test_enrolment_says_how_distinctive_the_sign_is(signspot: Callable[..., Outc
     assert code == 0
     assert "taken for the sign itself: 'apple'" in err
     assert "of the dictionary" in err
+    code, _, err = signspot("wake", footage, "--sign", sign, "--dictionary", corner / "signs", "--word", "apple")
+    assert code == 0
+    assert "taken for the sign itself" not in err
+    assert "'apple'" not in err, "a word is no neighbour of itself"
+    code, _, err = signspot("wake", footage, "--sign", sign, "--dictionary", corner / "signs", "--word", "aple")
+    assert code == 1
+    assert "no word 'aple'" in err
+    code, _, err = signspot("wake", footage, "--sign", sign, "--word", "apple")
+    assert code == 2
+    assert "--dictionary" in err
     code, _, err = signspot("wake", footage, "--sign", sign, "--dictionary", corner / "nowhere")
     assert code == 1
     assert "no dictionary at" in err

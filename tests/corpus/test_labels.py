@@ -5,9 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from signspot.corpus.corpus import open_corpus
-from signspot.corpus.labels import LeastConfidence, label_of, video_id
+from signspot.corpus.labels import LeastConfidence, are_beside, contradicted, label_of, video_id
 from signspot.corpus.truth import read_records, write_records
 from signspot.errors import FormatError, OptionsError
 from signspot.formats.formats import write
@@ -116,3 +118,39 @@ def test_a_persons_decision_goes_before_the_score() -> None:
     found = Spotting("apple", "a", 1.0, 0.5, 1.5, 0.83, source=LabelSource.VERIFIED)
     confidences = [label_of(replace(found, decision=decision)).confidence for decision in ("yes", "no", "")]
     assert confidences == [1.0, 0.0, 0.83]
+
+
+def test_signs_contradict_mouthings_and_never_people() -> None:
+    found = [
+        Label("tree", "a", 10.0, source=LabelSource.DICTIONARY),
+        Label("river", "a", 10.2, source=LabelSource.DICTIONARY),
+    ]
+    at = {  # of mouthings, whose times mark the end of a sign: 0.3 s after its middle
+        "another word is there": (Label("boat", "a", 10.3), True),
+        "the same word is there, too": (Label("river", "a", 10.3), False),
+        "the same word is near": (Label("tree", "a", 10.8), False),
+        "nothing is near": (Label("boat", "a", 12.0), False),
+        "another video": (Label("boat", "b", 10.3), False),
+        "a person said so": (Label("boat", "a", 10.0, source=LabelSource.VERIFIED), False),
+    }
+    told = contradicted([label for label, _ in at.values()], found)
+    assert dict(zip(at, told, strict=True)) == {name: is_so for name, (_, is_so) in at.items()}
+    assert contradicted([Label("boat", "a", 10.3)], []) == [False]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.floats(0, 20), st.sampled_from("xy")), max_size=12), st.floats(0, 3)
+)
+def test_neighbours_are_those_of_a_plain_search(places: list[tuple[str, float, str]], within: float) -> None:
+    labels = [Label(word, video, time) for video, time, word in places]
+    ones, others = labels[: len(labels) // 2], labels[len(labels) // 2 :]
+    plain = [
+        any(
+            other.video == one.video
+            and other.word == one.word
+            and one.segment.middle - within <= other.segment.middle <= one.segment.middle + within
+            for other in others
+        )
+        for one in ones
+    ]
+    assert are_beside(ones, others, within, str.__eq__) == plain
