@@ -188,16 +188,16 @@ def enrol(
 
 
 def among_known_signs(encoder: Encoder, sign: WakeSign, dictionary: Gallery | None) -> WakeSign:
-    """The sign with how distinctive it is: among words of a dictionary, which become impostors, else among decoys."""
+    """The sign with how distinctive it is: among decoys, and among words of a dictionary, which become impostors."""
     codes, cohort = sign.gallery.codes, cohort_of(encoder)
     assert codes is not None, "checked by whoever enrols"
+    guess = None if cohort is None else by_decoys(codes, sign.usual, cohort.codes[:, 0], cohort.words.tolist())
     if dictionary is not None and dictionary.codes is not None and len(dictionary.codes):
         found, near = by_dictionary(codes, sign.usual, dictionary)
         impostors = np.concatenate([near, sign.impostors]) if len(sign.impostors) else near
-        return replace(sign, distinct=found, impostors=impostors)
-    if cohort is None:
-        return sign
-    return replace(sign, distinct=by_decoys(codes, sign.usual, cohort.codes[:, 0], cohort.words.tolist()))
+        rate = None if guess is None else guess.per_hour
+        return replace(sign, distinct=replace(found, guess=rate), impostors=impostors)
+    return replace(sign, distinct=guess)
 
 
 def own_gallery(spotter: Spotter, recordings: Sequence[Source]) -> tuple[Gallery, tuple[float, ...]]:

@@ -39,6 +39,7 @@ class Distinctiveness:
     same: tuple[str, ...]  # words of the dictionary that show the sign itself, or cannot be told from it
     words: int  # that it was compared with
     by_dictionary: bool  # else by the encoder's decoys, whose words nobody knows
+    guess: float | None = None  # beside a dictionary: per hour, by decoys; None: there are none
 
 
 def alarm_chance(distance: Floats, *, impostor: bool) -> Floats:

@@ -114,12 +114,17 @@ def _tell_distinct(found: "Distinctiveness", rate: float) -> None:
     against = f"{count(found.words, 'word')} of the dictionary"
     if not found.by_dictionary:
         against = f"{found.words} decoys (a guess: near signs that are not among them are not counted)"
+    elif found.guess is not None:
+        against += f", about {_few(found.guess)} by decoys, for signs that it lacks"
     advice = ""
-    if found.per_hour > rate:
+    if max(found.per_hour, found.guess or 0.0) > rate:
         other = "" if found.by_dictionary else ", or name the signs that are made there with --dictionary"
         advice = f". Choose a sign that is less like others{other}"
-    shown = f"{found.per_hour:.1f}" if found.per_hour < 10 else f"{found.per_hour:.0f}"
     note(
-        f"signing without pause that the background did not show: about {shown} false alarms per hour, "
+        f"signing without pause that the background did not show: about {_few(found.per_hour)} false alarms per hour, "
         f"by {against}{advice}"
     )
+
+
+def _few(rate: float) -> str:
+    return f"{rate:.1f}" if rate < 10 else f"{rate:.0f}"
