@@ -1,10 +1,10 @@
 """Labels M and D of a run of `signspot learn` on a world beside each other: how many, how right, what D adds to M.
 
     python -m signspot_lab.label_sources world/ learnt/
-    python -m signspot_lab.label_sources world/ learnt/ --recognisers runs/ --trainings 3
+    python -m signspot_lab.label_sources world/ learnt/ other-world/ learnt-there/ --recognisers runs/ --trainings 3
 
 Only training videos count. The second command trains recognisers on sets of these labels, several times each, as
-`signspot learn` trains them, and says how far each set is above M, word by word.
+`signspot learn` trains them, and says how far each set is above M, word by word, in each world and in all.
 """
 
 import argparse
@@ -34,6 +34,7 @@ LEARNED = (
     "M + D, without M that D contradicts",
     "M + D, each place once",
 )
+_HEADS = ("learnt from", "top 1 per word", "mean", f"above {LEARNED[0]}")
 
 
 def label_sets(corpus: Corpus, mouthed: Sequence[Label], found: Sequence[Label]) -> dict[str, list[Label]]:
@@ -72,63 +73,88 @@ def label_rows(corpus: Corpus, mouthed: Sequence[Label], found: Sequence[Label])
         yield name, f"{len(own):,}", str(len({label.word for label in own})), right
 
 
-def recogniser_rows(
+def learned_words(
     corpus: Corpus,
     sets: Mapping[str, Sequence[Label]],
     asked: Sequence[str],
     folder: Path,
     trainings: int,
     config: TrunkConfig = SMALL_RECOGNISER,
-) -> Iterator[Row]:
-    """Rows: which labels, top 1 per word of each training, their mean, and how far it is above the first set's.
+) -> dict[str, list[dict[str, float]]]:
+    """Recognisers on sets of labels: for each set and training, the share of the signs of each word that are named.
 
     Args:
         corpus: a world.
-        sets: labels to learn from; the first is what the others are compared with.
+        sets: labels to learn from.
         asked: words that are tested.
         folder: of the trainings; those that are there are not made again.
         trainings: of each set, with a seed each.
         config: how to learn.
     """
-    first: dict[str, float] = {}
+    found: dict[str, list[dict[str, float]]] = {}
     for name, own in sets.items():
-        hits: list[dict[str, float]] = []
         for seed in range(trainings):
             place = folder / f"{name.replace(' ', '-')}-{seed}"
             scores = train_on_labels(replace(config, seed=seed), corpus, place, labels=own, asked=asked)[1]
             ranks = next(each.ranks for each in scores if each.tested == ALL)
-            hits.append({word: float(np.mean([rank <= 1 for rank in found])) for word, found in ranks.items()})
-        words = {word: float(np.mean([each[word] for each in hits])) for word in hits[0]}
+            shares = {word: float(np.mean([rank <= 1 for rank in ranked])) for word, ranked in ranks.items()}
+            found.setdefault(name, []).append(shares)
+    return found
+
+
+def recogniser_rows(learned: Sequence[Mapping[str, Sequence[Mapping[str, float]]]]) -> Iterator[Row]:
+    """Rows: which labels, top 1 per word of each training, their mean, and how far it is above the first set's.
+
+    Args:
+        learned: of each world, as `learned_words` gives it; words of two worlds are two words.
+    """
+    first: dict[tuple[int, str], float] = {}
+    for name, trained in learned[0].items():
+        means = [
+            float(np.mean([share for world in learned for share in world[name][seed].values()]))
+            for seed in range(len(trained))
+        ]
+        words = {
+            (number, word): float(np.mean([shares[word] for shares in world[name]]))
+            for number, world in enumerate(learned)
+            for word in world[name][0]
+        }
         first = first or words
-        above = bootstrap_mean({word: [words[word] - first[word]] for word in words})
-        means = [float(np.mean(list(each.values()))) for each in hits]
+        above = bootstrap_mean({place: [share - first[place]] for place, share in words.items()})
         gain = "–" if first is words else f"{above.value:+.3f} [{above.low:+.3f}, {above.high:+.3f}]"
         yield name, ", ".join(f"{mean:.3f}" for mean in means), f"{np.mean(means):.3f}", gain
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("world", type=Path, help="a corpus with truth/")
-    parser.add_argument("learnt", type=Path, help="folder of a run of signspot learn on it")
+    parser.add_argument("pairs", type=Path, nargs="+", help="a corpus with truth/ and a run of signspot learn on it, …")
     parser.add_argument("--recognisers", type=Path, help="train recognisers in this folder, and compare them")
     parser.add_argument("--trainings", type=int, default=3, help="of each set of labels")
     chosen = parser.parse_args()
-    corpus = open_corpus(chosen.world)
-    m, d = (list(read_records(Label, chosen.learnt / f"labels-{source}.jsonl")) for source in "MD")
-    _print(("labels", "count", "words", "right"), label_rows(corpus, m, d))
-    if chosen.recognisers is not None:
-        sets, asked = label_sets(corpus, m, d), sorted({label.word for label in [*m, *d]})
-        rows = recogniser_rows(
-            corpus, {name: sets[name] for name in LEARNED}, asked, chosen.recognisers, chosen.trainings
+    if len(chosen.pairs) % 2:
+        parser.error(
+            f"name a world and a run of signspot learn on it, then the next two; got {len(chosen.pairs)} folders"
         )
-        _print(("learnt from", "top 1 per word", "mean", f"above {LEARNED[0]}"), rows)
+    learned = []
+    for world, learnt in zip(chosen.pairs[::2], chosen.pairs[1::2], strict=True):
+        corpus = open_corpus(world)
+        m, d = (list(read_records(Label, learnt / f"labels-{source}.jsonl")) for source in "MD")
+        _print(("labels", "count", "words", "right"), label_rows(corpus, m, d))
+        if chosen.recognisers is not None:
+            sets, asked = label_sets(corpus, m, d), sorted({label.word for label in [*m, *d]})
+            own = {name: sets[name] for name in LEARNED}
+            learned.append(learned_words(corpus, own, asked, chosen.recognisers / world.name, chosen.trainings))
+            _print(_HEADS, recogniser_rows(learned[-1:]))
+    if len(learned) > 1:
+        _print(_HEADS, recogniser_rows(learned))
 
 
 def _print(titles: Row, rows: Iterable[Row]) -> None:
     for row in (titles, ("---",) * len(titles), *rows):
         sys.stdout.write(f"| {' | '.join(row)} |\n")
     sys.stdout.write("\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

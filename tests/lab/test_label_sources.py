@@ -5,7 +5,7 @@ from pathlib import Path
 
 from signspot.corpus.corpus import Corpus
 from signspot.records import Label, LabelSource
-from signspot_lab.label_sources import label_rows, recogniser_rows
+from signspot_lab.label_sources import label_rows, learned_words, recogniser_rows
 from tests.fixtures.worlds import TINY
 
 
@@ -43,9 +43,12 @@ def test_recognisers_are_compared_word_by_word(tiny_corpus: Corpus, tmp_path: Pa
     labels = tiny_corpus.labels([video.id for video in tiny_corpus.in_split("train")])
     words = sorted({label.word for label in labels})
     sets = {"all": labels, "the same": labels}
-    rows = list(recogniser_rows(tiny_corpus, sets, words, tmp_path, 2, replace(TINY.trunk, steps=2)))
+    learned = learned_words(tiny_corpus, sets, words, tmp_path, 2, replace(TINY.trunk, steps=2))
+    rows = list(recogniser_rows([learned]))
     assert [row[0] for row in rows] == ["all", "the same"]
     assert rows[0][1:3] == rows[1][1:3]
     assert len(rows[0][1].split(", ")) == 2
     assert rows[0][3] == "–"
     assert rows[1][3] == "+0.000 [+0.000, +0.000]"
+    one, other = ({"M": [{"a": share}], "D": [{"a": 1.0}]} for share in (0.0, 0.5))
+    assert list(recogniser_rows([one, other]))[1][1:] == ("1.000", "1.000", "+0.750 [+0.500, +1.000]")
