@@ -22,7 +22,7 @@ PIP    := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export NO_MKDOCS_2_WARNING = 1
 
-# One thread for each of two test processes, and for what they start.
+# One thread for each test process, and for what it starts. Three processes: browsers and killed runs are waited for.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 # Whole rooms, and single files of others, that need neither MediaPipe, a training, a browser nor other processes.
 FAST := $(filter-out tests/test_attack.py,$(wildcard tests/test_*.py)) tests/formats tests/losses tests/metrics tests/subtitles tests/words tests/cli/test_main.py
@@ -46,7 +46,7 @@ test: check tests-only
 # Apart: convolutions of I3D have crashed in test processes in which MediaPipe, OpenVINO and Ray had run before.
 tests-only: $(VENV)/.test
 	$(PYTEST) -n 2 --dist worksteal -q -m "not long" tests/models
-	$(PYTEST) -n 2 --dist worksteal -q -m "not long" --ignore tests/models
+	$(PYTEST) -n 3 --dist worksteal -q -m "not long" --ignore tests/models
 
 test-slow: $(VENV)/.test
 	$(PYTEST) -q -m long

@@ -182,6 +182,6 @@ def write_faux_amis_page(
 
 
 def folder_names(first: Path, second: Path) -> tuple[str, str]:
-    """What to call two folders: the end of their paths, as long as it takes to tell them apart."""
+    """Names of two folders: the end of their paths, as long as it takes to tell them apart."""
     depth = next((n for n in range(1, len(first.parts)) if first.parts[-n:] != second.parts[-n:]), 1)
     return "/".join(first.parts[-depth:]), "/".join(second.parts[-depth:])

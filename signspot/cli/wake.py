@@ -11,6 +11,8 @@ from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs,
 if TYPE_CHECKING:
     from signspot.applications.wake_detector import WakeSign
     from signspot.applications.wake_neighbours import Distinctiveness
+    from signspot.embedding.exemplars import Gallery
+    from signspot.spotting.spotter import Spotter
 
 _BREAKS = 3  # breaks of a stream that are told as they come; further ones only at the end
 
@@ -44,7 +46,6 @@ def wake(
     from signspot.applications.sign_pictures import save_picture
     from signspot.applications.wake import WakeStream, enrol
     from signspot.applications.wake_source import draw_wake, is_camera, open_stream
-    from signspot.dictionary.opening import open_dictionary
     from signspot.errors import OptionsError
     from signspot.files import Outputs
     from signspot.spotting.spotter import load
@@ -58,14 +59,7 @@ def wake(
     with Outputs([*sign, *(background or ()), dictionary, encoder], force=force) as outputs:
         claim_outputs(outputs, pictures=[("plot", plot)])
         spotter = load(encoder, device=device)
-        signs = None
-        if dictionary is not None:
-            known_signs = open_dictionary(dictionary)
-            if word is not None:
-                own = known_signs.select([word])
-                known_signs = known_signs.with_exemplars(each for each in known_signs.exemplars if each.word not in own)
-            with bar("dictionary") as progress:
-                signs = spotter.gallery(known_signs, progress=progress) if known_signs.exemplars else None
+        signs = None if dictionary is None else _known_signs(spotter, dictionary, word)
         with bar("enrolment"):
             chunks = (chunk for path in background or () for chunk in open_stream(str(path)))
             known = enrol(spotter, sign, chunks if background else None, rate, signs)
@@ -101,6 +95,18 @@ def _tell(sign: "WakeSign", rate: float) -> None:
     missed = sum(score < sign.threshold for score in sign.own_scores)
     if missed:
         note(f"{missed} of {len(sign.own_scores)} recordings would not be known by the others: record more, or alike")
+
+
+def _known_signs(spotter: "Spotter", dictionary: Path, word: str | None) -> "Gallery | None":
+    """The signs of a dictionary, without those of one word; None where that leaves none."""
+    from signspot.dictionary.opening import open_dictionary
+
+    known = open_dictionary(dictionary)
+    if word is not None:
+        own = known.select([word])
+        known = known.with_exemplars(each for each in known.exemplars if each.word not in own)
+    with bar("dictionary") as progress:
+        return spotter.gallery(known, progress=progress) if known.exemplars else None
 
 
 def _tell_distinct(found: "Distinctiveness", rate: float) -> None:
