@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from signspot.applications.loop import SOURCES, Learnt
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.labels import are_beside
 from signspot.corpus.truth import right_labels
 from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import SignspotError
@@ -22,7 +23,7 @@ from signspot.records import Label
 
 _WORDS = 30  # bars of a picture
 _EXAMPLES = 6  # of each kind
-_NEAR = 1.0  # seconds between a D and an M of the same sign, at most
+_NEAR = 1.0  # seconds between the middles of a D and an M of the same sign, at most
 _RIGHT, _WRONG = "#009e73", "#d55e00"
 _MEASURES = {
     "naming": "of two stretches the one whose subtitle names a word scores higher",
@@ -117,7 +118,8 @@ def draw_yield(labels: Mapping[str, Sequence[Label]]) -> Figure:
     """Draw the words with labels and the number of labels by confidence, and the share of D that are near an M."""
     figure = Figure(figsize=(10, 3.2), layout="constrained", facecolor="white")
     left, right = figure.subplots(1, 2)
-    near = [label for label in labels["D"] if _has_mouthing(label, labels["M"])]
+    beside = are_beside(labels["D"], labels["M"], _NEAR, str.__eq__)
+    near = [label for label, is_so in zip(labels["D"], beside, strict=True) if is_so]
     for number, (source, own) in enumerate({**labels, "D with an M of its word within 1 s": near}.items()):
         ordered = sorted(own, key=lambda label: label.confidence)
         if not ordered:
@@ -135,15 +137,6 @@ def draw_yield(labels: Mapping[str, Sequence[Label]]) -> Figure:
         if axes.has_data():
             axes.legend(frameon=False, fontsize=8)
     return figure
-
-
-def _has_mouthing(label: Label, mouthings: Sequence[Label]) -> bool:
-    return any(
-        other.word == label.word
-        and other.video == label.video
-        and label.segment.padded(_NEAR).overlap(other.segment) > 0
-        for other in mouthings
-    )
 
 
 def draw_words(labels: Mapping[str, Sequence[Label]]) -> Figure:
