@@ -21,7 +21,7 @@ from benchmarks.search import search_rows
 from benchmarks.sizes import FULL, QUICK, Sizes
 from benchmarks.trunks import trunk_rows
 from benchmarks.world import world_rows
-from signspot.files import write_beside
+from signspot.io.files import write_beside
 
 PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
 BENCHMARKS: dict[str, Callable[[Sizes], list[Comparison]]] = {

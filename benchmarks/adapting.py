@@ -10,8 +10,8 @@ from benchmarks.sizes import Sizes
 from signspot.adaptation.adapting import adapt
 from signspot.adaptation.options import AdaptOptions
 from signspot.spotting.spotter import Spotter
-from signspot_world.corpus_writer import make_corpus
-from signspot_world.options import CorpusOptions
+from signspot_synthetic.corpus_writer import make_corpus
+from signspot_synthetic.options import CorpusOptions
 
 
 def adapting_rows(sizes: Sizes) -> list[Comparison]:

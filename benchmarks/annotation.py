@@ -18,10 +18,10 @@ from benchmarks.sizes import Sizes
 from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import AnnotationJob as Annotation
 from signspot.annotation.run import annotate
-from signspot.processes import WorkerPool
-from signspot.progress import Progress, silent
-from signspot_world.corpus_writer import make_corpus
-from signspot_world.options import CorpusOptions
+from signspot.io.processes import WorkerPool
+from signspot.io.progress import Progress, silent
+from signspot_synthetic.corpus_writer import make_corpus
+from signspot_synthetic.options import CorpusOptions
 
 _GROUP = "Annotation"
 _CORPUS = 1400.0  # hours of BOBSL, the largest corpus that the paper annotates

@@ -27,8 +27,8 @@ def prepare(folder: Path) -> None:
 
     from benchmarks.material import film
     from benchmarks.sizes import FULL
-    from signspot_world.corpus_writer import make_corpus
-    from signspot_world.options import CorpusOptions
+    from signspot_synthetic.corpus_writer import make_corpus
+    from signspot_synthetic.options import CorpusOptions
 
     film(replace(FULL, footage=_FILMED, short=_FILMED, long=_POSE, side=_SIDE), folder)
     make_corpus(CorpusOptions(words=60, hours=0.05, seed=7, video_seconds=60), folder / "corpus")
@@ -39,9 +39,9 @@ def world_landmarks(folder: Path) -> Work:
     from dataclasses import replace
 
     from benchmarks.material import SEED
-    from signspot_world.options import CorpusOptions
-    from signspot_world.performance import perform_video
-    from signspot_world.world import World
+    from signspot_synthetic.options import CorpusOptions
+    from signspot_synthetic.performance import perform_video
+    from signspot_synthetic.world import World
 
     world = World(CorpusOptions(words=20, seed=SEED))
     plan = world.videos[0]

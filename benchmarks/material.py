@@ -15,18 +15,17 @@ from signspot.errors import CheckpointError
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import PoseWriter
 from signspot.models.contract import Encoder
-from signspot.records import Exemplar
 from signspot.spotting.identification import alignment_scale
-from signspot.timeline import Grid, Track
-from signspot_world.body.motion import FPS, continuous
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.estimator import observe
-from signspot_world.camera.projection import project
-from signspot_world.geometry.framing import Camera
-from signspot_world.knobs import named_rng
-from signspot_world.language.lexicon import LexiconOptions, make_lexicon
-from signspot_world.render.appearance import make_appearance
-from signspot_world.render.render import render_video
+from signspot.types import Exemplar, Grid, Track
+from signspot_synthetic.body.motion import FPS, continuous
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.estimator import observe
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.geometry.framing import Camera
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.render.appearance import make_appearance
+from signspot_synthetic.render.render import render_video
 
 SEED = 7
 

@@ -13,10 +13,10 @@ from signspot.mouthing.candidates import MentionWindow
 from signspot.mouthing.checkpoints import load_mouthing
 from signspot.mouthing.lips import CHANNELS, FPS, LipTrack, follow_lips
 from signspot.mouthing.spotter import MouthingSpotter
-from signspot.timeline import Segment
-from signspot_world.body.motion import talking
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.projection import project
+from signspot.types import Segment
+from signspot_synthetic.body.motion import talking
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
 
 _WANTED = 1000.0  # windows per minute
 _WINDOW = 11.0  # seconds: a subtitle of 3 s, padded by 4 on both sides

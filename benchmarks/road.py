@@ -6,7 +6,7 @@ from benchmarks.isolation import Call, Measurement, run, run_side_by_side
 from benchmarks.material import Filmed, film, landmark_encoder
 from benchmarks.rows import Comparison, against, rounded
 from benchmarks.sizes import Sizes
-from signspot_world.body.motion import FPS
+from signspot_synthetic.body.motion import FPS
 
 ALLOWANCE = 8.0  # MB by which peak memory may grow beside the track
 ESTIMATOR_SHARE = 0.1  # of the estimator's time, that encoder and search may add

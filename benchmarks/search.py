@@ -136,7 +136,7 @@ def align(seconds: float, words: int, each: int) -> dict[str, float]:
 
 def archive(windows: int, signed: int) -> dict[str, float]:
     """Seconds of searching an archive by sketches and of reading all of it: of the processor, and by the clock."""
-    from signspot_lab.applications.speed import time_scan
+    from experiments.applications.speed import time_scan
 
     taken = time_scan(Spotter(landmark_encoder()), windows, signed=signed).taken
     reading, searching = taken["reading all windows"], taken["by sketches"]

@@ -15,7 +15,7 @@ from signspot.landmarks.features import FeatureStream
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.stretches import MAX_SIDE
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Grid, Track
+from signspot.types import Grid, Track
 from signspot.video.reader import Video, open_video
 
 _FPS = 25.0

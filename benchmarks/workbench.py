@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.workbench_browser import drag_threshold, sign_to_search
 from benchmarks.workbench_server import Row, Served, make_names, make_small, serving
-from signspot.records import Spotting
-from signspot.workbench.tables import open_database
-from signspot.workbench.verification import Queues
+from signspot.types import Spotting
+from signspot.web.tables import open_database
+from signspot.web.verification import Queues
 
 _FIRST = 200  # milliseconds, for the first page
 _GROWTH = 16.0  # megabytes that a server may gain from the second reading of its memory to the last

@@ -13,9 +13,9 @@ from playwright.sync_api import Page, sync_playwright
 from benchmarks.material import landmark_encoder, sign
 from benchmarks.workbench_server import Row, make_hours, make_small, serving
 from signspot.embedding.tracks import track_entry, write_track
-from signspot.files import content_digest
-from signspot_world.render.appearance import make_appearance
-from signspot_world.render.render import render_video
+from signspot.io.files import content_digest
+from signspot_synthetic.render.appearance import make_appearance
+from signspot_synthetic.render.render import render_video
 from tools.screenshots import CHROMIUM, film_for_camera
 
 _FRAMES, _SECONDS = 60, 2.0  # per second, while a threshold is dragged; from the end of a recording to the answer

@@ -17,7 +17,7 @@ from benchmarks.material import random_gallery, random_track, sign
 from signspot.embedding.exemplars import _KIND, ExemplarEmbedder
 from signspot.embedding.inputs import SignPlace
 from signspot.embedding.tracks import track_entry, write_arrays, write_track
-from signspot.files import content_digest
+from signspot.io.files import content_digest
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
 from signspot.video.writer import write_video

@@ -9,13 +9,13 @@ from benchmarks.isolation import Call, are_side_by_side, run, run_side_by_side
 from benchmarks.material import SEED, sign
 from benchmarks.rows import Comparison, against, at_least, rounded
 from benchmarks.sizes import Sizes
-from signspot_world.body.motion import FPS
-from signspot_world.corpus_writer import make_corpus
-from signspot_world.options import CorpusOptions
-from signspot_world.performance import perform_video
-from signspot_world.render.appearance import make_appearance
-from signspot_world.render.render import render_video
-from signspot_world.world import World
+from signspot_synthetic.body.motion import FPS
+from signspot_synthetic.corpus_writer import make_corpus
+from signspot_synthetic.options import CorpusOptions
+from signspot_synthetic.performance import perform_video
+from signspot_synthetic.render.appearance import make_appearance
+from signspot_synthetic.render.render import render_video
+from signspot_synthetic.world import World
 
 _GROUP = "The signing world"
 _GENERATING_LEAST, _RENDERING_LEAST = 100.0, 1.0  # × real time

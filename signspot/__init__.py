@@ -59,11 +59,10 @@ if TYPE_CHECKING:
     from signspot.landmarks.landmarks import Landmarks
     from signspot.landmarks.pose_file import open_landmarks, write_landmarks
     from signspot.models.contract import Encoder
-    from signspot.records import Exemplar, Label, Spotting, Subtitle
     from signspot.spotting.identification import Match
     from signspot.spotting.search import Found, SpotOptions
     from signspot.spotting.spotter import Spotter, load
-    from signspot.timeline import Grid, Segment, Track
+    from signspot.types import Exemplar, Grid, Label, Segment, Spotting, Subtitle, Track
 
 __version__ = VERSION
 
@@ -82,12 +81,12 @@ _HOME = {
     "Encoder": "signspot.models.contract",
     "EncoderMismatchError": "signspot.errors",
     "EngineError": "signspot.errors",
-    "Exemplar": "signspot.records",
+    "Exemplar": "signspot.types",
     "FormatError": "signspot.errors",
     "Found": "signspot.spotting.search",
     "Gallery": "signspot.embedding.exemplars",
-    "Grid": "signspot.timeline",
-    "Label": "signspot.records",
+    "Grid": "signspot.types",
+    "Label": "signspot.types",
     "Landmarks": "signspot.landmarks.landmarks",
     "LandmarksError": "signspot.errors",
     "Match": "signspot.spotting.identification",
@@ -100,14 +99,14 @@ _HOME = {
     "OptionsError": "signspot.errors",
     "OutputError": "signspot.errors",
     "RefusedOutputError": "signspot.errors",
-    "Segment": "signspot.timeline",
+    "Segment": "signspot.types",
     "SignspotError": "signspot.errors",
     "SpotOptions": "signspot.spotting.search",
     "Spotter": "signspot.spotting.spotter",
-    "Spotting": "signspot.records",
+    "Spotting": "signspot.types",
     "StoreError": "signspot.errors",
-    "Subtitle": "signspot.records",
-    "Track": "signspot.timeline",
+    "Subtitle": "signspot.types",
+    "Track": "signspot.types",
     "TrackError": "signspot.errors",
     "UnknownWordError": "signspot.errors",
     "UnsafeFileError": "signspot.errors",

@@ -33,7 +33,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from signspot.legible import message
+from signspot.io.control_characters import message
 
 logging.getLogger("signspot").addHandler(logging.NullHandler())  # the library speaks only where somebody listens
 

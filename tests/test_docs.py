@@ -31,7 +31,7 @@ _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 _INLINE = re.compile(r"`([^`\n]+)`")
 _FOREIGN = {"--standalone"}  # of torchrun
-_FOLDERS = ("signspot", "signspot_lab", "signspot_world", "tests", "tools", "configs", "benchmarks", "docs")
+_FOLDERS = ("signspot", "experiments", "signspot_synthetic", "tests", "tools", "configs", "benchmarks", "docs")
 
 
 def name_of(page: Path) -> str:
@@ -100,7 +100,7 @@ class TestEveryPage:
         for line in code_lines(page):
             for target in re.findall(r"^make ([a-z][\w-]*)", line):
                 assert target in targets, f"no target for: {line}"
-            for module, rest in re.findall(r"python -m ((?:signspot|tools|benchmarks)[\w.]*)(.*)", line):
+            for module, rest in re.findall(r"python -m ((?:signspot|experiments|tools|benchmarks)[\w.]*)(.*)", line):
                 check_module(module, rest, line)
             if page.name != "CHANGELOG.md":
                 for path in re.findall(r"(?<![\w/.<*-])(\w+/[\w/-]+\.(?:py|toml|md))\b", line):
@@ -137,7 +137,7 @@ def all_options() -> set[str]:
 @cache
 def programs() -> str:
     """The text of all programs beside the command line."""
-    folders = (ROOT / name for name in ("signspot_lab", "tools", "benchmarks"))
+    folders = (ROOT / name for name in ("experiments", "tools", "benchmarks"))
     return "".join(path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
 
 
@@ -156,7 +156,7 @@ def check_command(words: list[str]) -> None:
 
 
 def check_module(module: str, rest: str, line: str) -> None:
-    """A program of the lab, the tools or the benchmarks is there, and its room knows the options."""
+    """A program of the experiments, tools or benchmarks is there, and its package knows the options."""
     found = importlib.util.find_spec(module)
     assert found is not None, f"no module for: {line}"
     assert found.origin, line
@@ -252,9 +252,7 @@ def test_error_reference_is_the_tree() -> None:
         assert f"| `{name}` |" in prose(page), f"no example of {name}"
 
 
-def test_house_has_every_room() -> None:
-    text = (DOCS / "reference" / "house.md").read_text(encoding="utf-8")
-    for room in (path for path in (ROOT / "signspot").iterdir() if (path / "__init__.py").is_file()):
-        assert f"`{room.name}/`" in text, f"room {room.name} is not in reference/house.md"
-    for module in (path for path in (ROOT / "signspot").glob("*.py") if path.stem != "__init__"):
-        assert f"`{module.name}`" in text, f"{module.name} is not in reference/house.md"
+def test_the_architecture_page_has_every_package() -> None:
+    text = (DOCS / "reference" / "architecture.md").read_text(encoding="utf-8")
+    for package in (path for path in (ROOT / "signspot").iterdir() if (path / "__init__.py").is_file()):
+        assert f"`{package.name}/`" in text, f"package {package.name} is not in reference/architecture.md"

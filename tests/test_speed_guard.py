@@ -15,10 +15,10 @@ import pytest
 
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
-from signspot.records import Exemplar
 from signspot.spotting.alignment import path_costs, warping_costs
 from signspot.spotting.curves import curve_blocks
 from signspot.spotting.matching import EmbeddingMatcher
+from signspot.types import Exemplar
 
 _ROUNDS = 5
 _FRAMES, _SIZE, _SIGN = 20_000, 128, 16

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from signspot.formats.formats import read_spottings
-from signspot_world.demo import RESULTS, WORDS
+from signspot_synthetic.demo import RESULTS, WORDS
 
 OUT = Path("demo-out")
 _PROMISE = re.compile(r"\| (\d+) of (\d+), (\d+) false alarms")

@@ -1,6 +1,6 @@
 """Draw the picture of the world for docs/explanation/world.md: handshapes, an isolated sign and a stream, as sticks.
 
-python tools/draw_world.py docs/pictures/world-skeletons.png
+python tools/draw_world.py docs/images/world-skeletons.png
 """
 
 import argparse
@@ -10,17 +10,17 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.files import write_beside
+from signspot.io.files import write_beside
 from signspot.landmarks.landmarks import Landmarks
-from signspot_world.body.motion import continuous, isolated
-from signspot_world.body.signers import make_signers
-from signspot_world.camera.estimator import observe
-from signspot_world.camera.projection import project
-from signspot_world.geometry.framing import Camera
-from signspot_world.geometry.limbs import HandBuild, hand_joints
-from signspot_world.language.handshapes import HANDSHAPES, joint_angles
-from signspot_world.language.lexicon import LexiconOptions, make_lexicon
-from signspot_world.language.phonology import Hands
+from signspot_synthetic.body.motion import continuous, isolated
+from signspot_synthetic.body.signers import make_signers
+from signspot_synthetic.camera.estimator import observe
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.geometry.framing import Camera
+from signspot_synthetic.geometry.limbs import HandBuild, hand_joints
+from signspot_synthetic.language.handshapes import HANDSHAPES, joint_angles
+from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.language.phonology import Hands
 
 Image = NDArray[np.uint8]
 FINGERS = ((0, 1, 2, 3, 4), (0, 5, 6, 7, 8), (9, 10, 11, 12), (13, 14, 15, 16), (0, 17, 18, 19, 20), (5, 9, 13, 17))

@@ -1,6 +1,6 @@
 """Pictures of every page of the workbench at 1200 and 400 pixels, and those of the docs: `make screenshots`.
 
-Every page goes to build/screenshots/pages, to be looked at; those that the docs show go to docs/pictures, made smaller.
+Every page goes to build/screenshots/pages, to be looked at; those that the docs show go to docs/images, made smaller.
 The folder that is shown is made by the demo, with subtitles, a queue and decisions of two people. Chromium is driven by
 Playwright; its camera is a film of one sign.
 
@@ -22,9 +22,9 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from signspot.progress import quiet
+from signspot.io.progress import quiet
 from signspot.video.reader import open_video
-from signspot_world.demo import run_demo
+from signspot_synthetic.demo import run_demo
 
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("signspot", "signspot_world", "signspot_lab")
+PACKAGES = ("signspot", "signspot_synthetic", "experiments")
 ALLOWED = Path(__file__).with_name("unreferenced-allowed.txt")
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

@@ -20,11 +20,11 @@ from signspot.adaptation.training import learn_maps
 from signspot.corpus.corpus import Corpus
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
+from signspot.io.progress import Stage, quiet
 from signspot.models.encoder import Encoder
-from signspot.progress import Stage, quiet
 from signspot.spotting.search import MatchBy
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Track
+from signspot.types import Track
 
 Scores = NDArray[np.floating[Any]]
 

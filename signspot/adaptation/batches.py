@@ -17,8 +17,7 @@ from signspot.adaptation.footage import EmbeddedFootage, SubtitledStretch, frame
 from signspot.adaptation.options import AdaptOptions
 from signspot.losses.alignment import ClipEnds
 from signspot.losses.watch_read_lookup import BACKGROUND
-from signspot.records import Label
-from signspot.timeline import Grid
+from signspot.types import Grid, Label
 
 CLIP = 16  # frames of ends that are one clip
 _BEFORE, _AFTER, _AROUND = 20, 5, 11  # frames in which a labelled sign lies, as in Sec. 3.3 of the paper

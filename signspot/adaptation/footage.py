@@ -16,11 +16,10 @@ from signspot.corpus.videos import CorpusVideo
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError, SignspotError
-from signspot.progress import Progress, Stage, quiet
-from signspot.records import Label
+from signspot.io.progress import Progress, Stage, quiet
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Grid, Segment, Track
 from signspot.training.items import SubtitlesOfVideos, read_words
+from signspot.types import Grid, Label, Segment, Track
 
 logger = logging.getLogger(__name__)
 

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from signspot.adaptation.footage import SubtitledStretch
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
+from signspot.io.progress import Progress, silent
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
-from signspot.progress import Progress, silent
 from signspot.spotting.curves import curve_blocks
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.search import MatchBy, Search, SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Segment, Track
+from signspot.types import Segment, Track
 
 ByWord = Mapping[str, Sequence[float]]
 

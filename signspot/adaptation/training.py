@@ -15,10 +15,10 @@ from torch import Tensor
 from signspot.adaptation.batches import StretchBatch, StretchBatches
 from signspot.adaptation.maps import Maps, coder_of
 from signspot.adaptation.options import AdaptOptions
+from signspot.io.progress import Progress, silent
 from signspot.losses.alignment import clip_costs
 from signspot.losses.watch_read_lookup import Batch, watch_read_lookup
 from signspot.models.encoder import Encoder
-from signspot.progress import Progress, silent
 from signspot.spotting.alignment import STEPS
 from signspot.training.run_folder import RunFolder, StopSign
 from signspot.training.steps import follow_weights, warm_cosine

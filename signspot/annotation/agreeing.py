@@ -9,7 +9,7 @@ from signspot.annotation.statistics import Truth, spottings
 from signspot.annotation.store import Store, open_store
 from signspot.errors import OptionsError
 from signspot.mouthing.agreement import agrees, mark_mouthed
-from signspot.records import Label, LabelSource, Spotting, VideoRights
+from signspot.types import Label, LabelSource, Spotting, VideoRights
 
 _STEPS = (0.0, 0.25, 0.5, 0.75)  # quantiles of the scores at which agreement is told
 

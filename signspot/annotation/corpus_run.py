@@ -23,18 +23,18 @@ from signspot.annotation.plan import (
 )
 from signspot.annotation.records import SOURCE, Findings, RunOptions, VideoRecord
 from signspot.annotation.store import Store, open_store
-from signspot.checked_values import checked_text, parse_json
 from signspot.corpus.corpus import open_corpus
 from signspot.corpus.footage import Footage, FootageListing
 from signspot.corpus.videos import CorpusProblem
 from signspot.errors import FormatError, OptionsError, OutputError, StoreError
-from signspot.files import cache_folder, explain_write_failure
+from signspot.io.checks import checked_text, parse_json
+from signspot.io.files import cache_folder, explain_write_failure
+from signspot.io.processes import Failure, locked
+from signspot.io.progress import Progress, Stage, silent
+from signspot.io.stale_files import remove_leftovers
 from signspot.landmarks.cache import PARTS
-from signspot.leftovers import remove_leftovers
-from signspot.processes import Failure, locked
-from signspot.progress import Progress, Stage, silent
-from signspot.records import LabelSource, VideoRights
 from signspot.subtitles.reading import Subtitles, read_subtitles
+from signspot.types import LabelSource, VideoRights
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from signspot.errors import (
     OptionsError,
     OutputError,
 )
-from signspot.processes import ATTEMPTS, ONE_THREAD, SOCKET_PATH, Failure, Item, Made, attempt, died, environment
+from signspot.io.processes import ATTEMPTS, ONE_THREAD, SOCKET_PATH, Failure, Item, Made, attempt, died, environment
 
 logger = logging.getLogger(__name__)
 

@@ -12,13 +12,12 @@ from signspot.annotation.plan import VideoUnit
 from signspot.annotation.records import Candidate, Findings, RunOptions, SubtitleQuery, VideoRecord
 from signspot.annotation.search import Query, against, by_subtitle, impostors_of, window_of
 from signspot.errors import EncoderMismatchError, VideoError
-from signspot.files import content_digest
+from signspot.io.files import content_digest
 from signspot.mouthing.checkpoints import load_mouthing
 from signspot.mouthing.lips import FPS, LipTrack, remarks_on
 from signspot.mouthing.network import STEP
 from signspot.mouthing.spotter import SHORTEST, LipPeak, MouthingSpotter, find_peaks
-from signspot.records import SIGN_SECONDS, LabelSource, TimeMeaning
-from signspot.timeline import Segment
+from signspot.types import SIGN_SECONDS, LabelSource, Segment, TimeMeaning
 
 _NEAR = 2  # steps before and after a peak within which impostors may have theirs
 

@@ -28,12 +28,12 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.footage import Footage, list_footage
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import OptionsError
+from signspot.io.progress import Stage
 from signspot.mouthing.candidates import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_letters, doubt_words
 from signspot.mouthing.checkpoints import MouthingModel, default_for, load_mouthing
 from signspot.mouthing.visemes import query, visemes_of
-from signspot.progress import Stage
-from signspot.records import LabelSource
 from signspot.subtitles.reading import Subtitles
+from signspot.types import LabelSource
 from signspot.words.lemmas import primary_language
 from signspot.words.match import WordMatcher
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from signspot.checked_values import parse_json
 from signspot.corpus.footage import Footage
 from signspot.errors import FormatError
-from signspot.files import content_digest, write_beside
-from signspot.progress import Progress, silent
-from signspot.records import Subtitle
+from signspot.io.checks import parse_json
+from signspot.io.files import content_digest, write_beside
+from signspot.io.progress import Progress, silent
+from signspot.types import Subtitle
 from signspot.words.match import WordMatch
 from signspot.words.normalise import Form
 

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Self
 
 from signspot.errors import OptionsError
-from signspot.records import Label, LabelSource, Spotting, TimeMeaning, VideoRights
 from signspot.spotting.peaks import OVERLAP
 from signspot.spotting.search import SpotOptions
+from signspot.types import Label, LabelSource, Spotting, TimeMeaning, VideoRights
 from signspot.words.normalise import Form
 
 BELOW = 0.1  # how far below the encoder's threshold candidates are kept, unless the user says else

@@ -34,11 +34,11 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import DictionaryError, OptionsError
+from signspot.io.processes import Failure
+from signspot.io.progress import Stage
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
-from signspot.processes import Failure
-from signspot.progress import Stage
-from signspot.records import LabelSource
+from signspot.types import LabelSource
 from signspot.words.match import WordMatcher
 
 logger = logging.getLogger(__name__)

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from signspot.annotation.plan import SubtitleMention, VideoUnit
 from signspot.annotation.records import AnnotateOptions, Candidate, SubtitleQuery
 from signspot.embedding.exemplars import Gallery
-from signspot.records import Spotting
 from signspot.spotting.search import Found
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Segment, Track
+from signspot.types import Segment, Spotting, Track
 
 _NEAR = 4  # frames before and after a peak within which exemplars and impostors may have theirs
 

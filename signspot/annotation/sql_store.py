@@ -33,9 +33,9 @@ from sqlalchemy.types import TypeEngine
 from signspot.annotation import sql_store as schema
 from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.store import PATIENCE, Database
-from signspot.checked_values import record_checker
 from signspot.errors import FormatError, OptionsError, OutputError, StoreError
-from signspot.files import explain_write_failure
+from signspot.io.checks import record_checker
+from signspot.io.files import explain_write_failure
 
 VERSION = 4
 _WITHOUT_REMARKS = "3"  # the version before, whose videos have no remarks

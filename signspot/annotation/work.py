@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from signspot.annotation.plan import VideoUnit
 from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
 from signspot.annotation.search import WordSearcher
-from signspot.checked_values import parse_json
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.tracks import read_arrays, write_arrays
 from signspot.errors import EncoderMismatchError, FormatError, SignspotError, VideoError
+from signspot.io.checks import parse_json
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
-from signspot.records import Exemplar
 from signspot.spotting.spotter import Spotter
+from signspot.types import Exemplar
 
 _KIND = "signspot gallery 3"
 _SHOWN = ("word", "id", "variant", "licence", "consent")  # of an exemplar

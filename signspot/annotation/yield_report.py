@@ -24,9 +24,9 @@ from signspot.annotation.statistics import (
 from signspot.annotation.store import Store, open_store
 from signspot.corpus.corpus import open_corpus
 from signspot.errors import OptionsError
-from signspot.files import write_beside
 from signspot.formats.tables import csv_cell
-from signspot.records import Label
+from signspot.io.files import write_beside
+from signspot.types import Label
 
 CUTS = (0.5, 0.8, 0.9, 0.95)  # confidences that the report tells of
 _KEEP = "keep"  # the setting of a run: least score that it stores
@@ -225,7 +225,7 @@ def draw_precision(curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
 
 def _save(figure: Any, path: str | Path) -> Path:
-    from signspot.pictures.plot import save_figure
+    from signspot.plots.plot import save_figure
 
     place = Path(path)
     save_figure(figure, place, 110)

@@ -15,16 +15,15 @@ from signspot.applications.mapped_arrays import Half, open_mapped
 from signspot.applications.placing import Place, aligned_places, compared_places, place_spans, told_apart
 from signspot.applications.scanning import Candidates, scan
 from signspot.applications.sketches import Axes, OpenSketches, Sketch, SketchCache
-from signspot.checked_values import checked_text, parse_json
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import SUFFIX, checked_grid, write_track
 from signspot.errors import EncoderMismatchError, FormatError, OptionsError, TrackError
-from signspot.files import text_digest
-from signspot.progress import Progress, silent
-from signspot.records import Spotting
+from signspot.io.checks import checked_text, parse_json
+from signspot.io.files import text_digest
+from signspot.io.progress import Progress, silent
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Grid
+from signspot.types import Grid, Spotting
 
 _SPARE = 8  # candidates for each place that is wanted: suppression and alignment take some away
 

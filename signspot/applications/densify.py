@@ -7,11 +7,10 @@ from signspot.annotation.plan import SubtitleMention, find_mentions
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.inputs import Source
 from signspot.errors import DictionaryError, OptionsError
-from signspot.progress import Progress
-from signspot.records import Spotting, Subtitle
+from signspot.io.progress import Progress
 from signspot.spotting.search import Found, SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Segment, Track
+from signspot.types import Segment, Spotting, Subtitle, Track
 from signspot.words.match import WordMatcher
 
 

@@ -14,15 +14,15 @@ from signspot.dictionary.contents import normalise_word
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import DictionaryError, FormatError, OptionsError, UnknownWordError
-from signspot.pictures.pages import clips, heading, paragraph, write_page
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar
+from signspot.io.progress import Progress, silent
+from signspot.io.text import read_text
+from signspot.plots.pages import clips, heading, paragraph, write_page
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.text_files import read_text
+from signspot.types import Exemplar
 
 # The largest cost of one form in two languages, as a part of what different signs cost: chosen on the worlds of seeds
-# 51 and 151, by `python -m signspot_lab.applications faux-amis --choose`.
+# 51 and 151, by `python -m experiments.applications faux-amis --choose`.
 SAME_FORM = 0.6
 _MOST_PAIRS = 60  # of each kind, on a page
 

@@ -16,12 +16,12 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.embedding.inputs import Source
 from signspot.errors import DictionaryError, UnknownWordError
-from signspot.pictures.skeletons import Frames
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar
+from signspot.io.progress import Progress, silent
+from signspot.plots.skeletons import Frames
 from signspot.spotting.identification import Match
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
+from signspot.types import Exemplar
 
 RIGHT_SCORE = 0.5  # least score of a word that was signed right: beyond, it is as unlike as two different signs
 

@@ -8,7 +8,7 @@ from signspot.applications.signs import read_sign, read_signs
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.embedding.inputs import SignPlace, Source
 from signspot.landmarks.features import mirror_features
-from signspot.pictures.skeletons import Frames
+from signspot.plots.skeletons import Frames
 from signspot.spotting.identification import Match
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter

@@ -20,23 +20,23 @@ from signspot.annotation.records import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.statistics import spottings
 from signspot.annotation.store import open_store
-from signspot.checked_values import inside, parse_json
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.labels import contradicted
 from signspot.corpus.truth import read_records, right_labels, write_records
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, NothingToLearnError, OptionsError, SignspotError
-from signspot.files import content_digest, text_digest, write_beside
+from signspot.io.checks import inside, parse_json
+from signspot.io.files import content_digest, text_digest, write_beside
+from signspot.io.progress import Stage, quiet
+from signspot.io.text import read_text
 from signspot.models.checkpoints import save_encoder
-from signspot.progress import Stage, quiet
 from signspot.recognition.recogniser import save_recogniser
-from signspot.records import Label, LabelSource
 from signspot.spotting.spotter import load
-from signspot.text_files import read_text
 from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.on_corpus import train_on_labels
 from signspot.training.recogniser.training import TrunkConfig
+from signspot.types import Label, LabelSource
 
 LabelsM = Literal["auto", "given", "lips", "none"]
 Outcome = dict[str, Any]

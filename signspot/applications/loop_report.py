@@ -13,13 +13,13 @@ from signspot.corpus.labels import are_beside
 from signspot.corpus.truth import right_labels
 from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import SignspotError
-from signspot.files import cache_folder
+from signspot.io.files import cache_folder
 from signspot.landmarks.features import features
-from signspot.pictures.curves import COLOURS
-from signspot.pictures.drawing import lettering
-from signspot.pictures.pages import clips, drawing, heading, paragraph, table, write_page
-from signspot.pictures.skeletons import skeleton_address
-from signspot.records import Label
+from signspot.plots.curves import COLOURS
+from signspot.plots.drawing import lettering
+from signspot.plots.pages import clips, drawing, heading, paragraph, table, write_page
+from signspot.plots.skeletons import skeleton_address
+from signspot.types import Label
 
 _WORDS = 30  # bars of a picture
 _EXAMPLES = 6  # of each kind

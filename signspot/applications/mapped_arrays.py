@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.checked_values import checked_list, checked_whole, parse_json
 from signspot.errors import FormatError
+from signspot.io.checks import checked_list, checked_whole, parse_json
 
 _LONGEST = 1 << 20  # bytes of a header
 Half = NDArray[np.float16]

@@ -16,15 +16,14 @@ from signspot.dictionary.dictionary import Dictionary, save_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import is_pose_file
 from signspot.errors import OptionsError, OutputError
+from signspot.io.progress import Progress, silent
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.models.frame_coder import stretched
-from signspot.pictures.curves import playable
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar, Spotting
+from signspot.plots.curves import playable
 from signspot.spotting.alignment import warping_costs
 from signspot.spotting.search import Found, SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Segment, Track
+from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter
 

@@ -13,7 +13,7 @@ from signspot.embedding.refine import Windows
 from signspot.spotting.alignment import STEPS, path_costs, path_starts
 from signspot.spotting.matching import EmbeddingMatcher, to_score
 from signspot.spotting.peaks import suppress
-from signspot.timeline import Grid
+from signspot.types import Grid
 
 _AROUND = 1.5  # seconds around a candidate that are aligned
 _WINDOWS = 32  # around a candidate that are looked at where there is nothing to align

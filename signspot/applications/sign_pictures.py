@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 from signspot.applications.feedback import Feedback
 from signspot.applications.lookup import Lookup
 from signspot.applications.verdict import NOTABLE
-from signspot.pictures.curves import COLOURS, label
-from signspot.pictures.drawing import lettering
-from signspot.pictures.plot import check_picture, save_figure
-from signspot.pictures.skeletons import MOMENTS, box_of, draw_skeleton, draw_strip
+from signspot.plots.curves import COLOURS, label
+from signspot.plots.drawing import lettering
+from signspot.plots.plot import check_picture, save_figure
+from signspot.plots.skeletons import MOMENTS, box_of, draw_skeleton, draw_strip
 
 _DOTS_PER_INCH = 100
 _MOST_ROWS = 6

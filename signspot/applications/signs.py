@@ -12,14 +12,13 @@ from signspot.embedding.inputs import SignPlace, Source, landmarks_of, sign_in_c
 from signspot.errors import SignspotError
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.signing import check_signing
-from signspot.pictures.pages import clips, write_page
-from signspot.pictures.report import data_address
-from signspot.pictures.skeletons import Frames, skeleton_address
-from signspot.records import Exemplar
+from signspot.plots.pages import clips, write_page
+from signspot.plots.report import data_address
+from signspot.plots.skeletons import Frames, skeleton_address
 from signspot.spotting.alignment import warping_costs
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Segment
+from signspot.types import Exemplar, Segment
 
 logger = logging.getLogger(__name__)
 

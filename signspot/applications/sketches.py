@@ -23,7 +23,7 @@ from torch import Tensor
 from signspot.applications.mapped_arrays import Half, open_mapped
 from signspot.embedding.tracks import read_arrays, write_arrays
 from signspot.errors import FormatError, OutputError, SignspotError
-from signspot.files import text_digest
+from signspot.io.files import text_digest
 
 logger = logging.getLogger(__name__)
 

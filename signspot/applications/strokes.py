@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND, WRISTS
 from signspot.models import landmark_geometry as geometry
-from signspot.pictures.skeletons import Frames
+from signspot.plots.skeletons import Frames
 
 Floats = NDArray[np.float64]
 

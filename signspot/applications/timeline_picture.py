@@ -7,11 +7,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from signspot.applications.densify import Timeline
-from signspot.pictures.curves import COLOURS, clock
-from signspot.pictures.drawing import lettering, tick_step
-from signspot.pictures.pages import drawing, paragraph, table, write_page
-from signspot.records import Subtitle
-from signspot.timeline import Segment
+from signspot.plots.curves import COLOURS, clock
+from signspot.plots.drawing import lettering, tick_step
+from signspot.plots.pages import drawing, paragraph, table, write_page
+from signspot.types import Segment, Subtitle
 
 _PAGE = 30.0  # seconds in one picture of a page
 _MOST_ROWS = 24

@@ -12,14 +12,13 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import Source
 from signspot.errors import OptionsError
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar, Spotting
+from signspot.io.progress import Progress, silent
 from signspot.spotting.search import Found, SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Track
+from signspot.types import Exemplar, Spotting, Track
 
 # Two groups are one variant where the mean cost between them is below this part of what other words cost: the middle
-# of the plateau on the world of seed 51, by `python -m signspot_lab.applications variants --choose`.
+# of the plateau on the world of seed 51, by `python -m experiments.applications variants --choose`.
 SAME_SIGN = 0.75
 _OTHER_WORDS = 60  # of the dictionary, that tell what different signs cost
 _FEWEST_OTHERS = 10  # with fewer, the encoder's own unit stands

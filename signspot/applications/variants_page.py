@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 
 from signspot.applications.signs import moving_picture
 from signspot.applications.variants import Variants, VariantUse
-from signspot.pictures.curves import COLOURS, view_of
-from signspot.pictures.drawing import lettering
-from signspot.pictures.pages import clips, drawing, heading, paragraph, table, write_page
-from signspot.pictures.plot import draw
+from signspot.plots.curves import COLOURS, view_of
+from signspot.plots.drawing import lettering
+from signspot.plots.pages import clips, drawing, heading, paragraph, table, write_page
+from signspot.plots.plot import draw
 from signspot.spotting.search import Found
 from signspot.spotting.spotter import Spotter
 

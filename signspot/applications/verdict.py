@@ -3,7 +3,7 @@
 A multinomial regression over how far each measure is beyond what is usual, and over unlikeness by alignment. It was
 fitted on signs of worlds with one parameter changed on purpose, and what it says is printed by
 
-    python -m signspot_lab.applications feedback --choose --words 40 --seed 51 --further 61 151 161 251 261
+    python -m experiments.applications feedback --choose --words 40 --seed 51 --further 61 151 161 251 261
 """
 
 import math

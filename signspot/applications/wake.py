@@ -23,13 +23,13 @@ from signspot.errors import OptionsError
 from signspot.landmarks.features import CONTEXT, features
 from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.models.encoder import Encoder
-from signspot.records import Exemplar
 from signspot.spotting.alignment import STEPS, path_costs, warping_costs
 from signspot.spotting.decoys import cohort_of
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.matching import from_strength, strength, to_score
 from signspot.spotting.rates import PeakRates
 from signspot.spotting.spotter import Spotter
+from signspot.types import Exemplar
 
 logger = logging.getLogger(__name__)
 

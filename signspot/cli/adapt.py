@@ -47,7 +47,7 @@ def adapt(
     from signspot.adaptation.options import AdaptOptions
     from signspot.corpus.corpus import open_corpus
     from signspot.dictionary.opening import open_dictionary
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
     from signspot.models.checkpoints import save_encoder
     from signspot.spotting.spotter import load
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, claim_outputs, count, note, say
-from signspot.progress import Progress
+from signspot.io.progress import Progress
 
 if TYPE_CHECKING:
     from signspot.annotation.corpus_run import RunReport
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from signspot.annotation.mouthing import MouthingJob
     from signspot.annotation.records import AnnotateOptions, Candidate, RunOptions
     from signspot.annotation.run import AnnotationJob
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
 
 WORD_THRESHOLD = 0.8  # probability that some mouthing of a word must reach: the paper's
 LEAST_MOUTHING = 0.5  # probability of a mouthing, from which it is a spotting: the paper's
@@ -111,7 +111,7 @@ def annotate(
     from signspot.annotation.mouthing import IMPOSTORS, MouthingJob
     from signspot.annotation.records import AnnotateOptions, RunOptions
     from signspot.annotation.run import AnnotationJob
-    from signspot.text_files import read_word_list
+    from signspot.io.text import read_word_list
 
     outputs = claim_results([corpus, dictionary, words_from, encoder, model], export or [], labels, force=force)
     wanted = (*(words or ()), *(read_word_list(words_from) if words_from else ()))
@@ -186,7 +186,7 @@ def make_engine(name: EngineName, workers: int | None, address: str | None) -> "
     """The engine that was asked for."""
     from signspot.annotation.engines import RayEngine
     from signspot.errors import OptionsError
-    from signspot.processes import WorkerPool
+    from signspot.io.processes import WorkerPool
 
     if name is EngineName.RAY:
         return RayEngine(workers, address)
@@ -219,7 +219,7 @@ def claim_results(
     inputs: "list[Path | str | None]", export: list[Path], labels: Path | None, *, force: bool
 ) -> "Outputs":
     """Claim all files of a run outside its folder."""
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
 
     outputs = Outputs(inputs, force=force)
     claim_outputs(outputs, export)

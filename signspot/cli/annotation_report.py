@@ -36,8 +36,8 @@ def annotate_report(
     from signspot.annotation.statistics import CONFIDENCE
     from signspot.annotation.yield_report import ReportOptions, accepted, report_yield, videos_of
     from signspot.errors import OptionsError
-    from signspot.files import Outputs
     from signspot.formats.formats import write
+    from signspot.io.files import Outputs
     from signspot.mouthing.candidates import LEAST
 
     try:

@@ -18,7 +18,7 @@ def info() -> None:
 
     Example: signspot cache info
     """
-    from signspot.files import cache_folder
+    from signspot.io.files import cache_folder
     from signspot.landmarks.cache import describe_cache, limit
 
     say(f"{cache_folder()} (at most {_size(limit())} of landmarks, and as much of tracks)")
@@ -37,7 +37,7 @@ def clear(
 
     Example: signspot cache clear tracks
     """
-    from signspot.files import cache_folder
+    from signspot.io.files import cache_folder
     from signspot.landmarks.cache import PARTS, clear_cache
 
     for part in clear_cache(cache_folder(), tuple(parts or PARTS)):

@@ -36,15 +36,15 @@ def calibrate(
     """
     from dataclasses import replace
 
+    from experiments.background import measure_false_alarms
+    from experiments.isolated.lsa64 import TRAIN_SIGNERS, VALIDATION_SIGNERS, read_lsa64
+    from experiments.lsa64.streams import stream_alarms
     from signspot.dictionary.opening import open_dictionary
     from signspot.errors import OptionsError
-    from signspot.files import cache_folder, note_written
+    from signspot.io.files import cache_folder, note_written
     from signspot.models.checkpoints import load_encoder, save_encoder
     from signspot.spotting.calibration import false_alarms, mean_table
     from signspot.spotting.spotter import Spotter
-    from signspot_lab.background import measure_false_alarms
-    from signspot_lab.isolated.lsa64 import TRAIN_SIGNERS, VALIDATION_SIGNERS, read_lsa64
-    from signspot_lab.lsa64.streams import stream_alarms
 
     encoder = load_encoder(weights, device=device)
     if (footage is None) != (dictionary is None):

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.files import Outputs, note_written
-from signspot.legible import legible
-from signspot.progress import Progress
+from signspot.io.control_characters import legible
+from signspot.io.files import Outputs, note_written
+from signspot.io.progress import Progress
 
 if TYPE_CHECKING:  # what takes long to load is loaded when it is used: signspot --help needs none of it
     from rich.progress import Task
 
-    from signspot.pictures.plot import Picture
-    from signspot.records import Spotting
+    from signspot.plots.plot import Picture
+    from signspot.types import Spotting
 
 unprinted: list[str] = []  # why results could not be printed; told at the end, with exit code 1
 _FIRST_LINE, _NEXT_LINE = 5.0, 30.0  # seconds until a line of progress, where stderr is no terminal
@@ -119,7 +119,7 @@ def claim_outputs(
             outputs.claim(target)
     wanted = [(picture, path) for picture, path in pictures if path is not None]
     if wanted:
-        from signspot.pictures.plot import check_picture
+        from signspot.plots.plot import check_picture
 
         for picture, path in wanted:
             outputs.claim(check_picture(picture, path))

@@ -28,9 +28,9 @@ def convert(
 
     Example: signspot convert corpus.eaf corpus.csv --tier RH-IDgloss --tier LH-IDgloss
     """
-    from signspot.files import Outputs
     from signspot.formats.elan import ElanOptions, read_vocabulary
     from signspot.formats.formats import check_suffix, read_spottings, write
+    from signspot.io.files import Outputs
 
     check_suffix(target)
     spottings = read_spottings(source, tiers=tier or ())

@@ -20,8 +20,8 @@ def demo(
 
     Example: signspot demo --out demo-out
     """
-    from signspot.files import Outputs
-    from signspot_world.demo import RESULTS, run_demo
+    from signspot.io.files import Outputs
+    from signspot_synthetic.demo import RESULTS, run_demo
 
     with Outputs(force=force) as outputs:
         for name in RESULTS:

@@ -49,11 +49,11 @@ def densify(
     from signspot.applications.sign_pictures import save_picture
     from signspot.applications.timeline_picture import draw_timeline, write_timeline_page
     from signspot.dictionary.opening import open_dictionary
-    from signspot.files import Outputs
     from signspot.formats.formats import write
+    from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
     from signspot.subtitles.reading import read_subtitles
-    from signspot.timeline import Segment
+    from signspot.types import Segment
 
     options = DensifyOptions(padding, rate, language, Segment(start, end))
     with Outputs([video, subtitles, dictionary, encoder], force=force) as outputs:

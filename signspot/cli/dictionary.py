@@ -11,7 +11,7 @@ from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar,
 
 if TYPE_CHECKING:
     from signspot.dictionary.dictionary import Dictionary
-    from signspot.records import Exemplar
+    from signspot.types import Exemplar
 
 app = typer.Typer(help="Build, look at, import and fetch dictionaries.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -37,7 +37,7 @@ def build(
     from signspot.dictionary.build import build_dictionary
     from signspot.dictionary.json_file import DICTIONARY_FILE
     from signspot.errors import OptionsError
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
 
     if signers and not pixels:
@@ -133,8 +133,8 @@ def ecv(
     Example: signspot dictionary ecv my-signs/ my-signs.ecv
     """
     from signspot.dictionary.opening import open_dictionary
-    from signspot.files import Outputs
     from signspot.formats.elan import write_vocabulary
+    from signspot.io.files import Outputs
 
     with Outputs([path], force=force) as outputs:
         target = outputs.claim(out, (".ecv",))

@@ -24,7 +24,7 @@ def embed(
     Example: signspot embed news.mp4 --out news.safetensors
     """
     from signspot.embedding.tracks import SUFFIX, write_track
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
 
     outputs = Outputs([video, encoder], force=force)

@@ -25,10 +25,10 @@ def annotation(
     """
     from dataclasses import replace
 
-    from signspot.files import Outputs
-    from signspot_lab.annotated_worlds.measure import measure_worlds
-    from signspot_lab.annotated_worlds.tables import NAME, write_report
-    from signspot_lab.annotated_worlds.worlds import FULL, QUICK
+    from experiments.annotated_worlds.measure import measure_worlds
+    from experiments.annotated_worlds.tables import NAME, write_report
+    from experiments.annotated_worlds.worlds import FULL, QUICK
+    from signspot.io.files import Outputs
 
     size = QUICK if quick else FULL
     size = size if worlds is None else replace(size, worlds=worlds)
@@ -57,11 +57,11 @@ def lsa64(
 
     Example: signspot evaluate lsa64 lsa64/ --encoder landmark --every-signer
     """
+    from experiments.isolated.lsa64 import read_lsa64
+    from experiments.lsa64.retrieval import classifier as train_classifier
+    from experiments.lsa64.retrieval import one_shot
+    from experiments.lsa64.streams import spot_streams
     from signspot.models.checkpoints import load_encoder
-    from signspot_lab.isolated.lsa64 import read_lsa64
-    from signspot_lab.lsa64.retrieval import classifier as train_classifier
-    from signspot_lab.lsa64.retrieval import one_shot
-    from signspot_lab.lsa64.streams import spot_streams
 
     encoders = [load_encoder(name, device=device) for name in (encoder, *(beside or ()))]
     if classifier is not None:
@@ -124,10 +124,10 @@ def mouthing(
 
     Example: signspot evaluate mouthing --lsa64 lsa64/ --out mouthing.md
     """
-    from signspot.files import Outputs
+    from experiments.mouthing.evaluation import MouthingSize, measure_mouthing
+    from experiments.mouthing.tables import as_text, write_report
+    from signspot.io.files import Outputs
     from signspot.mouthing.checkpoints import load_mouthing, shipped
-    from signspot_lab.mouthing.evaluation import MouthingSize, measure_mouthing
-    from signspot_lab.mouthing.tables import as_text, write_report
 
     with Outputs([*(model or ()), lsa64, wlasl, corpus], force=force) as outputs:
         if out is not None:
@@ -145,8 +145,8 @@ def mouthing(
 
 
 def _labels_of_corpus(models: "Sequence[str]", folder: Path) -> str:
+    from experiments.mouthing.corpora import as_text, measure_labels
     from signspot.corpus.corpus import open_corpus
-    from signspot_lab.mouthing.corpora import as_text, measure_labels
 
     return as_text(measure_labels(open_corpus(folder), models, stages=bar)).rstrip()
 
@@ -207,11 +207,11 @@ def one_shot_verb(
     import json
     from dataclasses import asdict
 
+    from experiments.isolated.reading import read_isolated
     from signspot.evaluation.one_shot import OneShotScores, one_shot
     from signspot.models.checkpoints import shipped
     from signspot.spotting.search import SpotOptions
     from signspot.spotting.spotter import load
-    from signspot_lab.isolated.reading import read_isolated
 
     options, rows = SpotOptions(mirror=mirror, match=match), list[tuple[str, OneShotScores]]()
     for place in places:
@@ -308,11 +308,11 @@ def _materials(
     places: "Sequence[Path]", drawn: "StreamOptions", *, world: bool, filmed: bool
 ) -> "Iterator[StreamMaterial]":
     """Streams and exemplars of every place, and of the world."""
+    from experiments.frame_codes.world_clips import world_clips
+    from experiments.isolated.reading import read_isolated
     from signspot.corpus.corpus import open_corpus
     from signspot.evaluation.streams import material_of_clips, material_of_corpus
-    from signspot.files import cache_folder
-    from signspot_lab.frame_codes.world_clips import world_clips
-    from signspot_lab.isolated.reading import read_isolated
+    from signspot.io.files import cache_folder
 
     for place in places:
         with bar(place.name, "steps") as progress:

@@ -39,7 +39,7 @@ def faux_amis(
         write_faux_amis_page,
     )
     from signspot.dictionary.opening import open_dictionary
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
 
     with Outputs([first, second, translations, encoder], force=force) as outputs:

@@ -35,7 +35,7 @@ def feedback(
     from signspot.applications.feedback import give_feedback
     from signspot.applications.sign_pictures import draw_feedback, save_picture
     from signspot.dictionary.opening import open_dictionary
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
 
     with Outputs([clip, dictionary, encoder], force=force) as outputs:

@@ -32,7 +32,7 @@ def identify(
 
     Example: signspot identify what-is-this.mp4 my-signs/ --top 5 --plot answer.png
     """
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
     from signspot.spotting.search import SpotOptions
     from signspot.spotting.spotter import load
 

@@ -26,7 +26,7 @@ def landmarks(
     Example: signspot landmarks news.mp4 archive/ --out poses/ --workers 2
     """
     from signspot.errors import OptionsError, SignspotError
-    from signspot.files import Outputs, names_apart
+    from signspot.io.files import Outputs, names_apart
     from signspot.landmarks.cache import default_cache
     from signspot.landmarks.estimate import PoseJob, estimate_files
     from signspot.landmarks.pose_file import is_finished

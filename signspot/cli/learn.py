@@ -50,7 +50,7 @@ def learn(
     from signspot.adaptation.options import AdaptOptions
     from signspot.applications.loop import SMALL_RECOGNISER, LearnOptions, Loop
     from signspot.applications.loop_report import write_loop_report
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
     from signspot.training.configuration import read_toml
     from signspot.training.recogniser.training import TrunkConfig
 

@@ -49,8 +49,8 @@ def mine(
     from signspot.applications.signs import write_exemplar_page
     from signspot.dictionary.opening import open_dictionary
     from signspot.errors import OptionsError
-    from signspot.files import Outputs
     from signspot.formats.formats import write
+    from signspot.io.files import Outputs
     from signspot.spotting.search import SpotOptions
     from signspot.spotting.spotter import load
 

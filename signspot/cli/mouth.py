@@ -10,7 +10,7 @@ from signspot.cli.console import EstimatorName, Force, bar, claim_outputs, count
 
 if TYPE_CHECKING:
     from signspot.mouthing.spotter import MouthingSpotter
-    from signspot.records import Label, Spotting
+    from signspot.types import Label, Spotting
 
 
 def mouth(
@@ -49,7 +49,7 @@ def mouth(
 
     Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
     """
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
     from signspot.mouthing.checkpoints import default_for, load_mouthing
     from signspot.mouthing.spotter import MouthingSpotter, keep_vocabulary
 
@@ -108,7 +108,7 @@ def find_subtitles(video: Path, named: Path | None) -> Path:
 
 def read_words(words: Sequence[str] | None, path: Path | None) -> list[str] | None:
     """The words to look for: those named and those of a file; None: those of the subtitles."""
-    from signspot.text_files import read_word_list
+    from signspot.io.text import read_word_list
 
     return [*(words or ()), *(read_word_list(path) if path else ())] or None
 

@@ -24,9 +24,9 @@ def recognise(
     Example: signspot recognise news.mp4 runs/recogniser/recogniser.safetensors --from 12.4 --to 13.2
     """
     from signspot.errors import OptionsError
-    from signspot.files import cache_folder
+    from signspot.io.files import cache_folder
     from signspot.recognition.recogniser import load_recogniser
-    from signspot.timeline import Segment
+    from signspot.types import Segment
 
     if (start is None) != (end is None):
         raise OptionsError("a stretch of footage has a beginning and an end: give both --from and --to")

@@ -9,7 +9,7 @@ import typer
 from signspot.cli.console import Device, Force, bar, note, say
 
 if TYPE_CHECKING:
-    from signspot_lab.paper.reproduce import Sizes
+    from experiments.paper.reproduce import Sizes
 
 
 def reproduce(
@@ -54,11 +54,11 @@ def reproduce(
 
     Example: signspot reproduce table6 table7 table8 --out reproduced/
     """
+    from experiments.paper.reproduce import names_of
+    from experiments.paper.reproduce import reproduce as measure
     from signspot.corpus.corpus import open_corpus
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
     from signspot.models.checkpoints import load_encoder
-    from signspot_lab.paper.reproduce import names_of
-    from signspot_lab.paper.reproduce import reproduce as measure
 
     given = {"words": words, "hours": hours, "seed": world_seed}
     sizes = _sizes(given, seeds, worlds, epochs, trunk_steps, quick=quick)
@@ -88,7 +88,7 @@ def _sizes(
     quick: bool,
 ) -> "Sizes":
     """Sizes of everything: the defaults, but for those that were asked for."""
-    from signspot_lab.paper.reproduce import SMALL, Sizes
+    from experiments.paper.reproduce import SMALL, Sizes
 
     known = {name: value for name, value in given.items() if value is not None}
     sizes = SMALL if quick else Sizes()

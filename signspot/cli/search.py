@@ -50,8 +50,8 @@ def search(
     from signspot.applications.archive import add_video, open_archive, search_archive
     from signspot.applications.mining import write_places_page
     from signspot.errors import OptionsError
-    from signspot.files import Outputs
     from signspot.formats.formats import write
+    from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
 
     refuse_pictures({"--html": html}, pixels=pixels)

@@ -43,11 +43,11 @@ def serve(
 
     Example: signspot serve my-videos/ --open
     """
-    from signspot.workbench.serving import serve as run
+    from signspot.web.serving import serve as run
 
     try:
-        from signspot.workbench.guard import Door
-        from signspot.workbench.workbench import WorkbenchOptions
+        from signspot.web.guard import Door
+        from signspot.web.workbench import WorkbenchOptions
     except ModuleNotFoundError as error:
         from signspot.errors import MissingExtraError
 

@@ -22,8 +22,8 @@ from signspot.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from signspot.files import Outputs
-    from signspot.pictures.plot import Picture
+    from signspot.io.files import Outputs
+    from signspot.plots.plot import Picture
     from signspot.spotting.search import Found, SpotOptions
     from signspot.spotting.spotter import Spotter, What
 
@@ -87,7 +87,7 @@ def spot(
 
     Example: signspot spot news.mp4 my-signs/ apple --out news.eaf --plot news.png
     """
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
     from signspot.spotting.search import SpotOptions
     from signspot.spotting.spotter import load
 
@@ -133,7 +133,7 @@ class Pictures:
 
 def name_pictures(videos: Sequence[str], wanted: Pictures) -> list[Pictures]:
     """The pictures of each video; of several, each carries the video's name, equal names with their folders."""
-    from signspot.files import names_apart
+    from signspot.io.files import names_apart
 
     if len(videos) == 1:
         return [wanted]
@@ -163,7 +163,7 @@ def claim_results(
     claim_outputs(outputs, out, (named for each in pictures for named in each.named()), names)
     if any(each.film for each in pictures):
         from signspot.errors import OptionsError
-        from signspot.pictures.curves import playable
+        from signspot.plots.curves import playable
 
         hidden = next((name for name in names if playable(name) is None), None)
         if hidden is not None:
@@ -308,7 +308,7 @@ def exemplars_of(signs: Path, words: Sequence[str]) -> "What":
     """The dictionary's words, or the one video as an exemplar of its own name."""
     from signspot.dictionary.opening import open_dictionary
     from signspot.errors import OptionsError
-    from signspot.records import Exemplar
+    from signspot.types import Exemplar
 
     if signs.is_file() and signs.suffix not in _TABLES:
         if len(words) > 1:
@@ -336,22 +336,22 @@ def draw(found: "Found", wanted: Pictures) -> None:
     """Make the pictures of one video that were asked for."""
     if not (wanted.plot or wanted.film or wanted.html):
         return
-    from signspot.pictures.curves import view_of
+    from signspot.plots.curves import view_of
 
     view = view_of(found, pixels=wanted.pixels)
     if wanted.plot:
-        from signspot.pictures.plot import plot as draw_plot
+        from signspot.plots.plot import plot as draw_plot
 
         draw_plot(view, wanted.plot)
         note(f"wrote {wanted.plot}")
     if wanted.film:
-        from signspot.pictures.film import film as draw_film
+        from signspot.plots.film import film as draw_film
 
         with bar("film", "frames") as progress:
             draw_film(view, wanted.film, progress)
         note(f"wrote {wanted.film}")
     if wanted.html:
-        from signspot.pictures.report import report
+        from signspot.plots.report import report
 
         with bar("report", "frames") as progress:
             report(view, wanted.html, progress)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from signspot.cli.console import Device, Force, Pixels, bar, note, refuse_pictures, say
-from signspot.progress import silent
+from signspot.io.progress import silent
 
 if TYPE_CHECKING:
+    from experiments.contrastive.config import ContrastiveConfig
+    from experiments.frame_codes.config import FrameCodesConfig, WarpingConfig
+    from experiments.mouthing.config import MouthingConfig
     from signspot.models.encoder import Encoder
     from signspot.training.embedding.config import EmbeddingConfig
     from signspot.training.recogniser.training import TrunkConfig
     from signspot.training.rgb.config import RgbConfig
-    from signspot_lab.contrastive.config import ContrastiveConfig
-    from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
-    from signspot_lab.mouthing.config import MouthingConfig
 
 
 def train(
@@ -51,13 +51,13 @@ def train(
 
     Example: signspot train configs/embedding.toml --corpus world/ --out runs/embedding
     """
-    from signspot.files import Outputs
+    from experiments.frame_codes.config import FrameCodesConfig, WarpingConfig
+    from experiments.mouthing.config import MouthingConfig
+    from signspot.io.files import Outputs
     from signspot.training.configuration import read_training
     from signspot.training.embedding.config import EmbeddingConfig
     from signspot.training.recogniser.training import TrunkConfig
     from signspot.training.rgb.config import RgbConfig
-    from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
-    from signspot_lab.mouthing.config import MouthingConfig
 
     chosen = read_training(config, training_kinds())
     if not isinstance(chosen, EmbeddingConfig):
@@ -110,12 +110,12 @@ def _refuse_many_processes() -> None:
 
 def training_kinds() -> dict[str, type[Any]]:
     """Every kind of training that a TOML file may name, with the record that it is read into."""
+    from experiments.contrastive.config import ContrastiveConfig
+    from experiments.frame_codes.config import FrameCodesConfig, WarpingConfig
+    from experiments.mouthing.config import MouthingConfig
     from signspot.training.embedding.config import EmbeddingConfig
     from signspot.training.recogniser.training import TrunkConfig
     from signspot.training.rgb.config import RgbConfig
-    from signspot_lab.contrastive.config import ContrastiveConfig
-    from signspot_lab.frame_codes.config import FrameCodesConfig, WarpingConfig
-    from signspot_lab.mouthing.config import MouthingConfig
 
     return {
         "recogniser": TrunkConfig,
@@ -133,7 +133,7 @@ def _train_frame_codes(
 ) -> None:
     from dataclasses import replace
 
-    from signspot_lab.frame_codes.training import train_frame_codes
+    from experiments.frame_codes.training import train_frame_codes
 
     chosen = config if wlasl is None else replace(config, wlasl=str(wlasl))
     chosen = chosen if lsa64 is None else replace(chosen, lsa64=str(lsa64))
@@ -143,7 +143,7 @@ def _train_frame_codes(
 
 
 def _make_warping(config: "WarpingConfig", out: Path) -> None:
-    from signspot_lab.frame_codes.world_clips import make_warping
+    from experiments.frame_codes.world_clips import make_warping
 
     _keep(make_warping(config), out / f"{config.name}.safetensors", half=True)
 
@@ -162,9 +162,9 @@ def _train_recogniser(config: "TrunkConfig", out: Path, folder: Path | None, dev
 
 
 def _train_mouthing(config: "MouthingConfig", out: Path, folder: Path | None) -> None:
+    from experiments.mouthing.training import train_mouthing
     from signspot.corpus.corpus import open_corpus
     from signspot.mouthing.checkpoints import save_mouthing
-    from signspot_lab.mouthing.training import train_mouthing
 
     corpus = open_corpus(folder) if folder is not None else None
     with bar("training", "steps") as progress:
@@ -180,7 +180,7 @@ def _train_contrastive(
 ) -> None:
     from dataclasses import replace
 
-    from signspot_lab.contrastive.training import train_contrastive
+    from experiments.contrastive.training import train_contrastive
 
     chosen = config if lsa64 is None else replace(config, lsa64=str(lsa64))
     chosen = chosen if network is None else replace(chosen, network=network)

@@ -51,7 +51,7 @@ def variants(
     from signspot.applications.variants import SAME_SIGN, find_use, find_variants
     from signspot.applications.variants_page import draw_costs, write_variants_page
     from signspot.dictionary.opening import open_dictionary
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
 
     with Outputs([dictionary, encoder, *(footage or ())], force=force) as outputs:

@@ -47,7 +47,7 @@ def wake(
     from signspot.applications.wake import WakeStream, enrol
     from signspot.applications.wake_source import draw_wake, is_camera, open_stream
     from signspot.errors import OptionsError
-    from signspot.files import Outputs
+    from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
 
     if threshold is not None and not 0 <= threshold <= 1:

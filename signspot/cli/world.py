@@ -9,7 +9,7 @@ import typer
 from signspot.cli.console import Force, bar, say
 
 if TYPE_CHECKING:
-    from signspot_world.knobs import Knobs
+    from signspot_synthetic.knobs import Knobs
 
 app = typer.Typer(help="A seeded, fully known world of signing.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -34,8 +34,8 @@ def make(
 
     Example: signspot world make world/ --words 1064 --hours 2 --seed 7 --workers 2
     """
-    from signspot_world.corpus_writer import make_corpus
-    from signspot_world.options import CorpusOptions
+    from signspot_synthetic.corpus_writer import make_corpus
+    from signspot_synthetic.options import CorpusOptions
 
     options = CorpusOptions(
         words=words,
@@ -70,7 +70,7 @@ def read_knobs(texts: list[str]) -> "Knobs":
     from difflib import get_close_matches
 
     from signspot.errors import OptionsError
-    from signspot_world.knobs import Knobs
+    from signspot_synthetic.knobs import Knobs
 
     values: dict[str, float] = {}
     known = [each.name for each in fields(Knobs)]
@@ -99,11 +99,11 @@ def show(
 
     Example: signspot world show apple --out apple/
     """
-    from signspot.files import Outputs
-    from signspot_world.options import CorpusOptions
-    from signspot_world.show import contact_sheet, sign_film
-    from signspot_world.show_page import page as write_page
-    from signspot_world.world import World
+    from signspot.io.files import Outputs
+    from signspot_synthetic.options import CorpusOptions
+    from signspot_synthetic.show import contact_sheet, sign_film
+    from signspot_synthetic.show_page import page as write_page
+    from signspot_synthetic.world import World
 
     world = World(CorpusOptions(words=words, seed=seed))
     with Outputs(force=force) as outputs:

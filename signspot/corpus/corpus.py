@@ -18,17 +18,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from signspot.checked_values import checked_text, checked_whole, inside, parse_json, shown
 from signspot.corpus.labels import EVERY_LABEL, LeastConfidence, read_labels
 from signspot.corpus.truth import ExemplarTruth, MentionTruth, SignTruth, Splits, read_records, read_splits
 from signspot.corpus.videos import CorpusProblem, CorpusVideo, find_videos
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import FormatError
-from signspot.files import content_digest, write_beside
-from signspot.leftovers import remove_leftovers
-from signspot.records import Label
-from signspot.text_files import read_text
+from signspot.io.checks import checked_text, checked_whole, inside, parse_json, shown
+from signspot.io.files import content_digest, write_beside
+from signspot.io.stale_files import remove_leftovers
+from signspot.io.text import read_text
+from signspot.types import Label
 
 _Truth = TypeVar("_Truth", SignTruth, MentionTruth)
 FORMAT, VERSION = "signspot-corpus", 1

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from signspot.checked_values import parse_json
 from signspot.corpus.truth import read_records
 from signspot.errors import OptionsError
 from signspot.formats.formats import format_names, read_spottings
 from signspot.formats.rows import RIGHTS
-from signspot.records import Label, LabelSource, Spotting
-from signspot.text_files import numbered_lines
+from signspot.io.checks import parse_json
+from signspot.io.text import numbered_lines
+from signspot.types import Label, LabelSource, Spotting
 from signspot.video.suffixes import MEDIA_SUFFIXES
 
 logger = logging.getLogger(__name__)

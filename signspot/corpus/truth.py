@@ -9,12 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from signspot.checked_values import checked_text, parse_json, record_checker, shown
 from signspot.errors import FormatError
-from signspot.files import write_beside
-from signspot.records import Label
-from signspot.text_files import numbered_lines, read_text
-from signspot.timeline import Segment
+from signspot.io.checks import checked_text, parse_json, record_checker, shown
+from signspot.io.files import write_beside
+from signspot.io.text import numbered_lines, read_text
+from signspot.types import Label, Segment
 
 TEST_WORD_SHARE = 264 / 1064  # the paper's test vocabulary
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from signspot.records import VideoRights
 from signspot.subtitles.reading import SUFFIXES
+from signspot.types import VideoRights
 from signspot.video.suffixes import MEDIA_SUFFIXES
 
 LANDMARKS_SUFFIX = ".pose"

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from signspot.checked_values import LATEST
 from signspot.dictionary.contents import Contents, LeftOut, normalise_word, unique_ids
 from signspot.errors import DictionaryError
-from signspot.records import Exemplar
-from signspot.restricted_pickle import load_pickle, plain
-from signspot.timeline import Embeddings, Segment
+from signspot.io.checks import LATEST
+from signspot.io.restricted_pickle import load_pickle, plain
+from signspot.types import Embeddings, Exemplar, Segment
 
 BSLDICT_FILE = "bsldict_v1.pkl"
 # Stands for the content hash of the encoder of the published embeddings: the public i3d_mlp checkpoint.

@@ -15,10 +15,10 @@ from signspot.dictionary.dictionary import Dictionary, save_dictionary
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import OutputError
-from signspot.files import content_digest, write_beside
-from signspot.leftovers import remove_leftovers
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar
+from signspot.io.files import content_digest, write_beside
+from signspot.io.progress import Progress, silent
+from signspot.io.stale_files import remove_leftovers
+from signspot.types import Exemplar
 
 _LONGEST_NAME = 80
 logger = logging.getLogger(__name__)

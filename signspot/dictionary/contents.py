@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from signspot.errors import DictionaryError
-from signspot.records import Exemplar
+from signspot.types import Exemplar
 
 UNFINISHED = ".unfinished-dictionary"  # marks a folder in which a build was interrupted
 

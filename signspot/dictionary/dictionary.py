@@ -9,7 +9,7 @@ from typing import TypeVar, overload
 from signspot.dictionary.contents import Contents, LeftOut, normalise_word
 from signspot.dictionary.json_file import write_json
 from signspot.errors import UnknownWordError
-from signspot.records import Exemplar
+from signspot.types import Exemplar
 
 _T = TypeVar("_T")
 

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from signspot.checked_values import checked_whole, parse_json
 from signspot.dictionary.connections import Connections, RefusedHostError
 from signspot.errors import DownloadError, FormatError, OutputError
-from signspot.files import explain_write_failure
-from signspot.text_files import read_text
+from signspot.io.checks import checked_whole, parse_json
+from signspot.io.files import explain_write_failure
+from signspot.io.text import read_text
 from signspot.video.inspection import page_problem
 
 _CHUNK = 1 << 16

@@ -9,16 +9,16 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from signspot.checked_values import inside, record_checker
 from signspot.dictionary.build import file_name, media_names, refuse_other_content
 from signspot.dictionary.contents import LeftOut
 from signspot.dictionary.dictionary import Dictionary, save_dictionary
 from signspot.dictionary.download import Download, Downloader, DownloadOptions
 from signspot.errors import DictionaryError, DownloadError, FormatError, OutputError
-from signspot.files import explain_write_failure
-from signspot.processes import locked
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar
+from signspot.io.checks import inside, record_checker
+from signspot.io.files import explain_write_failure
+from signspot.io.processes import locked
+from signspot.io.progress import Progress, silent
+from signspot.types import Exemplar
 from signspot.video.inspection import video_problem
 from signspot.video.suffixes import VIDEO_SUFFIXES
 

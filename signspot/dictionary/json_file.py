@@ -21,13 +21,12 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from signspot.checked_values import LATEST, checked_number, checked_text, inside, parse_json, shown
 from signspot.dictionary.contents import Contents
 from signspot.errors import DictionaryError, FormatError
-from signspot.files import write_beside
-from signspot.records import Exemplar
-from signspot.text_files import read_text
-from signspot.timeline import Embeddings, Segment
+from signspot.io.checks import LATEST, checked_number, checked_text, inside, parse_json, shown
+from signspot.io.files import write_beside
+from signspot.io.text import read_text
+from signspot.types import Embeddings, Exemplar, Segment
 
 DICTIONARY_FILE = "dictionary.json"
 FORMAT = "signspot-dictionary"

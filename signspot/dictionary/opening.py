@@ -15,7 +15,7 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
 from signspot.dictionary.table import TABLE_SUFFIXES, read_table, table_in
 from signspot.errors import DictionaryError
-from signspot.records import Exemplar
+from signspot.types import Exemplar
 from signspot.video.inspection import header_problem
 from signspot.video.suffixes import MEDIA_SUFFIXES
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from signspot.dictionary.contents import LeftOut
 from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import MissingExtraError, VideoError
-from signspot.progress import Progress, silent
+from signspot.io.progress import Progress, silent
 from signspot.video.reader import open_video
 
 SAME_FACE = 0.5  # Euclidean distance of face descriptors up to which two groups of faces are one person

@@ -11,12 +11,11 @@ import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from signspot.checked_values import checked_time
 from signspot.dictionary.contents import Contents, LeftOut, unique_ids
 from signspot.errors import DictionaryError, FormatError, OptionsError
-from signspot.records import Exemplar
-from signspot.text_files import read_text
-from signspot.timeline import Segment
+from signspot.io.checks import checked_time
+from signspot.io.text import read_text
+from signspot.types import Exemplar, Segment
 
 TABLE_SUFFIXES = frozenset({".csv", ".tsv"})
 _NEEDED = ("file", "word")

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from signspot.embedding.inputs import sign_frames
 from signspot.errors import OptionsError
-from signspot.files import content_digest
+from signspot.io.files import content_digest
 from signspot.models.backends import Calibration
 from signspot.models.contract import Contract, Encoder
 from signspot.models.encoder import WindowFunction
-from signspot.timeline import Segment
+from signspot.types import Segment
 from signspot.video.reader import open_video
 
 _STRETCHES = 5  # spread over the video

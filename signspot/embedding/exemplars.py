@@ -14,14 +14,13 @@ from signspot.embedding.clips import VERSION
 from signspot.embedding.inputs import READERS, Box, SignPlace, Source, landmarks_of, sign_in_context
 from signspot.embedding.tracks import read_arrays, write_arrays
 from signspot.errors import DictionaryError, EncoderMismatchError, FormatError, OutputError, SignspotError
-from signspot.files import content_digest, text_digest
+from signspot.io.files import content_digest, text_digest
+from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import check_signing
 from signspot.models.contract import Encoder
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar
-from signspot.timeline import Segment
+from signspot.types import Exemplar, Segment
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from signspot.corpus.videos import CorpusVideo
 from signspot.embedding.clips import landmark_clips, pixel_clips
 from signspot.errors import EmptyVideoError, OptionsError
-from signspot.files import content_digest
+from signspot.io.files import content_digest
+from signspot.io.progress import Progress, silent
 from signspot.landmarks.estimate import estimate_landmarks, stream_landmarks
 from signspot.landmarks.features import WRISTS, FeatureStream, features
 from signspot.landmarks.landmarks import Landmarks
@@ -21,8 +22,7 @@ from signspot.landmarks.resampling import resample_stream
 from signspot.landmarks.signing import SigningCheck, check_signing, dominant_hand, sign_segment
 from signspot.landmarks.stretches import MAX_SIDE
 from signspot.models.contract import Contract, Kind
-from signspot.progress import Progress, silent
-from signspot.timeline import Segment
+from signspot.types import Segment
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
 

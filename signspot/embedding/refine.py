@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from signspot.embedding.inputs import sign_frames
 from signspot.models.contract import Encoder
-from signspot.timeline import Grid, Segment, Track
+from signspot.types import Grid, Segment, Track
 
 FloatArray = NDArray[np.floating[Any]]
 

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from signspot.checked_values import LATEST, checked_number, checked_whole, parse_json, shown
 from signspot.errors import FormatError, OptionsError, TrackError
-from signspot.files import write_beside
+from signspot.io.checks import LATEST, checked_number, checked_whole, parse_json, shown
+from signspot.io.files import write_beside
 from signspot.landmarks.cache import limit, trim
-from signspot.timeline import Grid, Track
+from signspot.types import Grid, Track
 
 FloatArray = NDArray[np.floating[Any]]
 

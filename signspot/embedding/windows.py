@@ -13,12 +13,12 @@ from signspot.embedding.calibration import window_features
 from signspot.embedding.inputs import READERS, UNKEPT, EstimateOptions, Source
 from signspot.embedding.tracks import EmbeddingBuffer, MemoryBuffer
 from signspot.errors import EmptyVideoError, OptionsError
+from signspot.io.progress import Progress, silent
 from signspot.models.batch_norm import Domain
 from signspot.models.contract import Encoder
 from signspot.models.encoder import WindowFunction
 from signspot.models.frame_coder import stretched
-from signspot.progress import Progress, silent
-from signspot.timeline import Grid, Track
+from signspot.types import Grid, Track
 
 FloatArray = NDArray[np.floating[Any]]
 Output = Literal["embeddings", "features"]  # of the whole encoder, or of its trunk

@@ -18,13 +18,13 @@ from signspot.corpus.truth import WordSplit
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.evaluation.queries import RetrievalQuery, find_queries, labelled_queries
+from signspot.io.progress import Progress, silent
 from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
 from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import LocalisationAccuracy
 from signspot.metrics.ranking import Group
 from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.encoder import Encoder
-from signspot.progress import Progress, silent
 from signspot.spotting.search import Found, SpotOptions, is_default
 from signspot.spotting.spotter import Spotter
 

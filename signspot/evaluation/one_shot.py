@@ -12,12 +12,12 @@ import numpy as np
 
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.errors import OptionsError, SignspotError
+from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
+from signspot.types import Exemplar
 
 DRAWS = 5  # galleries that the queries of every signer are looked up in
 

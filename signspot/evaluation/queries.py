@@ -14,9 +14,8 @@ import numpy as np
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
-from signspot.records import Label, LabelSource, TimeMeaning
-from signspot.timeline import Grid, Segment
 from signspot.training.items import Item, ItemOptions, collect_items, read_words
+from signspot.types import Grid, Label, LabelSource, Segment, TimeMeaning
 
 SURE = LeastConfidence(0.9, 0.9, 0.9)  # of labels that are looked up where the truth is not known
 

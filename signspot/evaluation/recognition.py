@@ -10,7 +10,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.videos import CorpusVideo
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
-from signspot.progress import Progress, silent
+from signspot.io.progress import Progress, silent
 from signspot.recognition.recogniser import Recogniser
 from signspot.recognition.scoring import (
     RecogniserClassifier,
@@ -21,7 +21,7 @@ from signspot.recognition.scoring import (
 )
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 Floats = NDArray[np.float32]
 

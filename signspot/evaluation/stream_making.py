@@ -10,7 +10,7 @@ from signspot.evaluation.one_shot import SignClip
 from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.landmarks.signing import sign_segment
 from signspot.metrics.detection import TrueSign
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 FPS = 25.0
 STREAM_SIGNS = 28  # signs in a stream, unless told otherwise

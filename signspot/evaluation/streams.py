@@ -17,13 +17,13 @@ from signspot.embedding.inputs import Source, landmarks_of
 from signspot.errors import OptionsError, SignspotError
 from signspot.evaluation.one_shot import SignClip
 from signspot.evaluation.stream_making import FPS, Stream, make_streams, placed
+from signspot.io.progress import Progress, silent
 from signspot.landmarks.signing import check_signing
 from signspot.metrics.detection import Detection, TrueSign, by_score, match
 from signspot.metrics.localisation import Tolerance
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar, Spotting
 from signspot.spotting.search import Found, SpotOptions, is_default
 from signspot.spotting.spotter import Spotter
+from signspot.types import Exemplar, Spotting
 
 RATES = (1.0, 10.0, 60.0)  # false alarms per hour and word whose promise is looked at
 EXEMPLARS = (1, 3, 5)  # per word

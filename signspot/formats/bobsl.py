@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from signspot.checked_values import LATEST, checked_time, checked_whole, parse_json, shown
 from signspot.errors import DictionaryError, FormatError, UnsafeFileError
-from signspot.files import write_beside
 from signspot.formats.rows import Row, dump_json, from_row
-from signspot.records import LabelSource, Spotting
-from signspot.restricted_pickle import load_pickle, plain
-from signspot.text_files import read_text
+from signspot.io.checks import LATEST, checked_time, checked_whole, parse_json, shown
+from signspot.io.files import write_beside
+from signspot.io.restricted_pickle import load_pickle, plain
+from signspot.io.text import read_text
+from signspot.types import LabelSource, Spotting
 
 _SPLIT = "all"
 _INDEX = "indices"

@@ -15,12 +15,12 @@ from pathlib import Path, PurePath
 from urllib.parse import quote
 
 from signspot.errors import FormatError
-from signspot.files import write_beside
 from signspot.formats.links import OPEN_SEAL, SEAL_NAME, file_at, write_sealed
 from signspot.formats.rows import Row, Visible, dump_record, videos_of, visible
-from signspot.legible import one_line
-from signspot.safe_xml import parse_xml
-from signspot.text_files import read_text
+from signspot.io.control_characters import one_line
+from signspot.io.files import write_beside
+from signspot.io.text import read_text
+from signspot.io.xml import parse_xml
 
 GLOSS_TYPE, SCORE_TYPE, EXEMPLAR_TYPE = "signspot gloss", "signspot score", "signspot exemplar"
 RECORDS_NAME = "signspot records"

@@ -10,15 +10,15 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from signspot.checked_values import checked_score, checked_time
 from signspot.errors import FormatError
 from signspot.formats.elan import EXEMPLAR_TYPE, GLOSS_TYPE, RECORDS_NAME, SCORE_TYPE, score_text
 from signspot.formats.links import file_at
 from signspot.formats.rows import Record, Visible, in_order, join, parse_record, to_row
-from signspot.legible import one_line
-from signspot.records import Spotting
-from signspot.safe_xml import Element, parse_xml
-from signspot.text_files import read_text
+from signspot.io.checks import checked_score, checked_time
+from signspot.io.control_characters import one_line
+from signspot.io.text import read_text
+from signspot.io.xml import Element, parse_xml
+from signspot.types import Spotting
 
 # Names of tiers and types in corpora of several countries.
 _GLOSS = re.compile(r"glos|lexem|lemma|geb[aä]rde|(?<![a-z])signs?(?![a-z])", re.IGNORECASE)

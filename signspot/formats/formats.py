@@ -11,13 +11,13 @@ import signspot.formats.elan_reader as elan_reader
 import signspot.formats.tables as tables
 import signspot.formats.via3 as via3
 import signspot.formats.webvtt as webvtt
-from signspot.checked_values import parse_json
 from signspot.errors import FormatError, OptionsError, RefusedOutputError
 from signspot.formats.elan import ElanOptions
 from signspot.formats.links import follow, link_to, path_per_video
 from signspot.formats.rows import Row, from_row, to_rows
-from signspot.records import Spotting
-from signspot.text_files import read_text
+from signspot.io.checks import parse_json
+from signspot.io.text import read_text
+from signspot.types import Spotting
 
 _ELAN = ".eaf"
 

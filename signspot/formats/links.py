@@ -9,8 +9,8 @@ from enum import StrEnum
 from pathlib import Path, PurePath
 
 from signspot.errors import FormatError
-from signspot.files import write_beside
-from signspot.text_files import read_bytes
+from signspot.io.files import write_beside
+from signspot.io.text import read_bytes
 
 SEAL_NAME = "signspot seal"
 OPEN_SEAL = "0" * 64  # stands in a text until `write_sealed` puts the digest there

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, get_args
 
-from signspot.checked_values import (
+from signspot.errors import FormatError, OutputError
+from signspot.io.checks import (
     LATEST,
     checked_number,
     checked_score,
@@ -17,9 +18,8 @@ from signspot.checked_values import (
     checked_whole,
     shown,
 )
-from signspot.errors import FormatError, OutputError
-from signspot.legible import one_line
-from signspot.records import Decision, LabelSource, Spotting
+from signspot.io.control_characters import one_line
+from signspot.types import Decision, LabelSource, Spotting
 
 Row = dict[str, str | float | bool]
 

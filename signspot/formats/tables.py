@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from signspot.checked_values import parse_json
 from signspot.errors import FormatError, MissingExtraError
-from signspot.files import write_beside
 from signspot.formats.rows import COLUMNS, NUMBERS, Row, dump_json, from_row
-from signspot.records import Spotting
-from signspot.text_files import read_bytes, read_text
+from signspot.io.checks import parse_json
+from signspot.io.files import write_beside
+from signspot.io.text import read_bytes, read_text
+from signspot.types import Spotting
 
 _REQUIRED = ("word", "time")
 _DELIMITERS = ",;\t"

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from signspot.checked_values import checked_span, checked_text, checked_time, parse_json, shown
 from signspot.errors import FormatError
 from signspot.formats.links import OPEN_SEAL, SEAL_NAME, file_at, write_sealed
 from signspot.formats.rows import (
@@ -20,8 +19,9 @@ from signspot.formats.rows import (
     videos_of,
     visible,
 )
-from signspot.records import Decision, LabelSource, Spotting
-from signspot.text_files import read_text
+from signspot.io.checks import checked_span, checked_text, checked_time, parse_json, shown
+from signspot.io.text import read_text
+from signspot.types import Decision, LabelSource, Spotting
 
 _SEGMENT = "FILE1_Z2_XY0"  # VIA's name for a stretch of time in one file
 _VIDEO = 4

@@ -8,10 +8,10 @@ from pathlib import Path
 from signspot.errors import FormatError
 from signspot.formats.links import OPEN_SEAL, SEAL_NAME, write_sealed
 from signspot.formats.rows import Record, Row, Visible, dump_record, in_order, join, parse_record, visible
-from signspot.records import Spotting
+from signspot.io.text import read_text
 from signspot.subtitles.cues import Cue
 from signspot.subtitles.srt_vtt import read_vtt
-from signspot.text_files import read_text
+from signspot.types import Spotting
 
 _NOTE = re.compile(r"signspot (\d+) (.*)", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")  # a tag holds no tag: else a row of < takes its square in time

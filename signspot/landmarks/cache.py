@@ -20,10 +20,10 @@ from typing import Literal
 import numpy as np
 
 from signspot.errors import FormatError, LandmarksError, OptionsError, OutputError
-from signspot.files import cache_folder, content_digest
+from signspot.io.files import cache_folder, content_digest
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import PoseWriter, stream_pose_file
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 logger = logging.getLogger(__name__)
 

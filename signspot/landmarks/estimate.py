@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Protocol
 
 from signspot.errors import OptionsError, SignspotError
+from signspot.io.processes import Failure, report_progress, run_each
+from signspot.io.progress import Progress, silent
 from signspot.landmarks.cache import Cache, CacheEntry
 from signspot.landmarks.estimators import usual_estimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
 from signspot.landmarks.pose_file import PoseWriter
 from signspot.landmarks.stretches import MAX_SIDE, STRETCH, WARM_UP, Estimator, stream_stretches
-from signspot.processes import Failure, report_progress, run_each
-from signspot.progress import Progress, silent
-from signspot.timeline import Segment
+from signspot.types import Segment
 from signspot.video.reader import Video, open_video
 
 _CHUNK = 64  # frames

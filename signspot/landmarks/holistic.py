@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
-from signspot.free_memory import give_back, share_one_heap
+from signspot.io.memory import give_back, share_one_heap
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, Points
 from signspot.landmarks.pose_file import as_stored
 from signspot.video.reader import Frame

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError, OptionsError
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 Points = NDArray[np.float32]
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
+from signspot.io.openvino_loading import load_openvino
 from signspot.landmarks.regions import Floats, Picture
-from signspot.openvino_offline import load_openvino
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import FormatError, LandmarksError
-from signspot.files import write_beside
+from signspot.io.files import write_beside
 from signspot.landmarks.landmarks import DEFAULT_FPS, FACE_POINTS, LIP_ARCS, Landmarks, Points, concatenate
 
 BODY = "POSE_LANDMARKS"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from signspot.errors import LandmarksError, NoHandsError, NoPersonError
 from signspot.landmarks.features import VISIBLE
 from signspot.landmarks.landmarks import Landmarks
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 _SHOULDERS = [11, 12]
 

@@ -17,10 +17,10 @@ from typing import Protocol
 import numpy as np
 
 from signspot.errors import EmptyVideoError, EngineError
-from signspot.free_memory import affordable
+from signspot.io.memory import affordable
+from signspot.io.processes import Failure, attempt, run_each
 from signspot.landmarks.landmarks import Landmarks, concatenate
-from signspot.processes import Failure, attempt, run_each
-from signspot.timeline import Segment
+from signspot.types import Segment
 from signspot.video.reader import Frame, Video, open_video
 
 logger = logging.getLogger(__name__)

@@ -13,8 +13,7 @@ from signspot.errors import OptionsError
 from signspot.metrics.curve import DetectionCurve, OperatingPoint, make_curve
 from signspot.metrics.localisation import ROUNDING
 from signspot.metrics.ranking import mean
-from signspot.records import Spotting
-from signspot.timeline import Segment
+from signspot.types import Segment, Spotting
 
 
 class Occurrence(Protocol):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
 from signspot.metrics.ranking import Averages, FloatArray, Group, GroupedValues
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 ROUNDING = 1e-6  # seconds: a peak on the very border counts as inside, however its time was computed
 

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from signspot.errors import OptionsError
-from signspot.files import content_digest
-from signspot.openvino_offline import load_nncf, load_openvino
+from signspot.io.files import content_digest
+from signspot.io.openvino_loading import load_nncf, load_openvino
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from signspot.errors import CheckpointError, OptionsError
-from signspot.files import write_beside
+from signspot.io.files import write_beside
 from signspot.models.contract import Built, Encoder
 from signspot.models.encoder import SignEncoder, content_hash, find_device, make_encoder
 from signspot.models.opening import find_weights, licence_logger, log_licence, shipped

@@ -12,9 +12,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from signspot.checked_values import parse_json
 from signspot.errors import CheckpointError, OutputError, SignspotError
-from signspot.files import content_digest, text_digest, write_beside
+from signspot.io.checks import parse_json
+from signspot.io.files import content_digest, text_digest, write_beside
 from signspot.models.contract import Contract, Encoder
 from signspot.version import VERSION
 

@@ -20,9 +20,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from signspot.bounded_process import BoundedProcess, EndedError
 from signspot.errors import CheckpointError, UnsafeFileError
-from signspot.pickle_scan import ScanError, scan
+from signspot.io.bounded_process import BoundedProcess, EndedError
+from signspot.io.pickle_scan import ScanError, scan
 
 _MEMORY = 4 << 30  # bytes for reading pickled weights, beyond what torch itself takes
 _SECONDS = 120.0  # for any file,

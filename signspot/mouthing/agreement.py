@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from signspot.mouthing.candidates import MentionWindow
-from signspot.records import Label, Spotting
-from signspot.timeline import Segment
+from signspot.types import Label, Segment, Spotting
 
 LATE = 0.4  # seconds after the end of a sign until which the mouthing of its word may end
 _AROUND = 1.0  # seconds before and after that in which lips are read, too: a peak that is higher there is another place

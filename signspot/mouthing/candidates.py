@@ -8,8 +8,7 @@ from functools import lru_cache
 from signspot.errors import OptionsError
 from signspot.mouthing.phonemes import is_known
 from signspot.mouthing.visemes import visemes_of
-from signspot.records import Subtitle
-from signspot.timeline import Segment
+from signspot.types import Segment, Subtitle
 from signspot.words.lemmas import primary_language
 from signspot.words.match import WordMatch, WordMatcher
 from signspot.words.normalise import Form

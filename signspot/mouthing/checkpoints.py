@@ -12,10 +12,10 @@ from typing import Any, Literal
 import torch
 from safetensors.torch import save_file
 
-from signspot.checked_values import checked_list, checked_text, checked_whole, parse_json
 from signspot.corpus.corpus import is_of_world
 from signspot.errors import CheckpointError, FormatError, OptionsError
-from signspot.files import write_beside
+from signspot.io.checks import checked_list, checked_text, checked_whole, parse_json
+from signspot.io.files import write_beside
 from signspot.models.checkpoints import check_fit, check_sizes, fill, shapes
 from signspot.models.weight_files import read_header, read_shapes, read_weights
 from signspot.mouthing.lips import VERSION

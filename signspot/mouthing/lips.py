@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
 from signspot.landmarks.landmarks import Landmarks
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 Floats = NDArray[np.float32]
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from signspot.errors import LandmarksError, OptionsError
+from signspot.io.progress import Progress, silent
 from signspot.landmarks.estimate import stream_landmarks
 from signspot.landmarks.estimators import lips_estimator
 from signspot.landmarks.landmarks import Landmarks
@@ -23,7 +24,6 @@ from signspot.mouthing.crops import crop_mouths
 from signspot.mouthing.lips import FPS, Floats, LipTrack, follow_lips
 from signspot.mouthing.network import LipMatcher
 from signspot.mouthing.rgb_network import RgbFrontEnd, RgbMouthingNetwork
-from signspot.progress import Progress, silent
 from signspot.video.reader import open_video
 
 Source = str | PathLike[str] | Landmarks

@@ -10,14 +10,14 @@ import torch
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
+from signspot.io.progress import Progress, silent
 from signspot.mouthing.candidates import LEAST, WORD_LEAST, MentionWindow
 from signspot.mouthing.checkpoints import MouthingModel
 from signspot.mouthing.lips import FPS, LipTrack
 from signspot.mouthing.network import STEP, pad_words
 from signspot.mouthing.reading import Source, reader_of
 from signspot.mouthing.visemes import query
-from signspot.progress import Progress, silent
-from signspot.records import SIGN_SECONDS, Label, Spotting
+from signspot.types import SIGN_SECONDS, Label, Spotting
 
 _SEEN = 0.5  # share of the 0.6 s before a peak in which the lips must be seen
 SHORTEST = 12  # frames of a window: less is no word

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from signspot.annotation.store import is_address, open_store
-from signspot.checked_values import parse_json
 from signspot.corpus.corpus import Layout, open_corpus
 from signspot.corpus.videos import CorpusVideo
 from signspot.dictionary.dictionary import Dictionary, save_dictionary
@@ -20,12 +19,13 @@ from signspot.dictionary.fetch import FILE_NAME as MANIFEST
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
 from signspot.embedding.tracks import track_source
 from signspot.errors import DictionaryError, OptionsError, SignspotError, StoreError
-from signspot.files import cache_folder
+from signspot.io.checks import parse_json
+from signspot.io.files import cache_folder
+from signspot.io.text import read_text
 from signspot.landmarks.cache import PARTS
 from signspot.privacy.kept_folders import KeptFolders, has_workbench, in_kept_folders, in_workbench
 from signspot.privacy.loose_files import in_file, in_plain_folder
 from signspot.privacy.steps import Person, Removal, Step, remove_file, remove_lines, write_json
-from signspot.text_files import read_text
 
 OUT_OF_REACH = (
     "weights that were trained on it",

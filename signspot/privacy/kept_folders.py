@@ -11,14 +11,14 @@ from typing import Any
 
 from signspot.annotation.store import FILE as STORE_FILE
 from signspot.annotation.store import Database
-from signspot.checked_values import parse_json
 from signspot.dictionary.json_file import DICTIONARY_FILE
 from signspot.embedding.tracks import SUFFIX, track_header
 from signspot.errors import FormatError, OptionsError, SignspotError
+from signspot.io.checks import parse_json
+from signspot.io.text import read_text
 from signspot.privacy.loose_files import in_file
 from signspot.privacy.steps import Person, Removal, Step, remove_file, remove_lines, write_json
-from signspot.text_files import read_text
-from signspot.workbench.folder import OWN_FOLDER, ServedFolder
+from signspot.web.folder import OWN_FOLDER, ServedFolder
 
 _FEATURES = re.compile(r"(?P<video>.+)-(?P<digest>[0-9a-f]{32})-\w+\.npy")  # what a training keeps of one video
 _EXEMPLARS = re.compile(r"exemplars-[0-9a-f]+-.*\.npy")  # and of a whole dictionary
@@ -151,7 +151,7 @@ def has_workbench(address: Any) -> bool:
     """Whether a workbench keeps its questions and jobs in a database."""
     from sqlalchemy import inspect
 
-    from signspot.workbench import tables
+    from signspot.web import tables
 
     database = Database(address)
     try:
@@ -169,7 +169,7 @@ def in_workbench(person: Person, address: Any) -> Iterator[Step]:
     """
     from sqlalchemy import select
 
-    from signspot.workbench import tables
+    from signspot.web import tables
 
     database = Database(address)
     try:
@@ -187,7 +187,7 @@ def _forget_asked(address: Any, video: str) -> None:
     """Remove all that is about a video; queues that are empty then go, and names of others name it no more."""
     from sqlalchemy import Connection, and_, select
 
-    from signspot.workbench import tables
+    from signspot.web import tables
 
     queues, items, jobs = tables.queues, tables.items, tables.jobs
 

@@ -18,11 +18,11 @@ from signspot.dictionary.opening import open_dictionary
 from signspot.dictionary.table import row_files, table_in
 from signspot.embedding.tracks import track_source
 from signspot.errors import FormatError, OptionsError, SignspotError
-from signspot.files import write_beside
 from signspot.formats.formats import format_names, read_spottings, write
+from signspot.io.files import write_beside
+from signspot.io.text import read_text
 from signspot.privacy.steps import Person, Removal, Step, remove_file, remove_lines, write_text
-from signspot.records import Spotting
-from signspot.text_files import read_text
+from signspot.types import Spotting
 from signspot.video.suffixes import MEDIA_SUFFIXES
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")

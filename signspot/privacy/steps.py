@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from signspot.checked_values import parse_json
 from signspot.errors import FormatError
-from signspot.files import content_digest, write_beside
+from signspot.io.checks import parse_json
+from signspot.io.files import content_digest, write_beside
 
 
 @dataclass(frozen=True, slots=True)

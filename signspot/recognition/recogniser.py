@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from signspot.checked_values import checked_list, checked_text, parse_json
 from signspot.embedding.clips import landmark_clips
 from signspot.embedding.inputs import Source, landmarks_of, sign_features
 from signspot.errors import CheckpointError, EmptyVideoError, FormatError, OptionsError
-from signspot.files import write_beside
+from signspot.io.checks import checked_list, checked_text, parse_json
+from signspot.io.files import write_beside
 from signspot.landmarks.features import VERSION as FEATURES
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
@@ -26,7 +26,7 @@ from signspot.models.checkpoints import check_fit, check_sizes, fill, shapes
 from signspot.models.encoder import SignEncoder
 from signspot.models.registry import build
 from signspot.models.weight_files import read_header, read_shapes, read_weights
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 FPS = 25.0
 _HEADER = "signspot_recogniser"  # under which the card stands in the safetensors header

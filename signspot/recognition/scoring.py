@@ -13,15 +13,14 @@ from signspot.corpus.labels import LeastConfidence
 from signspot.corpus.videos import CorpusVideo
 from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import FormatError, LandmarksError, VideoError
-from signspot.files import cache_folder
+from signspot.io.files import cache_folder
+from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import features
 from signspot.landmarks.signing import dominant_hand
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.classification import ClassificationAccuracy
-from signspot.progress import Progress, silent
 from signspot.recognition.recogniser import FPS, Recogniser
-from signspot.records import Label, LabelSource
-from signspot.timeline import Segment
+from signspot.types import Label, LabelSource, Segment
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from signspot.embedding.inputs import Source
 from signspot.errors import OptionsError
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Track
+from signspot.types import Track
 
 LOWEST = 0.5  # scores below this are never thresholds
 RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # false alarms per hour and word that a card tells of

@@ -12,7 +12,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.spotting.matching import Matcher, Spans
 from signspot.spotting.peaks import Peaks, peaks_of_curves
 from signspot.spotting.rates import CurveScale
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 _CELLS = 24_000_000  # moments × exemplars that are compared at once: 96 MB; products of fewer rows are slower
 _FEWEST = 16  # exemplars at once, however long the track

@@ -19,8 +19,8 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import read_arrays, write_arrays
 from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.models.contract import Encoder
-from signspot.records import Exemplar
 from signspot.spotting.alignment import warping_costs
+from signspot.types import Exemplar
 
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 SAMPLE, _PIECES = 300.0, 15  # seconds of a video, in so many pieces, in which decoys are searched
 _REACH = 2.0  # seconds around a segment that still decide about its edges

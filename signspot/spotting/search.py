@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError, TrackError
-from signspot.records import Spotting
 from signspot.spotting.alarms import (
     MOST_WORDS,
     DecoyPeaks,
@@ -27,7 +26,7 @@ from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Match
 from signspot.spotting.moments import SAMPLE, moments_around, moments_inside, pieces
 from signspot.spotting.peaks import OVERLAP, Peaks
 from signspot.spotting.rates import PeakRates, WordAlarms
-from signspot.timeline import Segment, Track
+from signspot.types import Segment, Spotting, Track
 
 DEFAULT_RATE = 20.0  # false alarms per hour and word that a spotting means at most, unless options tell otherwise
 DEFAULT_FLOOR = 0.75  # least score of a spotting where rates decide: whatever its rate, less is no likeness

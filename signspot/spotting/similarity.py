@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import EncoderMismatchError, TrackError
-from signspot.timeline import Track
+from signspot.types import Track
 
 FloatArray = NDArray[np.floating[Any]]
 

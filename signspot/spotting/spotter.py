@@ -18,18 +18,17 @@ from signspot.embedding.inputs import EstimateOptions, Source
 from signspot.embedding.refine import Windows, refine
 from signspot.embedding.tracks import SUFFIX, read_kept, read_track, track_entry, write_streamed
 from signspot.errors import EncoderMismatchError, OptionsError, OutputError, SignspotError
-from signspot.files import cache_folder, content_digest
+from signspot.io.files import cache_folder, content_digest
+from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
 from signspot.models.contract import Encoder
 from signspot.models.opening import open_encoder
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar, Spotting
 from signspot.spotting.alarms import FEWEST_WORDS, DecoyPeaks
 from signspot.spotting.curves import WordScores
 from signspot.spotting.decoys import Cohort, Suspect, Yardsticks, threshold_for, yardsticks_of
 from signspot.spotting.identification import Match, rank_words, sign_scores
 from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions
-from signspot.timeline import Segment, Track
+from signspot.types import Exemplar, Segment, Spotting, Track
 
 logger = logging.getLogger(__name__)
 

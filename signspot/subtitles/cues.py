@@ -4,7 +4,7 @@ import html
 import re
 from dataclasses import dataclass, field
 
-from signspot.checked_values import LATEST
+from signspot.io.checks import LATEST
 
 _STAMP = re.compile(r"(-?)\s*(?:(\d{1,4})\s*:\s*)?(\d{1,2})\s*:\s*(\d{1,2})(?:\s*[,.:;]\s*(\d{1,9}))?")
 _ARROW = re.compile(r"-{1,3}\s?>|[–—]{1,2}>|→")

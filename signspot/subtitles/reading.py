@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import overload
 
 from signspot.errors import FormatError
-from signspot.records import Subtitle
+from signspot.io.text import read_text
 from signspot.subtitles.cues import CueProblem, CueSheet, clean
 from signspot.subtitles.srt_vtt import read_srt, read_vtt
 from signspot.subtitles.ttml import read_ttml
-from signspot.text_files import read_text
+from signspot.types import Subtitle
 
 SUFFIXES = (".srt", ".vtt", ".ttml", ".dfxp", ".xml")
 _log = logging.getLogger(__name__)

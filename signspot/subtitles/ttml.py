@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from signspot.errors import FormatError
-from signspot.safe_xml import Element, parse_xml
+from signspot.io.xml import Element, parse_xml
 from signspot.subtitles.cues import Cue, CueSheet
 
 _CLOCK = re.compile(r"(-?)(\d{1,4}):(\d{1,2}):(\d{1,2})(?:[.,](\d{1,9})|:(\d{1,4})(?:\.(\d{1,4}))?)?")

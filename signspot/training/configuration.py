@@ -9,9 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from signspot.checked_values import shown
 from signspot.errors import FormatError, OptionsError
-from signspot.text_files import read_text
+from signspot.io.checks import shown
+from signspot.io.text import read_text
 
 _T = TypeVar("_T")
 

@@ -16,11 +16,10 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import OptionsError
-from signspot.files import content_digest
-from signspot.records import Label, LabelSource
+from signspot.io.files import content_digest
 from signspot.subtitles.reading import read_subtitles
-from signspot.timeline import Segment
 from signspot.training.configuration import check_numbers
+from signspot.types import Label, LabelSource, Segment
 from signspot.words.match import WordMatcher
 
 logger = logging.getLogger(__name__)

@@ -20,11 +20,11 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from signspot.checked_values import parse_json
 from signspot.errors import CheckpointError, FormatError, OptionsError, SignspotError
-from signspot.files import write_beside
+from signspot.io.checks import parse_json
+from signspot.io.files import write_beside
+from signspot.io.text import read_text
 from signspot.models.weight_files import read_state
-from signspot.text_files import read_text
 from signspot.training.distributed import ALONE, Group
 
 CPU = "cpu"  # where trainings run, unless the user says else

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from signspot.errors import OptionsError
-from signspot.timeline import Segment
+from signspot.types import Segment
 from signspot.video.limits import LONGEST_STILL, StillTime
 
 _RESET = 1.0  # a timestamp that jumps back by more seconds than this starts anew: times go on from there

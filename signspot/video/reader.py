@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from signspot.errors import EmptyVideoError, VideoError
-from signspot.timeline import Segment
+from signspot.types import Segment
 from signspot.video.clock import sample_times
 from signspot.video.decoding import fitted
 from signspot.video.probing import Image, Source, VideoInfo

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from signspot.bounded_process import BoundedProcesses, EndedError
-from signspot.bounded_server import show_life
 from signspot.errors import VideoError, VideoLimitError
-from signspot.timeline import Segment
+from signspot.io.bounded_process import BoundedProcesses, EndedError
+from signspot.io.bounded_server import show_life
+from signspot.types import Segment
 from signspot.video.clock import TimedFrame, Timing, resample, sample_times
 from signspot.video.containers import check_file, open_container
 from signspot.video.decoding import RgbConverter, lands_near, timed_frames

@@ -14,7 +14,7 @@ import numpy as np
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from signspot.errors import OptionsError, OutputError
-from signspot.files import write_beside
+from signspot.io.files import write_beside
 from signspot.video.containers import create_container
 from signspot.video.probing import Image
 

@@ -19,13 +19,13 @@ from signspot.adaptation.options import AdaptOptions
 from signspot.adaptation.training import learn_maps, losses
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.errors import CheckpointError, OptionsError
+from signspot.io.progress import Progress
 from signspot.losses.watch_read_lookup import BACKGROUND, Bags
 from signspot.models.checkpoints import load_encoder, save_encoder
-from signspot.progress import Progress
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.spotter import Spotter, load
-from signspot_world.knobs import Knobs
-from signspot_world.options import CorpusOptions
+from signspot_synthetic.knobs import Knobs
+from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.worlds import corpus_once
 
 OPTIONS = AdaptOptions(steps=8, stretches=6, exemplars=1, rate=1e-2, held_out=0.33, embeddings=True)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.annotation.plan import find_mentions, rotated
-from signspot.records import Subtitle
+from signspot.types import Subtitle
 from signspot.words.match import WordMatcher
 
 

@@ -22,7 +22,7 @@ from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
 from signspot.errors import EngineError, MissingExtraError, OptionsError, OutputError, VideoError
-from signspot.processes import ATTEMPTS, Failure, WorkerPool
+from signspot.io.processes import ATTEMPTS, Failure, WorkerPool
 
 DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
 RAISES = "(_ for _ in ()).throw(__import__('signspot.errors', fromlist=['_']).{error}('{message}'))"

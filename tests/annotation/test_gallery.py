@@ -11,7 +11,7 @@ from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.errors import FormatError
 from signspot.models.checkpoints import load_encoder
-from signspot.records import Exemplar
+from signspot.types import Exemplar
 
 
 def word(name: str, exemplars: int, seed: int = 0) -> EmbeddedWord:

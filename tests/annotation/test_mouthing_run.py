@@ -22,8 +22,8 @@ from signspot.mouthing.candidates import find_candidates
 from signspot.mouthing.checkpoints import load_mouthing
 from signspot.mouthing.reading import read_lips
 from signspot.mouthing.spotter import MouthingSpotter
-from signspot.records import LabelSource, TimeMeaning
 from signspot.subtitles.reading import read_subtitles
+from signspot.types import LabelSource, TimeMeaning
 
 OPTIONS = RunOptions(keep=0.0, impostors=3)
 

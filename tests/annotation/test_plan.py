@@ -6,7 +6,7 @@ from pathlib import Path
 
 from signspot.annotation.plan import RESERVE, Basis, Digests, SubtitleMention, gone_words, plan_unit, sample_impostors
 from signspot.corpus.footage import Footage
-from signspot.files import content_digest
+from signspot.io.files import content_digest
 from signspot.words.normalise import Form
 
 FOOTAGE = Footage("news", Path("news.mp4"), Path("news.vtt"))

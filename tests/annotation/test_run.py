@@ -19,7 +19,7 @@ from signspot.annotation.store import open_store
 from signspot.dictionary.dictionary import save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
-from signspot.leftovers import temporary_name
+from signspot.io.stale_files import temporary_name
 from signspot.spotting.spotter import load
 from signspot.subtitles.reading import read_subtitles
 

@@ -17,9 +17,8 @@ from signspot.annotation.work import EmbeddedWord, join_words
 from signspot.embedding.exemplars import Gallery
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
-from signspot.records import Exemplar
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Grid, Segment, Track
+from signspot.types import Exemplar, Grid, Segment, Track
 from signspot.words.normalise import Form
 
 FPS, WINDOW, AXES = 25.0, 16, 8

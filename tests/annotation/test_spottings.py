@@ -8,7 +8,7 @@ import pytest
 from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.statistics import merge, spottings
 from signspot.annotation.store import open_store
-from signspot.records import LabelSource
+from signspot.types import LabelSource
 from signspot.words.normalise import Form
 
 QUERY = SubtitleQuery("v", 0, "apple", Form.ORIGINAL, 0, 5, 1, "apple", 1.0, 2.0, 0.0, 6.0, 1, 0.9, 0, None, None, 0)

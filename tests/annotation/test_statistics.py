@@ -4,7 +4,7 @@ import pytest
 
 from signspot.annotation.statistics import Mouthings, as_markdown, count_yield, spread_thresholds
 from signspot.errors import OptionsError
-from signspot.records import Label, LabelSource
+from signspot.types import Label, LabelSource
 from tests.annotation.making import candidate, query
 
 LABELS = [

@@ -8,15 +8,15 @@ from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.sql_store import dump
 from signspot.annotation.store import open_store
+from signspot.io.processes import WorkerPool
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.processes import WorkerPool
-from signspot_world.body.motion import continuous, isolated
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.projection import project
-from signspot_world.knobs import named_rng
-from signspot_world.language.lexicon import LexiconOptions, make_lexicon
-from signspot_world.render.appearance import make_appearance
-from signspot_world.render.render import render_video
+from signspot_synthetic.body.motion import continuous, isolated
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.render.appearance import make_appearance
+from signspot_synthetic.render.render import render_video
 
 pytestmark = pytest.mark.slow
 

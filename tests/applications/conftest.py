@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from experiments.applications.signs import film, make_words
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.spotting.spotter import Spotter, load
-from signspot_lab.applications.signs import film, make_words
-from signspot_world.language.lexicon import Lexicon
+from signspot_synthetic.language.lexicon import Lexicon
 
 SEED = 3
 

@@ -20,12 +20,12 @@ from signspot.errors import EncoderMismatchError, FormatError, OptionsError, Tra
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter, load
-from signspot.timeline import Grid, Track
-from signspot_world.body.motion import continuous
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.projection import project
-from signspot_world.knobs import named_rng
-from signspot_world.language.lexicon import Lexicon
+from signspot.types import Grid, Track
+from signspot_synthetic.body.motion import continuous
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.lexicon import Lexicon
 from tests.applications.conftest import SEED
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.applications.signs import film
 from signspot.applications.densify import DensifyOptions, densify
 from signspot.applications.faux_amis import (
     FauxAmisOptions,
@@ -19,16 +20,14 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.records import Subtitle
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Segment
-from signspot_lab.applications.signs import film
-from signspot_world.body.motion import continuous
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.projection import project
-from signspot_world.knobs import named_rng
-from signspot_world.language.lexicon import Lexicon
+from signspot.types import Segment, Subtitle
+from signspot_synthetic.body.motion import continuous
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.lexicon import Lexicon
 from tests.applications.conftest import SEED
 
 SPAN = Segment(0, 30)

@@ -16,11 +16,11 @@ from signspot.applications.loop_report import gained, write_loop_report
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.labels import contradicted
 from signspot.errors import EngineError, NothingToLearnError
-from signspot.files import text_digest
-from signspot.processes import WorkerPool
-from signspot_world.corpus_writer import make_corpus
-from signspot_world.knobs import Knobs
-from signspot_world.options import CorpusOptions
+from signspot.io.files import text_digest
+from signspot.io.processes import WorkerPool
+from signspot_synthetic.corpus_writer import make_corpus
+from signspot_synthetic.knobs import Knobs
+from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.annotation import HereEngine
 from tests.fixtures.worlds import TINY
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.applications.signs import alter, film
 from signspot.applications.differences import compare
 from signspot.applications.feedback import (
     MEANING,
@@ -29,11 +30,10 @@ from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.errors import NoHandsError, OptionsError, UnknownWordError
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
 from signspot.landmarks.pose_file import open_landmarks
-from signspot.records import Exemplar
 from signspot.spotting.identification import Match
 from signspot.spotting.spotter import Spotter
-from signspot_lab.applications.signs import alter, film
-from signspot_world.language.lexicon import Lexicon
+from signspot.types import Exemplar
+from signspot_synthetic.language.lexicon import Lexicon
 from tests.applications.conftest import SEED
 
 HAND = SeenHand(np.ones(100, bool), np.zeros((100, 2)), np.zeros(100), np.zeros((100, 30)), np.zeros((100, 3, 3)))

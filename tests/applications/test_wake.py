@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.applications.signs import film
 from signspot.applications.wake import WakeStream, enrol, own_gallery, settle
 from signspot.applications.wake_detector import OnlineAlignment, WakeDetector, WakeSign, are_verified
 from signspot.applications.wake_source import draw_wake, open_stream
@@ -13,18 +14,16 @@ from signspot.embedding.exemplars import Gallery
 from signspot.errors import NoHandsError, NotAVideoError, OptionsError
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.records import Exemplar
 from signspot.spotting.alignment import STEPS, path_costs
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.matching import to_score
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Segment
-from signspot_lab.applications.signs import film
-from signspot_world.body.motion import continuous
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.projection import project
-from signspot_world.knobs import named_rng
-from signspot_world.language.lexicon import Lexicon
+from signspot.types import Exemplar, Segment
+from signspot_synthetic.body.motion import continuous
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.lexicon import Lexicon
 from tests.applications.conftest import SEED
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from experiments.applications.signs import film
 from signspot.applications.wake import among_known_signs, enrol
 from signspot.applications.wake_neighbours import SIGNS_PER_HOUR, alarm_chance, by_decoys, by_dictionary, distances_of
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
-from signspot.records import Exemplar
 from signspot.spotting.decoys import cohort_of
 from signspot.spotting.spotter import Spotter
-from signspot_lab.applications.signs import film
-from signspot_world.language.lexicon import Lexicon
+from signspot.types import Exemplar
+from signspot_synthetic.language.lexicon import Lexicon
 from tests.applications.conftest import SEED
 
 RECORDINGS = np.zeros((2, 4, 1), np.float32)

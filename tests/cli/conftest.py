@@ -12,11 +12,11 @@ from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.checkpoints import save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot_world.body.motion import continuous, isolated
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.projection import project
-from signspot_world.knobs import named_rng
-from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.body.motion import continuous, isolated
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 
 Outcome = tuple[int, str, str]  # exit code, stdout, stderr
 

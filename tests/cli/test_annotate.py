@@ -8,7 +8,7 @@ import pytest
 
 from signspot.corpus.truth import read_records
 from signspot.formats.formats import read_spottings
-from signspot.records import Label, LabelSource
+from signspot.types import Label, LabelSource
 
 Call = Callable[..., tuple[int, str, str]]
 

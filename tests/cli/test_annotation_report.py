@@ -8,7 +8,7 @@ import pytest
 
 from signspot.annotation.store import open_store
 from signspot.formats.formats import read_spottings
-from signspot.records import LabelSource, TimeMeaning
+from signspot.types import LabelSource, TimeMeaning
 from tests.annotation.making import candidate, findings, query
 
 Call = Callable[..., tuple[int, str, str]]

@@ -8,7 +8,7 @@ import pympi
 
 from signspot.formats.elan import read_vocabulary
 from signspot.formats.formats import read_spottings, write
-from signspot.records import Spotting
+from signspot.types import Spotting
 
 Call = Callable[..., tuple[int, str, str]]
 

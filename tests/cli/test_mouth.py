@@ -15,12 +15,11 @@ from signspot.formats.formats import read_spottings
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.mouthing.checkpoints import MouthingModel, save_mouthing
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions
-from signspot.records import LabelSource
-from signspot.timeline import Segment
-from signspot_world.body.motion import talking
-from signspot_world.body.mouthing import habits_of, say
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.projection import project
+from signspot.types import LabelSource, Segment
+from signspot_synthetic.body.motion import talking
+from signspot_synthetic.body.mouthing import habits_of, say
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
 
 
 @pytest.fixture(scope="module")

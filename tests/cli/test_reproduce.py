@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from experiments.paper import reproduce as module
+from experiments.paper.setup import ReproductionSize
 from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig
 from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.training import TrunkConfig
-from signspot_lab.paper import reproduce as module
-from signspot_lab.paper.setup import ReproductionSize
-from signspot_world.options import CorpusOptions
+from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.worlds import corpus_once
 
 Outcome = tuple[int, str, str]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from signspot.cli import console
-from signspot.records import Spotting
+from signspot.types import Spotting
 from tools.attack.interrupts import judged
 
 REPOSITORY = Path(__file__).parent.parent.parent
@@ -126,7 +126,7 @@ def test_the_attack_by_ctrl_c_tells_our_tracebacks_from_pythons_own(code: int, s
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
 def test_a_user_whom_the_system_does_not_know_has_folders(tmp_path: Path) -> None:
     code = (
-        "import os; from signspot.files import cache_folder, state_folder; os.setuid(54321)\n"
+        "import os; from signspot.io.files import cache_folder, state_folder; os.setuid(54321)\n"
         "print(cache_folder(), state_folder())"
     )
     kept = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}

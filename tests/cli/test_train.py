@@ -21,11 +21,11 @@ from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
-from signspot.timeline import Grid
 from signspot.training.embedding import training as embedding
 from signspot.training.embedding.batches import ItemBatches, ItemBatchOptions
 from signspot.training.items import ItemOptions, find_training_subset
-from signspot_world.options import CorpusOptions
+from signspot.types import Grid
+from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.worlds import corpus_once
 
 Call = Callable[..., tuple[int, str, str]]

@@ -13,8 +13,7 @@ from signspot.corpus.labels import LeastConfidence, are_beside, contradicted, la
 from signspot.corpus.truth import read_records, write_records
 from signspot.errors import FormatError, OptionsError
 from signspot.formats.formats import write
-from signspot.records import Label, LabelSource, Spotting, TimeMeaning
-from signspot.timeline import Segment
+from signspot.types import Label, LabelSource, Segment, Spotting, TimeMeaning
 
 M, D, V = LabelSource
 

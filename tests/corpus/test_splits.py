@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from signspot.corpus.truth import Splits, WordSplit, read_splits, split_words, write_splits
 from signspot.errors import FormatError
-from signspot_world.knobs import named_rng
-from signspot_world.language.english import vocabulary
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.english import vocabulary
 
 WORDS = [word.word for word in vocabulary(1064)]
 

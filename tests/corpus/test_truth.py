@@ -4,7 +4,7 @@ import pytest
 
 from signspot.corpus.truth import ExemplarTruth, MentionTruth, SignTruth, read_records, write_records
 from signspot.errors import FormatError
-from signspot.records import Label, LabelSource
+from signspot.types import Label, LabelSource
 
 RECORDS = [
     SignTruth("v", 0, "ice cream", 1.0, 1.4, "2", "s", ("ice-cream-1",), True, False, True, None),

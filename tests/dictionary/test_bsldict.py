@@ -10,7 +10,7 @@ from signspot.dictionary.bsldict import PUBLIC_ENCODER, _segment, read_bsldict
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 NAMES = ["a_001_000_000_apple.mp4", "a_001_000_001_apple.mp4", "i_002_000_000_ice-cream.mp4", "n_000_000_000_1.mp4"]
 WORDS = ["apple", "apple", "ice-cream", "1"]

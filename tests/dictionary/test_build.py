@@ -15,8 +15,8 @@ from signspot.dictionary.contents import UNFINISHED
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, OutputError
-from signspot.leftovers import temporary_name
-from signspot.records import Exemplar
+from signspot.io.stale_files import temporary_name
+from signspot.types import Exemplar
 
 
 def tree(folder: Path) -> dict[str, tuple[bytes, int]]:

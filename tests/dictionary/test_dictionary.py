@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from signspot.dictionary.contents import Contents, normalise_word, unique_ids
 from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import DictionaryError, UnknownWordError
-from signspot.records import Exemplar
+from signspot.types import Exemplar
 
 
 def dictionary(*words: str) -> Dictionary:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.checked_values import inside
 from signspot.dictionary.build import build_dictionary
 from signspot.dictionary.contents import Contents
 from signspot.dictionary.dictionary import Dictionary
@@ -16,8 +15,9 @@ from signspot.dictionary.download import Download, DownloadOptions
 from signspot.dictionary.fetch import Fetched, add_to_manifest, fetch, fetch_dictionary, read_manifest, safe_path
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, OutputError
-from signspot.processes import locked
-from signspot.records import Exemplar
+from signspot.io.checks import inside
+from signspot.io.processes import locked
+from signspot.types import Exemplar
 
 
 @pytest.fixture

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from signspot.checked_values import inside
 from signspot.dictionary.contents import Contents
 from signspot.dictionary.json_file import read_json, write_json
 from signspot.errors import DictionaryError, FormatError
-from signspot.records import Exemplar
-from signspot.timeline import Segment
+from signspot.io.checks import inside
+from signspot.types import Exemplar, Segment
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 names = st.from_regex(r"[a-zà-ü0-9 _-]{1,12}\.(mp4|pose)", fullmatch=True).filter(lambda n: n.strip() == n)

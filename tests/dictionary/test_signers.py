@@ -9,7 +9,7 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.dictionary.signers import FaceDescriber, identify_signers, name_groups
 from signspot.errors import MissingExtraError
-from signspot.records import Exemplar
+from signspot.types import Exemplar
 from signspot.video.writer import write_video
 
 installed = all(importlib.util.find_spec(name) for name in ("dlib", "face_recognition_models"))

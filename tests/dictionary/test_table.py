@@ -6,8 +6,7 @@ import pytest
 from signspot.dictionary.table import read_table, table_in
 from signspot.errors import DictionaryError
 from signspot.formats.formats import write
-from signspot.records import LabelSource, Spotting
-from signspot.timeline import Segment
+from signspot.types import LabelSource, Segment, Spotting
 
 
 def table(tmp_path: Path, text: str | bytes, name: str = "signs.csv") -> Path:

@@ -18,7 +18,7 @@ from signspot.landmarks.features import CHANNELS, JOINTS, features
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder, SignEncoder, Trunk, make_encoder
 from signspot.models.mlp import UnitNorm
-from signspot.timeline import Grid
+from signspot.types import Grid
 
 
 def windows_one_by_one(encoder: Encoder, seen: np.ndarray, stride: int) -> np.ndarray:

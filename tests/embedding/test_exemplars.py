@@ -17,7 +17,7 @@ from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.batch_norm import DomainBatchNorm
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
-from signspot.records import Exemplar
+from signspot.types import Exemplar
 
 SMALL = {"width": 32, "hand_width": 16, "part_width": 8, "last_width": 32}
 

@@ -12,13 +12,13 @@ from signspot.landmarks.holistic import Tracker
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
 from signspot.video.writer import write_video
-from signspot_world.body.motion import isolated
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.projection import project
-from signspot_world.knobs import named_rng
-from signspot_world.language.lexicon import LexiconOptions, make_lexicon
-from signspot_world.render.appearance import make_appearance
-from signspot_world.render.render import render
+from signspot_synthetic.body.motion import isolated
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.render.appearance import make_appearance
+from signspot_synthetic.render.render import render
 
 
 def small_encoder(seed: int) -> Encoder:

@@ -10,7 +10,7 @@ from signspot.embedding.windows import SourceEmbedder
 from signspot.errors import EmptyVideoError
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
-from signspot.timeline import Grid
+from signspot.types import Grid
 
 
 def clip_by_clip(encoder: Encoder, frames: np.ndarray, stride: int) -> np.ndarray:

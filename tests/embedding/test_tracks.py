@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 
 from signspot.embedding.tracks import EmbeddingBuffer, read_arrays, read_track, write_streamed, write_track
 from signspot.errors import FormatError, OutputError, TrackError
-from signspot.timeline import Grid, Track
+from signspot.types import Grid, Track
 
 
 @pytest.fixture

@@ -19,11 +19,10 @@ from signspot.evaluation.corpus import LOWEST, evaluate_corpus, part_to_test, sc
 from signspot.metrics.detection import Detection
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
-from signspot.records import Exemplar, Spotting
 from signspot.spotting.search import Found, Search, SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Grid, Track
-from signspot_world.options import CorpusOptions
+from signspot.types import Exemplar, Grid, Spotting, Track
+from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.worlds import corpus_once
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}

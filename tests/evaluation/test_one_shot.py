@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from experiments.frame_codes.world_clips import world_clips
 from signspot.errors import OptionsError
 from signspot.evaluation.one_shot import DRAWS, one_shot
 from signspot.landmarks.landmarks import Landmarks
 from signspot.spotting.spotter import Spotter, load
-from signspot_lab.frame_codes.world_clips import world_clips
 
 
 @dataclass(frozen=True)

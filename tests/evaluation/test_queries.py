@@ -4,10 +4,9 @@ import pytest
 
 from signspot.errors import OptionsError
 from signspot.evaluation.queries import find_queries, merged
-from signspot.records import Label, LabelSource
-from signspot.timeline import Grid, Segment
 from signspot.training.items import Item
-from signspot_world.options import CorpusOptions
+from signspot.types import Grid, Label, LabelSource, Segment
+from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.worlds import corpus_once
 
 

@@ -6,6 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from experiments.frame_codes.world_clips import world_clips
+from experiments.isolated.clips import IsolatedClip
 from signspot.errors import OptionsError
 from signspot.evaluation.stream_making import make_streams, placed
 from signspot.evaluation.streams import (
@@ -16,8 +18,6 @@ from signspot.evaluation.streams import (
 )
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import load
-from signspot_lab.frame_codes.world_clips import world_clips
-from signspot_lab.isolated.clips import IsolatedClip
 
 WORDS, SIGNERS = 12, 7
 OPTIONS = StreamOptions(words=4, signs=40, each=20, seed=2)

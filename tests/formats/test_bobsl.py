@@ -5,7 +5,7 @@ import pytest
 
 from signspot.errors import FormatError
 from signspot.formats.formats import read_spottings, write
-from signspot.records import LabelSource, Spotting
+from signspot.types import LabelSource, Spotting
 
 
 def read(content: object, tmp_path: Path, name: str = "t.bobsl.json") -> list[Spotting]:

@@ -8,7 +8,7 @@ import pytest
 
 from signspot.errors import FormatError, UnsafeFileError
 from signspot.formats.formats import read_spottings
-from signspot.records import LabelSource
+from signspot.types import LabelSource
 
 COLUMNS = {
     "episode_name": ["5085344787448740525", "6"],

@@ -14,7 +14,7 @@ from signspot.errors import FormatError
 from signspot.formats.elan import ElanOptions, read_vocabulary, write_vocabulary
 from signspot.formats.elan_reader import TierSummary, list_tiers
 from signspot.formats.formats import read_spottings, write
-from signspot.records import LabelSource, Spotting
+from signspot.types import LabelSource, Spotting
 
 APPLE = Spotting("apple", "news.mp4", 1.28004, 0.96004, 1.60004, 0.8312345, "apple-2", "b", True)
 ORDER = [

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from signspot.checked_values import LATEST
 from signspot.errors import FormatError, MissingExtraError, OptionsError, OutputError
 from signspot.formats.formats import check_suffix, format_names, output_paths, read_spottings, write
 from signspot.formats.links import Authorship, authorship, follow, link_to
 from signspot.formats.rows import DECISIONS
-from signspot.records import LabelSource, Spotting
+from signspot.io.checks import LATEST
+from signspot.types import LabelSource, Spotting
 
 SUFFIXES = list(format_names())
 AWKWARD = [

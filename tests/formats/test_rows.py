@@ -2,7 +2,7 @@ import pytest
 
 from signspot.errors import FormatError
 from signspot.formats.rows import COLUMNS, from_row, to_row
-from signspot.records import LabelSource, Spotting
+from signspot.types import LabelSource, Spotting
 
 
 def test_only_word_and_time_are_needed_and_the_span_is_one_window() -> None:

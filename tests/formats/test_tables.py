@@ -10,7 +10,7 @@ import pytest
 
 from signspot.errors import FormatError
 from signspot.formats.formats import read_spottings, write
-from signspot.records import Spotting
+from signspot.types import Spotting
 
 
 def read_csv(text: str, tmp_path: Path) -> list[Spotting]:

@@ -8,7 +8,7 @@ import pytest
 
 from signspot.errors import FormatError
 from signspot.formats.formats import read_spottings, write
-from signspot.records import LabelSource, Spotting
+from signspot.types import LabelSource, Spotting
 
 APPLE = Spotting("apple", "news.mp4", 1.28004, 0.96004, 1.60004, 0.8312345, "apple-2")
 PEAR = replace(APPLE, word="pear", video="b.mp4")

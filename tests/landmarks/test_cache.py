@@ -12,7 +12,7 @@ from signspot.landmarks.cache import CacheEntry, clear_cache, describe_cache, li
 from signspot.landmarks.estimate import stream_landmarks
 from signspot.landmarks.landmarks import concatenate
 from signspot.landmarks.pose_file import as_stored, open_landmarks, write_landmarks
-from signspot.timeline import Segment
+from signspot.types import Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import write_video
 

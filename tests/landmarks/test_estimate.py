@@ -11,7 +11,7 @@ from signspot.landmarks.holistic import MODELS, HolisticEstimator, check_models
 from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.landmarks.signing import check_signing
-from signspot.timeline import Segment
+from signspot.types import Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import write_video
 
@@ -162,8 +162,8 @@ def test_a_cache_that_cannot_be_written_does_not_stop_the_work(noise, tmp_path, 
 @pytest.mark.slow
 def test_a_drawn_signer_is_found_where_he_was_drawn(lsa64, tmp_path):
     """Real movement, drawn and estimated again; stderr stays empty with a person in view, too."""
-    from signspot_world.render.appearance import make_appearance
-    from signspot_world.render.render import render
+    from signspot_synthetic.render.appearance import make_appearance
+    from signspot_synthetic.render.render import render
 
     drawn = lsa64(3)[155][1].resampled(25)[30:55]
     video = write_video(tmp_path / "drawn.mp4", render(drawn, make_appearance(4), (480, 360)), 25)

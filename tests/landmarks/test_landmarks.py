@@ -11,7 +11,7 @@ from signspot.landmarks.landmarks import (
     Landmarks,
     concatenate,
 )
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 
 def test_face_points_are_sixty_different_ones_lips_first():

@@ -27,13 +27,13 @@ from signspot.landmarks.networks import BODY, FACE_DETECTOR, HAND, Detector, Run
 from signspot.landmarks.openvino_estimator import OpenVinoEstimator
 from signspot.landmarks.regions import Region
 from signspot.video.reader import Frame
-from signspot_world.body.motion import isolated
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.projection import project
-from signspot_world.knobs import named_rng
-from signspot_world.language.lexicon import LexiconOptions, make_lexicon
-from signspot_world.render.appearance import make_appearance
-from signspot_world.render.render import render
+from signspot_synthetic.body.motion import isolated
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.render.appearance import make_appearance
+from signspot_synthetic.render.render import render
 
 SIZE = (256, 256)
 

@@ -14,7 +14,7 @@ from signspot.landmarks.estimate import PoseJob, estimate_files, stream_landmark
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, concatenate
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.stretches import STRETCH, plan
-from signspot.timeline import Segment
+from signspot.types import Segment
 from signspot.video.reader import Frame, open_video
 from signspot.video.writer import write_video
 
@@ -150,7 +150,7 @@ def test_memory_for_one_process_only(
     long_video: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then no worker is started: this one would be killed."""
-    monkeypatch.setattr("signspot.free_memory.free_memory", lambda: 700 * 2**20)
+    monkeypatch.setattr("signspot.io.memory.free_memory", lambda: 700 * 2**20)
     with open_video(long_video) as video:
         found = concatenate(list(stream_landmarks(video, FPS, estimator=Deadly(), workers=3)))
     assert np.array_equal(found.body, read(long_video, 1).body)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
 from signspot.metrics.detection import Detection, MatchOptions, TrueSign, by_score, detect
-from signspot.records import Spotting
-from signspot.timeline import Segment
+from signspot.types import Segment, Spotting
 
 VIDEOS = {"one": 1800.0, "two": 900.0, "quiet": 900.0}
 TENTHS = st.integers(0, 80).map(lambda n: n / 10)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
 from signspot.metrics.localisation import LocalisationAccuracy, Tolerance
-from signspot.timeline import Grid, Segment
+from signspot.types import Grid, Segment
 
 
 @given(st.integers(0, 2000), st.integers(-40, 40), st.floats(0, 1e4))

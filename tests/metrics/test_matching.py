@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
 from signspot.metrics.detection import MatchOptions, by_score, match
-from signspot.records import Spotting
-from signspot.timeline import Segment
+from signspot.types import Segment, Spotting
 
 
 def spotting(time: float, score: float, half: float = 0.2, exemplar: str = "") -> Spotting:

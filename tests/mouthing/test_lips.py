@@ -10,14 +10,14 @@ from signspot.landmarks.estimators import estimating_with
 from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, follow_lips, lip_shapes
 from signspot.mouthing.reading import read_lips
-from signspot.timeline import Segment
-from signspot_world.body.motion import talking
-from signspot_world.body.mouthing import MouthedWord
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.projection import project
-from signspot_world.geometry.framing import Camera
-from signspot_world.render.appearance import make_appearance
-from signspot_world.render.render import render_video
+from signspot.types import Segment
+from signspot_synthetic.body.motion import talking
+from signspot_synthetic.body.mouthing import MouthedWord
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.geometry.framing import Camera
+from signspot_synthetic.render.appearance import make_appearance
+from signspot_synthetic.render.render import render_video
 
 SIGNER = make_signer("one", 1, Role.TEST)
 WORD = MouthedWord("papa", ("P", "AA1", "P", "AA0"), Segment(1.0, 1.8), 1.0)

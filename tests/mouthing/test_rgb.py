@@ -16,12 +16,12 @@ from signspot.mouthing.lips import LipTrack
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions
 from signspot.mouthing.rgb_network import RgbFrontEnd, RgbMouthingNetwork
 from signspot.mouthing.spotter import MouthingSpotter
-from signspot.timeline import Segment
+from signspot.types import Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import write_video
-from signspot_world.body.motion import talking
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.projection import project
+from signspot_synthetic.body.motion import talking
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
 from tests.fixtures.headers import with_card
 
 SIZE = (160, 120)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import signspot.mouthing.checkpoints as checkpoints
+from experiments.mouthing.clips import ClipOptions, make_clips, read_vocabulary
+from experiments.mouthing.training import weaken_some
+from experiments.mouthing.trials import answer, draw_trials
 from signspot.mouthing.spotter import MouthingSpotter
-from signspot_lab.mouthing.clips import ClipOptions, make_clips, read_vocabulary
-from signspot_lab.mouthing.training import weaken_some
-from signspot_lab.mouthing.trials import answer, draw_trials
-from signspot_world.body.signers import Role
+from signspot_synthetic.body.signers import Role
 
 FOLDER = Path(checkpoints.__file__).parent / "weights"
 
@@ -19,7 +19,7 @@ FOLDER = Path(checkpoints.__file__).parent / "weights"
 def test_weights_are_small_and_their_card_says_where_they_come_from():
     made_by = {
         "mouthing-films": "signspot train ",
-        "mouthing-templates": "python -m signspot_lab.mouthing.calibration",
+        "mouthing-templates": "python -m experiments.mouthing.calibration",
         "mouthing-world": "signspot train ",
     }
     said = {

@@ -11,8 +11,7 @@ from signspot.mouthing.lips import CHANNELS, LipTrack
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions, pad_words
 from signspot.mouthing.spotter import MouthingSpotter, as_spotting, keep_vocabulary
 from signspot.mouthing.visemes import query
-from signspot.records import Label, LabelSource, Subtitle, TimeMeaning
-from signspot.timeline import Segment
+from signspot.types import Label, LabelSource, Segment, Subtitle, TimeMeaning
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, save_mou
 from signspot.mouthing.lips import CHANNELS, SHAPES, LipTrack
 from signspot.mouthing.spotter import MouthingSpotter
 from signspot.mouthing.templates import TemplateMatcher, TemplateOptions
-from signspot.timeline import Segment
+from signspot.types import Segment
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from signspot.annotation.store import FILE, open_store
 from signspot.applications.sketches import COLUMNS, Axes, SketchCache
 from signspot.corpus.corpus import FORMAT, VERSION
 from signspot.embedding.tracks import track_entry, write_track
-from signspot.files import content_digest
+from signspot.io.files import content_digest
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.timeline import Grid, Track
+from signspot.types import Grid, Track
 
 
 def pose(path: Path, seed: int) -> Path:

@@ -13,7 +13,7 @@ from signspot.corpus.labels import read_labels
 from signspot.dictionary.build import build_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.formats.formats import FORMATS, read_spottings, write
-from signspot.records import Label, Spotting
+from signspot.types import Label, Spotting
 from tests.privacy.conftest import pose
 from tools.attack.commands import _prepare_annotation
 

@@ -19,12 +19,11 @@ from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import write_track
 from signspot.errors import FormatError, OptionsError
-from signspot.files import content_digest
 from signspot.formats.formats import read_spottings, write
+from signspot.io.files import content_digest
 from signspot.privacy.forgetting import forget
 from signspot.privacy.steps import Removal
-from signspot.records import Exemplar, Spotting
-from signspot.timeline import Grid, Track
+from signspot.types import Exemplar, Grid, Spotting, Track
 
 from .conftest import everything, places, pose
 

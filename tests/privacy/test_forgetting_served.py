@@ -14,12 +14,12 @@ from signspot.cli.main import app
 from signspot.errors import StoreError
 from signspot.formats.formats import read_spottings, write
 from signspot.privacy.forgetting import forget
-from signspot.records import Spotting
-from signspot.workbench import exports
-from signspot.workbench.folder import ServedFolder
-from signspot.workbench.jobs import Jobs, JobSettings
-from signspot.workbench.tables import open_database
-from signspot.workbench.verification import Queues, Verdict, verified
+from signspot.types import Spotting
+from signspot.web import exports
+from signspot.web.folder import ServedFolder
+from signspot.web.jobs import Jobs, JobSettings
+from signspot.web.tables import open_database
+from signspot.web.verification import Queues, Verdict, verified
 
 from .conftest import everything
 
@@ -103,7 +103,7 @@ def test_a_served_folder_forgets_its_questions_answers_jobs_labels_and_pictures(
     queues = use(root, None)
     forget(who, [root], yes=True)
     left = everything(root)
-    assert not [name for name in left if name.startswith(".signspot/pictures") or "Ann" in name]
+    assert not [name for name in left if name.startswith(".signspot/plots") or "Ann" in name]
     assert not [name for name, content in left.items() if b"Ann" in content]
     assert [found.video for found in read_spottings(root / "exports" / "found.csv")] == ["videos/Ben-talk.pose"]
     assert (root / "labels" / "verified-all.jsonl").read_text().count("Ben-talk") == 1

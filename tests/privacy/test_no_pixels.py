@@ -12,9 +12,9 @@ from signspot.cli.main import app
 from signspot.cli.spot import Pictures
 from signspot.dictionary.build import build_dictionary
 from signspot.errors import OptionsError
-from signspot.pictures.curves import view_of
-from signspot.pictures.report import report
-from signspot.records import Exemplar
+from signspot.plots.curves import view_of
+from signspot.plots.report import report
+from signspot.types import Exemplar
 from signspot.video.writer import write_video
 
 

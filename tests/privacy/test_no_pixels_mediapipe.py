@@ -21,8 +21,8 @@ import pytest
 
 from signspot.video.reader import open_video
 from signspot.video.writer import write_video
-from signspot_world.render.appearance import make_appearance
-from signspot_world.render.render import render
+from signspot_synthetic.render.appearance import make_appearance
+from signspot_synthetic.render.render import render
 from tests.privacy.test_no_pixels_end_to_end import PURPLE, is_purple, pictures, purple
 
 pytestmark = pytest.mark.slow

@@ -9,10 +9,10 @@ import pytest
 
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.records import Exemplar
 from signspot.spotting.alignment import warping_costs
 from signspot.spotting.decoys import cohort_of
 from signspot.spotting.spotter import Spotter, load
+from signspot.types import Exemplar
 from tests.fixtures.spotting import Stretch
 
 

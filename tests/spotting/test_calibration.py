@@ -8,11 +8,10 @@ import pytest
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.models.encoder import Encoder
-from signspot.records import Exemplar
 from signspot.spotting.calibration import FalseAlarms, false_alarms, mean_table
 from signspot.spotting.decoys import threshold_for
 from signspot.spotting.spotter import Spotter
-from signspot.timeline import Grid, Track
+from signspot.types import Exemplar, Grid, Track
 
 SCORES = np.linspace(0.99, 0.5, 50, dtype=np.float32)  # 0.99, 0.98, … of 50 false alarms
 

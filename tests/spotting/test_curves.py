@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
-from signspot.records import Exemplar
 from signspot.spotting import curves, peaks
 from signspot.spotting.curves import curve_blocks
 from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher
 from signspot.spotting.peaks import find_peaks, half_height_spans, peaks_of_curves
+from signspot.types import Exemplar
 from tests.spotting.curve_by_curve import Plain, half_height, kept, maxima, peaks_of_word
 
 WORDS, EACH = 9, 3

@@ -9,22 +9,21 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.frame_codes.assembling import assemble
+from experiments.frame_codes.world_clips import world_clips
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.errors import OptionsError, TrackError
 from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
-from signspot.records import Exemplar, Spotting
 from signspot.spotting import moments, search
 from signspot.spotting.alarms import FEWEST_WORDS, DecoyPeaks
 from signspot.spotting.decoys import Cohort, cohort_of
 from signspot.spotting.matching import AlignmentMatcher
 from signspot.spotting.search import DEFAULT_FLOOR, SpotOptions, is_default
 from signspot.spotting.spotter import Spotter, _DecoysOfTrack
-from signspot.timeline import Segment
-from signspot_lab.frame_codes.assembling import assemble
-from signspot_lab.frame_codes.world_clips import world_clips
+from signspot.types import Exemplar, Segment, Spotting
 from tests.fixtures.spotting import Stretch
 
 

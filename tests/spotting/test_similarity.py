@@ -5,7 +5,7 @@ import pytest
 
 from signspot.errors import EncoderMismatchError, TrackError
 from signspot.spotting.similarity import exemplar_curves, similarity, to_score
-from signspot.timeline import Grid, Track
+from signspot.types import Grid, Track
 
 
 def at(*degrees: float) -> np.ndarray:

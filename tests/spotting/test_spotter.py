@@ -14,12 +14,11 @@ from signspot.embedding.tracks import write_track
 from signspot.errors import DictionaryError, EncoderMismatchError, OptionsError, TrackError
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
-from signspot.records import Exemplar
 from signspot.spotting.curves import curve_blocks
 from signspot.spotting.matching import EmbeddingMatcher
 from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter, exemplars_of
-from signspot.timeline import Grid, Segment, Track
+from signspot.types import Exemplar, Grid, Segment, Track
 
 
 def exemplar(word: str, embedding: np.ndarray, encoder: Encoder, number: int = 1, **more: Any) -> Exemplar:

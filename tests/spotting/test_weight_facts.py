@@ -9,16 +9,15 @@ import pytest
 from signspot.embedding.exemplars import Gallery
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.checkpoints import load_encoder
-from signspot.records import Exemplar
 from signspot.spotting.decoys import cohort_of, yardsticks_of
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.spotter import load
-from signspot.timeline import Segment
-from signspot_world.body.motion import isolated
-from signspot_world.body.signers import Role, make_signer
-from signspot_world.camera.projection import project
-from signspot_world.knobs import named_rng
-from signspot_world.language.lexicon import LexiconOptions, make_lexicon
+from signspot.types import Exemplar, Segment
+from signspot_synthetic.body.motion import isolated
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 
 
 def test_an_exemplar_of_resting_hands_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

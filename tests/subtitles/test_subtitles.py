@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import FormatError
-from signspot.records import Subtitle
 from signspot.subtitles.reading import Subtitles, read_subtitles
-from signspot_world.language.subtitles import write_vtt
+from signspot.types import Subtitle
+from signspot_synthetic.language.subtitles import write_vtt
 
 Read = Callable[..., Subtitles]
 

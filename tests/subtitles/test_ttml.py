@@ -3,7 +3,7 @@
 import pytest
 
 from signspot.errors import FormatError
-from signspot.safe_xml import DEEPEST
+from signspot.io.xml import DEEPEST
 from signspot.subtitles.cues import CueSheet
 from signspot.subtitles.ttml import Rates, read_ttml
 

@@ -8,8 +8,7 @@ import numpy as np
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.dictionary.contents import Contents
 from signspot.dictionary.json_file import write_json
-from signspot.records import Exemplar
-from signspot.timeline import Segment
+from signspot.types import Exemplar, Segment
 from signspot.video.writer import write_video
 
 WORDS = ("apple", "dog", "tree")

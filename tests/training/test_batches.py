@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.records import Label, LabelSource
-from signspot.timeline import Grid, Segment
 from signspot.training.embedding.batches import ItemBatches, ItemBatchOptions, Places
 from signspot.training.items import Item
+from signspot.types import Grid, Label, LabelSource, Segment
 
 EXEMPLARS = ("tree", "apple", "apple", "house", "dog", "tree")
 GRIDS = {"v": Grid(25.0, 16, 1, 500), "short": Grid(25.0, 16, 1, 40)}

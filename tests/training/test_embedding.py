@@ -10,14 +10,13 @@ import torch
 
 from signspot.errors import CheckpointError, SignspotError
 from signspot.models.mlp import EmbeddingMlp
-from signspot.records import Exemplar, Label
-from signspot.timeline import Grid, Segment
 from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig, Loss
 from signspot.training.embedding.data import EmbeddingData, Standard
 from signspot.training.embedding.training import folded, train_embedding
 from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.training.items import Item
+from signspot.types import Exemplar, Grid, Label, Segment
 
 WORDS = ("apple", "dog", "house", "tree")
 CONFIG = EmbeddingConfig(epochs=3, seed=4, dimension=8, batch=ItemBatchOptions(items=4, background=2, clips=2))

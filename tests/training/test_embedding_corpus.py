@@ -11,13 +11,13 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.records import Exemplar
 from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig, Loss
 from signspot.training.embedding.data import synonym_pairs
 from signspot.training.embedding.training import train_on_corpus
 from signspot.training.run_folder import Run
-from signspot_world.options import CorpusOptions
+from signspot.types import Exemplar
+from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.worlds import corpus_once
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}

@@ -4,9 +4,8 @@ import pytest
 
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
-from signspot.records import Label, LabelSource
-from signspot.timeline import Segment
 from signspot.training.items import ItemOptions, SubtitleWords, collect_items
+from signspot.types import Label, LabelSource, Segment
 
 SUBTITLES = {
     "v": [

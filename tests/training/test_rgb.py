@@ -17,8 +17,6 @@ from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.records import Exemplar
-from signspot.timeline import Grid
 from signspot.training.embedding.trunk_features import FilmedExemplars, TrunkFeatures, WindowFeatures, trunk_features
 from signspot.training.items import find_training_subset
 from signspot.training.rgb import training as rgb
@@ -27,6 +25,7 @@ from signspot.training.rgb.config import RgbAugmentation, RgbBatchOptions, RgbCo
 from signspot.training.rgb.signs import PictureStore, RgbSigns, SignReader, collect_rgb_signs, with_targets
 from signspot.training.rgb.training import loss_of, new_trunk, start_from, train_rgb_on_corpus
 from signspot.training.run_folder import Run
+from signspot.types import Exemplar, Grid
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.isolated.recombination import Clips
 from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.registry import build
@@ -16,7 +17,6 @@ from signspot.training.distributed import Group
 from signspot.training.recogniser.clips import ClipOptions, TrunkSigns
 from signspot.training.recogniser.training import TrunkConfig, train_trunk
 from signspot.training.run_folder import Run
-from signspot_lab.isolated.recombination import Clips
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32, "norm": "batch"}
 CONFIG = TrunkConfig(steps=30, warm_up=3, rate=1e-2, clips=ClipOptions(clips=8), model=SMALL)

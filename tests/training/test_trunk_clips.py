@@ -13,7 +13,7 @@ from signspot.errors import OptionsError
 from signspot.landmarks.features import CHANNELS, JOINTS
 from signspot.training.augment import Augmentation
 from signspot.training.recogniser.clips import ClipOptions, TrunkBatches, TrunkSigns, collect_signs
-from signspot_world.options import CorpusOptions
+from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.worlds import corpus_once
 
 STILL = Augmentation(*[0.0] * 13)

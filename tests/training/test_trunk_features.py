@@ -15,7 +15,7 @@ from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.landmark_trunk import LandmarkTrunk
 from signspot.models.registry import build
 from signspot.training.embedding.trunk_features import BANK, trunk_features
-from signspot_world.options import CorpusOptions
+from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.worlds import corpus_once
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}

@@ -12,8 +12,6 @@ from typing import get_args
 import numpy as np
 import torch
 
-from signspot.records import Exemplar, Label
-from signspot.timeline import Grid, Segment
 from signspot.training.distributed import join_group
 from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig, Loss
@@ -21,6 +19,7 @@ from signspot.training.embedding.data import EmbeddingData
 from signspot.training.embedding.training import loss_of, new_mlp
 from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.training.items import Item
+from signspot.types import Exemplar, Grid, Label, Segment
 
 WORDS = ("apple", "dog", "friend", "house", "tree")
 STEPS = 4

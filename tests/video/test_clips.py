@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import EmptyVideoError, OptionsError
-from signspot.timeline import Grid
+from signspot.types import Grid
 from signspot.video.clips import clips, squash_and_crop, thumbnail
 
 

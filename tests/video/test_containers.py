@@ -15,7 +15,7 @@ import pytest
 
 import signspot
 from signspot.errors import EmptyVideoError, NotAVideoError, VideoError
-from signspot.timeline import Segment
+from signspot.types import Segment
 from signspot.video.containers import open_container
 from signspot.video.inspection import header_problem, video_problem
 from signspot.video.reader import open_video

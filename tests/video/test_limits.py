@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from signspot.bounded_process import BoundedProcesses
 from signspot.errors import EmptyVideoError, VideoError, VideoLimitError
-from signspot.timeline import Segment
+from signspot.io.bounded_process import BoundedProcesses
+from signspot.types import Segment
 from signspot.video import limits, trial
 from signspot.video.inspection import video_problem
 from signspot.video.probing import probe

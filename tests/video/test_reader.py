@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from signspot.bounded_process import BoundedProcesses
 from signspot.errors import EmptyVideoError, OptionsError, VideoError, VideoLimitError
-from signspot.timeline import Segment
+from signspot.io.bounded_process import BoundedProcesses
+from signspot.types import Segment
 from signspot.video import trial
 from signspot.video.decoding import RgbConverter
 from signspot.video.probing import probe

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.timeline import Segment
+from signspot.types import Segment
 from signspot.video.clock import SampleTimes, TimedFrame, resample, sample_times
 
 gaps = st.lists(st.integers(1, 400), min_size=0, max_size=40)

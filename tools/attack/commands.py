@@ -23,22 +23,21 @@ from signspot.dictionary.download import Download, DownloadOptions
 from signspot.dictionary.fetch import fetch
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, StoreError
-from signspot.files import Outputs, write_beside
 from signspot.formats.formats import FORMATS, write
+from signspot.io.files import Outputs, write_beside
+from signspot.io.processes import Failure, attempt
 from signspot.models.checkpoints import save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.processes import Failure, attempt
-from signspot.records import Exemplar, Label, Spotting
-from signspot.timeline import Grid, Segment
 from signspot.training.embedding.batches import ItemBatchOptions
 from signspot.training.embedding.config import EmbeddingConfig
 from signspot.training.embedding.data import EmbeddingData
 from signspot.training.embedding.training import train_embedding
 from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.training.items import Item
-from signspot_world.corpus_writer import make_corpus
-from signspot_world.options import CorpusOptions
+from signspot.types import Exemplar, Grid, Label, Segment, Spotting
+from signspot_synthetic.corpus_writer import make_corpus
+from signspot_synthetic.options import CorpusOptions
 from tools.attack import serving
 from tools.attack.servers import make_films, versions
 

@@ -21,6 +21,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from experiments.isolated.importing import read_wlasl_list
+from experiments.isolated.lsa64 import read_lsa64
 from signspot.annotation.plan import Digests
 from signspot.applications.archive import open_archive
 from signspot.applications.faux_amis import read_translations
@@ -30,7 +32,8 @@ from signspot.corpus.corpus import Layout
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.download import PartFile
 from signspot.embedding.tracks import write_track
-from signspot.files import text_digest
+from signspot.io.files import text_digest
+from signspot.io.text import read_word_list
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
@@ -41,16 +44,12 @@ from signspot.privacy.forgetting import forget
 from signspot.privacy.loose_files import in_file
 from signspot.privacy.steps import Person
 from signspot.recognition.recogniser import Recogniser, load_recogniser, save_recogniser
-from signspot.records import Exemplar, Spotting
-from signspot.text_files import read_word_list
-from signspot.timeline import Grid, Track
 from signspot.training.run_folder import Run, RunFolder, claim, open_array
-from signspot.workbench.jobs import Jobs, JobSettings
-from signspot.workbench.tables import FILE as WORKBENCH_FILE
-from signspot.workbench.tables import open_database
-from signspot.workbench.verification import Queues, Verdict, verified
-from signspot_lab.isolated.importing import read_wlasl_list
-from signspot_lab.isolated.lsa64 import read_lsa64
+from signspot.types import Exemplar, Grid, Spotting, Track
+from signspot.web.jobs import Jobs, JobSettings
+from signspot.web.tables import FILE as WORKBENCH_FILE
+from signspot.web.tables import open_database
+from signspot.web.verification import Queues, Verdict, verified
 from tools.attack.targets import (
     SPLITS,
     SPOTTINGS,

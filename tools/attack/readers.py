@@ -23,7 +23,7 @@ from types import FrameType
 from typing import NoReturn
 
 from signspot.errors import SignspotError
-from signspot.legible import LONGEST, legible
+from signspot.io.control_characters import LONGEST, legible
 from tools.attack import AttackOptions, Outcome
 from tools.attack.mutations import mutate
 from tools.attack.targets import Target, targets

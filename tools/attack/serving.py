@@ -23,8 +23,8 @@ from signspot.annotation.store import Database
 from signspot.models.checkpoints import save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.workbench import tables
-from signspot.workbench.folder import OWN_FOLDER
+from signspot.web import tables
+from signspot.web.folder import OWN_FOLDER
 from tools.attack.targets import VTT, landmarks_file
 
 _UPLOADS = ("news.pose", "news.vtt", "second.pose")
@@ -117,9 +117,9 @@ def _server(folder: Path, encoder: Path) -> Iterator[str]:
     """A workbench in a thread of this process."""
     import uvicorn
 
-    from signspot.workbench.app import create_app
-    from signspot.workbench.serving import bind
-    from signspot.workbench.workbench import WorkbenchOptions
+    from signspot.web.app import create_app
+    from signspot.web.serving import bind
+    from signspot.web.workbench import WorkbenchOptions
 
     bound = bind("127.0.0.1", 0)
     app = create_app(WorkbenchOptions(folder, encoder=str(encoder)))

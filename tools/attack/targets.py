@@ -29,10 +29,9 @@ from signspot.formats.formats import read_spottings, write
 from signspot.formats.rows import to_rows
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
-from signspot.records import Exemplar, Label, LabelSource, Spotting
 from signspot.subtitles.reading import read_subtitles
-from signspot.timeline import Grid, Track
 from signspot.training.configuration import read_training
+from signspot.types import Exemplar, Grid, Label, LabelSource, Spotting, Track
 from signspot.words.normalise import Form
 from signspot.words.synonyms import PARTS_OF_SPEECH, WordNet
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.timeline import Grid
 from signspot.training.configuration import check_numbers
 from signspot.training.items import Item
+from signspot.types import Grid
 
 IntArray = NDArray[np.int64]
 BACKGROUND = -1  # the word of a clip without a label

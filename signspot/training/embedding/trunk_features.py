@@ -27,17 +27,16 @@ from signspot.embedding.inputs import (
 )
 from signspot.embedding.windows import clip_features, embed_chunks
 from signspot.errors import DictionaryError, FormatError, NoPersonError, OptionsError, SignspotError
-from signspot.files import cache_folder, content_digest, text_digest, write_beside
+from signspot.io.files import cache_folder, content_digest, text_digest, write_beside
+from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.signing import dominant_hand
 from signspot.models.encoder import Encoder
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar
-from signspot.timeline import Grid, Segment
 from signspot.training.distributed import ALONE, Group
 from signspot.training.run_folder import open_array
+from signspot.types import Exemplar, Grid, Segment
 
 logger = logging.getLogger(__name__)
 

@@ -16,13 +16,13 @@ from signspot.corpus.videos import CorpusVideo
 from signspot.embedding.clips import draw_clips
 from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import OptionsError, SignspotError
-from signspot.files import cache_folder
+from signspot.io.files import cache_folder
+from signspot.io.progress import Progress, silent
 from signspot.landmarks.resampling import at_positions
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar, Label, LabelSource
 from signspot.training.augment import Augmentation, augment
 from signspot.training.configuration import check_numbers
 from signspot.training.embedding.trunk_features import as_right_handed, exemplar_sign
+from signspot.types import Exemplar, Label, LabelSource
 
 logger = logging.getLogger(__name__)
 

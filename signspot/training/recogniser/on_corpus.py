@@ -7,7 +7,7 @@ from os import PathLike
 
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
-from signspot.progress import Progress, Stage, quiet, silent
+from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.recognition.recogniser import Recogniser
 from signspot.recognition.scoring import (
     RecogniserClassifier,
@@ -16,10 +16,10 @@ from signspot.recognition.scoring import (
     score_classifier,
     signs_to_test,
 )
-from signspot.records import Exemplar, Label
 from signspot.training.recogniser.clips import ClipOptions, collect_signs
 from signspot.training.recogniser.training import TrunkConfig, train_recogniser
 from signspot.training.run_folder import CPU
+from signspot.types import Exemplar, Label
 
 logger = logging.getLogger(__name__)
 

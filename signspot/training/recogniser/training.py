@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
 from signspot.models.encoder import Encoder, find_device, make_encoder
 from signspot.models.registry import build
-from signspot.progress import Progress, silent
 from signspot.recognition.recogniser import Recogniser
 from signspot.training.augment import Augmentation
 from signspot.training.configuration import check_numbers

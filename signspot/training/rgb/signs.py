@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 from signspot.corpus.corpus import Corpus
 from signspot.embedding.windows import embed_features
 from signspot.errors import EmptyVideoError, OptionsError, SignspotError
-from signspot.files import content_digest, text_digest, write_beside
+from signspot.io.files import content_digest, text_digest, write_beside
+from signspot.io.progress import Progress, silent
 from signspot.models.encoder import Encoder
-from signspot.progress import Progress, silent
-from signspot.records import Exemplar, Label
-from signspot.timeline import Segment
 from signspot.training.embedding.trunk_features import FilmedExemplars, TrunkFeatures
 from signspot.training.items import TrainingSubset
 from signspot.training.rgb.config import RgbBatchOptions
 from signspot.training.run_folder import open_array
+from signspot.types import Exemplar, Label, Segment
 from signspot.video.clips import squashed_side
 from signspot.video.probing import Image
 from signspot.video.reader import open_video

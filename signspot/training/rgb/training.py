@@ -17,6 +17,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from signspot.corpus.corpus import Corpus
 from signspot.errors import CheckpointError, OptionsError
+from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.losses.watch_read_lookup import classification
 from signspot.metrics.classification import ClassificationAccuracy
 from signspot.models.batch_norm import DOMAINS, features_by_domain, reinitialise_batch_norm
@@ -24,7 +25,6 @@ from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder, SignEncoder, find_device, make_encoder
 from signspot.models.inception import InceptionTrunk, use_channels_last
 from signspot.models.registry import build
-from signspot.progress import Progress, Stage, quiet, silent
 from signspot.training.embedding.trunk_features import trunk_features
 from signspot.training.items import TrainingSubset, find_training_subset
 from signspot.training.rgb.batches import RgbBatch, RgbBatches, plain

@@ -1,0 +1,145 @@
+"""Cross-validation across signers: a recipe of frame codes is taught by some people and measured on the others.
+
+    python -m experiments.cross_validation --lsa64 lsa64/ --wlasl wlasl/ --folds 3 --steps 600 --out runs/folds
+
+The signers of each corpus are dealt into folds. For every fold an encoder learns from the signers of all others, of
+both corpora at once, and from the world; then the clips of the fold are looked up among exemplars by the fold's other
+signers, through the functions of `signspot evaluate one-shot`. Clips by unknown signers, who might be anybody, teach
+nothing. The words are those of the training; who signs them is new. A run that is stopped goes on.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from experiments.frame_codes.assembling import assemble
+from experiments.frame_codes.config import FrameCodesConfig
+from experiments.frame_codes.training import open_sources, train_coder
+from experiments.isolated.clips import IsolatedClip
+from experiments.isolated.reading import read_isolated
+from signspot.evaluation.one_shot import OneShotRanks, OneShotScores, one_shot_ranks, scores_of_ranks
+from signspot.io.progress import Progress, silent
+from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.encoder import Encoder
+from signspot.spotting.search import SpotOptions
+from signspot.spotting.spotter import Spotter
+from signspot.training.configuration import read_toml
+
+HEAD = ("corpus", "encoder", "words", "queries", "R@1", "R@5", "R@10", "MRR", "median rank")
+LEARNED = "by the other signers"
+UNKNOWN = ""
+
+Corpora = dict[str, list[IsolatedClip]]  # "lsa64" and "wlasl"
+
+
+def deal_signers(clips: Sequence[IsolatedClip], folds: int) -> list[tuple[str, ...]]:
+    """The known signers in so many folds of about as many clips each."""
+    counts = Counter(clip.signer for clip in clips if clip.signer != UNKNOWN)
+    dealt: list[list[str]] = [[] for _ in range(folds)]
+    for signer, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        fewest = min(dealt, key=lambda own: sum(counts[each] for each in own))
+        fewest.append(signer)
+    return [tuple(sorted(own)) for own in dealt]
+
+
+def train_fold(
+    config: FrameCodesConfig, left_out: dict[str, tuple[str, ...]], out: Path, progress: Progress
+) -> Encoder:
+    """An encoder that never saw some signers; one that was trained before is read again."""
+    path = out / "encoder.safetensors"
+    if path.is_file():
+        return load_encoder(path)
+    without = {corpus: (*signers, UNKNOWN) for corpus, signers in left_out.items()}
+    sources, decoys = open_sources(config, without)
+    coder = train_coder(config, sources, out, progress, workers=0)
+    card = {"licence": config.licence, "data": f"{config.data} Without the signers {left_out}."}
+    return save_encoder(assemble(config.name, coder, decoys, card, config.seed), path)
+
+
+def look_up_folds(
+    encoders: Sequence[Encoder], clips: Sequence[IsolatedClip], folds: Sequence[tuple[str, ...]], queries: int
+) -> OneShotScores:
+    """Scores over all folds, of each of which an encoder of its own looks up the clips.
+
+    Args:
+        encoders: one per fold.
+        clips: of all signers.
+        folds: signers of each fold.
+        queries: at most, in all folds together.
+    """
+    ranks: dict[Hashable, list[float]] = {}
+    words, asked = [], 0
+    for encoder, signers in zip(encoders, folds, strict=True):
+        own = [clip for clip in clips if clip.signer in signers]
+        found = one_shot_ranks(Spotter(encoder), own, queries=queries // len(folds))
+        words.append(found.words)
+        asked += found.queries
+        for word, places in found.ranks.items():
+            ranks.setdefault(word, []).extend(places)
+    return scores_of_ranks(Spotter(encoders[0]), SpotOptions(), OneShotRanks(min(words), asked, ranks))
+
+
+def cross_validate(
+    config: FrameCodesConfig,
+    corpora: Corpora,
+    beside: Sequence[str],
+    folds: int,
+    out: Path,
+    queries: int = 1000,
+    progress: Progress = silent,
+) -> Iterator[tuple[str, ...]]:
+    """Rows of the table: for each corpus, what was taught by the other signers, and encoders that saw none of them.
+
+    Args:
+        config: the recipe, with its folders.
+        corpora: the clips of those folders.
+        beside: names of further encoders.
+        folds: of signers.
+        out: folder of the trainings.
+        queries: per corpus, at most.
+        progress: told the steps of each training.
+    """
+    dealt = {corpus: deal_signers(clips, folds) for corpus, clips in corpora.items()}
+    made = []
+    for fold in range(folds):
+        left_out = {corpus: signers[fold] for corpus, signers in dealt.items()}
+        made.append(train_fold(config, left_out, out / f"fold-{fold + 1}", progress))
+    for corpus, clips in corpora.items():
+        rows = [(LEARNED, made), *((name, [load_encoder(name)] * folds) for name in beside)]
+        for name, encoders in rows:
+            found = look_up_folds(encoders, clips, dealt[corpus], queries)
+            shares = (found.recall_1, found.recall_5, found.recall_10, found.mean_reciprocal_rank)
+            numbers = (str(found.words), str(found.queries), *map(str, shares), f"{found.median_rank:g}")
+            yield corpus, name, *numbers
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the table to stdout."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", type=Path, default=Path("configs/landmark.toml"))
+    parser.add_argument("--lsa64", type=Path, required=True)
+    parser.add_argument("--wlasl", type=Path, required=True)
+    parser.add_argument("--folds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--out", type=Path, default=Path("runs/folds"))
+    chosen = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    config = read_toml(chosen.config, FrameCodesConfig)
+    how = replace(config.optimiser, steps=chosen.steps)
+    config = replace(config, name="folds", lsa64=str(chosen.lsa64), wlasl=str(chosen.wlasl), optimiser=how)
+    corpora = {"lsa64": read_isolated(chosen.lsa64), "wlasl": read_isolated(chosen.wlasl)}
+    sys.stdout.write(f"| {' | '.join(HEAD)} |\n{'|---' * len(HEAD)}|\n")
+    beside = ("landmark-world", "warping")
+    for row in cross_validate(config, corpora, beside, chosen.folds, chosen.out, chosen.queries):
+        sys.stdout.write(f"| {' | '.join(row)} |\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""A bank of performances of the signing world: thousands of signs, each by many signers, isolated and in sentences."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.contrastive.performances import MINIMAL_PAIRS, Features, Performance
+from signspot.io.files import text_digest, write_beside
+from signspot.io.processes import results, run_each
+from signspot.io.progress import Progress, silent
+from signspot.landmarks.features import VERSION as FEATURES_VERSION
+from signspot.landmarks.features import features, mirror_features
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.signing import sign_segment
+from signspot.training.configuration import check_numbers
+from signspot_synthetic.body.motion import Motion, continuous, isolated
+from signspot_synthetic.body.signers import Handedness, Role, Signer, make_signer
+from signspot_synthetic.camera.estimator import observe
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.corpus_writer import WORLD_VERSION
+from signspot_synthetic.knobs import Knobs, named_rng
+from signspot_synthetic.language.lexicon import Lexicon, LexiconOptions, make_lexicon
+
+_SENTENCE = 8  # signs in a sentence
+_AROUND = 14  # frames kept before and after a sign in a sentence
+_SIZES = ((640, 480), (1280, 720), (480, 640), (512, 512))
+
+
+@dataclass(frozen=True, slots=True)
+class BankOptions:
+    """Contents of a bank."""
+
+    signs: int = 3000
+    isolated: int = 4  # performances of each sign by itself
+    continuous: int = 4  # performances of each sign in sentences
+    minimal_pair_share: float = 0.5
+    seed: int = 7
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "signs", "isolated", "continuous", least=1)
+        check_numbers(self, "minimal_pair_share", least=0, most=1)
+        check_numbers(self, "seed", least=0)
+
+
+class WorldBank:
+    """Draws world signs: two isolated performances, then one in continuous signing."""
+
+    def __init__(
+        self,
+        frames: NDArray[np.float16],
+        rows: NDArray[np.int64],
+        partners: NDArray[np.int64],
+        minimal_pairs: float = MINIMAL_PAIRS,
+    ):
+        self.minimal_pairs = minimal_pairs
+        self.frames, self.rows = frames, rows  # rows: sign, is continuous, first frame, frames, start, end of the sign
+        self.partners = partners  # (signs,) which sign differs in one parameter; -1: none
+        self.alone = [rows[(rows[:, 0] == sign) & (rows[:, 1] == 0)] for sign in range(len(partners))]
+        self.signed = [rows[(rows[:, 0] == sign) & (rows[:, 1] == 1)] for sign in range(len(partners))]
+
+    def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
+        """As `PerformanceSource.draw`; a share `minimal_pairs` of the signs brings the other of its minimal pair."""
+        chosen: list[int] = []
+        for sign in random.permutation(len(self.partners)):
+            if len(chosen) >= signs:
+                break
+            partner = int(self.partners[sign]) if random.random() < self.minimal_pairs else -1
+            chosen += [each for each in (int(sign), partner) if each >= 0 and each not in chosen]
+        return [self._perform(sign, random, times) for sign in chosen[:signs]]
+
+    def _perform(self, sign: int, random: np.random.Generator, times: int) -> list[Performance]:
+        mirror = random.random() < 0.5
+        picked = [*_several(self.alone[sign], times - 1, random), *_several(self.signed[sign], 1, random)]
+        performances = []
+        for index, (_, signed, first, length, start, end) in enumerate(picked):
+            cut = self.frames[first : first + length].astype(np.float32)
+            cut = mirror_features(cut) if mirror else cut
+            performances.append(Performance(index, cut, (int(start), int(end)) if signed else None))
+        return performances
+
+
+def open_world_bank(
+    folder: Path,
+    options: BankOptions = BankOptions(),
+    workers: int = 2,
+    progress: Progress = silent,
+    minimal_pairs: float = MINIMAL_PAIRS,
+) -> WorldBank:
+    """Open the bank of these options in a cache folder; make it first where it is not there."""
+    name = f"world-bank-{text_digest(json.dumps([WORLD_VERSION, FEATURES_VERSION, asdict(options)]))}"
+    frames, rows, partners = (folder / f"{name}-{part}.npy" for part in ("frames", "rows", "partners"))
+    if not partners.is_file():
+        made = _make(options, workers, progress)
+        for path, array in ((frames, made[0]), (rows, made[1]), (partners, made[2])):
+            with write_beside(path) as beside:
+                np.save(beside, np.asarray(array))
+    return WorldBank(np.load(frames, mmap_mode="r"), np.load(rows), np.load(partners), minimal_pairs)
+
+
+def _make(
+    options: BankOptions, workers: int, progress: Progress
+) -> tuple[NDArray[np.float16], NDArray[np.int64], NDArray[np.int64]]:
+    jobs = [(options, first) for first in range(0, options.signs, 50)]
+    frames: list[NDArray[np.float16]] = []
+    rows: list[tuple[int, ...]] = []
+    begun = 0
+    for done, found in enumerate(results(run_each(_make_some, jobs, workers, ordered=True)), 1):
+        for sign, signed, cut, start, end in found:
+            rows.append((sign, signed, begun, len(cut), start, end))
+            frames.append(cut)
+            begun += len(cut)
+        progress(min(options.signs, done * 50), options.signs)
+    return np.concatenate(frames), np.array(rows, np.int64), _partners(_lexicon(options))
+
+
+def _lexicon(options: BankOptions) -> Lexicon:
+    return make_lexicon(
+        LexiconOptions(
+            words=options.signs,
+            seed=options.seed,
+            minimal_pair_share=options.minimal_pair_share,
+            synonym_share=0.0,
+            fingerspelled_share=0.02,
+            variant_shares=(1.0,),
+        )
+    )
+
+
+def _partners(lexicon: Lexicon) -> NDArray[np.int64]:
+    place = {word: index for index, word in enumerate(lexicon)}
+    partners = np.full(len(place), -1, np.int64)
+    for word, entry in lexicon.items():
+        if entry.minimal_pair_of is not None:
+            one, two = place[word], place[entry.minimal_pair_of]
+            partners[one], partners[two] = two, one
+    return partners
+
+
+def _make_some(job: tuple[BankOptions, int]) -> list[tuple[int, int, NDArray[np.float16], int, int]]:
+    """All performances of up to fifty signs; their sentences are made of these signs."""
+    options, first = job
+    lexicon = _lexicon(options)
+    signs = [entry.variants[0] for entry in lexicon.values()]
+    own = range(first, min(first + 50, options.signs))
+    made: list[tuple[int, int, NDArray[np.float16], int, int]] = []
+    for sign in own:
+        for take in range(options.isolated):
+            rng = named_rng(options.seed, "isolated", sign, take)
+            signer = _someone(rng, options.seed)
+            landmarks = _film(isolated(signs[sign], signer, rng)[0], signer, rng)
+            segment = sign_segment(landmarks)
+            inside = (landmarks.times >= segment.start - 1e-6) & (landmarks.times <= segment.end + 1e-6)
+            cut = _seen(landmarks, signer)[inside].astype(np.float16)
+            made.append((sign, 0, cut, 0, len(cut)))
+    for take in range(options.continuous):
+        order = named_rng(options.seed, "order", first, take).permutation(np.array(own))
+        for sentence in np.array_split(order, max(1, len(order) // _SENTENCE)):
+            made.extend(_sentence(sentence.tolist(), [signs[s] for s in sentence], take, options.seed))
+    return made
+
+
+def _sentence(
+    words: list[int], signs: list[object], take: int, seed: int
+) -> Iterator[tuple[int, int, NDArray[np.float16], int, int]]:
+    rng = named_rng(seed, "sentence", take, *words)
+    signer = _someone(rng, seed)
+    motion, segments = continuous(signs, signer, rng, Knobs())  # type: ignore[arg-type]
+    seen = _seen(_film(motion, signer, rng), signer).astype(np.float16)
+    for word, segment in zip(words, segments, strict=True):
+        start, end = round(segment.start * 25), round(segment.end * 25) + 1
+        first, last = max(0, start - _AROUND), min(len(seen), end + _AROUND)
+        yield word, 1, seen[first:last], start - first, end - first
+
+
+def _someone(rng: np.random.Generator, seed: int) -> Signer:
+    return make_signer(f"bank-{int(rng.integers(10**9))}", seed, Role.TRAIN)
+
+
+def _film(motion: Motion, signer: Signer, rng: np.random.Generator) -> Landmarks:
+    size = _SIZES[int(rng.integers(len(_SIZES)))]
+    return observe(project(motion, signer.camera, size), rng)
+
+
+def _seen(landmarks: Landmarks, signer: Signer) -> Features:
+    """Features as of a right-handed signer."""
+    return features(landmarks, mirror=signer.handedness is Handedness.LEFT)
+
+
+def _several(rows: NDArray[np.int64], count: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """`count` different rows as long as there are enough."""
+    return rows[np.resize(random.permutation(len(rows)), count)]

@@ -1,0 +1,190 @@
+"""A result as one web page: the video, its curves and a table, playable from disk without any other file."""
+
+import logging
+import os
+import tempfile
+from base64 import b64encode
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import cv2
+import numpy as np
+
+from signspot.formats.rows import dump_json
+from signspot.io.control_characters import one_line
+from signspot.io.files import write_beside
+from signspot.io.progress import Progress, silent
+from signspot.plots.curves import COLOURS, Curve, Panel, View, clock, lowest_score, panels, summary, telling, thinned
+from signspot.plots.pages import file_address, page_policy, text
+from signspot.plots.plot import check_picture
+from signspot.types import Spotting
+from signspot.video.reader import VideoInfo, open_video
+from signspot.video.writer import VideoWriter
+
+logger = logging.getLogger(__name__)
+
+MOST_BYTES = 30_000_000  # of a video that is put into a page
+_PLAYED = {".mp4": {"h264"}, ".m4v": {"h264"}, ".webm": {"vp8", "vp9", "av1"}}
+_KINDS = {".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm"}
+_MOST_POINTS = 3000  # per curve
+_THUMBNAIL_HEIGHT = 124  # pixels
+_LONGEST_NAME = 24  # letters in two lines below a thumbnail
+# Seconds up to which a copy has this longer side in pixels and these frames per second.
+_COPIES = ((600.0, 640, 25.0), (1800.0, 426, 25.0), (float("inf"), 320, 12.5))
+
+
+def data_address(path: Path, progress: Progress | None = None, most_bytes: int = MOST_BYTES) -> str | None:
+    """Give the video as a `data:` address, or None where even a small copy is too large for a page.
+
+    Raises:
+        VideoError: it cannot be read.
+    """
+    with open_video(path) as video:
+        info = video.info
+    if is_played(info) and path.stat().st_size <= most_bytes:
+        return file_address(path, _KINDS[path.suffix.lower()])
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy.mp4"
+        write_copy(info, copy, progress or silent)
+        if copy.stat().st_size > most_bytes:
+            logger.warning("%s is too long for a page: its small copy has %d bytes", path, copy.stat().st_size)
+            return None
+        return file_address(copy, "video/mp4")
+
+
+def is_played(info: VideoInfo) -> bool:
+    """Whether every browser plays it: by container and codec, and 8 bits per colour for H.264."""
+    played = info.codec in _PLAYED.get(info.path.suffix.lower(), set())
+    return played and info.pixel_format in ("yuv420p", "yuvj420p")
+
+
+def write_copy(info: VideoInfo, target: Path, progress: Progress) -> None:
+    """Write a small copy of a video that every browser plays."""
+    side, fps = next((side, fps) for seconds, side, fps in _COPIES if info.duration <= seconds)
+    total = max(1, round(info.duration * fps))
+    with open_video(info.path, max_side=side) as video, VideoWriter(target, fps) as writer:
+        for done, frame in enumerate(video.resampled(fps), start=1):
+            writer.add(frame.image)
+            progress(done, max(done, total))
+
+
+def report(view: View, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
+    """Write one self-contained page; `progress` tells of the copy of a video that browsers do not play.
+
+    Words and names are text and never markup, and the page's own policy lets no other script run.
+
+    Raises:
+        OutputError: the suffix is not .html, or the file cannot be written.
+        VideoError: the video cannot be read.
+    """
+    target = check_picture("report", path)
+    address = data_address(view.video, progress) if view.video else None
+    page = _page(view, address)
+    with write_beside(target) as beside:
+        beside.write_text(page, encoding="utf-8", newline="\n")
+
+
+def _page(view: View, address: str | None) -> str:
+    style, script = _part("page.css"), _part("drawing.js") + _part("page.js")
+    shown, _ = panels(view)
+    spottings = sorted(view.spottings, key=lambda spotting: spotting.time)
+    return Template(_part("page.html")).substitute(
+        policy=page_policy(style, script),
+        style=style,
+        script=script,
+        title=text(view.title or "signspot"),
+        summary=summary(view),
+        threshold=f"{view.threshold:.2f}",
+        duration=clock(view.duration),
+        video=_video(view, address),
+        rows="\n".join(_row(index, spotting) for index, spotting in enumerate(spottings)),
+        nothing="" if spottings else '<p class="nothing">Nothing reached the threshold.</p>',
+        panels="\n".join(_panel(number, panel) for number, panel in enumerate(shown)),
+        data=dump_json(_data(view, shown, spottings)).replace("<", "\\u003c"),
+    )
+
+
+def _part(name: str) -> str:
+    return (files("signspot.plots") / "page" / name).read_text(encoding="utf-8")
+
+
+def _video(view: View, address: str | None) -> str:
+    if address is not None:
+        return f'<video controls playsinline preload="auto" src="{address}"></video>'
+    reason = "The video is too long to be put into a page." if view.video else "There is no video behind this."
+    return f'<p class="no-video">{reason}</p>'
+
+
+def _row(index: int, spotting: Spotting) -> str:
+    time = f'<button aria-label="Play at {clock(spotting.time, 2)}">{clock(spotting.time, 2)}</button>'
+    mirrored = " (mirrored)" if spotting.mirrored else ""
+    lips = "" if spotting.mouthed is None else f" ★ mouthed {spotting.mouthed:.2f}"
+    cells = (time, text(spotting.word), f"{spotting.score:.2f}", text(spotting.exemplar) + mirrored + lips)
+    return f'<tr data-index="{index}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _panel(number: int, panel: Panel) -> str:
+    names = telling([curve.exemplar for curve in panel.curves], _LONGEST_NAME)
+    exemplars = "".join(
+        f"<li>{_exemplar((number, place), curve, name)}</li>"
+        for place, (curve, name) in enumerate(zip(panel.curves, names, strict=True))
+    )
+    return (
+        f'<div class="panel"><div><h3>{text(panel.word)}</h3><ul class="exemplars">{exemplars}</ul></div>'
+        f'<div class="scroll" id="panel-{number}"></div></div>'
+    )
+
+
+def _exemplar(place: tuple[int, int], curve: Curve, name: str) -> str:
+    """A button that shows and hides a curve, given by its panel and its place there."""
+    mark = "<i></i>" if curve.thumbnail is None else f'<img alt="" src="{_thumbnail(curve.thumbnail)}">'
+    colour, where = f"c{place[1] % len(COLOURS)}", f"{place[0]} {place[1]}"
+    shown = f'<span title="{text(curve.exemplar)}">{text(name)}</span>'
+    return f'<button class="{colour}" data-curve="{where}" aria-pressed="true">{mark}{shown}</button>'
+
+
+def _thumbnail(image: Any) -> str:
+    scale = _THUMBNAIL_HEIGHT / image.shape[0]
+    size = (max(1, round(image.shape[1] * scale)), _THUMBNAIL_HEIGHT)
+    small = cv2.resize(np.asarray(image), size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
+    _, content = cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 85])
+    return f"data:image/jpeg;base64,{b64encode(content.tobytes()).decode('ascii')}"
+
+
+def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> dict[str, Any]:
+    """The data that the page's script draws."""
+    numbers = {panel.word: number for number, panel in enumerate(shown)}
+    return {
+        "duration": view.duration,
+        "threshold": view.threshold,
+        "low": lowest_score(view.curves, view.threshold),
+        "panels": [
+            {"word": one_line(panel.word), "curves": [_curve(curve, place) for place, curve in enumerate(panel.curves)]}
+            for panel in shown
+        ],
+        "spottings": [
+            {
+                "word": one_line(spotting.word),
+                "time": spotting.time,
+                "start": spotting.start,
+                "end": spotting.end,
+                "score": spotting.score,
+                "panel": numbers[spotting.word],
+                "colour": COLOURS.index(shown[numbers[spotting.word]].colour(spotting.exemplar)),
+            }
+            for spotting in spottings
+        ],
+    }
+
+
+def _curve(curve: Curve, place: int) -> dict[str, Any]:
+    times, scores = thinned(curve, _MOST_POINTS)
+    return {
+        "times": [round(float(time), 3) for time in times],
+        "scores": [round(float(score), 4) for score in scores],
+        "colour": place % len(COLOURS),
+        "best": round(float(scores.max(initial=0.0)), 4),
+    }

@@ -1,0 +1,218 @@
+"""Changes to a dictionary: exemplars added, trimmed, named, grouped into variants, removed; written at once, whole."""
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from signspot.dictionary.build import file_name
+from signspot.dictionary.contents import unique_ids
+from signspot.dictionary.dictionary import Dictionary, save_dictionary
+from signspot.dictionary.json_file import DICTIONARY_FILE
+from signspot.embedding.inputs import landmarks_of
+from signspot.errors import DictionaryError, OptionsError
+from signspot.formats.elan import write_vocabulary
+from signspot.io.control_characters import one_line
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.types import Exemplar, Segment, Spotting
+from signspot.video.reader import open_video
+from signspot.video.writer import VideoWriter
+from signspot.web.folder import VideoFile
+from signspot.web.workbench import Workbench
+
+TEXTS = ("word", "variant", "signer", "source", "licence", "consent")
+_CONTEXT = 0.4  # seconds before and after a sign that are cut with it
+_MOST_ADDED = 200  # signs that become exemplars at once
+_writing = threading.Lock()  # one change at a time: each reads the dictionary and writes it
+
+
+def change(bench: Workbench, name: str, exemplar: str, values: dict[str, Any]) -> Exemplar:
+    """Change texts and the segment of an exemplar.
+
+    Args:
+        bench: the workbench.
+        name: of the dictionary.
+        exemplar: its id.
+        values: texts by name; `segment` as [start, end] seconds, or None for "find it by wrist motion".
+
+    Raises:
+        OptionsError: a value is not what it should be.
+        DictionaryError: the dictionary cannot be changed.
+    """
+    texts = {key: one_line(str(values[key])).strip() for key in TEXTS if values.get(key) is not None}
+    if "word" in texts and not texts["word"]:
+        raise OptionsError("a word needs at least one letter")
+
+    def edit(exemplars: list[Exemplar]) -> list[Exemplar]:
+        made = [_changed(each, texts, values) if each.id == exemplar else each for each in exemplars]
+        if made == exemplars and exemplar not in {each.id for each in exemplars}:
+            raise OptionsError(f"there is no exemplar '{exemplar}' in '{name}'")
+        return made
+
+    found = _edit(bench, name, edit)
+    return next(each for each in found.exemplars if each.id == exemplar)
+
+
+def _changed(exemplar: Exemplar, texts: dict[str, str], values: dict[str, Any]) -> Exemplar:
+    made = replace(exemplar, **texts)  # type: ignore[arg-type]
+    if "segment" in values:
+        span = values["segment"]
+        made = replace(made, segment=None if span is None else Segment(max(0.0, float(span[0])), float(span[1])))
+    return made
+
+
+def remove(bench: Workbench, name: str, exemplar: str) -> None:
+    """Take an exemplar out of a dictionary; its file stays where it is.
+
+    Raises:
+        DictionaryError: it is the last one.
+    """
+
+    def edit(exemplars: list[Exemplar]) -> list[Exemplar]:
+        kept = [each for each in exemplars if each.id != exemplar]
+        if not kept:
+            raise DictionaryError("the last exemplar of a dictionary stays: an empty one cannot be opened")
+        return kept
+
+    _edit(bench, name, edit)
+
+
+def add(bench: Workbench, name: str, path: Path, word: str, texts: dict[str, str]) -> str:
+    """Add a film or landmarks that lie in the dictionary's folder as an exemplar of a word.
+
+    Returns:
+        Its id.
+    """
+    made: list[str] = []
+
+    def edit(exemplars: list[Exemplar]) -> list[Exemplar]:
+        new = _exemplar(bench.folder.dictionary(name), exemplars, path, word, texts)
+        made.append(new.id)
+        return [*exemplars, new]
+
+    _edit(bench, name, edit)
+    return made[0]
+
+
+def _exemplar(home: Path, others: Iterable[Exemplar], path: Path, word: str, texts: dict[str, str]) -> Exemplar:
+    """A new exemplar of a file in a dictionary's folder, whose id differs from all others'."""
+    plain = one_line(word).strip()
+    if not plain:
+        raise OptionsError("a word needs at least one letter")
+    chosen = unique_ids([*(each.id + ".x" for each in others), path.relative_to(home).as_posix()])[-1]
+    known = {key: one_line(value) for key, value in texts.items() if key in TEXTS and key != "word"}
+    return replace(Exemplar(plain, chosen, path), **known)  # type: ignore[arg-type]
+
+
+def new_home(bench: Workbench, name: str) -> Path:
+    """The folder of a dictionary that is to be made.
+
+    Raises:
+        OptionsError: the name is taken, or cannot be one.
+        FormatError: it leads out of the folder.
+    """
+    if not name.strip() or "/" in name or "\\" in name or file_name(name) != name:
+        raise OptionsError(f"'{one_line(name):.80}' cannot be the name of a dictionary: use letters, digits and spaces")
+    home = bench.folder.new_file(name, "the dictionary")
+    if home.exists():
+        raise OptionsError(f"there is a file or folder '{name}' already: choose another name for the dictionary")
+    return home
+
+
+def make(bench: Workbench, name: str, path: Path, word: str, texts: dict[str, str]) -> str:
+    """Make a dictionary of a film or landmarks that lie in its folder; see `add`."""
+    home = bench.folder.root / name
+    with _writing:
+        if (home / DICTIONARY_FILE).exists():
+            raise OptionsError(f"somebody has made a dictionary '{name}' meanwhile: choose another name")
+        made = _exemplar(home, (), path, word, texts)
+        save_dictionary(Dictionary([made]), home)
+    bench.folder.listing(fresh=True)
+    return made.id
+
+
+def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str) -> Path:
+    """Cut a sign out of a video of the folder, with a little before and after, into a dictionary's folder.
+
+    Of a video without pictures, or whose pictures may not be shown, its landmarks are cut out.
+    """
+    source, home = bench.folder.video(video), _home(bench, dictionary)
+    stem = file_name(f"{Path(video).stem}-{span.start:.2f}")
+    below = home.relative_to(bench.folder.root) / "media" / file_name(word)
+    target = bench.folder.new_file(f"{below.as_posix()}/{stem}{'.mp4' if source.is_shown else '.pose'}", "the exemplar")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    padded = span.padded(_CONTEXT)
+    wide = Segment(max(0.0, padded.start), padded.end)
+    if not source.is_shown:
+        some = _landmarks(bench, source).between(wide)
+        if not len(some):
+            raise OptionsError(f"'{video}' has no landmarks from {span.start:g} to {span.end:g} s")
+        return write_landmarks(replace(some, times=some.times - some.times[0]), target)
+    with open_video(source.path) as opened, VideoWriter(target, 25.0) as writer:
+        for frame in opened.resampled(25.0, wide):
+            writer.add(frame.image)
+    return target
+
+
+def _landmarks(bench: Workbench, video: VideoFile) -> Landmarks:
+    """The landmarks of a video: its own, or those that are known of its film."""
+    if video.landmarks is not None or not video.is_film:
+        return open_landmarks(video.landmarks or video.path)
+    if not bench.searcher.is_ready(video):
+        raise OptionsError(f"the landmarks of '{video.name}' are not there yet: prepare it first")
+    return landmarks_of(video.path, bench.landmarks)
+
+
+def add_confirmed(bench: Workbench, name: str, spottings: Iterable[Spotting]) -> list[str]:
+    """Cut every spotting that a person said yes to out of its video, and add it to a dictionary, each once.
+
+    Returns:
+        The ids of the exemplars that are new.
+    """
+    known = {each.source for each in bench.searcher.dictionary(name).exemplars}
+    made: list[str] = []
+    for spotting in spottings:
+        source = f"{spotting.video}, {spotting.start:.2f}-{spotting.end:.2f} s, verified"
+        if spotting.decision != "yes" or source in known or len(made) == _MOST_ADDED:
+            continue
+        known.add(source)
+        path = cut(bench, spotting.video, spotting.segment, name, spotting.word)
+        texts = {
+            "source": source,
+            "variant": spotting.variant,
+            "licence": spotting.licence,
+            "consent": spotting.consent,
+        }
+        made.append(add(bench, name, path, spotting.word, texts))
+    return made
+
+
+def vocabulary(bench: Workbench, name: str, target: Path) -> Path:
+    """The words of a dictionary as an ELAN external controlled vocabulary."""
+    return write_vocabulary(bench.searcher.dictionary(name), target, Path(name).name.lstrip("+") or "signspot")
+
+
+def _edit(bench: Workbench, name: str, edit: Callable[[list[Exemplar]], list[Exemplar]]) -> Dictionary:
+    home = _home(bench, name)
+    with _writing:
+        known = bench.searcher.dictionary(name)
+        made = known.with_exemplars(edit(list(known.exemplars)))
+        save_dictionary(made, home)
+    bench.folder.listing(fresh=True)
+    return bench.searcher.dictionary(name)
+
+
+def _home(bench: Workbench, name: str) -> Path:
+    """The folder of a dictionary that may be changed: one in the served folder.
+
+    Raises:
+        DictionaryError: it is one file, or lies elsewhere.
+    """
+    home = bench.folder.dictionary(name)
+    if not home.is_dir():
+        raise DictionaryError(f"'{name}' is one file, which is not changed here. Build a folder of it first")
+    if not home.is_relative_to(bench.folder.root):
+        raise DictionaryError(f"'{name}' lies outside of the served folder: it is not changed here")
+    return home

@@ -1,0 +1,194 @@
+"""The folder that is served: which videos, dictionaries and runs lie in it, and nothing that lies elsewhere."""
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from signspot.annotation.store import FILE as STORE_FILE
+from signspot.dictionary.bsldict import BSLDICT_FILE
+from signspot.dictionary.json_file import DICTIONARY_FILE
+from signspot.errors import FormatError, OptionsError, UnreadableFileError
+from signspot.io.checks import inside
+from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
+from signspot.video.suffixes import MEDIA_SUFFIXES
+
+OWN_FOLDER = ".signspot"  # in the served folder: database, thumbnails, recordings
+RUNS, ENCODERS = "runs", "encoders"  # where jobs write
+_DICTIONARY_NAMES = ("dictionary", "dictionary-video", "signs")
+_NO_FOOTAGE = ("truth", "labels", RUNS, ENCODERS, "exports")
+_FRESH = 2.0  # seconds for which a listing is not made again
+
+
+@dataclass(frozen=True, slots=True)
+class VideoFile:
+    """A video, or landmarks alone, of the served folder."""
+
+    name: str  # path in the folder, with `/`
+    path: Path
+    size: int  # bytes
+    changed: int  # nanoseconds
+    subtitles: Path | None = None
+    landmarks: Path | None = None  # a .pose file of the same name beside it
+    pixels: bool = True  # its pictures may be shown
+
+    @property
+    def is_film(self) -> bool:
+        """Whether the file holds pictures."""
+        return self.path.suffix.lower() != ".pose"
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there are pictures to play."""
+        return self.is_film and self.pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Contents of a folder, by name."""
+
+    videos: dict[str, VideoFile]
+    dictionaries: dict[str, Path]
+    runs: dict[str, Path]
+
+
+@dataclass
+class ServedFolder:
+    """A folder, and dictionaries beside it; every path that the pages name is looked up here."""
+
+    root: Path
+    others: Sequence[Path] = ()  # dictionaries that lie elsewhere
+    pixels: bool = True  # pictures of people may be shown and kept
+    _listing: Listing | None = field(default=None, init=False, repr=False)
+    _listed: float = field(default=-1e9, init=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.root.is_dir():
+            raise OptionsError(f"there is no folder {self.root} to serve. Name a folder of videos.")
+        self.root = self.root.resolve()
+
+    @property
+    def own(self) -> Path:
+        """The folder of the workbench itself; it is made if need be."""
+        place = self.root / OWN_FOLDER
+        try:
+            place.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UnreadableFileError(f"cannot write in {self.root}: {error.strerror or error}.") from error
+        return place
+
+    def listing(self, *, fresh: bool = False) -> Listing:
+        """Contents of the folder; at most two seconds old, or made anew."""
+        with self._lock:
+            if fresh or self._listing is None or time.monotonic() - self._listed > _FRESH:
+                self._listing = _scan(self)
+                self._listed = time.monotonic()
+            return self._listing
+
+    def video(self, name: str) -> VideoFile:
+        """A video by its name.
+
+        Raises:
+            FormatError: it leads out of the folder, or there is none.
+        """
+        inside(self.root, name, "the video")  # refuses traversal and links that lead out, before anything is looked up
+        found = self.listing().videos.get(name) or self.listing(fresh=True).videos.get(name)
+        if found is None:
+            raise FormatError(f"there is no video '{name}' in the folder")
+        return found
+
+    def dictionary(self, name: str) -> Path:
+        """A dictionary's folder or file by its name."""
+        found = self.listing().dictionaries.get(name) or self.listing(fresh=True).dictionaries.get(name)
+        if found is None:
+            raise FormatError(f"there is no dictionary '{name}' in the folder")
+        return found
+
+    def run(self, name: str) -> Path:
+        """The folder of an annotation run by its name."""
+        found = self.listing(fresh=True).runs.get(name)
+        if found is None:
+            raise FormatError(f"there is no annotation run '{name}' in the folder")
+        return found
+
+    def new_file(self, name: str, what: str) -> Path:
+        """The path of a file that may be written, inside the folder and not among the workbench's own.
+
+        Raises:
+            FormatError: it leads out of the folder, or is hidden.
+        """
+        path = inside(self.root, name, what)
+        if any(part.startswith(".") for part in Path(name).parts):
+            raise FormatError(f"{what} '{name}' is refused: names that begin with a dot are not shown.")
+        return path
+
+    def contains(self, path: Path) -> bool:
+        """Whether a file really lies in the folder, or in one of the dictionaries that were given."""
+        real = path.resolve()
+        return any(real.is_relative_to(place.resolve()) for place in (self.root, *self.others))
+
+
+def _scan(folder: ServedFolder) -> Listing:
+    root = folder.root
+    media: dict[str, list[os.DirEntry[str]]] = {}
+    subtitles: dict[str, str] = {}
+    dictionaries = {f"+{other.name}": other for other in folder.others}
+    runs: dict[str, Path] = {}
+    waiting = [root]
+    while waiting:
+        place = waiting.pop()
+        relative = place.relative_to(root).as_posix()
+        below = "" if place == root else f"{relative}/"
+        with os.scandir(place) as found:
+            entries = [entry for entry in found if not entry.name.startswith(".")]
+        names = {entry.name for entry in entries}
+        if place != root and _is_dictionary(place, names):
+            dictionaries[relative] = place
+            continue
+        if place != root and STORE_FILE in names:
+            runs[relative] = place
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _NO_FOOTAGE or entry.name == RUNS:
+                    waiting.append(Path(entry.path))
+            elif entry.is_file(follow_symlinks=False):
+                _note(entry, below, media, subtitles)
+    return Listing(_videos(folder, media, subtitles), dict(sorted(dictionaries.items())), dict(sorted(runs.items())))
+
+
+def _is_dictionary(place: Path, names: set[str]) -> bool:
+    return bool(names & {DICTIONARY_FILE, BSLDICT_FILE}) or (place.name in _DICTIONARY_NAMES and bool(names))
+
+
+def _note(
+    entry: "os.DirEntry[str]", below: str, media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, str]
+) -> None:
+    """Remember a file of the folder `below` by its name without suffix; texts alone, since there are thousands."""
+    start, _, end = entry.name.rpartition(".")
+    stem, suffix = f"{below}{start}", f".{end.lower()}"
+    if start and suffix in MEDIA_SUFFIXES:
+        media.setdefault(stem, []).append(entry)
+    elif start and suffix in SUBTITLE_SUFFIXES and suffix != ".xml":
+        base, _, language = stem.rpartition(".")
+        subtitles.setdefault(base if base and len(language) in (2, 5) else stem, entry.path)
+
+
+def _videos(
+    folder: ServedFolder, media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, str]
+) -> dict[str, VideoFile]:
+    found: dict[str, VideoFile] = {}
+    for stem, entries in media.items():
+        poses = [entry.path for entry in entries if entry.name.lower().endswith(".pose")]
+        films = [entry for entry in entries if not entry.name.lower().endswith(".pose")]
+        for entry in films or entries:
+            state = entry.stat()
+            name = f"{stem}.{entry.name.rpartition('.')[2]}"
+            if name.isprintable() or name.encode("utf-8", "replace").decode() == name:
+                landmarks = Path(poses[0]) if poses else None
+                beside = Path(subtitles[stem]) if stem in subtitles else None, landmarks, folder.pixels
+                found[name] = VideoFile(name, Path(entry.path), state.st_size, state.st_mtime_ns, *beside)
+    return dict(sorted(found.items()))

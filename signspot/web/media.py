@@ -1,0 +1,156 @@
+"""Pictures and films for the pages: thumbnails, copies that browsers play, skeletons; made once and kept."""
+
+import hashlib
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+
+from signspot.embedding.inputs import landmarks_of
+from signspot.errors import OptionsError
+from signspot.io.files import write_beside
+from signspot.io.progress import silent
+from signspot.landmarks.estimate import has_landmarks
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.plots.report import is_played, write_copy
+from signspot.types import Segment
+from signspot.video.clips import thumbnail
+from signspot.video.reader import open_video
+
+_HEIGHT = 180  # pixels of a thumbnail
+_SIDE = 320  # pixels of a drawn skeleton
+_MOST_SECONDS = 20.0  # of landmarks that a page is given at once
+_BODY = (0, 11, 12, 13, 14, 15, 16)  # nose, shoulders, elbows, wrists
+_LIMBS = ((11, 12), (11, 13), (13, 15), (12, 14), (14, 16))
+_FINGERS = tuple((base + joint, base + joint + 1) for base in (1, 5, 9, 13, 17) for joint in range(3))
+_PALM = ((0, 1), (0, 5), (5, 9), (9, 13), (13, 17), (0, 17))
+HAND_LINES = _PALM + _FINGERS
+_making = threading.Semaphore(2)  # thumbnails and copies that are made at once
+
+
+@dataclass(frozen=True, slots=True)
+class PictureCache:
+    """The folder of pictures, and what they may show."""
+
+    folder: Path
+    landmarks: Path | None  # the cache of landmarks
+    pixels: bool = True  # people may be shown; else skeletons of them are
+
+
+def thumbnail_of(path: Path, time: float | None, kept: PictureCache) -> Path:
+    """A small JPEG picture of a video, or of a skeleton where there is no film, or none may be shown.
+
+    Args:
+        path: a video or a .pose file.
+        time: seconds; None: the middle.
+        kept: the pictures that were made before.
+
+    Raises:
+        SignspotError: nothing can be seen of it.
+    """
+    drawn = path.suffix.lower() == ".pose" or not kept.pixels
+    target = kept.folder / f"{_key(path, f'{time} drawn' if drawn else f'{time}')}.jpg"
+    if target.is_file():
+        return target
+    with _making:
+        image = _skeleton_picture(path, time, kept.landmarks) if drawn else thumbnail(path, time, _HEIGHT)
+    _, content = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
+    with write_beside(target) as beside:
+        beside.write_bytes(content.tobytes())
+    return target
+
+
+def playable(path: Path, folder: Path) -> Path:
+    """The film itself where every browser plays it, else a copy in H.264, made once.
+
+    Raises:
+        VideoError: it cannot be read.
+    """
+    with open_video(path) as video:
+        info = video.info
+    if is_played(info):
+        return path
+    target = folder / f"{_key(path, 'copy')}.mp4"
+    if not target.is_file():
+        with _making, write_beside(target) as beside:
+            write_copy(info, beside, silent)
+    return target
+
+
+def _key(path: Path, what: str) -> str:
+    state = path.stat()
+    told = f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0{what}"
+    return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def skeleton(source: Path, cache: Path | None, span: Segment) -> dict[str, Any]:
+    """The body and hand points of some seconds, as the pages draw them over a film.
+
+    Args:
+        source: a video whose landmarks are in the cache, or a .pose file.
+        cache: folder of landmarks.
+        span: seconds; at most twenty of them are given.
+
+    Returns:
+        `times`, `body`, `left` and `right`: of each frame a list of [x, y] in [0, 1], null where nothing is seen.
+    """
+    found = open_landmarks(source) if source.suffix.lower() == ".pose" else landmarks_of(source, cache)
+    some = found.between(Segment(span.start, min(span.end, span.start + _MOST_SECONDS)))
+    body = some.body[:, _BODY, :2]
+    return {
+        "times": [round(float(time), 3) for time in some.times],
+        "aspect": found.aspect,
+        "body": _points(body),
+        "left": _points(some.left_hand[..., :2]),
+        "right": _points(some.right_hand[..., :2]),
+        "lines": HAND_LINES,
+    }
+
+
+def _points(points: Any) -> list[list[list[float] | None]]:
+    seen = np.isfinite(points).all(axis=-1)
+    rounded = np.where(seen[..., None], np.round(points, 4), 0).tolist()
+    return [
+        [place if shown else None for place, shown in zip(row, flags, strict=True)]
+        for row, flags in zip(rounded, seen.tolist(), strict=True)
+    ]
+
+
+def _skeleton_picture(path: Path, time: float | None, cache: Path | None) -> Any:
+    """(H, W, 3) one frame of landmarks, drawn."""
+    if path.suffix.lower() != ".pose" and not (cache and has_landmarks(path, cache)):
+        raise OptionsError(f"there is no picture of '{path.name}': people are not shown, and it is not prepared yet")
+    landmarks = open_landmarks(path) if path.suffix.lower() == ".pose" else landmarks_of(path, cache)
+    middle = landmarks.duration / 2 if time is None else time
+    index = min(len(landmarks) - 1, int(middle * landmarks.fps))
+    frame = landmarks[index : index + 1]
+    size = (round(_SIDE * landmarks.aspect), _SIDE)
+    image = np.full((size[1], size[0], 3), 245, np.uint8)
+    _draw(image, frame.body[0, :, :2], _LIMBS, (40, 60, 80))
+    for hand, colour in ((frame.left_hand, (0, 114, 178)), (frame.right_hand, (213, 94, 0))):
+        _draw(image, hand[0, :, :2], HAND_LINES, colour)
+    if np.isfinite(frame.body[0, 0, :2]).all():
+        place = frame.body[0, 0, :2] * size
+        cv2.circle(image, (int(place[0]), int(place[1])), _SIDE // 14, (40, 60, 80), 2, cv2.LINE_AA)
+    return image
+
+
+def _draw(image: Any, points: Any, lines: Any, colour: tuple[int, int, int]) -> None:
+    size = np.array(image.shape[1::-1])
+    for one, other in lines:
+        if np.isfinite(points[[one, other]]).all():
+            first, last = (points[each] * size for each in (one, other))
+            ends = (int(first[0]), int(first[1])), (int(last[0]), int(last[1]))
+            cv2.line(image, *ends, colour, 3, cv2.LINE_AA)
+
+
+def landmarks_seen(landmarks: Landmarks) -> float:
+    """The share of frames in which a hand is seen, for the hint that hands should be in view."""
+    if not len(landmarks):
+        return 0.0
+    seen = np.isfinite(landmarks.left_hand[:, 0, 0]) | np.isfinite(landmarks.right_hand[:, 0, 0])
+    return float(seen.mean())

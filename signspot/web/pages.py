@@ -1,0 +1,193 @@
+"""The pages: server-rendered, each with its data beside it; everything that moves is in small scripts."""
+
+from importlib.resources import files
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from signspot.errors import FormatError
+from signspot.landmarks.landmarks import FACE_POINTS
+from signspot.plots.curves import clock
+from signspot.version import VERSION
+from signspot.web import exports, language
+from signspot.web.guard import WASM_POLICY, Role
+from signspot.web.library import library
+from signspot.web.measures import measure
+from signspot.web.page_landmarks import FILES
+from signspot.web.requests import OpenWorkbench, language_of
+from signspot.web.workbench import Workbench
+
+router = APIRouter(include_in_schema=False)
+_PAGES = ("library", "spot", "sign", "verify", "dictionary", "compare")
+_SHOWN_VIDEOS = 60  # on one page of the library
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(str(files("signspot.web") / "templates")),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["clock"] = clock
+    return made
+
+
+_templates = _environment()
+
+
+def prepare(bench: Workbench) -> None:
+    """Do before the first visitor comes what would make them wait: read the folder, compile the first page."""
+    bench.folder.listing()
+    _templates.get_template("library.html")
+
+
+def _page(request: Request, name: str, **values: Any) -> HTMLResponse:
+    spoken = language_of(request)
+    role = request.scope.get("role", Role.LOOK)
+    known = language.strings(spoken)
+    scripts = {key: text for key, text in {**language.strings("en"), **known}.items() if key.startswith("js.")}
+    pixels = request.app.state.bench.options.pixels
+    data = {"strings": scripts, "language": spoken, "role": int(role), "pixels": pixels, **values.pop("data", {})}
+    text = _templates.get_template(f"{name}.html").render(
+        t=language.speaker(spoken), page=name, pages=_PAGES, language=spoken, languages=language.languages(),
+        role=int(role), version=VERSION, data=data, **values,
+    )  # fmt: skip
+    return HTMLResponse(text, headers={"cache-control": "no-store"})
+
+
+@router.get("/")
+def show_library(request: Request, bench: OpenWorkbench, q: str = "", start: int = 0) -> HTMLResponse:
+    """The library."""
+    first = max(0, start) // _SHOWN_VIDEOS * _SHOWN_VIDEOS
+    found = library(bench, q, first, _SHOWN_VIDEOS)
+    return _page(
+        request, "library", found=found, videos=found["videos"], count=found["count"], q=q, first=first,
+        size=_SHOWN_VIDEOS, folder=bench.folder.root.name, whole=len(bench.folder.listing().videos),
+        data={"most": bench.options.most_bytes},
+    )  # fmt: skip
+
+
+@router.get("/spot")
+def show_spot(
+    request: Request, bench: OpenWorkbench, video: str = "", dictionary: str = "", word: str = ""
+) -> HTMLResponse:
+    """The spot page; a video that was put into the folder a moment ago is there, too."""
+    listing = bench.folder.listing()
+    if video and video not in listing.videos:
+        listing = bench.folder.listing(fresh=True)
+    chosen = listing.videos.get(video)
+    signs = dictionary if dictionary in listing.dictionaries else next(iter(listing.dictionaries), "")
+    return _page(
+        request, "spot", videos=list(listing.videos), dictionaries=list(listing.dictionaries), chosen=chosen,
+        video=chosen.name if chosen else "", dictionary=signs, word=word, formats=exports.kinds(),
+        data={
+            "video": chosen.name if chosen else "", "dictionary": signs, "word": word,
+            "film": bool(chosen and chosen.is_shown), "ready": bench.states.is_ready(chosen) if chosen else None,
+            "subtitles": bool(chosen and chosen.subtitles),
+        },
+    )  # fmt: skip
+
+
+@router.get("/sign")
+def show_sign(request: Request, bench: OpenWorkbench, dictionary: str = "") -> HTMLResponse:
+    """Sign to search; where the page may estimate landmarks itself, it may run WebAssembly, too."""
+    names = list(bench.folder.listing().dictionaries)
+    chosen = dictionary if dictionary in names else (names[0] if names else "")
+    in_page = bench.holistic is not None
+    data = {"dictionary": chosen, "face_points": FACE_POINTS if in_page else None}
+    made = _page(request, "sign", dictionaries=names, dictionary=chosen, in_page=in_page, data=data)
+    if in_page:
+        made.headers["content-security-policy"] = WASM_POLICY
+    return made
+
+
+@router.get("/holistic/{name}")
+def send_estimator(name: str, bench: OpenWorkbench) -> FileResponse:
+    """A file of the package that estimates landmarks in the page, where one was given."""
+    found = bench.holistic.file(name) if bench.holistic is not None else None
+    if found is None:
+        raise FormatError(f"there is no file '{name}' of the estimator")
+    return FileResponse(found, media_type=FILES[name], headers={"cache-control": "private, max-age=3600"})
+
+
+@router.get("/verify")
+def show_queues(request: Request, bench: OpenWorkbench, run: str = "") -> HTMLResponse:
+    """All queues."""
+    listing = bench.folder.listing()
+    return _page(
+        request, "verify", queues=bench.queues.all(), runs=list(listing.runs),
+        dictionaries=list(listing.dictionaries), run=run,
+    )  # fmt: skip
+
+
+@router.get("/verify/{queue}")
+def show_queue(request: Request, queue: str, bench: OpenWorkbench) -> HTMLResponse:
+    """The work on a queue."""
+    known = bench.queues.get(queue)
+    return _page(
+        request, "queue", queue=known,
+        data={"queue": queue, "dictionary": known["dictionary"], "name": known["name"]},
+    )  # fmt: skip
+
+
+@router.get("/verify/{queue}/results")
+def show_results(request: Request, queue: str, bench: OpenWorkbench) -> HTMLResponse:
+    """The page of measures of a queue's decisions."""
+    known = bench.queues.get(queue)
+    found = measure(list(bench.queues.items(queue)), bench.queues.verdicts(queue))
+    return _page(
+        request, "results", queue=known, found=found, formats=exports.kinds(),
+        others={exports.LABELS: "labels", exports.DECISIONS: "decisions_file"},
+        data={"queue": queue, "dictionary": known["dictionary"]},
+    )  # fmt: skip
+
+
+@router.get("/dictionary")
+def show_dictionary(
+    request: Request, bench: OpenWorkbench, name: str = "", q: str = "", start: int = 0
+) -> HTMLResponse:
+    """A dictionary, to look at and to edit."""
+    names = list(bench.folder.listing().dictionaries)
+    chosen = name if name in names else (names[0] if names else "")
+    data = {"dictionary": chosen, "q": q, "start": start}
+    return _page(request, "dictionary", dictionaries=names, dictionary=chosen, q=q, data=data)
+
+
+@router.get("/compare")
+def show_compare(
+    request: Request, bench: OpenWorkbench, dictionary: str = "", other: str = "", word: str = ""
+) -> HTMLResponse:
+    """Signs side by side."""
+    names = list(bench.folder.listing().dictionaries)
+    chosen = dictionary if dictionary in names else (names[0] if names else "")
+    data = {"dictionary": chosen, "other": other, "word": word}
+    return _page(
+        request, "compare", dictionaries=names, dictionary=chosen, other=other, word=word, videos=[], data=data
+    )  # fmt: skip
+
+
+@router.get("/language/{name}")
+def choose_language(name: str, request: Request) -> RedirectResponse:
+    """Keep the language that a visitor chose, and go back."""
+    back = request.query_params.get("back", "/")
+    safe = back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
+    answer = RedirectResponse(safe, 303)
+    if name in language.languages():
+        answer.set_cookie(language.COOKIE, name, max_age=31_536_000, samesite="strict", httponly=True)
+    return answer
+
+
+@router.get("/requests")
+def show_requests(request: Request) -> HTMLResponse:
+    """The HTTP API, as a page; /openapi.json is the same for machines."""
+    described = request.app.openapi()
+    routes = [
+        {"path": path, "method": method.upper(), "parameters": [], "description": "", **about}
+        for path, methods in described["paths"].items()
+        for method, about in methods.items()
+    ]
+    return _page(request, "requests", routes=routes, about=described["info"]["description"])

@@ -1,0 +1,294 @@
+"""Searches for the pages: one spotter, dictionaries that stay open, and results as the pages draw them."""
+
+import base64
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.dictionary.contents import normalise_word
+from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.json_file import DICTIONARY_FILE
+from signspot.dictionary.opening import open_dictionary
+from signspot.embedding.exemplars import Gallery
+from signspot.embedding.inputs import landmarks_of
+from signspot.embedding.tracks import track_entry
+from signspot.errors import FormatError, OptionsError
+from signspot.formats.rows import TEXTS, to_row
+from signspot.io.files import content_digest
+from signspot.landmarks.signing import sign_segment
+from signspot.plots.curves import COLOURS
+from signspot.spotting.search import DEFAULT_RATE, Found, SpotOptions, is_default
+from signspot.spotting.spotter import Spotter, load
+from signspot.types import Exemplar, Segment, Spotting, Track
+from signspot.web.aligned import exemplar_shares
+from signspot.web.folder import ServedFolder, VideoFile
+
+_MOST_EXEMPLARS = 24  # that one search shows as lines
+_MOST_WORDS = 6  # that one search looks for
+_KEPT = 16  # results and galleries that stay in memory
+_TRACKS = 500, 1_500_000_000  # likewise, at most so many and so many bytes: 20 hours of 256 and 128 numbers
+_LOWEST = 0.3  # score from which on peaks are sent to the page, which shows those above its threshold
+_MOST_HITS = 1500  # of a word that are sent, the best
+_LONGEST = 8.0  # seconds of a hit that are aligned with its exemplar
+_FINEST = 65535  # a curve travels as 16-bit numbers
+
+T = TypeVar("T")
+
+
+@dataclass
+class _Kept:
+    """The results that were used last."""
+
+    most: int = _KEPT
+    size: Callable[[Any], int] = lambda value: 0  # bytes of a result
+    room: int = 0  # bytes of all together, of which the last one may take more
+    values: "OrderedDict[Hashable, Any]" = field(default_factory=OrderedDict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, key: Hashable) -> Any:
+        with self.lock:
+            if key in self.values:
+                self.values.move_to_end(key)
+            return self.values.get(key)
+
+    def put(self, key: Hashable, value: Any) -> None:
+        with self.lock:
+            self.values[key] = value
+            while len(self.values) > self.most or (len(self.values) > 1 and self._bytes() > self.room):
+                self.values.popitem(last=False)
+
+    def _bytes(self) -> int:
+        return sum(self.size(value) for value in self.values.values())
+
+
+def track_bytes(track: Track) -> int:
+    """Bytes that a track takes in memory."""
+    return int(track.embeddings.nbytes + (0 if track.codes is None else track.codes.nbytes))
+
+
+@dataclass
+class Searcher:
+    """Answers of the spotter to the pages; one search at a time, since each uses all there is."""
+
+    folder: ServedFolder
+    encoder: str | None = None  # name or file; None: the shipped one
+    device: str = "cpu"  # where it runs
+    _dictionaries: _Kept = field(default_factory=_Kept, init=False)
+    _galleries: _Kept = field(default_factory=_Kept, init=False)
+    _results: _Kept = field(default_factory=_Kept, init=False)
+    _tracks: _Kept = field(default_factory=lambda: _Kept(_TRACKS[0], track_bytes, _TRACKS[1]), init=False)
+    _segments: _Kept = field(default_factory=lambda: _Kept(2000), init=False)
+    _busy: threading.RLock = field(default_factory=threading.RLock, init=False)
+
+    @cached_property
+    def spotter(self) -> Spotter:
+        """The spotter, loaded when it is first needed."""
+        with self._busy:
+            return load(self.encoder, device=self.device)
+
+    def dictionary(self, name: str) -> Dictionary:
+        """A dictionary, opened again when it has changed."""
+        path = self.folder.dictionary(name)
+        key = name, _stamp(path)
+        known: Dictionary | None = self._dictionaries.get(key)
+        if known is None:
+            with self._busy:
+                known = self._dictionaries.get(key) or open_dictionary(path)
+            self._dictionaries.put(key, known)
+        return known
+
+    def known_dictionary(self, name: str) -> Dictionary | None:
+        """A dictionary if it is open already: for pages that must not wait."""
+        found: Dictionary | None = self._dictionaries.get((name, _stamp(self.folder.dictionary(name))))
+        return found
+
+    def exemplar(self, dictionary: str, name: str) -> Exemplar:
+        """An exemplar whose file really lies in the served folders.
+
+        Raises:
+            FormatError: there is none of this id, or a link leads elsewhere.
+        """
+        found = next((each for each in self.dictionary(dictionary).exemplars if each.id == name), None)
+        if found is None:
+            raise FormatError(f"there is no exemplar '{name}' in '{dictionary}'")
+        if found.path is not None and not self.folder.contains(found.path):
+            raise FormatError(f"the exemplar '{name}' is refused: it is a link that leads out of the folder")
+        return found
+
+    def complete(self, dictionary: str, text: str, most: int = 12) -> dict[str, Any]:
+        """Words that a person may mean: those that begin so, those that contain it, or the nearest spellings."""
+        words, wanted = list(self.dictionary(dictionary)), normalise_word(text)
+        folded = [(normalise_word(word), word) for word in words]
+        begins = [word for plain, word in folded if plain.startswith(wanted)]
+        holds = [word for plain, word in folded if wanted in plain and not plain.startswith(wanted)]
+        found = [*begins, *holds][:most]
+        near = [] if found else get_close_matches(wanted, [plain for plain, _ in folded], n=4, cutoff=0.5)
+        meant = [word for close in near for plain, word in folded if plain == close]
+        return {"words": found, "meant": meant[:4], "of": len(words)}
+
+    def is_ready(self, video: VideoFile) -> bool:
+        """Whether the track of a video is in the cache, so that a search takes a moment only."""
+        cache = self.spotter.cache
+        source = video.landmarks if video.landmarks is not None else video.path
+        return cache is not None and track_entry(cache, self.spotter.encoder.hash, content_digest(source), 1).is_file()
+
+    def track(self, video: VideoFile) -> Track:
+        """The track of a video; kept in memory for the next search."""
+        key = "track", video.name, video.changed
+        known: Track | None = self._tracks.get(key)
+        if known is None:
+            found = self.spotter.track(video.landmarks if video.landmarks is not None else video.path)
+            known = replace(found, video=video.name)  # once: a track is checked whole when it is made
+            self._tracks.put(key, known)
+        return known
+
+    def gallery(self, dictionary: str, words: Sequence[str]) -> Gallery:
+        """The exemplars of words of a dictionary, or of all of it, embedded."""
+        opened = self.dictionary(dictionary)
+        spelled = tuple(dict.fromkeys(one for word in words for one in opened.resolve(word)))
+        key = dictionary, id(opened), spelled
+        known: Gallery | None = self._galleries.get(key)
+        if known is None:
+            with self._busy:
+                known = self.spotter.gallery([e for word in (spelled or opened) for e in opened[word]])
+            self._galleries.put(key, known)
+        return known
+
+    def search(self, video: VideoFile, dictionary: str, words: Sequence[str]) -> dict[str, Any]:
+        """Look for words in a video; see `told` for what comes back."""
+        if not words or len(words) > _MOST_WORDS:
+            raise OptionsError(f"look for 1 to {_MOST_WORDS} words at once; got {len(words)}")
+        key = video.name, video.changed, dictionary, id(self.dictionary(dictionary)), tuple(words)
+        known: dict[str, Any] | None = self._results.get(key)
+        if known is None:
+            with self._busy:
+                found = self._found(video, self.gallery(dictionary, words))
+            known = self.told(found, video.name, dictionary)
+            self._results.put(key, known)
+        return known
+
+    def search_clip(self, video: VideoFile, clip: Path, name: str) -> dict[str, Any]:
+        """Look in a video for the sign that a clip shows; its curve has no exemplar to play in a dictionary."""
+        with self._busy:
+            gallery = self.spotter.gallery(Exemplar(word=name, id=name, path=clip))
+            return self.told(self._found(video, gallery), video.name, "")
+
+    def _found(self, video: VideoFile, gallery: Gallery) -> Found:
+        return self.spotter.search(self.track(video), gallery, SpotOptions(threshold=_LOWEST, top=_MOST_HITS))
+
+    def told(self, found: Found, video: str, dictionary: str) -> dict[str, Any]:
+        """A result for the page: curves as 16-bit numbers, every peak above a low score, and how scores read as rates.
+
+        The page moves its threshold over them without asking again: of two peaks of a word that overlap the higher one
+        is always chosen first, so those above a threshold are what a search with that threshold finds.
+        """
+        words = list(found.gallery.words)
+        return {
+            "video": video,
+            "dictionary": dictionary,
+            "duration": round(found.duration, 3),
+            "times": {"first": float(found.times[0]), "step": _step(found.times), "count": len(found.times)},
+            "rough": found.rough_rates,
+            "default_rate": DEFAULT_RATE,
+            "encoder": self.spotter.encoder.name,
+            "words": [self._word(found, word, video, dictionary) for word in words],
+        }
+
+    def _word(self, found: Found, word: str, video: str, dictionary: str) -> dict[str, Any]:
+        least = self.spotter.encoder.contract.threshold
+        hits = [spotting for spotting in found.spottings if spotting.word == word]
+        chosen = [spotting for spotting in hits if is_default(spotting, least, rough=found.rough_rates)]
+        others = [spotting.score for spotting in hits if spotting not in chosen]
+        usual = _between(max(others, default=_LOWEST), min((s.score for s in chosen), default=1.0), least)
+        exemplars = [(n, e) for n, e in enumerate(found.gallery.exemplars) if e.word == word][:_MOST_EXEMPLARS]
+        return {
+            "word": word,
+            "threshold": round(usual, 4),
+            "exemplars": [
+                {
+                    "id": exemplar.id,
+                    "variant": exemplar.variant,
+                    "colour": place % len(COLOURS),
+                    "film": self.shows(exemplar),
+                    "segment": self.sign_span(dictionary, exemplar),
+                    "curve": packed(found.curve(number)),
+                }
+                for place, (number, exemplar) in enumerate(exemplars)
+            ],
+            "hits": [_hit(spotting, video) for spotting in hits],
+        }
+
+    def aligned(
+        self, video: VideoFile, dictionary: str, exemplar: str, span: Segment, *, mirrored: bool
+    ) -> list[float]:
+        """The share of an exemplar for each frame of some seconds of a video; two numbers: evenly."""
+        track, gallery = self.track(video), self.gallery(dictionary, [self.exemplar(dictionary, exemplar).word])
+        rows = [
+            row
+            for row, (each, flag) in enumerate(map(gallery.exemplar, range(len(gallery.rows))))
+            if each.id == exemplar and flag == mirrored
+        ]
+        if track.codes is None or gallery.codes is None or not rows:
+            return [0.0, 1.0]
+        first, last = (
+            round(seconds * track.grid.fps) for seconds in (span.start, min(span.end, span.start + _LONGEST))
+        )
+        shares = exemplar_shares(track.codes[max(0, first) : max(first, last) + 1], gallery.codes[rows[0]])
+        return [round(float(share), 3) for share in shares] or [0.0, 1.0]
+
+    def shows(self, exemplar: Exemplar) -> bool:
+        """Whether there are pictures of an exemplar to play: not landmarks alone, and people may be shown."""
+        return self.folder.pixels and exemplar.path is not None and exemplar.path.suffix.lower() != ".pose"
+
+    def sign_span(self, dictionary: str, exemplar: Exemplar) -> list[float] | None:
+        """The span of the sign in an exemplar's video, in seconds; None where nobody knows."""
+        if exemplar.segment is not None:
+            return [exemplar.segment.start, exemplar.segment.end]
+        if exemplar.path is None:
+            return None
+        key = dictionary, exemplar.id, str(exemplar.path)
+        known: list[float] | None = self._segments.get(key)
+        if known is None:
+            cache = self.spotter.cache
+            span: Segment = sign_segment(landmarks_of(exemplar.path, cache / "landmarks" if cache else None))
+            known = [round(span.start, 3), round(span.end, 3)]
+            self._segments.put(key, known)
+        return known
+
+
+def _between(below: float, above: float, least: float) -> float:
+    """A threshold between the best peak that is no spotting and the least that is one; the encoder's where it fits."""
+    return least if below < least <= above else (below + above) / 2 if below < above else above
+
+
+def _step(times: NDArray[np.float64]) -> float:
+    return float((times[-1] - times[0]) / max(1, len(times) - 1)) if len(times) else 0.04
+
+
+def _hit(spotting: Spotting, video: str) -> dict[str, Any]:
+    """A spotting as the page holds it: its video by its name in the folder, never by a path of this machine."""
+    row: dict[str, Any] = to_row(replace(spotting, video=video))
+    return {name: value if name in TEXTS else getattr(spotting, name) for name, value in row.items()}
+
+
+def packed(scores: NDArray[np.floating[Any]]) -> str:
+    """(T,) scores in [0, 1] as base64 of little-endian 16-bit numbers."""
+    whole = np.rint(np.clip(np.asarray(scores, np.float64), 0, 1) * _FINEST).astype("<u2")
+    return base64.b64encode(whole.tobytes()).decode("ascii")
+
+
+def _stamp(path: Path) -> int:
+    """The time of a dictionary's last change, as far as its file or folder tells."""
+    listed = path / DICTIONARY_FILE if path.is_dir() and (path / DICTIONARY_FILE).is_file() else path
+    try:
+        return listed.stat().st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,191 @@
+"""Files that people send: bounded in size, decoded in a process of their own before they enter the folder."""
+
+import os
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from signspot.dictionary.build import file_name
+from signspot.errors import (
+    EmptyVideoError,
+    FormatError,
+    OptionsError,
+    OutputError,
+    SignspotError,
+    VideoError,
+    VideoLimitError,
+)
+from signspot.io.bounded_process import BoundedProcess, EndedError
+from signspot.io.files import content_digest, explain_write_failure, sync
+from signspot.io.stale_files import temporary_name
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
+from signspot.subtitles.reading import read_subtitles
+from signspot.video.containers import open_container
+from signspot.video.probing import probe
+from signspot.video.suffixes import VIDEO_SUFFIXES
+from signspot.web.folder import ServedFolder
+
+MOST_BYTES = 4 << 30  # of one upload
+UPLOADS = "uploads"  # in the workbench's own folder; the next server removes what a killed one left there
+_MOST_TEXT = 20 << 20  # of subtitles and landmarks' headers: nobody has longer ones
+_MEMORY = 3 << 30  # bytes for the process that decodes
+_SECONDS = 60.0  # that it may take
+_FRAMES = 200  # that it decodes
+_process = BoundedProcess("signspot.web.uploads:decode", memory=_MEMORY)
+
+
+async def receive(folder: ServedFolder, name: str, body: AsyncIterator[bytes], most: int = MOST_BYTES) -> Path:
+    """Take a file into the folder of the workbench, where no page shows it yet.
+
+    Args:
+        folder: that is served.
+        name: the file's name on the sender's machine; only its suffix counts here.
+        body: its content, in pieces.
+        most: bytes.
+
+    Raises:
+        OptionsError: it is too large, empty, or of no kind that is known.
+        OutputError: the disk is full.
+    """
+    suffix = Path(name).suffix.lower()
+    if suffix not in {*VIDEO_SUFFIXES, *SUBTITLE_SUFFIXES, ".pose"}:
+        raise OptionsError(f"'{name}' is neither a video, a .pose file nor subtitles")
+    place = folder.own / UPLOADS
+    target = place / temporary_name(Path(f"{uuid.uuid4().hex}{suffix}"))
+    size = 0
+    try:
+        place.mkdir(exist_ok=True)
+        with target.open("xb") as file:
+            async for piece in body:
+                size += len(piece)
+                if size > most:
+                    raise OptionsError(f"'{name}' is too large: at most {most:,} bytes are taken")
+                file.write(piece)
+        if not size:
+            raise OptionsError(f"'{name}' is empty")
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        raise OutputError(explain_write_failure(target, error)) from error
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+    return target
+
+
+def refuse_pictures(folder: ServedFolder, name: str) -> None:
+    """See that no film comes to stay in a folder that is served without pictures of people.
+
+    Raises:
+        OptionsError: it would.
+    """
+    if not folder.pixels and Path(name).suffix.lower() in VIDEO_SUFFIXES:
+        raise OptionsError(f"'{name}' shows people, and this workbench keeps no pictures of them. Send a .pose file")
+
+
+def check(path: Path, name: str) -> dict[str, Any]:
+    """See that an upload is what its name says, by decoding it in another process.
+
+    Args:
+        path: where it was received; it is removed if it is refused.
+        name: as its sender calls it.
+
+    Raises:
+        VideoError: it is no video, or asks for too much time or memory.
+        FormatError: subtitles or landmarks cannot be read.
+    """
+    try:
+        return dict(_process.ask([str(path), name], _SECONDS))
+    except EndedError as error:
+        path.unlink(missing_ok=True)
+        raise VideoLimitError(f"'{name}' is refused: {error}") from error
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def decode(request: list[str]) -> dict[str, Any]:
+    """In the other process: read an upload as far as it takes to know that it can be used."""
+    path, name = Path(request[0]), request[1]
+    suffix = path.suffix.lower()
+    try:
+        if suffix in SUBTITLE_SUFFIXES:
+            if path.stat().st_size > _MOST_TEXT:
+                raise FormatError(f"{path}: subtitles of more than {_MOST_TEXT:,} bytes are refused")
+            return {"kind": "subtitles", "lines": len(read_subtitles(path))}
+        if suffix == ".pose":
+            landmarks = open_landmarks(path)
+            return {"kind": "landmarks", "seconds": landmarks.duration}
+        info = probe(path).info
+        with open_container(path, parallel=False) as (container, stream):
+            seen = sum(1 for _, frame in zip(range(_FRAMES), container.decode(stream), strict=False) if frame)
+        if not seen:
+            raise EmptyVideoError(f"{path} holds no picture that can be decoded")
+        return {"kind": "video", "seconds": info.duration, "width": info.width, "height": info.height}
+    except (VideoError, FormatError) as error:
+        raise type(error)(str(error).replace(str(path), f"'{name}'")) from None
+
+
+def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
+    """Give an upload its name in the folder; a name that is taken gets a number, nothing is replaced.
+
+    A file of this name and this very content is the upload: whoever sends again, since a server that was killed did not
+    answer, does not find it twice.
+
+    Args:
+        folder: that is served.
+        path: the upload.
+        name: as its sender calls it; only its last part counts.
+        below: a folder in the served one.
+
+    Returns:
+        Its name there.
+    """
+    try:
+        return _placed(folder, path, file_name(Path(name.replace("\\", "/")).name), below)
+    finally:
+        path.unlink(missing_ok=True)  # it has its name now, or was refused
+
+
+def _placed(folder: ServedFolder, path: Path, plain: str, below: str) -> str:
+    stem, suffix = Path(plain).stem, Path(plain).suffix.lower()
+    turn = 1
+    while True:
+        chosen = f"{stem}{'' if turn == 1 else f'-{turn}'}{suffix}"
+        relative = f"{below}/{chosen}" if below else chosen
+        target = folder.new_file(relative, "the upload")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            sync(path)
+            os.link(path, target)  # fails where the name is taken, whoever took it in the meantime
+            sync(target.parent)
+        except FileExistsError:
+            if not _is_same(path, target):
+                turn += 1
+                continue
+        except OSError as error:
+            raise OutputError(explain_write_failure(target, error)) from error
+        return relative
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two files hold the same."""
+    try:
+        return one.stat().st_size == other.stat().st_size and content_digest(one) == content_digest(other)
+    except SignspotError:
+        return False
+
+
+async def receive_text(folder: ServedFolder, name: str, body: AsyncIterator[bytes]) -> Path:
+    """Take a file of spottings (VIA, ELAN, tables) into the folder of the workbench, to be read and removed."""
+    plain = file_name(Path(name.replace("\\", "/")).name)
+    target = folder.own / UPLOADS / temporary_name(Path(f"{uuid.uuid4().hex}-{plain}"))
+    content = b""
+    async for piece in body:
+        content += piece
+        if len(content) > _MOST_TEXT:
+            raise OptionsError(f"'{name}' is too large: at most {_MOST_TEXT:,} bytes are taken")
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes(content)
+    return target

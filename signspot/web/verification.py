@@ -1,0 +1,357 @@
+"""Queues of spottings that people verify: items are handed out once, or twice on purpose, and no decision is lost."""
+
+import hashlib
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, TypeVar, get_args
+
+from sqlalchemy import (
+    Connection,
+    RowMapping,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
+
+from signspot.annotation.store import Database
+from signspot.errors import FormatError, OptionsError
+from signspot.formats.rows import from_row
+from signspot.io.checks import checked_span, checked_text, checked_time, checked_whole, parse_json, shown
+from signspot.types import Decision as PlainDecision
+from signspot.types import LabelSource, Spotting
+from signspot.web import tables
+
+T = TypeVar("T")
+Answer = Literal["yes", "no", "unsure", "variant", "word"]
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
+LEASE = 900.0  # seconds after which an item that nobody decided about is handed to the next person
+_MOST_SECONDS = 3600.0  # that one decision is said to have taken
+_LONGEST_NAME = 80  # letters of an annotator's name
+OTHER_VARIANT = "other"  # of a sign that is another variant of its word, where nobody said which
+_COLUMNS = tuple(name for name in tables.items.c.keys() if name in {field.name for field in fields(Spotting)})  # noqa: SIM118
+_OTHERS = tuple(field.name for field in fields(Spotting) if field.name not in (*_COLUMNS, "decision"))
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A spotting in a queue."""
+
+    queue: str
+    item: int  # its place
+    spotting: Spotting
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A person's decision about an item."""
+
+    id: str  # made by whoever sends it, so that sending it twice is the same as once
+    queue: str
+    item: int
+    annotator: str
+    answer: Answer
+    word: str  # with the answer `word`: which word it is; with `variant`: the variant's name
+    start: float  # of the sign, as the person left it
+    end: float
+    seconds: float  # that the person took
+    at: float = 0.0  # seconds since 1970
+    withdrawn: float | None = None  # when it was undone
+
+    def __post_init__(self) -> None:
+        if self.answer not in ANSWERS:
+            raise OptionsError(f"an answer is {', '.join(ANSWERS)}; got '{self.answer}'")
+        if not self.id or len(self.id) > 64:
+            raise OptionsError("a decision needs an id of at most 64 letters, made by whoever sends it")
+        if self.answer == "word" and not self.word.strip():
+            raise OptionsError("say which word it is")
+        checked_annotator(self.annotator)
+        checked_text(self.word, "the word")
+        checked_span(checked_time(self.start, "start"), checked_time(self.end, "end"), "the decision")
+
+    @property
+    def plain(self) -> PlainDecision:
+        """The answer to "is this sign the word?", as all formats have it: another variant of the word is a yes."""
+        return "yes" if self.answer in ("yes", "variant") else "unsure" if self.answer == "unsure" else "no"
+
+
+def checked_annotator(name: str) -> str:
+    """The name of a person who decides; one line of at most 80 letters.
+
+    Raises:
+        OptionsError: it is empty, too long, or holds control characters.
+    """
+    plain = checked_text(name, "the name").strip()
+    if not plain or len(plain) > _LONGEST_NAME or not plain.isprintable():
+        raise OptionsError(f"say who you are, in at most {_LONGEST_NAME} letters")
+    return plain
+
+
+class Queues:
+    """All queues of a workbench, in its database."""
+
+    def __init__(self, database: Database):
+        self._database = database
+        self._turn = threading.Lock()
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        """One transaction that writes; in SQLite one at a time, or those that wait would try again and again."""
+        if self._database.url.get_backend_name() != "sqlite":
+            return self._database.run(work)
+        with self._turn:
+            return self._database.run(work)
+
+    def add(
+        self, name: str, spottings: Iterable[Spotting], *, dictionary: str = "", copies: int = 2, share: float = 0.1
+    ) -> str:
+        """Make a queue.
+
+        Args:
+            name: as people see it.
+            spottings: in the order in which they are shown.
+            dictionary: whose exemplars are shown beside them.
+            copies: how many people see an item that is shown for agreement.
+            share: of items that are, spread evenly.
+
+        Returns:
+            Its id.
+        """
+        if not 0 <= share <= 1 or not 1 <= copies <= 9:
+            raise OptionsError(f"the share is in [0, 1] and copies are 1 to 9; got {share} and {copies}")
+        queue = uuid.uuid4().hex[:12]
+        rows = [_row(queue, place, spotting, copies, share) for place, spotting in enumerate(spottings)]
+        if not rows:
+            raise OptionsError("there is nothing to verify: no spotting was given")
+        made = {"id": queue, "name": checked_text(name, "the name").strip() or "?", "dictionary": dictionary}
+
+        def work(connection: Connection) -> None:
+            if not connection.execute(select(tables.queues.c.id).where(tables.queues.c.id == queue)).first():
+                made_now = {**made, "copies": copies, "share": share, "created": time.time()}
+                connection.execute(insert(tables.queues).values(made_now))
+                for start in range(0, len(rows), 1000):
+                    connection.execute(insert(tables.items), rows[start : start + 1000])
+
+        self._write(work)
+        return queue
+
+    def remove(self, queue: str) -> None:
+        """Remove a queue with its items; decisions stay in the database."""
+
+        def work(connection: Connection) -> None:
+            for table, column in ((tables.items, "queue"), (tables.assignments, "queue"), (tables.queues, "id")):
+                connection.execute(delete(table).where(table.c[column] == queue))
+
+        self._database.run(work)
+
+    def all(self) -> list[dict[str, Any]]:
+        """Every queue with how many items it has and how many are decided."""
+
+        def work(connection: Connection) -> list[dict[str, Any]]:
+            sizes = _counted(connection, select(tables.items.c.queue, func.count()).group_by(tables.items.c.queue))
+            standing = select(tables.decisions.c.queue, func.count(tables.decisions.c.item.distinct())).where(
+                tables.decisions.c.withdrawn.is_(None)
+            )
+            decided = _counted(connection, standing.group_by(tables.decisions.c.queue))
+            found = connection.execute(select(tables.queues).order_by(tables.queues.c.created.desc())).mappings()
+            return [{**row, "items": sizes.get(row["id"], 0), "decided": decided.get(row["id"], 0)} for row in found]
+
+        return self._database.run(work)
+
+    def get(self, queue: str) -> dict[str, Any]:
+        """One queue.
+
+        Raises:
+            FormatError: there is none of this id.
+        """
+        found = self._database.run(
+            lambda connection: (
+                connection.execute(select(tables.queues).where(tables.queues.c.id == queue)).mappings().first()
+            )
+        )
+        if found is None:
+            raise FormatError(f"there is no queue '{queue}'")
+        return dict(found)
+
+    def hand_out(self, queue: str, annotator: str, count: int = 3) -> list[Item]:
+        """The next items for a person: those that they hold already, then fresh ones; nobody else gets them."""
+        who = checked_annotator(annotator)
+        return self._write(lambda connection: _hand_out(connection, queue, who, count))
+
+    def decide(self, verdict: Verdict) -> Verdict:
+        """Keep a decision; sent twice it is kept once, and a later one about the same item replaces the former."""
+
+        def work(connection: Connection) -> Verdict:
+            at = time.time()
+            made = replace(verdict, at=at, seconds=min(max(0.0, verdict.seconds), _MOST_SECONDS))
+            held = _of(tables.assignments, made)
+            connection.execute(update(tables.assignments).where(held).values(decided=True))  # takes the lock first
+            if connection.execute(select(tables.decisions.c.id).where(tables.decisions.c.id == made.id)).first():
+                return made
+            key = and_(tables.items.c.queue == made.queue, tables.items.c.item == made.item)
+            if not connection.execute(select(tables.items.c.item).where(key)).first():
+                raise FormatError(f"there is no item {made.item} in the queue '{made.queue}'")
+            standing = and_(_of(tables.decisions, made), tables.decisions.c.withdrawn.is_(None))
+            connection.execute(update(tables.decisions).where(standing).values(withdrawn=at))
+            connection.execute(insert(tables.decisions).values(asdict(made)))
+            return made
+
+        return self._write(work)
+
+    def undo(self, queue: str, annotator: str) -> Item | None:
+        """Withdraw a person's last standing decision and hand its item to them again; None: there is none.
+
+        The withdrawn decision stays in the database.
+        """
+        who = checked_annotator(annotator)
+
+        def work(connection: Connection) -> Item | None:
+            table = tables.decisions
+            mine = and_(table.c.queue == queue, table.c.annotator == who, table.c.withdrawn.is_(None))
+            last = connection.execute(select(table).where(mine).order_by(table.c.at.desc()).limit(1)).mappings().first()
+            if last is None:
+                return None
+            connection.execute(update(table).where(table.c.id == last["id"]).values(withdrawn=time.time()))
+            held = _of(tables.assignments, _verdict(last))
+            again = update(tables.assignments).where(held).values(decided=False, at=time.time())
+            connection.execute(again)
+            key = and_(tables.items.c.queue == queue, tables.items.c.item == last["item"])
+            return _item(connection.execute(select(tables.items).where(key)).mappings().one())
+
+        return self._write(work)
+
+    def items(self, queue: str) -> Iterator[Item]:
+        """Every item of a queue, in order."""
+        wanted = select(tables.items).where(tables.items.c.queue == queue).order_by(tables.items.c.item)
+        return (_item(row) for row in self._database.rows(wanted, 1000))
+
+    def verdicts(self, queue: str, *, withdrawn: bool = False) -> list[Verdict]:
+        """Every standing decision of a queue by time; with those that were undone if they are wanted."""
+        wanted = select(tables.decisions).where(tables.decisions.c.queue == queue).order_by(tables.decisions.c.at)
+        if not withdrawn:
+            wanted = wanted.where(tables.decisions.c.withdrawn.is_(None))
+        return [_verdict(row) for row in self._database.rows(wanted, 1000)]
+
+    def verified_videos(self) -> dict[str, tuple[int, int]]:
+        """Of each video: how many of its spottings are in queues, and how many of them are decided."""
+
+        def work(connection: Connection) -> dict[str, tuple[int, int]]:
+            items, table = tables.items, tables.decisions
+            decided = exists().where(
+                and_(table.c.queue == items.c.queue, table.c.item == items.c.item, table.c.withdrawn.is_(None))
+            )
+            wanted = select(items.c.video, func.count()).group_by(items.c.video)
+            every, some = _counted(connection, wanted), _counted(connection, wanted.where(decided))
+            return {video: (count, some.get(video, 0)) for video, count in every.items()}
+
+        return self._database.run(work)
+
+
+def _hand_out(connection: Connection, queue: str, who: str, count: int) -> list[Item]:
+    """In one transaction, whose first statement writes: two people never read the same free item."""
+    held, items, now = tables.assignments, tables.items, time.time()
+    late = and_(held.c.queue == queue, held.c.decided.is_(False), held.c.at < now - LEASE, held.c.annotator != who)
+    connection.execute(
+        update(held).where(and_(held.c.queue == queue, held.c.annotator == who, ~held.c.decided)).values(at=held.c.at)
+    )
+    for row in connection.execute(select(held.c.item, held.c.annotator).where(late)).all():
+        gone = connection.execute(delete(held).where(late, held.c.item == row.item, held.c.annotator == row.annotator))
+        if gone.rowcount:
+            here = and_(items.c.queue == queue, items.c.item == row.item)
+            connection.execute(update(items).where(here).values(remaining=items.c.remaining + 1))
+    mine = and_(held.c.queue == queue, held.c.annotator == who, held.c.decided.is_(False))
+    own = connection.execute(select(held.c.item).where(mine).order_by(held.c.item).limit(count)).scalars().all()
+    held_items = select(items).where(items.c.queue == queue, items.c.item.in_(own)).order_by(items.c.item)
+    found = [_item(row) for row in connection.execute(held_items).mappings()] if own else []
+    known = exists().where(and_(held.c.queue == items.c.queue, held.c.item == items.c.item, held.c.annotator == who))
+    free = (
+        select(items)
+        .where(items.c.queue == queue, items.c.remaining > literal_column("0"), ~known)  # as the index `OPEN` has it
+        .order_by(items.c.item)
+        .limit(max(0, count - len(found)))
+        .with_for_update(skip_locked=True)
+    )
+    fresh = [_item(row) for row in connection.execute(free).mappings()] if count > len(found) else []
+    for each in fresh:
+        here = and_(items.c.queue == queue, items.c.item == each.item)
+        connection.execute(update(items).where(here).values(remaining=items.c.remaining - 1))
+        handed = {"queue": queue, "item": each.item, "annotator": who, "at": now, "decided": False}
+        connection.execute(insert(held).values(handed))
+    return [*found, *fresh]
+
+
+def _counted(connection: Connection, wanted: Select[Any]) -> dict[str, int]:
+    return {str(name): int(count) for name, count in connection.execute(wanted)}
+
+
+def _of(table: Any, verdict: Verdict) -> Any:
+    return and_(table.c.queue == verdict.queue, table.c.item == verdict.item, table.c.annotator == verdict.annotator)
+
+
+def _row(queue: str, place: int, spotting: Spotting, copies: int, share: float) -> dict[str, Any]:
+    drawn = int(hashlib.sha256(f"{place}".encode()).hexdigest()[:8], 16) / 16**8
+    values = {name: getattr(spotting, name) for name in _COLUMNS}
+    rest = json.dumps({name: getattr(spotting, name) for name in _OTHERS})
+    handed = {"remaining": copies if drawn < share else 1, "rest": rest}
+    return {"queue": queue, "item": place, **values, "source": str(spotting.source), **handed}
+
+
+def _item(row: RowMapping) -> Item:
+    """An item of a queue, out of the database.
+
+    Raises:
+        FormatError: it is damaged.
+    """
+    where = f"item {shown(row['item'])} of the queue"
+    rest = parse_json(checked_text(row["rest"], where), where)
+    if not isinstance(rest, dict):
+        raise FormatError(f"{where} is damaged. Remove the queue, and make it again")
+    values = {name: row[name] for name in _COLUMNS} | {name: rest[name] for name in _OTHERS if name in rest}
+    return Item(row["queue"], checked_whole(row["item"], where), from_row(values, where))
+
+
+def _verdict(row: RowMapping) -> Verdict:
+    """A decision, out of the database.
+
+    Raises:
+        FormatError: it is damaged.
+    """
+    try:
+        return Verdict(**{**row, "item": checked_whole(row["item"], "item")})
+    except (TypeError, ValueError, AttributeError) as error:  # an OptionsError is a ValueError
+        raise FormatError(f"the decision {shown(row['id'])} is damaged: {error!s:.200}") from error
+
+
+def verified(items: Iterable[Item], verdicts: Sequence[Verdict]) -> Iterator[tuple[Item, list[Verdict], Spotting]]:
+    """Each item with its decisions and the spotting that follows: source V where people agree, D where none decided.
+
+    Where people disagree the decision is "unsure". A person's boundaries win; another variant has the name that they
+    gave it, or "other"; a wrong word whose right one was named also gives a spotting of that word.
+    """
+    by_item: dict[int, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_item.setdefault(verdict.item, []).append(verdict)
+    for item in items:
+        own = by_item.get(item.item, [])
+        if not own:
+            yield item, own, item.spotting
+            continue
+        answers = {verdict.plain for verdict in own}
+        agreed: PlainDecision = own[-1].plain if len(answers) == 1 else "unsure"
+        last = own[-1]
+        variant = (last.word or OTHER_VARIANT) if last.answer == "variant" else item.spotting.variant
+        source = LabelSource.VERIFIED if agreed in ("yes", "no") else item.spotting.source
+        made = replace(item.spotting, decision=agreed, source=source, start=last.start, end=last.end, variant=variant)
+        made = replace(made, time=min(max(made.time, made.start), made.end))
+        yield item, own, made
+        named = next((verdict for verdict in reversed(own) if verdict.answer == "word"), None)
+        if named is not None and agreed == "no":
+            yield item, own, replace(made, word=named.word, decision="yes", exemplar="", variant="", score=1.0)

@@ -1,0 +1,90 @@
+"""One open workbench: the folder, its database, its searches, queues and jobs; what every request works with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from signspot.annotation.store import Database
+from signspot.io.stale_files import remove_leftovers
+from signspot.web.folder import ServedFolder
+from signspot.web.guard import Door
+from signspot.web.jobs import Jobs, JobSettings
+from signspot.web.page_landmarks import HolisticPackage
+from signspot.web.recordings import Recordings
+from signspot.web.searching import Searcher
+from signspot.web.states import States
+from signspot.web.tables import open_database
+from signspot.web.uploads import MOST_BYTES
+from signspot.web.verification import Queues
+
+PICTURES = "pictures"  # in the workbench's own folder
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbenchOptions:
+    """Options of serving a folder."""
+
+    folder: Path
+    dictionaries: Sequence[Path] = ()  # that lie elsewhere
+    database: str | None = None  # URL; None: SQLite in the folder
+    encoder: str | None = None  # name or file; None: the shipped one
+    most_bytes: int = MOST_BYTES  # of one upload
+    door: Door = field(default_factory=Door)
+    device: str = "cpu"  # where networks run
+    pixels: bool = True  # pictures of people are shown, and thumbnails of them kept; else skeletons are
+    holistic: Path | None = None  # a package that estimates landmarks in the sign page
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """All parts of an open workbench."""
+
+    options: WorkbenchOptions
+    folder: ServedFolder
+    database: Database
+    searcher: Searcher
+    queues: Queues
+    jobs: Jobs
+    states: States
+    recordings: Recordings
+    holistic: HolisticPackage | None = None
+
+    @classmethod
+    def open(cls, options: WorkbenchOptions) -> "Workbench":
+        """Open a folder; its database is made if it is not there, and what killed servers left half written goes.
+
+        Raises:
+            OptionsError: there is no such folder, or no such package.
+            StoreError: the database cannot be used.
+        """
+        holistic = None if options.holistic is None else HolisticPackage.open(options.holistic)
+        others = tuple(path.resolve() for path in options.dictionaries)
+        folder = ServedFolder(options.folder, others, options.pixels)
+        remove_leftovers(folder.own)  # uploads and recordings of people among them
+        if not options.pixels:
+            for kept in (folder.own / PICTURES).glob("*"):  # of servers that showed people
+                kept.unlink(missing_ok=True)
+        database = open_database(options.database, folder.own)
+        settings = JobSettings(str(folder.root), options.database, options.encoder, options.device)
+        searcher = Searcher(folder, options.encoder, options.device)
+        parts = Queues(database), Jobs(database, settings), States(searcher), Recordings()
+        return cls(options, folder, database, searcher, *parts, holistic)
+
+    @property
+    def pictures(self) -> Path:
+        """The folder of thumbnails and playable copies."""
+        place = self.folder.own / PICTURES
+        place.mkdir(exist_ok=True)
+        return place
+
+    @property
+    def landmarks(self) -> Path | None:
+        """The cache of landmarks."""
+        cache = self.searcher.spotter.cache
+        return cache / "landmarks" if cache else None
+
+    def close(self) -> None:
+        """Stop jobs and let the database go."""
+        self.recordings.close()
+        self.jobs.stop()
+        self.database.close()

@@ -1,0 +1,315 @@
+"""Signing as movement in space: isolated signs of a dictionary and co-articulated streams of signs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.errors import OptionsError
+from signspot.landmarks.landmarks import FACE_POINTS
+from signspot.types import Segment
+from signspot_synthetic.body.body import Points, assemble
+from signspot_synthetic.body.coarticulation import (
+    Span,
+    assimilate,
+    blur,
+    blur_seconds,
+    draw_speed,
+    draw_stroke,
+    reduce_token,
+    way_seconds,
+)
+from signspot_synthetic.body.expression import draw_expression, draw_sway, followed
+from signspot_synthetic.body.gestures import (
+    ANGLES,
+    MIRROR,
+    POSITION,
+    STATE,
+    TURN,
+    Gesture,
+    SignToken,
+    make_token,
+    rest_state,
+)
+from signspot_synthetic.body.mouthing import MouthedWord, habits_of, mouth_shapes, say
+from signspot_synthetic.body.signers import Handedness, Signer
+from signspot_synthetic.body.strokes import minimum_jerk, stroke_states
+from signspot_synthetic.geometry.rotations import Array, frame, matrix, quaternion, slerp
+from signspot_synthetic.knobs import Knobs
+from signspot_synthetic.language.phonology import Sign
+
+FPS = 25.0
+_STILL = 0.018  # seconds of smoothing that any movement has
+Metres = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A signer's points over time, in metres from between the shoulders at rest.
+
+    x is to the image's right, y down, z away from the camera. Everything is known: nothing is ever missing.
+    """
+
+    body: Metres  # (T, 33, 3)
+    left_hand: Metres  # (T, 21, 3)
+    right_hand: Metres  # (T, 21, 3)
+    face: Metres  # (T, P, 3)
+    fps: float = FPS
+    face_points: tuple[int, ...] = FACE_POINTS
+
+    def __len__(self) -> int:
+        return len(self.body)
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """(T,) seconds."""
+        return np.arange(len(self)) / self.fps
+
+
+@dataclass(frozen=True, slots=True)
+class _Hold:
+    """A stretch of time in which a hand follows `states`; between two of them it goes over smoothly."""
+
+    start: float
+    end: float
+    states: Callable[[Array], Array]  # seconds since the start (n,) → states (n, 30)
+
+
+def _still(start: float, end: float, state: Array) -> _Hold:
+    return _Hold(start, end, lambda seconds: np.broadcast_to(state, (len(seconds), STATE)))
+
+
+def _stroke(gesture: Gesture, span: Span) -> _Hold:
+    moving = max(span.end - span.start - span.hold_before - span.hold_after, 1e-3)
+
+    def states(seconds: Array) -> Array:
+        return stroke_states(gesture, np.clip((seconds - span.hold_before) / moving, 0, 1), moving)
+
+    return _Hold(span.start, span.end, states)
+
+
+def _follow(holds: Sequence[_Hold], times: Array) -> Array:
+    """A hand's states (T, 30) at times (T,): along its holds, and smoothly from each one to the next."""
+    starts, ends = np.array([h.start for h in holds]), np.array([h.end for h in holds])
+    which = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(holds) - 1)
+    first = np.stack([h.states(np.zeros(1))[0] for h in holds])
+    last = np.stack([h.states(np.array([h.end - h.start]))[0] for h in holds])
+    out = np.empty((len(times), STATE))
+    edges = np.searchsorted(which, np.arange(len(holds) + 1))
+    for i, hold in enumerate(holds):
+        part = slice(edges[i], edges[i + 1])
+        if edges[i + 1] > edges[i]:
+            out[part] = hold.states(np.minimum(times[part], hold.end) - hold.start)
+    between = (times > ends[which]) & (which < len(holds) - 1)
+    here = which[between]
+    share = (times[between] - ends[here]) / np.maximum(starts[here + 1] - ends[here], 1e-6)
+    out[between] = _over(last[here], first[here + 1], share)
+    return out
+
+
+def _over(start: Array, end: Array, share: Array) -> Array:
+    """States (n, 30) on the way from `start` to `end` (n, 30); the handshape is ready before the hand arrives."""
+    smooth, early = minimum_jerk(share), minimum_jerk(share * 1.25)
+    out = start + smooth[:, None] * (end - start)
+    out[:, ANGLES] = start[:, ANGLES] + early[:, None] * (end[:, ANGLES] - start[:, ANGLES])
+    out[:, TURN] = _turning(start[:, TURN], end[:, TURN], minimum_jerk(share * 1.1))
+    distance = np.linalg.norm(end[:, POSITION] - start[:, POSITION], axis=1)
+    out[:, 2] -= 0.10 * distance * np.sin(np.pi * smooth)  # a way leads a little before the body
+    return out
+
+
+def _turning(start: Array, end: Array, share: Array) -> Array:
+    """Turns (n, 4) from `start` to `end`; far turns go by way of a hand that points forth, as forearms do."""
+    before, after = matrix(start), matrix(end)
+    forth, down = np.array([0.1, -0.2, -0.9]), np.array([0.3, 0.5, 0.0])
+    via = quaternion(frame(before[..., 1] + after[..., 1] + 0.9 * forth, before[..., 2] + after[..., 2] + 0.7 * down))
+    far = np.clip((np.arccos(np.clip(np.abs((start * end).sum(axis=-1)), 0, 1)) - 0.6) / 0.5, 0, 1)
+    bowed = slerp(slerp(start, via, share), slerp(via, end, share), share)
+    return slerp(slerp(start, end, share), bowed, far)
+
+
+def _first_state(gesture: Gesture) -> Array:
+    return np.asarray(stroke_states(gesture, np.zeros(1), 1.0)[0])
+
+
+def _last_state(gesture: Gesture) -> Array:
+    return np.asarray(stroke_states(gesture, np.ones(1), 1.0)[0])
+
+
+def _finish(
+    strong: Array,
+    weak: Array,
+    signer: Signer,
+    rng: np.random.Generator,
+    mouthed: Sequence[tuple[str, Segment]],
+    fps: float,
+    lips: float = 0.0,
+) -> Motion:
+    """Add face and sway and build the body."""
+    count = len(strong)
+    mouth = _hard_lips(count, fps, mouthed, signer, rng, lips) if lips else None
+    expression = draw_expression(count, fps, mouthed, signer, rng, mouth=mouth)
+    sway = draw_sway(count, fps, signer, rng)
+    sway = followed(
+        sway, strong[:, POSITION] if signer.handedness is Handedness.RIGHT else strong[:, POSITION] * MIRROR
+    )
+    return _in_single(assemble(strong, weak, expression, sway, signer), fps)
+
+
+def _in_single(points: Points, fps: float) -> Motion:
+    """Points as a motion, in single precision."""
+    body, left, right, face = (
+        part.astype(np.float32) for part in (points.body, points.left_hand, points.right_hand, points.face)
+    )
+    return Motion(body, left, right, face, fps)
+
+
+def _hard_lips(
+    count: int,
+    fps: float,
+    mouthed: Sequence[tuple[str, Segment]],
+    signer: Signer,
+    rng: np.random.Generator,
+    strength: float,
+) -> Array:
+    """The lips (T, 4) as hard to read as `strength` says, by chance of their own: hands and body stay as they are."""
+    own, habits = rng.spawn(1)[0], habits_of(signer, min(strength, 1.5))
+    return mouth_shapes(count, fps, [say(word, segment, habits, own) for word, segment in mouthed], habits, own)
+
+
+def talking(
+    words: Sequence[MouthedWord], seconds: float, signer: Signer, rng: np.random.Generator, lips: float = 1.0
+) -> Motion:
+    """Somebody who mouths words while the hands rest: all that a reader of lips needs, at little cost."""
+    count = max(2, round(seconds * FPS))
+    strong, weak = (np.tile(rest_state(signer, rng), (count, 1)) for _ in range(2))
+    mouth = mouth_shapes(count, FPS, words, habits_of(signer, min(lips, 1.5)), rng)
+    expression = draw_expression(count, FPS, (), signer, rng, mouth=mouth)
+    points = assemble(strong, weak, expression, draw_sway(count, FPS, signer, rng), signer)
+    return _in_single(points, FPS)
+
+
+def isolated(
+    sign: Sign,
+    signer: Signer,
+    rng: np.random.Generator,
+    *,
+    word: str = "",
+    knobs: Knobs | None = None,
+    fps: float = FPS,
+) -> tuple[Motion, Segment]:
+    """Perform one sign as a dictionary shows it: slowly, from rest to rest.
+
+    Args:
+        sign: what to perform.
+        signer: who performs it.
+        rng: this performance's chance.
+        word: what the lips say; nothing if empty.
+        knobs: only `precision` matters here.
+        fps: frames per second.
+
+    Returns:
+        The motion, and the segment of the sign itself, without the ways from and to rest.
+    """
+    strength = (knobs or Knobs()).precision
+    token = make_token(sign, signer, rng, strength)
+    rests = rest_state(signer, rng), rest_state(signer, rng)
+    pace = 0.95 * signer.tempo * float(np.exp(rng.normal(0, 0.1)))
+    span = draw_stroke(token, pace, signer.manner.hold, signer, rng)
+    lead, tail = rng.uniform(0.2, 0.6, 2).tolist()
+    there = way_seconds(rests[0], _first_state(token.strong), 0.85 * pace)
+    back = way_seconds(_last_state(token.strong), rests[0], 0.8 * pace)
+    start = lead + there
+    end = start + span.end
+    total = end + back + tail
+    holds = []
+    for gesture, rest in ((token.strong, rests[0]), (token.weak, rests[1])):
+        before, after = _still(0, lead, rest), _still(end + back, total, rest)
+        moved = Span(start, end, span.hold_before, span.hold_after)
+        holds.append([before, _stroke(gesture, moved), after] if gesture else [_still(0, total, rest)])
+    times = np.arange(max(2, round(total * fps))) / fps
+    strong, weak = (blur(_follow(h, times), _STILL, fps) for h in holds)
+    segment = Segment(start, end)
+    return _finish(strong, weak, signer, rng, [(word, segment)] if word else [], fps), segment
+
+
+def continuous(
+    signs: Sequence[Sign],
+    signer: Signer,
+    rng: np.random.Generator,
+    knobs: Knobs | None = None,
+    mouthings: Sequence[str | None] | None = None,
+    *,
+    fps: float = FPS,
+) -> tuple[Motion, list[Segment]]:
+    """Perform a stream of signs, co-articulated as the knobs say.
+
+    Args:
+        signs: what to perform, in order.
+        signer: who performs it.
+        rng: this performance's chance.
+        knobs: how hard it is to recognise; the default is as in real signing.
+        mouthings: what the lips say with each sign; None where they say nothing.
+        fps: frames per second.
+
+    Returns:
+        The motion, and every sign's own segment, without the ways between signs.
+    """
+    if not signs:
+        raise OptionsError("there is nothing to sign: give at least 1 sign")
+    if mouthings is not None and len(mouthings) != len(signs):
+        raise OptionsError(f"{len(signs)} signs need {len(signs)} mouthings (or None); got {len(mouthings)}")
+    knobs = knobs or Knobs()
+    tokens = [reduce_token(make_token(s, signer, rng, knobs.precision), knobs, rng) for s in signs]
+    tokens = assimilate(tokens, knobs)
+    rests = rest_state(signer, rng), rest_state(signer, rng)
+    spans, total = schedule(tokens, rests[0], signer, rng, knobs)
+    times = np.arange(max(2, round(total * fps))) / fps
+    strong = _follow(_strong_holds(tokens, spans, rests[0], total), times)
+    weak = _follow(_weak_holds(tokens, spans, rests[1], total), times)
+    seconds = max(_STILL, blur_seconds(knobs))
+    segments = [Segment(span.start, span.end) for span in spans]
+    words = [(m, s) for m, s in zip(mouthings or [], segments, strict=False) if m]
+    hands = blur(strong, seconds, fps), blur(weak, seconds, fps)
+    return _finish(*hands, signer, rng, words, fps, knobs.lips), segments
+
+
+def schedule(
+    tokens: Sequence[SignToken], rest: Array, signer: Signer, rng: np.random.Generator, knobs: Knobs
+) -> tuple[list[Span], float]:
+    """Say when each stroke happens, and when everything is over."""
+    now, before = float(rng.uniform(0.2, 0.5)), rest
+    hold_share = 1 / (1 + 4 * knobs.coarticulated("reduction"))
+    spans = []
+    for token in tokens:
+        speed = draw_speed(signer, rng, knobs)
+        span = draw_stroke(token, speed, hold_share, signer, rng)
+        now += way_seconds(before, _first_state(token.strong), speed)
+        spans.append(Span(now, now + span.end, span.hold_before, span.hold_after))
+        now, before = now + span.end, _last_state(token.strong)
+    return spans, now + way_seconds(before, rest, draw_speed(signer, rng, knobs)) + float(rng.uniform(0.2, 0.5))
+
+
+def _strong_holds(tokens: Sequence[SignToken], spans: Sequence[Span], rest: Array, total: float) -> list[_Hold]:
+    first, last = spans[0], spans[-1]
+    way = way_seconds(rest, _first_state(tokens[0].strong), 1.6)
+    holds = [_still(0, max(0.0, first.start - way), rest)]
+    holds += [_stroke(token.strong, span) for token, span in zip(tokens, spans, strict=True)]
+    return [*holds, _still(min(last.end + way, total), total, rest)]
+
+
+def _weak_holds(tokens: Sequence[SignToken], spans: Sequence[Span], rest: Array, total: float) -> list[_Hold]:
+    """The weak hand: at rest, or up; between two uses that are near in time it does not go down."""
+    holds: list[_Hold] = []
+    used = [(t.weak, s) for t, s in zip(tokens, spans, strict=True) if t.weak is not None]
+    free = 0.0
+    for gesture, span in used:
+        way = way_seconds(rest, _first_state(gesture), 1.6)
+        if not holds or span.start - free > 2.2 * way:
+            down = free + way if holds else 0.0
+            holds.append(_still(down, max(down, span.start - way), rest))
+        holds.append(_stroke(gesture, span))
+        free = span.end
+    down = min(free + 0.45, total) if holds else 0.0
+    return [*holds, _still(down, total, rest)]

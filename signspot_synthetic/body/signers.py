@@ -1,0 +1,147 @@
+"""The people of the world: how they are built, how they sign, and how they are filmed."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from signspot.errors import OptionsError
+from signspot_synthetic.geometry.framing import Camera, draw_camera
+from signspot_synthetic.geometry.limbs import MEAN, HandBuild, Proportions
+from signspot_synthetic.knobs import named_rng, named_seed
+
+
+class Role(StrEnum):
+    """Use of a signer; no signer has two roles."""
+
+    DICTIONARY = "dictionary"
+    TRAIN = "train"
+    TEST = "test"
+
+
+class Handedness(StrEnum):
+    """The strong hand."""
+
+    RIGHT = "right"
+    LEFT = "left"
+
+
+class Rest(StrEnum):
+    """Place of the hands when nothing is signed."""
+
+    SIDES = "sides"
+    LAP = "lap"
+    FRONT = "front"
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """Precision of a signer; standard deviations of the differences from token to token."""
+
+    place: float = 0.012  # metres
+    orientation: float = 0.10  # radians
+    shape: float = 0.09  # radians a joint
+    size: float = 0.15  # of the logarithm of a path's size
+    timing: float = 0.15  # of the logarithm of a duration
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """A signer's way of moving."""
+
+    tempo: float = 1.0  # speed against the mean signer
+    space: float = 1.0  # size of the signing space
+    sway: float = 1.0  # of body and head
+    lips: float = 1.0  # how clearly words are mouthed
+    hold: float = 1.0  # how long postures are held in a dictionary
+    elbows: float = 0.0  # how far the elbows stand out, radians
+    rest: Rest = Rest.LAP
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """One person, fully known."""
+
+    id: str
+    role: Role
+    handedness: Handedness
+    proportions: Proportions
+    precision: Precision
+    manner: Manner
+    habits: int  # seed of the personal ways: which variants, which bends
+    camera: Camera
+    appearance_seed: int
+
+    @property
+    def tempo(self) -> float:
+        """Speed against the mean signer."""
+        return self.manner.tempo
+
+    def variant(self, word: str, count: int, *, strength: float = 1.0) -> int:
+        """The variant of a word, of `count`, that this signer uses; with strength 0 everybody uses the first.
+
+        Common variants come first: half of the signers use the first one.
+        """
+        rng = named_rng(self.habits, "variant", word)
+        odds = 0.5 ** np.arange(count)
+        chosen = int(rng.choice(count, p=odds / odds.sum()))
+        return chosen if rng.random() < strength else 0
+
+
+def _draw_proportions(rng: np.random.Generator) -> Proportions:
+    size = float(np.clip(rng.normal(1.0, 0.06), 0.86, 1.15))
+    own = np.exp(rng.normal(0, 0.045, 9)).tolist()
+    return Proportions(
+        shoulders=MEAN.shoulders * size * own[0],
+        upper_arm=MEAN.upper_arm * size * own[1],
+        forearm=MEAN.forearm * size * own[2],
+        torso=MEAN.torso * size * own[3],
+        hips=MEAN.hips * size * own[4],
+        neck=float(rng.normal(0, 0.012)),
+        head=size**0.5 * own[5],
+        hand=HandBuild(size=size * own[6], fingers=own[7], breadth=own[8]),
+    )
+
+
+def _draw_precision(rng: np.random.Generator) -> Precision:
+    care = float(np.exp(rng.normal(0, 0.3)))
+    own = np.exp(rng.normal(0, 0.2, 5)) * care
+    place, orientation, shape, size, timing = own.tolist()
+    return Precision(0.012 * place, 0.10 * orientation, 0.09 * shape, 0.15 * size, 0.15 * min(timing, 2.0))
+
+
+def _draw_manner(rng: np.random.Generator) -> Manner:
+    rest = (Rest.LAP, Rest.SIDES, Rest.FRONT)[int(rng.choice(3, p=(0.45, 0.35, 0.2)))]
+    tempo, space, sway, lips, hold = np.exp(rng.normal(0, (0.14, 0.1, 0.3, 0.25, 0.5))).tolist()
+    return Manner(tempo, space, sway, lips, hold, float(rng.normal(0.0, 0.2)), rest)
+
+
+def make_signer(identity: str, seed: int, role: Role, *, left_share: float = 0.12, webcam_share: float = 0.3) -> Signer:
+    """Make the person that belongs to a name, a seed and a role."""
+    if not (0 <= left_share <= 1 and 0 <= webcam_share <= 1):
+        raise OptionsError(f"shares of signers lie between 0 and 1; got {left_share} and {webcam_share}")
+    rng = named_rng(seed, "signer", role, identity)
+    return Signer(
+        id=identity,
+        role=role,
+        handedness=Handedness.LEFT if rng.random() < left_share else Handedness.RIGHT,
+        proportions=_draw_proportions(rng),
+        precision=_draw_precision(rng),
+        manner=_draw_manner(rng),
+        habits=named_seed(seed, "habits", role, identity),
+        camera=draw_camera(rng, webcam_share if role is not Role.DICTIONARY else webcam_share / 2),
+        appearance_seed=named_seed(seed, "appearance", role, identity),
+    )
+
+
+def make_signers(
+    n: int, seed: int, role: Role | str, *, left_share: float = 0.12, webcam_share: float = 0.3
+) -> tuple[Signer, ...]:
+    """Make `n` people of one role; the first ones stay the same when `n` grows."""
+    if n < 1:
+        raise OptionsError(f"at least 1 signer is needed; got {n}")
+    if role not in list(Role):
+        raise OptionsError(f"a signer's role is one of {', '.join(Role)}; got '{role}'")
+    known = Role(role)
+    names = [f"{known}-{index + 1:03d}" for index in range(n)]
+    return tuple(make_signer(name, seed, known, left_share=left_share, webcam_share=webcam_share) for name in names)

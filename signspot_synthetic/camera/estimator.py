@@ -1,0 +1,164 @@
+"""Simulated landmark estimator: exact landmarks with the faults of a real one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from signspot.landmarks.landmarks import LIP_ARCS, Landmarks
+from signspot_synthetic.camera.faults import (
+    NoiseOptions,
+    Single,
+    draw_dropouts,
+    draw_shivers,
+    shiver_size,
+    slow_drift,
+)
+
+_HIPS_DOWN = slice(23, 33)
+_LIPS = slice(0, sum(map(len, LIP_ARCS)))
+_COVERS = 0.13  # shoulder widths from the mouth's middle to a point of a hand: nearer ones hide the lips
+_LOOSE = np.ones(33, np.float32)  # how much more a body point wanders than the head
+_LOOSE[11:13], _LOOSE[13:15], _LOOSE[15:23], _LOOSE[_HIPS_DOWN] = 1.0, 1.6, 2.2, 2.0
+_ALONG_FINGER = np.array([0, 0.35, 0.6, 0.8, 1.0, *([0.62, 0.75, 0.9, 1.05] * 4)], np.float32)
+_VISIBLE = np.full(33, 9.0, np.float32)  # log odds of being seen, inside the frame
+_VISIBLE[13:15], _VISIBLE[15:23], _VISIBLE[_HIPS_DOWN] = 3.9, 3.1, 2.0
+_HIDDEN = np.full(33, 14.0, np.float32)  # log odds lost for every image height beyond a little inside the edge
+_HIDDEN[13:23], _HIDDEN[_HIPS_DOWN] = 12.0, 22.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """Exact landmarks with the units that noise is measured in."""
+
+    landmarks: Landmarks
+    unit: Single  # (3,) one shoulder width in x, y and z of the image
+    pace: float  # frames at 25 fps that one frame stands for
+
+    def speed(self, points: Single) -> Single:
+        """Speeds (T, n) of points (T, n, 3), in shoulder widths per second."""
+        if len(points) < 2:
+            return np.zeros(points.shape[:2], np.float32)
+        steps = np.gradient(points[..., :2] / self.unit[:2], axis=0)
+        return np.asarray(np.sqrt((steps**2).sum(axis=-1)) * self.landmarks.fps, dtype=np.float32)
+
+
+def _scene(landmarks: Landmarks) -> _Scene:
+    across = (landmarks.body[:, 11, :2] - landmarks.body[:, 12, :2]) * [landmarks.aspect, 1.0]
+    width = max(float(np.median(np.hypot(across[:, 0], across[:, 1]))), 1e-3)
+    unit = np.array([width / landmarks.aspect, width, width / landmarks.aspect], np.float32)
+    return _Scene(landmarks, unit, 25.0 / landmarks.fps)
+
+
+def _outside(points: Single, inset: float = 0.0) -> Single:
+    """Distance of (T, n) points outside the image less an inset, in image sizes."""
+    xy = points[..., :2]
+    return np.asarray(np.maximum(np.maximum(inset - xy, xy - 1 + inset), 0).max(axis=-1))
+
+
+def _observe_body(scene: _Scene, rng: np.random.Generator, noise: NoiseOptions) -> Single:
+    exact, s = scene.landmarks.body, noise.strength
+    count = len(exact)
+    body = exact.copy()
+    speed = scene.speed(exact)
+    speed = speed + 0.2 * speed[:, 15:17].max(axis=1, keepdims=True)  # one fast hand unsettles the whole body
+    outside = _outside(exact)
+    size = shiver_size(speed, noise.body_jitter, noise.body_jitter_motion * 0.3) * _LOOSE**0.5
+    size = size * (1 + 6 * outside)
+    slow = slow_drift(count, (33, 2), rng, scene.pace * 0.04) * (noise.offset * _LOOSE[:, None] * 0.6)
+    slow *= (1 + 8 * outside)[..., None]
+    shaking = draw_shivers(count, (33, 2), rng, 0.35) * size[..., None]
+    body[..., :2] += s * (slow + shaking) * scene.unit[:2]
+    body[..., 2] = _body_depth(scene, speed, rng, noise)
+    doubt = _VISIBLE - _HIDDEN * _outside(exact, inset=0.1)
+    doubt = doubt + 0.8 * slow_drift(count, (33,), rng, scene.pace * 0.08) * s
+    sure = 1 / (1 + np.exp(-np.maximum(doubt, -60)))  # far outside, more doubt changes nothing
+    body[..., 3] = 1 - s + s * sure if s < 1 else sure
+    return body
+
+
+def _body_depth(scene: _Scene, speed: Single, rng: np.random.Generator, noise: NoiseOptions) -> Single:
+    """The body's depth (T, 33): exaggerated, leaning, drifting and trembling."""
+    exact, s = scene.landmarks.body[..., 2], noise.strength
+    count = len(exact)
+    gain = 1 + (noise.depth_gain - 1) * s * float(np.exp(rng.normal(0, 0.12)))
+    lean = np.zeros(33, np.float32)
+    lean[:23] = -0.75 * float(np.exp(rng.normal(0, 0.5)))  # the upper body always seems to lean to the camera
+    common = slow_drift(count, (1,), rng, scene.pace * 0.03) * 0.6
+    own = slow_drift(count, (33,), rng, scene.pace * 0.05) * _LOOSE * 0.35
+    size = noise.depth_jitter * (1 + 0.7 * speed) * _LOOSE**0.5
+    shaking = draw_shivers(count, (33,), rng, 0.5) * size
+    drift = noise.depth_drift * (common * (lean != 0) + own)
+    return np.asarray(exact * gain + s * scene.unit[2] * (lean + drift + shaking), dtype=np.float32)
+
+
+def _observe_hand(exact: Single, scene: _Scene, rng: np.random.Generator, noise: NoiseOptions) -> Single:
+    """A hand (T, 21, 3) with jitter: as a whole, and more towards the fingertips."""
+    s, count = noise.strength, len(exact)
+    speed = scene.speed(exact)
+    lasting = np.exp(noise.tails * slow_drift(count, (1,), rng, scene.pace * 0.25) * s)
+    whole = shiver_size(speed[:, :1], noise.hand_jitter, noise.hand_jitter_motion * 0.5) * lasting
+    tips = shiver_size(speed, noise.tip_jitter, noise.tip_jitter_motion * 0.5) * lasting * _ALONG_FINGER
+    hand = exact.copy()
+    shaking = draw_shivers(count, (1, 3), rng, 0.3) * whole[..., None]
+    shaking = shaking + draw_shivers(count, (21, 3), rng, 0.3) * tips[..., None]
+    shaking[..., 2] *= 1.5
+    slow = slow_drift(count, (21, 3), rng, scene.pace * 0.06) * (noise.hand_offset * _ALONG_FINGER[:, None])
+    gain = 1 + (noise.hand_depth_gain - 1) * min(s, 1.0)
+    bias = -0.045 * s * _ALONG_FINGER
+    hand[..., 2] = exact[..., 2] * gain + bias * scene.unit[2]
+    hand += s * (slow + shaking) * scene.unit
+    hand[:, 0, 2] = 0.0
+    return hand
+
+
+def _observe_face(scene: _Scene, rng: np.random.Generator, noise: NoiseOptions) -> Single:
+    exact, count = scene.landmarks.face, len(scene.landmarks)
+    speed = scene.speed(scene.landmarks.body[:, :1])
+    size = shiver_size(speed, noise.face_jitter, 0.003)
+    whole = draw_shivers(count, (1, 3), rng, 0.3) * size[..., None]
+    own = draw_shivers(count, (exact.shape[1], 3), rng, 0.3) * size[..., None] * 0.6
+    slow = slow_drift(count, (1, 3), rng, scene.pace * 0.05) * 0.006
+    own[:, _LIPS] *= noise.lip_jitter
+    if noise.mouth_cover:
+        exact = _cover_mouth(scene, rng.spawn(1)[0], min(1.0, noise.mouth_cover * noise.strength))
+    return np.asarray(exact + noise.strength * (whole + own + slow) * scene.unit, dtype=np.float32)
+
+
+def _cover_mouth(scene: _Scene, rng: np.random.Generator, share: float) -> Single:
+    """The face (T, P, 3) with lips that are guessed where a hand is before them: as they mostly are, and trembling."""
+    face, marks = scene.landmarks.face.copy(), scene.landmarks
+    mouth = face[:, _LIPS].mean(axis=1)
+    hands = np.concatenate([marks.left_hand, marks.right_hand], axis=1)
+    away = (hands - mouth[:, None])[..., :2] / scene.unit[:2]
+    near = np.hypot(away[..., 0], away[..., 1]).min(axis=1)
+    hidden = share * np.clip((_COVERS - near) / 0.03 + 0.5, 0, 1)[:, None, None]
+    lips = face[:, _LIPS] - mouth[:, None]
+    guess = np.median(lips, axis=0) + draw_shivers(len(face), lips.shape[1:], rng, 0.6) * 0.004 * scene.unit
+    face[:, _LIPS] = mouth[:, None] + lips + hidden * (guess - lips)
+    return face
+
+
+def observe(landmarks: Landmarks, rng: np.random.Generator, noise: NoiseOptions | None = None) -> Landmarks:
+    """See exact landmarks as an estimator does: with jitter, misses, mix-ups and wrong depth.
+
+    Args:
+        landmarks: exact ones, of at least 1 frame.
+        rng: this observation's chance.
+        noise: the faults; the default is for bare hands.
+
+    Returns:
+        Landmarks of the same frames; NaN where a hand or the face is missed.
+    """
+    noise = noise or NoiseOptions()
+    if noise.strength == 0 or not len(landmarks):
+        return landmarks
+    scene = _scene(landmarks)
+    body = _observe_body(scene, rng, noise)
+    left = _observe_hand(landmarks.left_hand, scene, rng, noise)
+    right = _observe_hand(landmarks.right_hand, scene, rng, noise)
+    face = _observe_face(scene, rng, noise)
+    missed = draw_dropouts(landmarks, scene.unit, rng, noise)
+    twice = missed.left_is_right[:, None, None], missed.right_is_left[:, None, None]
+    left, right = np.where(twice[0], right, left), np.where(twice[1], left, right)
+    left[missed.left], right[missed.right], face[missed.face] = np.nan, np.nan, np.nan
+    return Landmarks(body, left, right, face, landmarks.times, landmarks.size, landmarks.face_points)

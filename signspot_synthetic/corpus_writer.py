@@ -1,0 +1,218 @@
+"""A whole corpus is made: in parallel, file by file, so that a run that was killed goes on where it stopped."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from signspot.corpus.corpus import FORMAT, VERSION, Corpus, Layout, open_corpus, video_as_json, write_json
+from signspot.corpus.truth import write_records, write_splits
+from signspot.corpus.videos import CorpusVideo
+from signspot.dictionary.contents import Contents
+from signspot.dictionary.json_file import write_json as write_dictionary
+from signspot.errors import FormatError, OptionsError, OutputError
+from signspot.io.checks import parse_json
+from signspot.io.files import explain_write_failure
+from signspot.io.processes import results, run_each
+from signspot.io.progress import Progress, silent
+from signspot.io.text import read_text
+from signspot.landmarks.pose_file import write_landmarks
+from signspot.types import Exemplar
+from signspot.version import VERSION as SIGNSPOT_VERSION
+from signspot_synthetic.language.subtitles import write_vtt
+from signspot_synthetic.options import CorpusOptions, options_as_json
+from signspot_synthetic.performance import FilmedSigning, perform_exemplar, perform_video
+from signspot_synthetic.world import ExemplarPlan, VideoPlan, World
+
+WORLD_VERSION = 3  # raised whenever the same options would give other bytes
+_EXEMPLARS_PER_ITEM = 100
+_SOURCE, _LICENCE = "signspot world", "CC0-1.0"
+_here: tuple[World, Layout] | None = None  # what a worker process works on
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One piece of work: a video, or some exemplars."""
+
+    name: str
+    first: int  # of the plans that belong to it
+    last: int
+
+
+def make_corpus(options: CorpusOptions, folder: str | Path, progress: Progress = silent, *, workers: int = 1) -> Corpus:
+    """Make a corpus in a folder; the same options give the same bytes for any number of workers.
+
+    A run that was stopped can be started again: finished files are checked and kept, the rest is made.
+
+    Args:
+        options: what it is to be.
+        folder: a new or empty folder, or one that an earlier run with the same options has begun.
+        progress: told how many items of work are done.
+        workers: processes that work at once.
+
+    Raises:
+        OptionsError: a value is impossible, or the folder holds something else.
+        OutputError: the folder cannot be written.
+    """
+    if workers < 1:
+        raise OptionsError(f"workers must be at least 1; got {workers}")
+    world, layout = _world(options), Layout(Path(folder))
+    _claim(world, layout)
+    items = list(_items(world))
+    waiting = [item for item in items if not layout.is_finished(item.name)]
+    done = len(items) - len(waiting)
+    progress(done, len(items))
+    for _ in _work(world, layout, waiting, workers):
+        done += 1
+        progress(done, len(items))
+    _write_dictionaries(world, layout)
+    write_splits(world.splits, layout.splits)
+    return open_corpus(layout.folder)
+
+
+def describe(world: World, folder: Path) -> dict[str, Any]:
+    """Contents of `corpus.json`: all that the corpus follows from."""
+    layout = Layout(folder)
+    videos = [
+        CorpusVideo(
+            id=plan.id,
+            landmarks=layout.video(plan.id, ".pose"),
+            video=layout.video(plan.id, ".mp4") if world.options.render else None,
+            subtitles=layout.video(plan.id, ".vtt"),
+            signer=plan.signer.id,
+            split=plan.split,
+        )
+        for plan in world.videos
+    ]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "made_by": {"signspot": SIGNSPOT_VERSION, "world": WORLD_VERSION, "numpy": np.__version__},
+        "licence": _LICENCE,
+        "options": options_as_json(world.options),
+        "videos": [video_as_json(video, folder) for video in videos],
+    }
+
+
+def _claim(world: World, layout: Layout) -> None:
+    """Write `corpus.json`, or see that the one that is there is of the very same corpus."""
+    wanted = json.loads(json.dumps(describe(world, layout.folder)))
+    try:
+        if layout.corpus.is_file():
+            there = parse_json(read_text(layout.corpus, exact=True).text, str(layout.corpus))
+            _compare(there, wanted, layout.folder)
+            layout.remove_leftovers()
+            return
+        if layout.folder.is_dir() and any(layout.folder.iterdir()):
+            raise OptionsError(f"{layout.folder} is not empty and holds no corpus. Name a new or an empty folder")
+        layout.folder.mkdir(parents=True, exist_ok=True)
+    except (TypeError, AttributeError, FormatError) as error:
+        raise OptionsError(f"{layout.corpus} is damaged. Name a new or an empty folder") from error
+    except OSError as error:
+        raise OutputError(explain_write_failure(layout.folder, error)) from error
+    write_json(wanted, layout.corpus)
+
+
+def _compare(there: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+    for part in ("options", "made_by"):
+        before, now = there.get(part, {}), wanted[part]
+        for name in [*now, *(set(before) - set(now))]:
+            if before.get(name) != now.get(name):
+                raise OptionsError(
+                    f"{folder} holds a corpus made with {name} {before.get(name)!s:.60}, not {now.get(name)!s:.60}. "
+                    "Use the same value to finish it, or name another folder"
+                )
+    if there != wanted:
+        raise OptionsError(f"{folder} holds another corpus. Name a new or an empty folder")
+
+
+def _items(world: World) -> Iterator[_Item]:
+    """All work, in the order in which it is begun."""
+    for index, plan in enumerate(world.videos):
+        yield _Item(plan.id, index, index + 1)
+    for number, first in enumerate(range(0, len(world.exemplars), _EXEMPLARS_PER_ITEM)):
+        last = min(first + _EXEMPLARS_PER_ITEM, len(world.exemplars))
+        yield _Item(f"exemplars-{number + 1:04d}", first, last)
+
+
+def _work(world: World, layout: Layout, items: Sequence[_Item], workers: int) -> Iterator[None]:
+    """Make all items; the world is built once per process."""
+    return results(run_each(partial(_make, world.options, layout), items, min(workers, max(1, len(items)))))
+
+
+@lru_cache(maxsize=1)
+def _world(options: CorpusOptions) -> World:
+    return World(options)
+
+
+def _make(options: CorpusOptions, layout: Layout, item: _Item) -> None:
+    world = _world(options)
+    if item.name.startswith("exemplars-"):
+        files = _make_exemplars(world, layout, item)
+    else:
+        files = _make_video(world, layout, world.videos[item.first])
+    layout.mark_finished(item.name, files)
+
+
+def _make_video(world: World, layout: Layout, plan: VideoPlan) -> list[Path]:
+    made = perform_video(world, plan)
+    files = [
+        write_vtt(made.subtitles, layout.video(plan.id, ".vtt")),
+        write_records(made.signs, layout.truth("signs", plan.id)),
+        write_records(made.mentions, layout.truth("mentions", plan.id)),
+        write_records(made.labels, layout.labels(plan.id)),
+    ]
+    picture = layout.video(plan.id, ".mp4") if world.options.render else None
+    return files + _write_footage(made.footage, layout.video(plan.id, ".pose"), picture)
+
+
+def _make_exemplars(world: World, layout: Layout, item: _Item) -> list[Path]:
+    files: list[Path] = []
+    truths = []
+    for plan in world.exemplars[item.first : item.last]:
+        footage, truth = perform_exemplar(world, plan)
+        truths.append(truth)
+        picture = layout.exemplar(plan.id, video=True) if world.options.render else None
+        files += _write_footage(footage, layout.exemplar(plan.id), picture)
+    return [*files, write_records(truths, layout.truth("exemplars", item.name))]
+
+
+def _write_footage(footage: FilmedSigning, landmarks: Path, picture: Path | None) -> list[Path]:
+    files = [write_landmarks(footage.observed, landmarks)]
+    if picture is not None:
+        from signspot_synthetic.render.appearance import make_appearance
+        from signspot_synthetic.render.render import render_video
+
+        size = footage.exact.size
+        assert size is not None, "filmed landmarks have a size"
+        files.append(render_video(footage.exact, make_appearance(footage.signer.appearance_seed), picture, size))
+    return files
+
+
+def _write_dictionaries(world: World, layout: Layout) -> None:
+    synonyms = {
+        word: tuple(sorted((group & world.listed) - {word}))
+        for word, group in sorted(world.same_sign.items())
+        if word in world.listed and len(group & world.listed) > 1
+    }
+    for video in (False, True) if world.options.render else (False,):
+        exemplars = tuple(_exemplar(plan, layout.exemplar(plan.id, video=video)) for plan in world.exemplars)
+        write_dictionary(
+            Contents(exemplars, synonyms=synonyms), layout.dictionary_video if video else layout.dictionary
+        )
+
+
+def _exemplar(plan: ExemplarPlan, path: Path) -> Exemplar:
+    return Exemplar(
+        word=plan.word,
+        id=plan.id,
+        path=path,
+        signer=plan.signer.id,
+        source=_SOURCE,
+        licence=_LICENCE,
+        variant=str(plan.variant + 1),
+    )

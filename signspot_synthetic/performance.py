@@ -1,0 +1,254 @@
+"""A plan is performed: the landmarks, subtitles, labels and truth of one exemplar or one continuous video."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.corpus.truth import ExemplarTruth, MentionTruth, SignTruth
+from signspot.landmarks.landmarks import Landmarks
+from signspot.types import Label, Segment, Subtitle
+from signspot_synthetic.body.motion import FPS, Motion, continuous, isolated
+from signspot_synthetic.body.signers import Signer
+from signspot_synthetic.camera.estimator import observe
+from signspot_synthetic.camera.faults import for_lips
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.mouthing import SimulatedMouthingSpotter, mouthing_rate
+from signspot_synthetic.language.sentences import Gloss, Sentence
+from signspot_synthetic.language.subtitles import CueText, cut_into_cues, sound_captions, time_cues
+from signspot_synthetic.world import ExemplarPlan, VideoPlan, World
+
+_SENTENCE_SECONDS = 3.0  # about how long a sentence is signed
+_TURN = (4, 10)  # sentences between two rests: from, to (excluded)
+_TEST_THEMES = 0.5  # of the sentences in test videos are about a test word
+_BRIDGE = (4, 20)  # frames of rest between two turns: from, to (excluded)
+
+
+@dataclass(frozen=True, slots=True)
+class FilmedSigning:
+    """Landmarks of a performance, exact and as an estimator sees them through a camera."""
+
+    exact: Landmarks
+    observed: Landmarks
+    signer: Signer
+
+
+@dataclass(frozen=True, slots=True)
+class PerformedVideo:
+    """One continuous video, with its whole truth."""
+
+    footage: FilmedSigning
+    subtitles: tuple[Subtitle, ...]  # in order of time
+    signs: tuple[SignTruth, ...]
+    mentions: tuple[MentionTruth, ...]
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A sentence and the signs made of it, in a video."""
+
+    sentence: Sentence
+    glosses: tuple[Gloss, ...]
+    segments: tuple[Segment, ...]  # one a gloss
+    mouthed: tuple[bool, ...]  # one a gloss
+
+
+def perform_exemplar(world: World, plan: ExemplarPlan) -> tuple[FilmedSigning, ExemplarTruth]:
+    """Perform one exemplar of the dictionary."""
+    options = world.options
+    entry = world.lexicon[plan.word]
+    sign = entry.variants[plan.variant]
+    rng = named_rng(options.seed, "exemplar", plan.id)
+    motion, segment = isolated(sign, plan.signer, rng, word=plan.word, knobs=options.knobs)
+    truth = ExemplarTruth(
+        exemplar=plan.id,
+        word=plan.word,
+        start=segment.start,
+        end=segment.end,
+        variant=str(plan.variant + 1),
+        signer=plan.signer.id,
+        sign=str(sign),
+        fingerspelled=entry.fingerspelled,
+    )
+    return _film(world, motion, plan.signer, rng), truth
+
+
+def perform_video(world: World, plan: VideoPlan) -> PerformedVideo:
+    """Perform one continuous video: sentences are written, signed, subtitled and searched for mouthings."""
+    seed = world.options.seed
+    motion, lines = _sign(world, plan)
+    sentences = [line.sentence for line in lines]
+    rng = named_rng(seed, "subtitles", plan.id)
+    cues = cut_into_cues(sentences, rng)
+    signing = [Segment(line.segments[0].start, line.segments[-1].end) for line in lines]
+    shown = time_cues(cues, signing, rng, world.options.knobs.misalignment)
+    together = sorted([*shown, *sound_captions(shown, rng)], key=lambda s: (s.start, s.end))
+    places = {id(subtitle): index for index, subtitle in enumerate(together)}
+    numbers = [places[id(subtitle)] for subtitle in shown]
+    signs = _sign_truths(world, plan, lines, _cue_of_mention(cues, numbers))
+    mentions = _mention_truths(world, plan, lines, cues, numbers)
+    spotter = SimulatedMouthingSpotter(
+        together, signs, len(motion) / FPS, world.same_sign, world.options.knobs.mouthing
+    )
+    labels = spotter.labels(mentions, named_rng(seed, "labels", plan.id))
+    footage = _film(world, motion, plan.signer, named_rng(seed, "estimator", plan.id))
+    return PerformedVideo(footage, tuple(together), tuple(signs), tuple(mentions), tuple(labels))
+
+
+def _film(world: World, motion: Motion, signer: Signer, rng: np.random.Generator) -> FilmedSigning:
+    exact = project(motion, signer.camera, world.options.size)
+    knobs = world.options.knobs
+    return FilmedSigning(exact, observe(exact, rng, for_lips(knobs.noise, knobs.lips)), signer)
+
+
+def _sign(world: World, plan: VideoPlan) -> tuple[Motion, list[_Line]]:
+    """Sign sentences, in turns between rests, until the video is long enough."""
+    script = named_rng(world.options.seed, "script", plan.id)
+    motions: list[Motion] = []
+    lines: list[_Line] = []
+    frames = 0
+    while frames < plan.seconds * FPS:
+        left = (plan.seconds - frames / FPS) / _SENTENCE_SECONDS
+        count = max(1, min(int(script.integers(*_TURN)), int(left)))
+        sentences = [world.writer.write(script, _theme(world, plan, script)) for _ in range(count)]
+        rng = named_rng(world.options.seed, "motion", plan.id, len(motions))
+        motion, made = _turn(world, plan.signer, sentences, script, rng)
+        if motions:
+            bridge = _bridge(motions[-1], motion, int(script.integers(*_BRIDGE)))
+            motions.append(bridge)
+            frames += len(bridge)
+        lines += [_later(line, frames / FPS) for line in made]
+        motions.append(motion)
+        frames += len(motion)
+    return _joined(motions), lines
+
+
+def _theme(world: World, plan: VideoPlan, script: np.random.Generator) -> str | None:
+    """In test videos, half of the sentences are about a word of the test vocabulary, so that all are tested."""
+    words = world.splits.words.test
+    if plan.split != "test" or not words or script.random() >= _TEST_THEMES:
+        return None
+    return words[int(script.integers(len(words)))]
+
+
+def _turn(
+    world: World, signer: Signer, sentences: Sequence[Sentence], script: np.random.Generator, rng: np.random.Generator
+) -> tuple[Motion, list[_Line]]:
+    knobs, seed = world.options.knobs, world.options.seed
+    glosses = [world.interpreter.sign(sentence, script) for sentence in sentences]
+    flat = [gloss for line in glosses for gloss in line]
+    mouthed = [
+        not gloss.word.startswith("(") and bool(script.random() < mouthing_rate(gloss.word, seed, knobs.mouthing))
+        for gloss in flat
+    ]
+    signs = [world.lexicon[g.word].variants[_variant(world, signer, g.word)] for g in flat]
+    mouthings = [gloss.word if moved else None for gloss, moved in zip(flat, mouthed, strict=True)]
+    motion, segments = continuous(signs, signer, rng, knobs, mouthings)
+    lines: list[_Line] = []
+    start = 0
+    for sentence, line in zip(sentences, glosses, strict=True):
+        part = slice(start, start + len(line))
+        lines.append(_Line(sentence, tuple(line), tuple(segments[part]), tuple(mouthed[part])))
+        start += len(line)
+    return motion, lines
+
+
+def _variant(world: World, signer: Signer, word: str) -> int:
+    count = len(world.lexicon[word].variants)
+    return signer.variant(word, count, strength=min(1.0, world.options.knobs.variants)) if count > 1 else 0
+
+
+def _later(line: _Line, seconds: float) -> _Line:
+    moved = tuple(Segment(s.start + seconds, s.end + seconds) for s in line.segments)
+    return replace(line, segments=moved)
+
+
+def _bridge(before: Motion, after: Motion, frames: int) -> Motion:
+    """Rest from the end of one motion to the beginning of the next."""
+    share = (np.arange(1, frames + 1) / (frames + 1)).astype(np.float32)
+    smooth = (share**3 * (10 - 15 * share + 6 * share**2))[:, None, None]
+
+    def between(start: NDArray[np.float32], end: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.asarray(start[-1:] + smooth * (end[:1] - start[-1:]), dtype=np.float32)
+
+    return Motion(
+        between(before.body, after.body),
+        between(before.left_hand, after.left_hand),
+        between(before.right_hand, after.right_hand),
+        between(before.face, after.face),
+        fps=before.fps,
+        face_points=before.face_points,
+    )
+
+
+def _joined(motions: Sequence[Motion]) -> Motion:
+    return Motion(
+        np.concatenate([m.body for m in motions]),
+        np.concatenate([m.left_hand for m in motions]),
+        np.concatenate([m.right_hand for m in motions]),
+        np.concatenate([m.face for m in motions]),
+        fps=motions[0].fps,
+        face_points=motions[0].face_points,
+    )
+
+
+def _cue_of_mention(cues: Sequence[CueText], numbers: Sequence[int]) -> dict[tuple[int, int], int]:
+    """(sentence, mention) → number of the subtitle that shows it."""
+    return {(m.sentence, m.mention): number for cue, number in zip(cues, numbers, strict=True) for m in cue.mentions}
+
+
+def _sign_truths(
+    world: World, plan: VideoPlan, lines: Sequence[_Line], subtitle_of: dict[tuple[int, int], int]
+) -> list[SignTruth]:
+    truths: list[SignTruth] = []
+    for number, line in enumerate(lines):
+        for gloss, segment, mouthed in zip(line.glosses, line.segments, line.mouthed, strict=True):
+            entry = world.lexicon[gloss.word]
+            variant = _variant(world, plan.signer, gloss.word)
+            truths.append(
+                SignTruth(
+                    video=plan.id,
+                    index=len(truths),
+                    word=gloss.word,
+                    start=segment.start,
+                    end=segment.end,
+                    variant=str(variant + 1),
+                    signer=plan.signer.id,
+                    exemplars=world.exemplars_of_sign.get(entry.variants[variant], ()),
+                    listed=gloss.word in world.listed,
+                    fingerspelled=entry.fingerspelled,
+                    mouthed=mouthed,
+                    subtitle=None if gloss.mention is None else subtitle_of.get((number, gloss.mention)),
+                )
+            )
+    return truths
+
+
+def _mention_truths(
+    world: World, plan: VideoPlan, lines: Sequence[_Line], cues: Sequence[CueText], numbers: Sequence[int]
+) -> list[MentionTruth]:
+    first = np.cumsum([0, *(len(line.glosses) for line in lines)])
+    truths: list[MentionTruth] = []
+    for cue, number in zip(cues, numbers, strict=True):
+        for place in cue.mentions:
+            line = lines[place.sentence]
+            for word in line.sentence.mentions[place.mention].words:
+                if word not in world.listed:
+                    continue
+                made = [i for i, g in enumerate(line.glosses) if g.word == word and g.mention == place.mention]
+                truths.append(
+                    MentionTruth(
+                        video=plan.id,
+                        subtitle=number,
+                        word=word,
+                        first=place.start,
+                        last=place.end,
+                        signs=tuple(int(first[place.sentence]) + i for i in made),
+                        signing_start=line.segments[0].start,
+                        signing_end=line.segments[-1].end,
+                    )
+                )
+    return truths

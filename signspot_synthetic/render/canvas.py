@@ -1,0 +1,143 @@
+"""The canvas of the renderer: a colour and a depth buffer, and the rounded solids that bodies are made of.
+
+Everything is in working pixels: x right, y down, z away from the camera (nearer is smaller), as in landmarks.
+A solid is shaded pixel by pixel from its surface normal and hides whatever lies deeper.
+"""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot_synthetic.render.appearance import Colour
+
+Image = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+ColourRamp = NDArray[np.uint32]  # (256,) the colour at each brightness, dark to light: RGBA packed in a word
+
+_SHIFT = 4  # sub-pixel bits of OpenCV's drawing functions
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """Light from one lamp, from the camera's side and from all around; the three shares sum to one."""
+
+    direction: tuple[float, float, float]  # unit vector towards the lamp
+    around: float = 0.22
+    lamp: float = 0.48
+    camera: float = 0.30
+
+
+class Canvas:
+    """A picture in the making."""
+
+    def __init__(self, colour: Image, light: Light):
+        self.colour = colour  # (H, W, 4) RGBA
+        self.depth: Floats = np.full(colour.shape[:2], np.inf, np.float32)  # (H, W)
+        self.light = light
+        self._columns: Floats = np.arange(colour.shape[1], dtype=np.float32)[None, :]
+        self._rows: Floats = np.arange(colour.shape[0], dtype=np.float32)[:, None]
+
+    @property
+    def _words(self) -> NDArray[np.uint32]:
+        """The colours (H, W) as one word a pixel, which copies several times faster than four bytes."""
+        return self.colour.view(np.uint32)[..., 0]
+
+    def copy(self) -> "Canvas":
+        """The same picture, to be drawn on without changing this one."""
+        twin = object.__new__(Canvas)
+        twin.colour, twin.depth = self.colour.copy(), self.depth.copy()
+        twin.light, twin._columns, twin._rows = self.light, self._columns, self._rows
+        return twin
+
+    def patch(self, low: Floats, high: Floats) -> tuple[slice, slice] | None:
+        """Rows and columns from corner `low` to corner `high` (x, y), or None if they are off the canvas."""
+        height, width = self.depth.shape
+        x0, y0 = max(0, int(np.floor(low[0]))), max(0, int(np.floor(low[1])))
+        x1, y1 = min(width, int(np.ceil(high[0])) + 1), min(height, int(np.ceil(high[1])) + 1)
+        return (slice(y0, y1), slice(x0, x1)) if x0 < x1 and y0 < y1 else None
+
+    def grid(self, patch: tuple[slice, slice]) -> tuple[Floats, Floats]:
+        """The x (1, w) and y (h, 1) of the pixels of a patch."""
+        return self._columns[:, patch[1]], self._rows[patch[0]]
+
+    def shade(self, normal_x: Floats, normal_y: Floats, normal_z: Floats) -> Floats:
+        """Brightness in [0, 1] of a surface whose normal points to the camera by `normal_z` >= 0."""
+        x, y, z = self.light.direction
+        lamp = np.maximum(normal_x * x + normal_y * y - normal_z * z, 0)
+        bright: Floats = self.light.around + self.light.lamp * lamp + self.light.camera * normal_z
+        return bright
+
+    def put(self, patch: tuple[slice, slice], seen: NDArray[np.bool_], shade: Floats, material: ColourRamp) -> None:
+        """Colour the `seen` pixels of a patch by their brightness."""
+        levels = np.minimum(shade * 255, 255).astype(np.uint8)
+        np.copyto(self._words[patch], material.take(levels), where=seen)
+
+    def capsule(self, start: Floats, end: Floats, radii: tuple[float, float], material: ColourRamp) -> None:
+        """A rounded, tapered rod from `start` to `end` (x, y, z) with a radius at each end."""
+        reach = np.array(radii, np.float32)
+        ends = np.stack([start, end])[:, :2]
+        patch = self.patch((ends - reach[:, None]).min(0), (ends + reach[:, None]).max(0))
+        if patch is None:
+            return
+        axis = end - start
+        flat = float(axis[0] ** 2 + axis[1] ** 2) + 1e-6
+        x, y = self.grid(patch)
+        x, y = x - start[0], y - start[1]
+        along = np.clip((x * axis[0] + y * axis[1]) / flat, 0, 1)
+        radius = radii[0] + (radii[1] - radii[0]) * along
+        x = (x - along * axis[0]) / radius
+        y = (y - along * axis[1]) / radius
+        beside = x * x + y * y
+        front = np.sqrt(np.maximum(1 - beside, 0))
+        depth = start[2] + along * axis[2] - radius * front
+        seen = (beside < 1) & (depth < self.depth[patch])
+        np.copyto(self.depth[patch], depth, where=seen)
+        self.put(patch, seen, self._shade_rod(x, y, front, axis, flat), material)
+
+    def _shade_rod(self, x: Floats, y: Floats, front: Floats, axis: Floats, flat: float) -> Floats:
+        """Brightness of a rod: where it leans to or from the camera, its upper side leans with it."""
+        length = float(np.sqrt(flat + axis[2] ** 2))
+        lean = float(axis[2]) / length
+        steep = float(np.sqrt(flat)) / length
+        tilt = lean / float(np.sqrt(flat))
+        return self.shade(x + front * axis[0] * tilt, y + front * axis[1] * tilt, front * (0.75 + 0.25 * steep))
+
+    def polygon(self, points: Floats, depth: float | Floats, shade: float, material: ColourRamp) -> None:
+        """A flat patch; `depth` is one number or a plane (a, b, c) with z = a x + b y + c."""
+        patch = self.patch(points.min(0), points.max(0))
+        if patch is None:
+            return
+        inside = np.zeros(self.depth[patch].shape, np.uint8)
+        corner = np.array([patch[1].start, patch[0].start], np.float32)
+        cv2.fillConvexPoly(inside, to_fixed(cv2.convexHull((points - corner).astype(np.float32))[:, 0]), 1, 8, _SHIFT)
+        x, y = self.grid(patch)
+        plane = depth[0] * x + depth[1] * y + depth[2] if isinstance(depth, np.ndarray) else depth
+        seen = (inside > 0) & (plane < self.depth[patch])
+        np.copyto(self.depth[patch], np.broadcast_to(np.float32(plane), seen.shape), where=seen)
+        self.put(patch, seen, np.broadcast_to(np.float32(shade), seen.shape), material)
+
+    def fill(self, points: Floats, colour: Colour) -> None:
+        """Paint a polygon (N, 2) onto whatever is there, with smooth edges; depth stays."""
+        cv2.fillPoly(self.colour, [to_fixed(points)], colour, cv2.LINE_AA, _SHIFT)
+
+    def stroke(self, points: Floats, colour: Colour, width: float) -> None:
+        """Paint a line through points (N, 2) onto whatever is there, with smooth edges; depth stays."""
+        cv2.polylines(self.colour, [to_fixed(points)], False, colour, max(1, round(width)), cv2.LINE_AA, _SHIFT)
+
+    def dot(self, centre: Floats, radius: float, colour: Colour) -> None:
+        """Paint a disc onto whatever is there, with smooth edges; depth stays."""
+        x, y = to_fixed(centre[None])[0].tolist()
+        cv2.circle(self.colour, (x, y), max(1, round(radius * (1 << _SHIFT))), colour, -1, cv2.LINE_AA, _SHIFT)
+
+
+def point(*coordinates: float) -> Floats:
+    """A point or a vector in working pixels."""
+    return np.array(coordinates, np.float32)
+
+
+def to_fixed(points: Floats) -> NDArray[np.int32]:
+    """Points in OpenCV's fixed-point form, for sub-pixel drawing."""
+    bounded = np.clip(points, -8000, 8000)
+    return np.round(bounded * (1 << _SHIFT)).astype(np.int32)

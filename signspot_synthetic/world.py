@@ -1,0 +1,168 @@
+"""One world: its language, its people, and who signs what, all fixed by the options before anything is made."""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from signspot.corpus.truth import Splits, WordSplit, split_words
+from signspot_synthetic.body.signers import Role, Signer, make_signers
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.english import EnglishWord, as_english, english_words, vocabulary
+from signspot_synthetic.language.lexicon import Lexicon, LexiconOptions, make_lexicon
+from signspot_synthetic.language.phonology import Sign
+from signspot_synthetic.language.sentences import GESTURES, Interpreter, SentenceWriter
+from signspot_synthetic.options import SHORTEST_VIDEO, CorpusOptions
+
+
+@dataclass(frozen=True, slots=True)
+class ExemplarPlan:
+    """One exemplar that is to be made."""
+
+    id: str
+    word: str
+    variant: int  # index into the word's variants
+    signer: Signer
+
+
+@dataclass(frozen=True, slots=True)
+class VideoPlan:
+    """One continuous video that is to be made."""
+
+    id: str
+    signer: Signer
+    split: str  # train or test
+    seconds: float  # about how long
+
+
+class World:
+    """Facts about a corpus that are known before it is made."""
+
+    def __init__(self, options: CorpusOptions):
+        self.options = options
+
+    @cached_property
+    def vocabulary(self) -> tuple[EnglishWord, ...]:
+        """The words that the dictionary lists, common ones first."""
+        words = self.options.words
+        return vocabulary(words) if isinstance(words, int) else as_english(words)
+
+    @cached_property
+    def listed(self) -> frozenset[str]:
+        """The words that the dictionary lists."""
+        return frozenset(word.word for word in self.vocabulary)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The signs of all words that are ever signed: the listed ones, some others, and gestures."""
+        others = [word.word for word in english_words() if word.word not in self.listed]
+        unlisted = others[: max(20, len(self.vocabulary) // 4)]
+        options = self.options
+        return make_lexicon(
+            LexiconOptions(
+                words=[*(word.word for word in self.vocabulary), *unlisted, *GESTURES],
+                seed=options.seed,
+                minimal_pair_share=options.minimal_pair_share,
+                synonym_share=options.synonym_share,
+                fingerspelled_share=options.fingerspelled_share,
+                variant_shares=options.variant_shares,
+            )
+        )
+
+    @cached_property
+    def writer(self) -> SentenceWriter:
+        """Writes the sentences."""
+        return SentenceWriter(self.vocabulary)
+
+    @cached_property
+    def interpreter(self) -> Interpreter:
+        """Turns sentences into signs."""
+        return Interpreter(self.writer, self.lexicon, self.options.seed)
+
+    @cached_property
+    def same_sign(self) -> dict[str, frozenset[str]]:
+        """Word → all words that share its sign, itself included; only words that share one."""
+        groups: dict[str, set[str]] = defaultdict(set)
+        for entry in self.lexicon.values():
+            if entry.synonym_of is not None:
+                groups[entry.synonym_of] |= {entry.word, entry.synonym_of}
+        return {word: frozenset(group) for group in groups.values() for word in group}
+
+    @cached_property
+    def exemplars(self) -> tuple[ExemplarPlan, ...]:
+        """All exemplars, word by word: every variant at least once, by different signers where possible."""
+        people = make_signers(self.options.dictionary_signers, self.options.seed, Role.DICTIONARY)
+        names = _file_names([word.word for word in self.vocabulary])
+        plans: list[ExemplarPlan] = []
+        for word, name in names.items():
+            rng = named_rng(self.options.seed, "exemplars", word)
+            variants = self._variants_shown(len(self.lexicon[word].variants), rng)
+            order = rng.permutation(len(people))
+            for turn, variant in enumerate(variants):
+                signer = people[int(order[turn % len(people)])]
+                plans.append(ExemplarPlan(f"{name}-{turn + 1}", word, variant, signer))
+        return tuple(plans)
+
+    def _variants_shown(self, variants: int, rng: np.random.Generator) -> list[int]:
+        """The variant that each exemplar of a word shows: all in turn, then mostly the common ones."""
+        shares = self.options.variant_shares
+        mean = sum(count * share for count, share in enumerate(shares, start=1))
+        more = int(rng.geometric(1 / (1 + self.options.exemplars - mean))) - 1
+        more = min(more, self.options.most_exemplars - variants)
+        odds = 0.5 ** np.arange(variants)
+        return [*range(variants), *(int(v) for v in rng.choice(variants, size=more, p=odds / odds.sum()))]
+
+    @cached_property
+    def exemplars_of_sign(self) -> dict[Sign, tuple[str, ...]]:
+        """Sign → ids of the exemplars that show it, whatever their word."""
+        shown: dict[Sign, list[str]] = defaultdict(list)
+        for plan in self.exemplars:
+            shown[self.lexicon[plan.word].variants[plan.variant]].append(plan.id)
+        return {sign: tuple(ids) for sign, ids in shown.items()}
+
+    @cached_property
+    def videos(self) -> tuple[VideoPlan, ...]:
+        """All continuous videos; signers take turns, and none is in both splits."""
+        options = self.options
+        total = options.hours * 3600
+        count = max(2, round(total / options.video_seconds))
+        tests = min(max(1, round(count * options.test_share)), count - 1)
+        seconds = max(SHORTEST_VIDEO, total / count)
+        plans: list[VideoPlan] = []
+        for role, videos, people in (
+            (Role.TRAIN, count - tests, options.train_signers),
+            (Role.TEST, tests, options.test_signers),
+        ):
+            signers = make_signers(people, options.seed, role)
+            plans += [
+                VideoPlan(f"{role}-{i + 1:04d}", signers[i % len(signers)], str(role), seconds) for i in range(videos)
+            ]
+        return tuple(plans)
+
+    @cached_property
+    def splits(self) -> Splits:
+        """Videos by split, words by the protocol of Sec. 4.2."""
+        by_split = {s: tuple(v.id for v in self.videos if v.split == s) for s in ("train", "test")}
+        return Splits(by_split["train"], by_split["test"], self._word_split())
+
+    def _word_split(self) -> WordSplit:
+        words = [word.word for word in self.vocabulary]
+        return split_words(words, self.same_sign, named_rng(self.options.seed, "word split"))
+
+
+def _file_names(words: Sequence[str]) -> dict[str, str]:
+    """A name for files of every word: 'ice cream' → 'ice-cream'; a number follows where two would be one."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for word in words:
+        base = name = re.sub(r"[^\w]+", "-", word).strip("-")[:60] or "word"
+        turn = 1
+        while name in taken:
+            turn += 1
+            name = f"{base}~{turn}"
+        taken.add(name)
+        names[word] = name
+    return names

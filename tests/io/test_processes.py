@@ -1,0 +1,337 @@
+"""The contract of the one worker pool, on real processes, and of the lock."""
+
+import math
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from signspot.errors import EngineError, MissingExtraError, OptionsError, UnknownWordError, VideoError
+from signspot.io.processes import (
+    ATTEMPTS,
+    Failure,
+    WorkerPool,
+    locked,
+    portable,
+    results,
+    run_each,
+)
+
+DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
+RAISES = "(_ for _ in ()).throw(__import__('signspot.errors', fromlist=['_']).{error})"
+DIES_ONCE = "__import__('pathlib').Path({mark!r}).exists() or (__import__('pathlib').Path({mark!r}).touch(), {dies})"
+SLOWLY = "__import__('time').sleep({seconds}) or {value}"
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[WorkerPool]:
+    with WorkerPool(2) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_results_are_the_same_for_any_number_of_workers(workers: int) -> None:
+    items = [f"{number} ** 2" for number in range(12)]
+    assert list(run_each(eval, items, workers, ordered=True)) == [(item, n**2) for n, item in enumerate(items)]
+    assert sorted(run_each(eval, items, workers)) == sorted((item, n**2) for n, item in enumerate(items))
+    assert list(run_each(eval, [], workers)) == []
+
+
+def test_results_come_as_they_are_ready_or_in_the_order_of_the_items(pool: WorkerPool) -> None:
+    slow_first = [SLOWLY.format(seconds=0.5, value=0), "1", "2", "3"]
+    list(pool.run(eval, ["0", "0"]))  # both are up
+    assert [result for _, result in pool.run(eval, slow_first)] == [1, 2, 3, 0]
+    assert [result for _, result in pool.run(eval, slow_first, ordered=True)] == [0, 1, 2, 3]
+
+
+def test_in_order_no_more_than_a_few_items_wait_for_a_slow_one(pool: WorkerPool) -> None:
+    made = 0
+
+    def items() -> Iterator[str]:
+        nonlocal made
+        yield SLOWLY.format(seconds=0.6, value=0)
+        for made in range(1, 101):
+            yield str(made)
+
+    found = pool.run(eval, items(), ordered=True)
+    assert next(found)[1] == 0
+    assert made < 10
+    assert [result for _, result in found] == list(range(1, 101))
+
+
+def test_items_are_made_when_a_worker_is_free(pool: WorkerPool) -> None:
+    made = 0
+
+    def items() -> Iterator[str]:
+        nonlocal made
+        for made in range(1, 9):
+            yield SLOWLY.format(seconds=0.05, value=made)
+
+    for done, _ in enumerate(pool.run(eval, items()), 1):
+        assert made <= done + 2
+
+
+def test_errors_come_back_as_values_whatever_their_constructor_takes(pool: WorkerPool) -> None:
+    wrong = {
+        VideoError: RAISES.format(error="VideoError('cannot read it')"),
+        MissingExtraError: RAISES.format(error="MissingExtraError('ray', 'ray', 'a cluster')"),
+        UnknownWordError: RAISES.format(error="UnknownWordError('aple', ['apple'])"),
+        ZeroDivisionError: "1 / 0",
+    }
+    found = dict(pool.run(eval, [*wrong.values(), "1 + 1"]))
+    assert found.pop("1 + 1") == 2
+    for kind, item in wrong.items():
+        failure = found[item]
+        assert isinstance(failure, Failure)
+        assert type(failure.error) is kind
+        with pytest.raises(kind):
+            failure.raise_again()
+    assert found[wrong[VideoError]].message == "cannot read it"
+    assert "Did you mean 'apple'?" in found[wrong[UnknownWordError]].message
+    assert found[wrong[ZeroDivisionError]].message == "an unexpected ZeroDivisionError: division by zero"
+
+
+class UnsendableError(Exception):
+    """Cannot be made from its own arguments."""
+
+    def __init__(self, one: int, two: int):
+        super().__init__(f"{one} and {two}")
+
+
+def test_an_error_that_cannot_be_sent_keeps_its_text() -> None:
+    with pytest.raises(TypeError):
+        pickle.loads(pickle.dumps(UnsendableError(1, 2)))
+    sent = portable(UnsendableError(1, 2))
+    assert isinstance(sent, EngineError)
+    assert str(sent) == "an unexpected UnsendableError: 1 and 2"
+
+
+def test_a_result_that_cannot_be_sent_is_told(pool: WorkerPool) -> None:
+    found = dict(pool.run(eval, ["lambda: 1", "2"]))
+    assert found["2"] == 2
+    assert "cannot be sent" in found["lambda: 1"].message
+
+
+def test_where_each_must_succeed_the_first_failure_is_raised() -> None:
+    assert list(results(run_each(math.sqrt, [1, 4], 2, ordered=True))) == [1, 2]
+    with pytest.raises(ValueError, match="math domain error"):
+        list(results(run_each(math.sqrt, [1, -1], 2)))
+
+
+def test_a_worker_that_is_killed_is_replaced_and_its_item_tried_again(pool: WorkerPool, tmp_path: Path) -> None:
+    once = [DIES_ONCE.format(mark=str(tmp_path / name), dies=DIES) for name in "ab"]
+    found = dict(pool.run(eval, [once[0], "1", once[1], "2", "3"]))
+    assert found == {once[0]: True, once[1]: True, "1": 1, "2": 2, "3": 3}
+
+
+def test_an_item_that_kills_every_worker_is_named_and_the_rest_is_done(
+    pool: WorkerPool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = dict(pool.run(eval, ["1", DIES, "2", "3"]))
+    failure = found.pop(DIES)
+    assert isinstance(failure, Failure)
+    assert failure.message.startswith(f"its worker died {ATTEMPTS} times (killed by SIGKILL)")
+    assert found == {"1": 1, "2": 2, "3": 3}
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_worker_that_dies_while_it_is_idle_is_replaced(pool: WorkerPool) -> None:
+    list(pool.run(eval, ["1", "2"]))
+    for worker in list(pool._workers):
+        os.kill(worker.process.pid or 0, signal.SIGKILL)
+        worker.process.join()
+    assert dict(pool.run(eval, ["1", "2", "3"])) == {"1": 1, "2": 2, "3": 3}
+
+
+def test_workers_use_one_core_each_and_this_process_as_before(pool: WorkerPool) -> None:
+    ((_, seen),) = pool.run(eval, ["__import__('os').environ['OPENBLAS_NUM_THREADS']"])
+    assert seen == "1"
+    assert "OPENBLAS_NUM_THREADS" not in os.environ
+
+
+def test_workers_have_the_environment_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long ago the process was started from which they are forked."""
+    seen = []
+    for value in ("one", "two"):
+        monkeypatch.setenv("SIGNSPOT_TRIED", value)
+        with WorkerPool(1) as opened:
+            seen += [result for _, result in opened.run(eval, ["__import__('os').environ.get('SIGNSPOT_TRIED')"])]
+    assert seen == ["one", "two"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are started afresh elsewhere")
+def test_torch_is_loaded_once_for_all_workers(pool: WorkerPool) -> None:
+    """These tests have loaded it; so the workers have, before their first item."""
+    loaded = "'torch' in __import__('sys').modules"
+    assert [result for _, result in pool.run(eval, [loaded, loaded])] == [True, True]
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder with a name as short as a temporary folder can have."""
+    made = Path(tempfile.mkdtemp(dir="/tmp"))
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers need no socket elsewhere")
+@pytest.mark.parametrize("size", [75, 76, 240])  # the longest with which a socket can be made, and longer ones
+def test_workers_start_however_long_the_temporary_folders_name_is(short: Path, size: int) -> None:
+    folder = short / ("t" * (size - len(str(short)) - 1))
+    folder.mkdir()
+    code = (
+        "from signspot.io.processes import WorkerPool\n"
+        "if __name__ == '__main__':\n"
+        "    with WorkerPool(2) as pool:\n"
+        "        print(sorted(pool.run(eval, ['1', '2', '3'])))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(folder)}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "[('1', 1), ('2', 2), ('3', 3)]\n"
+    assert list(folder.iterdir()) == []
+
+
+def test_progress_of_items_arrives() -> None:
+    heard: list[tuple[str, int, int | None]] = []
+    work = "__import__('signspot.io.processes', fromlist=['_']).report_progress(7, 7)"
+    with WorkerPool(1, progress=lambda item, done, total: heard.append((item, done, total))) as pool:
+        assert [result for _, result in pool.run(eval, [work])] == [None]
+    assert heard == [(work, 7, 7)]
+
+
+def test_leaving_ends_the_workers_and_removes_what_is_half_written(tmp_path: Path) -> None:
+    target = tmp_path / "film.txt"
+    writes = (
+        f"(lambda opened: (opened.__enter__().write_text('half'), __import__('time').sleep(60)))"
+        f"(__import__('signspot.io.files', fromlist=['_']).write_beside({str(target)!r}))"
+    )
+    start = time.monotonic()
+    with WorkerPool(2) as pool:
+        found = pool.run(eval, ["1", writes])
+        assert next(found)[1] == 1
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.05)
+        processes = [worker.process for worker in pool._workers]
+    assert len(processes) == 2
+    assert not any(process.is_alive() for process in processes)
+    assert list(tmp_path.iterdir()) == []
+    assert time.monotonic() - start < 30
+
+
+def test_breaking_off_ends_the_busy_workers() -> None:
+    with WorkerPool(2) as pool:
+        found = pool.run(eval, ["1", SLOWLY.format(seconds=60, value=2)])
+        assert isinstance(found, Generator)
+        assert next(found)[1] == 1
+        found.close()
+        assert len(pool.processes) <= 1
+        assert dict(pool.run(eval, ["3"])) == {"3": 3}
+
+
+def test_ctrl_c_ends_quickly_and_leaves_no_process() -> None:
+    code = (
+        "import signal\n"
+        "from signspot.io.processes import WorkerPool\n"
+        "if __name__ == '__main__':\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a background job's is ignored
+        "    with WorkerPool(2) as pool:\n"
+        "        run = pool.run(eval, ['__import__(\"os\").getpid()', *2 * ['__import__(\"time\").sleep(60)']])\n"
+        "        print(next(run)[1], flush=True)\n"
+        "        list(run)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as run:
+        assert run.stdout is not None
+        worker = int(run.stdout.readline())
+        start = time.monotonic()
+        os.killpg(run.pid, signal.SIGINT)  # as a terminal sends it: to all of them
+        assert "KeyboardInterrupt" in run.communicate()[1]
+    assert time.monotonic() - start < 10
+    wait_until_gone(worker)
+
+
+def test_workers_end_when_the_run_is_killed() -> None:
+    code = (
+        "from signspot.io.processes import WorkerPool\n"
+        "if __name__ == '__main__':\n"
+        "    with WorkerPool(1) as pool:\n"
+        "        run = pool.run(eval, ['__import__(\"os\").getpid()', '__import__(\"time\").sleep(60)'])\n"
+        "        print(next(run)[1], flush=True)\n"
+        "        list(run)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        worker = int(run.stdout.readline())
+        run.kill()
+    wait_until_gone(worker)
+
+
+def test_a_script_that_cannot_be_started_again_is_told(tmp_path: Path) -> None:
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "from signspot.io.processes import WorkerPool\nwith WorkerPool(1) as pool:\n    list(pool.run(eval, ['1']))\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "EngineError: workers cannot be started (exit code 1). A script needs: if __name__" in done.stderr
+
+
+def test_workers_are_counted_from_one() -> None:
+    with pytest.raises(OptionsError, match="workers must be at least 1; got 0"):
+        WorkerPool(0)
+
+
+def test_a_lock_is_held_by_one_process_and_goes_with_it(tmp_path: Path) -> None:
+    path = tmp_path / ".lock"
+    code = (
+        "import sys, time; from pathlib import Path; from signspot.io.processes import locked\n"
+        "with locked(Path(sys.argv[1])) as held: print(held, flush=True); time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "True\n"
+        with locked(path) as held:
+            assert not held
+        other.kill()
+    with locked(path) as held:
+        assert held
+
+
+def test_windows_is_locked_by_its_own_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of Unix is imported with the module, or asked for there."""
+    code = (
+        "import sys, types; sys.modules['fcntl'] = None; import os\n"
+        "from pathlib import Path; import signspot.io.processes as processes\n"
+        "calls = []\n"
+        "sys.modules['msvcrt'] = types.SimpleNamespace(\n"
+        "    LK_NBLCK=2, LK_UNLCK=0, locking=lambda *given: calls.append(given[1:]))\n"
+        "path = Path(sys.argv[1]); os.name = 'nt'\n"
+        "with processes.locked(path) as held: assert held\n"
+        "assert calls == [(2, 1), (0, 1)], calls\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / ".lock")], check=True)
+
+
+def wait_until_gone(pid: int) -> None:
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{pid}").exists() and state_of(pid) != "Z":
+        assert time.monotonic() < deadline, "the worker outlives its run"
+        time.sleep(0.05)
+
+
+def state_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"

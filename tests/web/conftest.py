@@ -1,0 +1,263 @@
+"""One small prepared folder, one server and one browser for all tests of the workbench."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, sync_playwright
+
+from signspot.web.guard import Door
+
+CHROMIUM = "/usr/bin/chromium"
+
+ROOT = Path(__file__).parent.parent.parent
+PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    run()"
+SUBTITLES = (
+    "WEBVTT\n\n00:00.000 --> 00:02.000\nA river, and apples.\n\n00:02.000 --> 00:04.000\nMy friend has a name.\n"
+)
+
+
+@dataclass
+class Answer:
+    """Answer of a server."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+@dataclass
+class Client:
+    """Whoever asks a server."""
+
+    address: str = ""
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """A request; a body is sent as it is if it is bytes, else as JSON. Headers: `_` stands for `-`, "" for none."""
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        kind = {} if body is None or isinstance(body, bytes) else {"Content-Type": "application/json"}
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {name: value for name, value in {"X-Signspot": "1", **kind, **given}.items() if value}
+        request = urllib.request.Request(self.address + path, content, sent, method=method)
+        try:
+            with OPENER.open(request, timeout=120) as answer:
+                return Answer(answer.status, {k.lower(): v for k, v in answer.headers.items()}, answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, {k.lower(): v for k, v in error.headers.items()}, error.read())
+
+
+@dataclass
+class Server(Client):
+    """A workbench in a thread of the tests' own process, which has loaded everything already."""
+
+    folder: Path = Path()
+    door: Door = field(default_factory=Door)
+    most_bytes: int = 50_000_000
+    database: str | None = None
+    pixels: bool = True
+    port: int = 0
+    sent: list[tuple[str, bytes]] = field(default_factory=list)  # path and body of every answer
+    late: dict[str, float] = field(default_factory=dict)  # path: seconds that its answer is held back
+    holistic: Path | None = None
+    _server: Any = None
+    _thread: threading.Thread | None = None
+
+    def start(self) -> "Server":
+        import uvicorn
+
+        from signspot.web.app import create_app
+        from signspot.web.serving import bind
+        from signspot.web.workbench import WorkbenchOptions
+
+        bound = bind("127.0.0.1", self.port)
+        options = WorkbenchOptions(
+            self.folder,
+            (),
+            self.database,
+            None,
+            self.most_bytes,
+            self.door,
+            pixels=self.pixels,
+            holistic=self.holistic,
+        )
+        settings = uvicorn.Config(
+            self._listen(create_app(options)), log_level="warning", access_log=False, timeout_graceful_shutdown=2
+        )
+        self._server = uvicorn.Server(settings)
+        self._thread = threading.Thread(target=self._server.run, args=([bound],), daemon=True)
+        self._thread.start()
+        self.port = bound.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
+        return self
+
+    def _listen(self, app: Any) -> Any:
+        """The application, late where it shall be, and a copy of all that it sends."""
+
+        async def heard(scope: Any, receive: Any, send: Any) -> None:
+            parts: list[bytes] = []
+
+            async def told(message: Any) -> None:
+                parts.append(message.get("body", b""))
+                await send(message)
+
+            await asyncio.sleep(self.late.get(scope.get("path", ""), 0.0))
+            await app(scope, receive, told)
+            self.sent.append((scope.get("path", ""), b"".join(parts)))
+
+        return heard
+
+    def stop(self) -> None:
+        assert self._thread is not None
+        self._server.should_exit = True
+        self._thread.join(20)
+
+
+@dataclass
+class ServerProcess(Client):
+    """A workbench as users run it, which can be killed."""
+
+    folder: Path = Path()
+    cache: Path = Path()
+    port: int = 0
+    process: "subprocess.Popen[str] | None" = None
+
+    def start(self) -> "ServerProcess":
+        environment = {**os.environ, "SIGNSPOT_CACHE": str(self.cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-c", PROGRAM, "serve", str(self.folder), "--port", str(self.port)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        assert self.process.stdout is not None
+        self.address = self.process.stdout.readline().strip().rstrip("/")
+        self.port = int(self.address.rpartition(":")[2])
+        return self
+
+    def end(self, number: int) -> None:
+        assert self.process is not None
+        assert self.process.stdout is not None
+        self.process.send_signal(number)
+        self.process.wait(30)
+        self.process.stdout.close()
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+OPENER = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
+
+
+def film(path: Path, landmarks: Any) -> None:
+    from signspot_synthetic.render.appearance import make_appearance
+    from signspot_synthetic.render.render import render_video
+
+    render_video(landmarks, make_appearance(7), path, (320, 240))
+
+
+def remember(path: Path, landmarks: Any, cache: Path) -> None:
+    """Put the exact landmarks of a rendered film into the cache, as if they had been estimated."""
+    from signspot.landmarks.cache import CacheEntry
+    from signspot.landmarks.estimators import HOLISTIC
+    from signspot.landmarks.stretches import STRETCH, WARM_UP
+
+    version = f"{HOLISTIC.version} {STRETCH:g} {WARM_UP:g}"
+    entry = CacheEntry.of(path, cache / "landmarks", version, 25.0, None)
+    assert entry is not None
+    list(entry.keep(iter([landmarks])))
+
+
+@pytest.fixture(scope="session")
+def bench_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cache of all tests."""
+    return tmp_path_factory.getbasetemp() / "cache"
+
+
+@pytest.fixture(scope="session")
+def material(tmp_path_factory: pytest.TempPathFactory, stretch: Any, bench_cache: Path) -> Path:
+    """A film of five signs with its landmarks beside it, subtitles, and a dictionary of four words."""
+    from signspot.landmarks.pose_file import write_landmarks
+    from signspot.video.writer import write_video
+
+    folder = tmp_path_factory.mktemp("workbench") / "material"
+    (folder / "dictionary").mkdir(parents=True)
+    shades = (np.full((120, 160, 3), 60 + k, np.uint8) for k in range(len(stretch.footage)))
+    write_video(folder / "news.mp4", shades, 25)  # its landmarks lie beside it: nobody looks for a signer in it
+    write_landmarks(stretch.footage, folder / "news.pose")
+    (folder / "news.vtt").write_text(SUBTITLES)
+    for word, landmarks in stretch.exemplars.items():
+        (folder / "dictionary" / word).mkdir()
+        write_landmarks(landmarks, folder / "dictionary" / word / f"{word}.pose")
+    film(folder / "dictionary" / "river" / "film.mp4", stretch.exemplars["river"])
+    remember(folder / "dictionary" / "river" / "film.mp4", stretch.exemplars["river"], bench_cache)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for tests that leave its folder usable."""
+    folder = tmp_path_factory.mktemp("served") / "folder"
+    shutil.copytree(material, folder)
+    made = Server(folder=folder).start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="session")
+def camera(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A film of the sign "river", as Chromium's fake camera takes it."""
+    from tools.screenshots import film_for_camera
+
+    return film_for_camera(material / "dictionary" / "river" / "film.mp4", tmp_path_factory.mktemp("camera") / "c.y4m")
+
+
+@pytest.fixture(scope="session")
+def browser(camera: Path) -> Iterator[Browser]:
+    if not Path(CHROMIUM).is_file():
+        pytest.skip("Chromium is not installed (Debian: chromium)")
+    flags = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+    with sync_playwright() as player:
+        opened = player.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", *flags, f"--use-file-for-fake-video-capture={camera}"]
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    """A fresh visitor; whatever a page complains of fails the test."""
+    context = browser.new_context(permissions=["camera"], accept_downloads=True)
+    context.set_default_timeout(120_000)
+    opened = context.new_page()
+    said: list[str] = []
+    opened.on("pageerror", lambda error: said.append(str(error)))
+
+    def refuse(dialog: Dialog) -> None:
+        said.append(dialog.message)
+        dialog.dismiss()
+
+    opened.on("dialog", refuse)
+    opened.on("console", lambda message: said.append(message.text) if "Content Security" in message.text else None)
+    yield opened
+    context.close()
+    assert said == []

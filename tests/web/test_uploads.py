@@ -1,0 +1,145 @@
+"""Uploads: bounded, decoded elsewhere, never in place of another file."""
+
+import http.client
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from signspot.errors import VideoLimitError
+from signspot.io.bounded_process import BoundedProcess, EndedError
+from signspot.web import uploads
+from signspot.web.workbench import Workbench, WorkbenchOptions
+
+from .conftest import Server
+
+_RECEIVE = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from signspot.web.folder import ServedFolder
+from signspot.web.uploads import receive
+
+async def body():
+    yield b"a part of a film"
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(receive(ServedFolder(Path(sys.argv[1])), "me.mp4", body()))
+"""
+
+
+def left_over(server: Server) -> list[str]:
+    place = server.folder / ".signspot" / "uploads"
+    return [path.name for path in place.iterdir()] if place.is_dir() else []
+
+
+def test_a_film_comes_in_and_replaces_nothing(server: Server, material: Path) -> None:
+    content = (material / "news.mp4").read_bytes() + b"\0\0\0\x09freex"
+    before = (server.folder / "news.mp4").read_bytes()
+    answer = server.ask("PUT", "/api/uploads/news.mp4", content)
+    assert (answer.status, answer.json["name"], answer.json["kind"]) == (200, "news-2.mp4", "video")
+    assert (server.folder / "news-2.mp4").read_bytes() == content
+    assert (server.folder / "news.mp4").read_bytes() == before
+    assert "news-2.mp4" in [video["name"] for video in server.ask("GET", "/api/library").json["videos"]]
+    again = server.ask("PUT", "/api/uploads/news.mp4", content)
+    assert again.json["name"] == "news-2.mp4", "sent again, since the answer was lost: it is there already"
+    assert not (server.folder / "news-3.mp4").exists()
+    (server.folder / "news-2.mp4").unlink()
+    assert left_over(server) == []
+
+
+def test_what_a_killed_server_was_sent_is_removed_by_the_next(tmp_path: Path) -> None:
+    """Recordings show people: none stays in a folder that nobody looks at."""
+    dead = subprocess.run([sys.executable, "-c", _RECEIVE, str(tmp_path)], capture_output=True, text=True)
+    assert dead.returncode == -signal.SIGKILL, dead.stderr
+    (left,) = (tmp_path / ".signspot" / "uploads").iterdir()
+    mine = left.with_name("kept by hand.mp4")
+    mine.write_bytes(b"")
+    Workbench.open(WorkbenchOptions(tmp_path)).close()
+    assert [path.name for path in left.parent.iterdir()] == [mine.name]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("fake.mp4", b"this is no film at all" * 100),
+        ("page.html", b"<script>alert(1)</script>"),
+        ("empty.mp4", b""),
+        ("playlist.mp4", b"#EXTM3U\nfile:///etc/passwd\n"),
+        ("bad.pose", b"\0" * 300),
+        ("x.sqlite", b"SQLite format 3\0"),
+    ],
+)
+def test_what_is_no_film_is_refused(server: Server, name: str, content: bytes) -> None:
+    before = sorted(path.name for path in server.folder.iterdir())
+    answer = server.ask("PUT", f"/api/uploads/{name}", content)
+    assert answer.status == 422
+    assert "\n" not in answer.json["error"]
+    assert str(server.folder) not in answer.json["error"], "no path of this machine"
+    assert sorted(path.name for path in server.folder.iterdir()) == before
+    assert left_over(server) == []
+
+
+@pytest.mark.parametrize("name", ["..%2f..%2fevil.mp4", "%2ftmp%2fevil.mp4", "..%5cevil.mp4", ".hidden.mp4"])
+def test_names_lead_nowhere_else(server: Server, material: Path, name: str) -> None:
+    answer = server.ask("PUT", f"/api/uploads/{name}", (material / "news.mp4").read_bytes())
+    if answer.status == 200:
+        kept = server.folder / answer.json["name"]
+        assert kept.parent == server.folder
+        assert not kept.name.startswith(".")
+        kept.unlink()
+    else:
+        assert answer.status in (404, 405, 422)
+    assert not (server.folder.parent / "evil.mp4").exists()
+    assert not Path("/tmp/evil.mp4").exists()
+
+
+def test_size_is_limited_told_or_not(tmp_path: Path) -> None:
+    small = Server(folder=tmp_path, most_bytes=100_000).start()
+    try:
+        answer = small.ask("PUT", "/api/uploads/big.mp4", b"x" * 110_000)
+        assert (answer.status, "too large" in answer.json["error"]) == (422, True)
+        pieces = (b"x" * 30_000 for _ in range(4))  # in chunks, so that no length is told
+        with closing(http.client.HTTPConnection("127.0.0.1", urlsplit(small.address).port)) as connection:
+            connection.request("PUT", "/api/uploads/big.mp4", pieces, {"X-Signspot": "1"}, encode_chunked=True)
+            cut = connection.getresponse()
+            assert (cut.status, b"too large" in cut.read()) == (422, True)
+        assert left_over(small) == []
+    finally:
+        small.stop()
+
+
+def test_hidden_names_come_into_view(server: Server) -> None:
+    film = (server.folder / "news.mp4").read_bytes()
+    kept = server.ask("PUT", "/api/uploads/.hidden.mp4", film)
+    assert (kept.status, kept.json.get("name")) == (200, "hidden.mp4")
+    (server.folder / "hidden.mp4").unlink()
+
+
+def test_memory_of_decoding_is_limited(material: Path, tmp_path: Path) -> None:
+    assert uploads._MEMORY <= 3 << 30
+    path = tmp_path / "film.mp4"
+    path.write_bytes((material / "news.mp4").read_bytes())
+    small = BoundedProcess("signspot.web.uploads:decode", memory=1 << 20)
+    with pytest.raises(EndedError, match=r"memory|broke down"):
+        small.ask([str(path), "film.mp4"], 60.0)
+    small.close()
+
+
+def test_decoding_happens_in_a_process_with_limits(
+    material: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "film.mp4"
+    assert uploads._process._memory <= 3 << 30
+    assert not uploads._process._may_write
+    roomy = BoundedProcess("signspot.web.uploads:decode", memory=3 << 30)
+    monkeypatch.setattr(uploads, "_process", roomy)
+    monkeypatch.setattr(uploads, "_SECONDS", 0.001)
+    path.write_bytes((material / "news.mp4").read_bytes())
+    with pytest.raises(VideoLimitError, match="more than"):
+        uploads.check(path, "film.mp4")
+    assert not path.exists()
+    roomy.close()

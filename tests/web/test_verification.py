@@ -1,0 +1,297 @@
+"""Queues, decisions and what they say, in SQLite and in a real PostgreSQL."""
+
+import csv
+import io
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signspot.annotation.store import Database
+from signspot.errors import FormatError, OptionsError, StoreError
+from signspot.formats.formats import read_spottings
+from signspot.types import LabelSource, Spotting
+from signspot.web import exports, verification
+from signspot.web.jobs import Jobs, JobSettings
+from signspot.web.measures import Share, cohens_kappa, measure
+from signspot.web.tables import open_database
+from signspot.web.verification import Queues, Verdict, verified
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    url = None if request.param == "sqlite" else request.getfixturevalue("postgres").url
+    opened = open_database(url, tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Iterator[Queues]:
+    opened = open_database(None, tmp_path)
+    yield Queues(opened)
+    opened.close()
+
+
+def spottings(count: int, word: str = "apple") -> list[Spotting]:
+    return [Spotting(word, "news.mp4", k + 0.5, k + 0.2, k + 0.8, 0.5 + k / 1e5, "a/1", "one") for k in range(count)]
+
+
+def verdict(queue: str, item: int, who: str = "Ada", answer: Any = "yes", **values: Any) -> Verdict:
+    usual = {"id": f"{who}-{item}-{answer}-{queue}", "word": "", "start": item + 0.2, "end": item + 0.8, "seconds": 1.5}
+    return Verdict(**{"queue": queue, "item": item, "annotator": who, "answer": answer, **usual, **values})
+
+
+def test_items_are_handed_out_once(database: Database) -> None:
+    """Six people ask at the same moment, again and again: nobody gets what another holds, and nothing is left."""
+    queues = Queues(database)
+    queue = queues.add("q", spottings(60), share=0.0)
+    handed: dict[str, list[int]] = {}
+    failed: list[BaseException] = []
+
+    def work(who: str) -> None:
+        try:
+            own = handed.setdefault(who, [])
+            while found := queues.hand_out(queue, who, 3):
+                for item in found:
+                    queues.decide(verdict(queue, item.item, who))
+                    own.append(item.item)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(f"person {k}",)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not failed
+    every = [item for own in handed.values() for item in own]
+    assert sorted(every) == list(range(60))
+    standing = queues.verdicts(queue)
+    assert sorted(each.item for each in standing) == list(range(60))
+    assert queues.all()[0]["decided"] == 60
+
+
+def test_some_items_are_seen_twice_by_two_people(database: Database) -> None:
+    queues = Queues(database)
+    queue = queues.add("q", spottings(20), share=1.0, copies=2)
+    for who in ("Ada", "Ben", "Cem"):
+        while found := queues.hand_out(queue, who, 50):
+            for item in found:
+                queues.decide(verdict(queue, item.item, who))
+    by_item: dict[int, list[str]] = {}
+    for each in queues.verdicts(queue):
+        by_item.setdefault(each.item, []).append(each.annotator)
+    assert all(len(people) == len(set(people)) == 2 for people in by_item.values())
+    assert len(by_item) == 20
+
+
+def test_a_decision_sent_twice_counts_once_and_a_later_one_replaces(database: Database) -> None:
+    queues = Queues(database)
+    queue = queues.add("q", spottings(2))
+    first = verdict(queue, 0)
+    queues.decide(first)
+    queues.decide(first)
+    assert len(queues.verdicts(queue)) == 1
+    queues.decide(verdict(queue, 0, answer="no"))
+    assert [each.answer for each in queues.verdicts(queue)] == ["no"]
+    assert [each.answer for each in queues.verdicts(queue, withdrawn=True)] == ["yes", "no"], "nothing is lost"
+
+
+def test_two_windows_of_one_person_leave_one_standing_decision(database: Database) -> None:
+    queues = Queues(database)
+    queue = queues.add("q", spottings(1))
+    answers = ("yes", "no", "unsure", "yes", "no", "unsure")
+    made = [verdict(queue, 0, answer=answer, id=f"window-{k:04d}") for k, answer in enumerate(answers)]
+    threads = [threading.Thread(target=queues.decide, args=(each,)) for each in made]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(queues.verdicts(queue)) == 1
+    assert len(queues.verdicts(queue, withdrawn=True)) == 6
+
+
+def test_undo_gives_the_item_back_and_keeps_the_decision(database: Database) -> None:
+    queues = Queues(database)
+    queue = queues.add("q", spottings(3))
+    assert queues.undo(queue, "Ada") is None
+    for item in queues.hand_out(queue, "Ada", 2):
+        queues.decide(verdict(queue, item.item))
+    undone = queues.undo(queue, "Ada")
+    assert undone is not None
+    assert undone.item == 1
+    assert [each.item for each in queues.verdicts(queue)] == [0]
+    assert [each.withdrawn is None for each in queues.verdicts(queue, withdrawn=True)] == [True, False]
+    assert queues.hand_out(queue, "Ada", 1)[0].item == 1
+    assert queues.undo(queue, "Ben") is None, "another's decision stays"
+
+
+def test_what_somebody_holds_too_long_goes_to_the_next(sqlite: Queues, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = sqlite.add("q", spottings(1), share=0.0)
+    assert sqlite.hand_out(queue, "Ada")
+    assert not sqlite.hand_out(queue, "Ben")
+    monkeypatch.setattr(verification, "LEASE", -1.0)
+    assert sqlite.hand_out(queue, "Ben")
+    sqlite.decide(verdict(queue, 0, "Ada"))
+    assert [each.annotator for each in sqlite.verdicts(queue)] == ["Ada"], "a late decision is kept, too"
+
+
+def test_misuse_is_told(sqlite: Queues) -> None:
+    queue = sqlite.add("q", spottings(1))
+    with pytest.raises(FormatError, match="no item 7"):
+        sqlite.decide(verdict(queue, 7))
+    with pytest.raises(OptionsError, match="which word"):
+        verdict(queue, 0, answer="word")
+    with pytest.raises(OptionsError, match="who you are"):
+        sqlite.hand_out(queue, "  ")
+    with pytest.raises(OptionsError, match="an answer is"):
+        verdict(queue, 0, answer="maybe")
+    with pytest.raises(OptionsError, match="nothing to verify"):
+        sqlite.add("q", [])
+    with pytest.raises(FormatError, match="no queue"):
+        sqlite.get("none")
+
+
+def test_a_queue_of_50000_stays_quick(sqlite: Queues) -> None:
+    queue = sqlite.add("q", spottings(50_000))
+    began = time.process_time()
+    for turn in range(20):
+        for item in sqlite.hand_out(queue, "Ada", 3):
+            sqlite.decide(verdict(queue, item.item, id=f"turn-{turn}-{item.item:06d}"))
+    assert (time.process_time() - began) / 20 < 0.1, "seconds of work for three items and their decisions"
+
+
+def test_measures_by_hand(sqlite: Queues) -> None:
+    queue = sqlite.add("q", [*spottings(4), *spottings(1, "pear")], share=1.0)
+    answers = {"Ada": ["yes", "yes", "no", "unsure", "variant"], "Ben": ["yes", "no", "no", "unsure", "yes"]}
+    for who, own in answers.items():
+        for item, answer in enumerate(own):
+            sqlite.decide(verdict(queue, item, who, answer, start=0.1, end=0.9))
+    found = measure(list(sqlite.items(queue)), sqlite.verdicts(queue))
+    assert (found.items, found.decided) == (5, 5)
+    assert found.words["apple"] == Share(1, 1, 2), "where people disagree nobody is sure"
+    assert found.words["pear"] == Share(1, 0, 0), "another variant of the word is the word"
+    pair = found.agreement[0]
+    assert (pair.one, pair.other, pair.items, pair.observed) == ("Ada", "Ben", 5, 0.8)
+    chance = (3 * 2 + 1 * 2 + 1 * 1) / 25  # yes 3 and 2, no 1 and 2, unsure 1 and 1
+    assert pair.kappa == pytest.approx((0.8 - chance) / (1 - chance))
+    assert {person.name: person.decisions for person in found.people} == {"Ada": 5, "Ben": 5}
+
+
+def test_wilson_and_kappa_at_known_values() -> None:
+    low, high = Share(8, 2).interval
+    assert (low, high) == (pytest.approx(0.4902, abs=1e-4), pytest.approx(0.9433, abs=1e-4))
+    assert Share(0, 0).value is None
+    assert Share(0, 0).interval == (0.0, 1.0)
+    assert Share(5, 0).interval[1] == 1.0
+    assert cohens_kappa([("yes", "yes"), ("no", "no")]) == 1
+    assert cohens_kappa([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")]) == 0
+    assert cohens_kappa([("yes", "yes")]) is None
+    assert cohens_kappa([]) is None
+
+
+@pytest.fixture
+def answered(sqlite: Queues) -> tuple[Queues, str]:
+    queue = sqlite.add("my queue", spottings(5))
+    for item, answer in enumerate(("yes", "no", "unsure", "word")):
+        word = "pear" if answer == "word" else ""
+        sqlite.decide(verdict(queue, item, answer=answer, word=word, start=item + 0.1, end=item + 0.9))
+    return sqlite, queue
+
+
+def test_no_and_unsure_are_never_lost(answered: tuple[Queues, str]) -> None:
+    queues, queue = answered
+    found = [spotting for _, _, spotting in verified(queues.items(queue), queues.verdicts(queue))]
+    told = [(s.word, s.decision, s.source) for s in found]
+    v, d = LabelSource.VERIFIED, LabelSource.DICTIONARY
+    assert told == [
+        ("apple", "yes", v), ("apple", "no", v), ("apple", "unsure", d), ("apple", "no", v), ("pear", "yes", v),
+        ("apple", "", d),
+    ]  # fmt: skip
+    assert (found[0].start, found[0].end) == (0.1, 0.9), "a person's boundaries win"
+
+
+@pytest.mark.parametrize("suffix", [".via.json", ".eaf", ".csv", ".jsonl"])
+def test_round_trips_keep_every_decision(answered: tuple[Queues, str], suffix: str, tmp_path: Path) -> None:
+    queues, queue = answered
+    found = [spotting for _, _, spotting in verified(queues.items(queue), queues.verdicts(queue))]
+    made = exports.export(found, "my queue", suffix)
+    path = tmp_path / made.name
+    path.write_bytes(made.content)
+    assert sorted((s.word, s.decision, s.source) for s in read_spottings(path)) == sorted(
+        (s.word, s.decision, s.source) for s in found
+    )
+    fresh = queues.add("again", spottings(5))
+    for each in exports.read_back(path, path.name, list(queues.items(fresh)), "Ben"):
+        queues.decide(each)
+    again = {each.item: (each.answer, each.word) for each in queues.verdicts(fresh)}
+    assert again == {0: ("yes", ""), 1: ("no", ""), 2: ("unsure", ""), 3: ("word", "pear")}
+
+
+@pytest.mark.parametrize("suffix", [".via.json", ".eaf", ".csv", ".jsonl"])
+@pytest.mark.parametrize("name", ["", "north"])
+def test_round_trips_keep_other_variants(sqlite: Queues, suffix: str, name: str, tmp_path: Path) -> None:
+    queue = sqlite.add("q", spottings(2))
+    sqlite.decide(verdict(queue, 0, answer="variant", word=name))
+    sqlite.decide(verdict(queue, 1, answer="yes"))
+    found = [spotting for _, _, spotting in verified(sqlite.items(queue), sqlite.verdicts(queue))]
+    assert [spotting.variant for spotting in found] == [name or "other", "one"]
+    made = exports.export(found, "q", suffix)
+    (tmp_path / made.name).write_bytes(made.content)
+    back = exports.read_back(tmp_path / made.name, made.name, list(sqlite.items(queue)), "Ben")
+    assert sorted((each.item, each.answer, each.word) for each in back) == [(0, "variant", name), (1, "yes", "")]
+
+
+def test_history_and_labels(answered: tuple[Queues, str]) -> None:
+    queues, queue = answered
+    queues.undo(queue, "Ada")
+    rows = list(
+        csv.DictReader(
+            io.StringIO(_text(exports.decisions(queues.verdicts(queue, withdrawn=True), queues.items(queue), "q")))
+        )
+    )
+    assert [(row["annotator"], row["answer"], row["seconds"], bool(row["withdrawn"])) for row in rows] == [
+        ("Ada", "yes", "1.5", False), ("Ada", "no", "1.5", False), ("Ada", "unsure", "1.5", False),
+        ("Ada", "word", "1.5", True),
+    ]  # fmt: skip
+    found = [spotting for _, _, spotting in verified(queues.items(queue), queues.verdicts(queue))]
+    labels = _text(exports.export(found, "q", exports.LABELS)).splitlines()
+    assert [('"V"' in line, '"confidence": 0.0' in line) for line in labels[:2]] == [(True, False), (True, True)]
+    hostile = exports.decisions([verdict(queue, 0, "=HYPERLINK(1)")], queues.items(queue), "../../x")
+    assert "'=HYPERLINK" in _text(hostile)
+    assert "/" not in hostile.name
+
+
+def _text(made: exports.Export) -> str:
+    return made.content.decode()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update workbench_items set rest = '[]'",
+        "update workbench_items set rest = '{'",
+        "update workbench_items set score = 99",
+        "update workbench_items set source = 'x'",
+        "update workbench_items set start = 1e308",
+        "update workbench_decisions set word = x'ff', answer = 'word'",
+        "update workbench_decisions set answer = 'perhaps'",
+        "update workbench_jobs set spec = '{'",
+        "update workbench_settings set value = 'soon'",
+    ],
+)
+def test_damaged_rows_are_told(damage: str, tmp_path: Path) -> None:
+    """A served folder with its database may come from somebody else."""
+    with closing(open_database(None, tmp_path)) as made:
+        queue = Queues(made).add("q", spottings(2))
+        Queues(made).decide(verdict(queue, 0))
+        Jobs(made, JobSettings("x", None, None)).add("prepare", "a", {"video": "a.mp4"})
+        made.run(lambda connection: connection.exec_driver_sql(damage))
+    with pytest.raises((FormatError, StoreError)), closing(open_database(None, tmp_path)) as opened:
+        list(verified(Queues(opened).items(queue), Queues(opened).verdicts(queue)))
+        Jobs(opened, JobSettings("x", None, None)).all()
