@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from signspot.spotting.search import MatchBy
+    from signspot.spotting.options import MatchBy
 
 Work = Callable[[], object]
 

@@ -12,7 +12,7 @@ from benchmarks.material import landmark_encoder, random_gallery, random_track
 from benchmarks.rows import Comparison, against, at_least, rounded
 from benchmarks.sizes import Sizes
 from signspot.embedding.tracks import write_track
-from signspot.spotting.search import MatchBy
+from signspot.spotting.options import MatchBy
 from signspot.spotting.spotter import Spotter
 
 _EACH = 3  # exemplars per word of the small dictionary

@@ -34,7 +34,8 @@ from signspot.metrics.detection import Detection
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.spotting.identification import alignment_scale
-from signspot.spotting.search import MatchBy, Search, SpotOptions
+from signspot.spotting.options import MatchBy, SpotOptions
+from signspot.spotting.search import Search
 from signspot.spotting.spotter import Spotter
 
 LOWEST = 0.3  # score from which spottings enter the precision-recall curve

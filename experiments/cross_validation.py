@@ -26,7 +26,7 @@ from signspot.evaluation.one_shot import OneShotRanks, OneShotScores, one_shot_r
 from signspot.io.progress import Progress, silent
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import Encoder
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.training.configuration import read_toml
 

@@ -33,7 +33,7 @@ from signspot.models.checkpoints import load_encoder
 from signspot.models.contract import Contract
 from signspot.models.i3d_dense import WindowEmbedder
 from signspot.models.inception import I3D, I3DOptions, InceptionTrunk
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import load
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video

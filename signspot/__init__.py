@@ -60,7 +60,8 @@ if TYPE_CHECKING:
     from signspot.landmarks.pose_file import open_landmarks, write_landmarks
     from signspot.models.contract import Encoder
     from signspot.spotting.identification import Match
-    from signspot.spotting.search import Found, SpotOptions
+    from signspot.spotting.options import SpotOptions
+    from signspot.spotting.search import Found
     from signspot.spotting.spotter import Spotter, load
     from signspot.types import Exemplar, Grid, Label, Segment, Spotting, Subtitle, Track
 
@@ -101,7 +102,7 @@ _HOME = {
     "RefusedOutputError": "signspot.errors",
     "Segment": "signspot.types",
     "SignspotError": "signspot.errors",
-    "SpotOptions": "signspot.spotting.search",
+    "SpotOptions": "signspot.spotting.options",
     "Spotter": "signspot.spotting.spotter",
     "Spotting": "signspot.types",
     "StoreError": "signspot.errors",

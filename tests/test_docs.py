@@ -18,7 +18,7 @@ import signspot
 import signspot.errors
 from signspot.cli.main import app
 from signspot.formats.formats import FORMATS
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 
 ROOT = Path(signspot.__file__).parent.parent
 DOCS = ROOT / "docs"

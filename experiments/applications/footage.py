@@ -11,7 +11,7 @@ import numpy as np
 from signspot.applications.densify import DensifyOptions, densify
 from signspot.applications.mining import MineOptions, mine
 from signspot.corpus.corpus import Corpus
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Spotting

@@ -15,7 +15,7 @@ from signspot.applications.variants import SAME_SIGN, cluster
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.errors import SignspotError
 from signspot.landmarks.landmarks import Landmarks
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 

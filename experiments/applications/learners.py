@@ -21,7 +21,7 @@ from signspot.errors import NoHandsError, SignspotError
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
 from signspot.plots.skeletons import Frames
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 

@@ -17,7 +17,7 @@ from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import mirror_features
 from signspot.plots.skeletons import Frames
 from signspot.spotting.identification import Match
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 

@@ -24,8 +24,8 @@ from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import LocalisationAccuracy
 from signspot.models.encoder import Encoder
 from signspot.spotting.calibration import FalseAlarms, false_alarms
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.peaks import find_peaks
-from signspot.spotting.search import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Spotting
 

@@ -21,7 +21,7 @@ from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import Tolerance
 from signspot.metrics.ranking import Group
 from signspot.models.checkpoints import shipped
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot_synthetic.corpus_writer import WORLD_VERSION, make_corpus
 from signspot_synthetic.options import CorpusOptions, options_as_json

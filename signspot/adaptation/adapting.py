@@ -22,7 +22,7 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.io.progress import Stage, quiet
 from signspot.models.encoder import Encoder
-from signspot.spotting.search import MatchBy
+from signspot.spotting.options import MatchBy
 from signspot.spotting.spotter import Spotter
 from signspot.types import Track
 

@@ -20,7 +20,8 @@ from signspot.io.progress import Progress, silent
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.spotting.curves import curve_blocks
 from signspot.spotting.identification import alignment_scale
-from signspot.spotting.search import MatchBy, Search, SpotOptions
+from signspot.spotting.options import MatchBy, SpotOptions
+from signspot.spotting.search import Search
 from signspot.spotting.spotter import Spotter
 from signspot.types import Segment, Track
 

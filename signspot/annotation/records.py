@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Self
 
 from signspot.errors import OptionsError
-from signspot.spotting.peaks import OVERLAP
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import OVERLAP, SpotOptions
 from signspot.types import Label, LabelSource, Spotting, TimeMeaning, VideoRights
 from signspot.words.normalise import Form
 

@@ -15,7 +15,8 @@ from signspot.annotation.store import Store
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
-from signspot.spotting.peaks import OVERLAP, suppress, widened
+from signspot.spotting.options import OVERLAP
+from signspot.spotting.peaks import suppress, widened
 from signspot.types import Label, LabelSource, TimeMeaning
 
 MARGIN = 0.2  # seconds outside of the sign at which a place still is right

@@ -8,7 +8,8 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.inputs import Source
 from signspot.errors import DictionaryError, OptionsError
 from signspot.io.progress import Progress
-from signspot.spotting.search import Found, SpotOptions
+from signspot.spotting.options import SpotOptions
+from signspot.spotting.search import Found
 from signspot.spotting.spotter import Spotter
 from signspot.types import Segment, Spotting, Subtitle, Track
 from signspot.words.match import WordMatcher

@@ -17,7 +17,7 @@ from signspot.errors import DictionaryError, FormatError, OptionsError, UnknownW
 from signspot.io.progress import Progress, silent
 from signspot.io.text import read_text
 from signspot.plots.pages import clips, heading, paragraph, write_page
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 

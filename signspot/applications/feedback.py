@@ -19,7 +19,7 @@ from signspot.errors import DictionaryError, UnknownWordError
 from signspot.io.progress import Progress, silent
 from signspot.plots.skeletons import Frames
 from signspot.spotting.identification import Match
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 

@@ -10,7 +10,7 @@ from signspot.embedding.inputs import SignPlace, Source
 from signspot.landmarks.features import mirror_features
 from signspot.plots.skeletons import Frames
 from signspot.spotting.identification import Match
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 
 

@@ -21,7 +21,8 @@ from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.models.frame_coder import stretched
 from signspot.plots.curves import playable
 from signspot.spotting.alignment import warping_costs
-from signspot.spotting.search import Found, SpotOptions
+from signspot.spotting.options import SpotOptions
+from signspot.spotting.search import Found
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.video.reader import open_video

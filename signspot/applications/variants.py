@@ -13,7 +13,8 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import Source
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
-from signspot.spotting.search import Found, SpotOptions
+from signspot.spotting.options import SpotOptions
+from signspot.spotting.search import Found
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Spotting, Track
 

@@ -16,7 +16,7 @@ from signspot.landmarks.estimate import stream_landmarks
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks
 from signspot.landmarks.pose_file import stream_pose_file
 from signspot.plots.curves import COLOURS
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.video.reader import open_video
 

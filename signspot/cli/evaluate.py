@@ -210,7 +210,7 @@ def one_shot_verb(
     from experiments.isolated.reading import read_isolated
     from signspot.evaluation.one_shot import OneShotScores, one_shot
     from signspot.models.checkpoints import shipped
-    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
     options, rows = SpotOptions(mirror=mirror, match=match), list[tuple[str, OneShotScores]]()
@@ -272,7 +272,7 @@ def streams_verb(
     from signspot.errors import OptionsError
     from signspot.evaluation.streams import RATES, StreamOptions, StreamScores, measure_streams
     from signspot.models.checkpoints import shipped
-    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
     if not places and not world:
@@ -342,7 +342,7 @@ def corpus(
 
     from signspot.corpus.corpus import open_corpus
     from signspot.evaluation.corpus import evaluate_corpus, part_to_test
-    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
     options = SpotOptions(threshold=threshold, mirror=mirror)

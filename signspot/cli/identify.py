@@ -33,7 +33,7 @@ def identify(
     Example: signspot identify what-is-this.mp4 my-signs/ --top 5 --plot answer.png
     """
     from signspot.io.files import Outputs
-    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
     options = SpotOptions(mirror=mirror, match=match)

@@ -51,7 +51,7 @@ def mine(
     from signspot.errors import OptionsError
     from signspot.formats.formats import write
     from signspot.io.files import Outputs
-    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
     if html is not None and clips is None:

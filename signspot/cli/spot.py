@@ -24,7 +24,8 @@ from signspot.cli.console import (
 if TYPE_CHECKING:
     from signspot.io.files import Outputs
     from signspot.plots.plot import Picture
-    from signspot.spotting.search import Found, SpotOptions
+    from signspot.spotting.options import SpotOptions
+    from signspot.spotting.search import Found
     from signspot.spotting.spotter import Spotter, What
 
 _TABLES = {".csv", ".json", ".pkl"}  # dictionaries that are files
@@ -88,7 +89,7 @@ def spot(
     Example: signspot spot news.mp4 my-signs/ apple --out news.eaf --plot news.png
     """
     from signspot.io.files import Outputs
-    from signspot.spotting.search import SpotOptions
+    from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
     asked = read_arguments(paths, dictionary)

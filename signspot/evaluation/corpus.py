@@ -25,7 +25,8 @@ from signspot.metrics.localisation import LocalisationAccuracy
 from signspot.metrics.ranking import Group
 from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.encoder import Encoder
-from signspot.spotting.search import Found, SpotOptions, is_default
+from signspot.spotting.options import SpotOptions
+from signspot.spotting.search import Found, is_default
 from signspot.spotting.spotter import Spotter
 
 Tested = Literal["test", "all"]

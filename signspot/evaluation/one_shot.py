@@ -15,7 +15,7 @@ from signspot.errors import OptionsError, SignspotError
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 

@@ -19,7 +19,7 @@ from signspot.recognition.scoring import (
     score_classifier,
     signs_to_test,
 )
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Segment
 

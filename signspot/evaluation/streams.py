@@ -21,7 +21,8 @@ from signspot.io.progress import Progress, silent
 from signspot.landmarks.signing import check_signing
 from signspot.metrics.detection import Detection, TrueSign, by_score, match
 from signspot.metrics.localisation import Tolerance
-from signspot.spotting.search import Found, SpotOptions, is_default
+from signspot.spotting.options import SpotOptions
+from signspot.spotting.search import Found, is_default
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Spotting
 

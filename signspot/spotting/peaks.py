@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.spotting.options import OVERLAP
+
 FloatArray = NDArray[np.floating[Any]]
 Places = NDArray[np.int64]
 SpansOf = Callable[[Places, Places], tuple[FloatArray, FloatArray]]  # of (P,) curves and (P,) places in them
@@ -21,7 +23,6 @@ _INSTANT = 1e-9  # seconds: no span is shorter when shares of it are taken
 _CELLS = 2_000_000  # scores that are looked through at once, or that are looked at for spans: some 16 MB of places
 _FEW = 4096  # maxima that are told apart at once
 _OFTEN = 8  # one moment of so many: if more reach the threshold, they do often
-OVERLAP = 0.3  # of the shorter span: peaks of one word that share more are one sign
 
 
 @dataclass(frozen=True, slots=True)

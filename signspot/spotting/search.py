@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
-from signspot.errors import OptionsError, TrackError
+from signspot.errors import TrackError
 from signspot.spotting.alarms import (
     MOST_WORDS,
     DecoyPeaks,
@@ -24,7 +24,8 @@ from signspot.spotting.curves import CurveBlock, Scores, WordScores, curve_block
 from signspot.spotting.decoys import Cohort
 from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, strength
 from signspot.spotting.moments import SAMPLE, moments_around, moments_inside, pieces
-from signspot.spotting.peaks import OVERLAP, Peaks
+from signspot.spotting.options import SpotOptions
+from signspot.spotting.peaks import Peaks
 from signspot.spotting.rates import PeakRates, WordAlarms
 from signspot.types import Segment, Spotting, Track
 
@@ -33,56 +34,6 @@ DEFAULT_FLOOR = 0.75  # least score of a spotting where rates decide: whatever i
 _HELD = 5_000_000  # moments × words whose curves are held in memory at once: 60 MB
 
 FloatArray = NDArray[np.floating[Any]]
-MatchBy = Literal["auto", "alignment", "embedding"]
-
-
-@dataclass(frozen=True, slots=True)
-class SpotOptions:
-    """Options of spotting: one record for the library, the command line, annotation and evaluation."""
-
-    threshold: float | None = None  # least score of a spotting, in [0, 1]; None: as `is_default` has it
-    false_alarms_per_hour: float | None = None  # allowed per word, instead of a threshold; read against decoys
-    match: MatchBy = "auto"  # by alignment of frame codes where there are any, else by embeddings of windows
-    stride: int = 1  # frames between two windows
-    refine: bool = False  # with a stride above 1: embed again at stride 1 around candidate peaks
-    margin: float = 0.1  # with refine: how far below the threshold a coarse peak still is a candidate
-    overlap: float = OVERLAP  # largest part of the shorter of two spans of one word that they may share
-    top: int | None = None  # at most so many spottings per word, the best; None: all
-    mirror: bool = True  # also compare with exemplars mirrored left to right
-    seed: int = 0  # random seed for sampling exemplar clips
-
-    def __post_init__(self) -> None:
-        if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise OptionsError(f"threshold is a score in [0, 1]; got {self.threshold}")
-        if self.false_alarms_per_hour is not None and not 0 < self.false_alarms_per_hour < float("inf"):
-            raise OptionsError(f"false alarms per hour must be above 0; got {self.false_alarms_per_hour}")
-        if self.threshold is not None and self.false_alarms_per_hour is not None:
-            raise OptionsError("give a threshold or false alarms per hour, not both")
-        if self.match not in ("auto", "alignment", "embedding"):
-            raise OptionsError(f"match is auto, alignment or embedding; got '{self.match}'")
-        if self.stride < 1:
-            raise OptionsError(f"stride must be at least 1 frame; got {self.stride}")
-        if not 0 <= self.overlap <= 1:
-            raise OptionsError(f"overlap is a part of a span in [0, 1]; got {self.overlap}")
-        if not 0 <= self.margin <= 1:
-            raise OptionsError(f"margin is a difference of scores in [0, 1]; got {self.margin}")
-        if self.top is not None and self.top < 1:
-            raise OptionsError(f"top must be at least 1; got {self.top}")
-
-
-class SpotKeywords(TypedDict, total=False):
-    """The fields of `SpotOptions`, as keywords of `Spotter.spot`."""
-
-    threshold: float | None
-    false_alarms_per_hour: float | None
-    match: MatchBy
-    stride: int
-    refine: bool
-    margin: float
-    overlap: float
-    top: int | None
-    mirror: bool
-    seed: int
 
 
 @dataclass(frozen=True)

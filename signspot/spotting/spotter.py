@@ -27,7 +27,8 @@ from signspot.spotting.alarms import FEWEST_WORDS, DecoyPeaks
 from signspot.spotting.curves import WordScores
 from signspot.spotting.decoys import Cohort, Suspect, Yardsticks, threshold_for, yardsticks_of
 from signspot.spotting.identification import Match, rank_words, sign_scores
-from signspot.spotting.search import Found, Search, SpotKeywords, SpotOptions
+from signspot.spotting.options import SpotKeywords, SpotOptions
+from signspot.spotting.search import Found, Search
 from signspot.types import Exemplar, Segment, Spotting, Track
 
 logger = logging.getLogger(__name__)

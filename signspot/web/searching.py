@@ -25,7 +25,8 @@ from signspot.formats.rows import TEXTS, to_row
 from signspot.io.files import content_digest
 from signspot.landmarks.signing import sign_segment
 from signspot.plots.curves import COLOURS
-from signspot.spotting.search import DEFAULT_RATE, Found, SpotOptions, is_default
+from signspot.spotting.options import SpotOptions
+from signspot.spotting.search import DEFAULT_RATE, Found, is_default
 from signspot.spotting.spotter import Spotter, load
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.web.aligned import exemplar_shares

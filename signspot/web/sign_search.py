@@ -15,7 +15,7 @@ from signspot.errors import SignspotError
 from signspot.formats.rows import to_row
 from signspot.landmarks.landmarks import BODY_POINTS, DEFAULT_FPS, FACE_POINTS, HAND_POINTS, Landmarks
 from signspot.landmarks.signing import check_signing
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.web.folder import VideoFile

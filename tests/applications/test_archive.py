@@ -18,7 +18,7 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.tracks import read_track, write_track
 from signspot.errors import EncoderMismatchError, FormatError, OptionsError, TrackError
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot.types import Grid, Track
 from signspot_synthetic.body.motion import continuous

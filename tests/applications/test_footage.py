@@ -20,7 +20,7 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Segment, Subtitle
 from signspot_synthetic.body.motion import continuous

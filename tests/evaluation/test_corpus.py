@@ -19,7 +19,8 @@ from signspot.evaluation.corpus import LOWEST, evaluate_corpus, part_to_test, sc
 from signspot.metrics.detection import Detection
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
-from signspot.spotting.search import Found, Search, SpotOptions
+from signspot.spotting.options import SpotOptions
+from signspot.spotting.search import Found, Search
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Grid, Spotting, Track
 from signspot_synthetic.options import CorpusOptions

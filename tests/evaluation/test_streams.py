@@ -16,7 +16,7 @@ from signspot.evaluation.streams import (
     material_of_clips,
     measure_streams,
 )
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import load
 
 WORDS, SIGNERS = 12, 7

@@ -21,7 +21,8 @@ from signspot.spotting import moments, search
 from signspot.spotting.alarms import FEWEST_WORDS, DecoyPeaks
 from signspot.spotting.decoys import Cohort, cohort_of
 from signspot.spotting.matching import AlignmentMatcher
-from signspot.spotting.search import DEFAULT_FLOOR, SpotOptions, is_default
+from signspot.spotting.options import SpotOptions
+from signspot.spotting.search import DEFAULT_FLOOR, is_default
 from signspot.spotting.spotter import Spotter, _DecoysOfTrack
 from signspot.types import Exemplar, Segment, Spotting
 from tests.fixtures.spotting import Stretch

@@ -16,7 +16,7 @@ from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
 from signspot.spotting.curves import curve_blocks
 from signspot.spotting.matching import EmbeddingMatcher
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter, exemplars_of
 from signspot.types import Exemplar, Grid, Segment, Track
 

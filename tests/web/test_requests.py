@@ -12,7 +12,7 @@ from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, SignspotError
 from signspot.formats.elan import read_vocabulary
 from signspot.formats.formats import format_names, read_spottings
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import load
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import LabelSource, Segment

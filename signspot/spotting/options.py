@@ -1,0 +1,73 @@
+"""Options of spotting: one record for the library, the command line, annotation and evaluation; quick to import."""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypedDict
+
+from signspot.errors import OptionsError
+
+MatchBy = Literal["auto", "alignment", "embedding"]
+OVERLAP = 0.3  # of the shorter span: peaks of one word that share more are one sign
+
+
+@dataclass(frozen=True, slots=True)
+class SpotOptions:
+    """Options of spotting. `help` in a field's metadata is the text that the command line shows."""
+
+    threshold: float | None = field(
+        default=None, metadata={"help": "Least score, in [0, 1]. [default: chosen from decoys, or the encoder's]"}
+    )
+    false_alarms_per_hour: float | None = field(
+        default=None, metadata={"help": "False alarms per hour and word that the threshold allows."}
+    )
+    match: MatchBy = field(
+        default="auto",
+        metadata={
+            "help": "Align frame by frame where the encoder can, or compare embeddings of windows (the paper's)."
+        },
+    )
+    stride: int = field(default=1, metadata={"help": "Frames between two windows."})
+    refine: bool = field(
+        default=False, metadata={"help": "With --stride above 1: embed again at stride 1 around candidates."}
+    )
+    margin: float = 0.1  # with refine: how far below the threshold a coarse peak still is a candidate
+    overlap: float = field(
+        default=OVERLAP, metadata={"help": "Largest part that two spottings of one word may share, in [0, 1]."}
+    )
+    top: int | None = field(default=None, metadata={"help": "The best N spottings of each word. [default: all]"})
+    mirror: bool = field(
+        default=True, metadata={"help": "Also compare with mirrored exemplars, for left-handed signers."}
+    )
+    seed: int = field(default=0, metadata={"help": "Random seed for sampling exemplar clips."})
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise OptionsError(f"threshold is a score in [0, 1]; got {self.threshold}")
+        if self.false_alarms_per_hour is not None and not 0 < self.false_alarms_per_hour < float("inf"):
+            raise OptionsError(f"false alarms per hour must be above 0; got {self.false_alarms_per_hour}")
+        if self.threshold is not None and self.false_alarms_per_hour is not None:
+            raise OptionsError("give a threshold or false alarms per hour, not both")
+        if self.match not in ("auto", "alignment", "embedding"):
+            raise OptionsError(f"match is auto, alignment or embedding; got '{self.match}'")
+        if self.stride < 1:
+            raise OptionsError(f"stride must be at least 1 frame; got {self.stride}")
+        if not 0 <= self.overlap <= 1:
+            raise OptionsError(f"overlap is a part of a span in [0, 1]; got {self.overlap}")
+        if not 0 <= self.margin <= 1:
+            raise OptionsError(f"margin is a difference of scores in [0, 1]; got {self.margin}")
+        if self.top is not None and self.top < 1:
+            raise OptionsError(f"top must be at least 1; got {self.top}")
+
+
+class SpotKeywords(TypedDict, total=False):
+    """The fields of `SpotOptions`, as keywords of `Spotter.spot`."""
+
+    threshold: float | None
+    false_alarms_per_hour: float | None
+    match: MatchBy
+    stride: int
+    refine: bool
+    margin: float
+    overlap: float
+    top: int | None
+    mirror: bool
+    seed: int
