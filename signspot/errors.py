@@ -21,6 +21,8 @@ SignspotError               base of all
 ├── DownloadError            a file cannot be fetched
 ├── StoreError               a store of annotations cannot be opened, reached or used
 ├── EngineError              workers cannot be started, or break down again and again
+├── SandboxStartError        the process for untrusted files cannot be started: nothing was read
+├── SandboxLimitError        work in that process took too long or too much memory, or broke down
 ├── NothingToLearnError      a corpus holds nothing that can be learnt
 ├── OptionsError             a value is out of range (also a ValueError)
 └── MissingExtraError        an optional dependency is not installed
@@ -141,6 +143,14 @@ class StoreError(SignspotError):
 
 class EngineError(SignspotError):
     """Workers cannot be started, or break down again and again."""
+
+
+class SandboxStartError(SignspotError):
+    """The process for untrusted files cannot be started; nothing was read."""
+
+
+class SandboxLimitError(SignspotError):
+    """Work on an untrusted file took too long or too much memory, or broke down."""
 
 
 class NothingToLearnError(SignspotError):
