@@ -39,7 +39,7 @@ from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
 
 _INT8 = "openvino-int8"
-BACKENDS = ("cpu", "cpu-compiled", "openvino", _INT8)
+BACKENDS = ("cpu", "cpu-compiled", "openvino", "openvino-bf16", _INT8)
 _QUERY = 8  # windows from one query to the next
 
 

@@ -49,7 +49,7 @@ Device = Annotated[
         "--device",
         callback=_check_device,
         help="Where networks run: cpu, cuda, cuda:1 …, mps, or auto for the fastest there is; rgb encoders also: "
-        "openvino, openvino-int8:VIDEO (calibrated on frames of that video), cpu-compiled, cuda-half.",
+        "openvino, openvino-bf16, openvino-int8:VIDEO (calibrated on frames of that video), cpu-compiled, cuda-half.",
     ),
 ]
 

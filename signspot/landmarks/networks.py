@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
-from signspot.io.openvino_loading import load_openvino
+from signspot.io.openvino import compile_model, load_openvino
 from signspot.landmarks.regions import Floats, Picture
 
 
@@ -42,7 +42,8 @@ class Running:
 
     def __init__(self, network: Network) -> None:
         self.size = network.size
-        self._request = _compiled(network).create_infer_request()
+        self.compiled = _compiled(network)
+        self._request = self.compiled.create_infer_request()
         self._outputs = range(len(network.outputs))
 
     def __call__(self, crop: Picture) -> list[NDArray[np.float32]]:
@@ -90,8 +91,7 @@ def _openvino() -> Any:
 def _compiled(network: Network) -> Any:
     """Read a network, leave out what nobody asks for, take colours as bytes, and compile it; once per process."""
     openvino = _openvino()
-    core = openvino.Core()
-    model = core.read_model(find_models() / network.file)
+    model = openvino.Core().read_model(find_models() / network.file)
     model = openvino.Model([model.output(name) for name in network.outputs], model.get_parameters())
     steps = openvino.preprocess.PrePostProcessor(model)
     steps.input().tensor().set_element_type(openvino.Type.u8)
@@ -100,8 +100,7 @@ def _compiled(network: Network) -> Any:
         numbers.mean(127.5).scale(127.5)
     else:
         numbers.scale(255.0)
-    settings = {"INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY", "ENABLE_CPU_PINNING": False}
-    return core.compile_model(steps.build(), "CPU", settings)
+    return compile_model(steps.build(), "f32", 1, PERFORMANCE_HINT="LATENCY", ENABLE_CPU_PINNING=False)
 
 
 class Detector:

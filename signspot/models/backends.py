@@ -1,7 +1,10 @@
-"""Backends that run a network: PyTorch as it is, compiled, in half precision, or OpenVINO in float32 or int8.
+"""Backends that run a network: PyTorch as it is, compiled, in half precision, or OpenVINO in float32, bfloat16 or int8.
 
 A backend turns a module of one input into a function of the same shapes. Its name is what users give as `device`. That
-of int8 names the video, too, whose frames its scales are set by: other frames give other numbers.
+of int8 also names the video on whose frames it is calibrated: other frames give other numbers.
+
+Precision is chosen here, never inherited from the processor, the environment or a library's default: see `use_float32`
+and `signspot.io.openvino`.
 """
 
 import logging
@@ -20,17 +23,28 @@ from torch import Tensor, nn
 
 from signspot.errors import OptionsError
 from signspot.io.files import content_digest
-from signspot.io.openvino_loading import load_nncf, load_openvino
+from signspot.io.openvino import Precision, compile_model, has_bfloat16, load_nncf, load_openvino
 
 logger = logging.getLogger(__name__)
 
-How = Literal["eager", "compiled", "half", "openvino", "openvino-int8"]
+How = Literal["eager", "compiled", "half", "openvino", "openvino-bf16", "openvino-int8"]
 TensorFunction = Callable[[Tensor], Tensor]
 
-DEVICES = ("cpu", "cpu-compiled", "openvino", "openvino-int8:VIDEO", "cuda", "cuda-half", "mps", "auto")
+DEVICES = (
+    "cpu",
+    "cpu-compiled",
+    "openvino",
+    "openvino-bf16",
+    "openvino-int8:VIDEO",
+    "cuda",
+    "cuda-half",
+    "mps",
+    "auto",
+)
 
 _CPU = torch.device("cpu")
 _INT8: Final = "openvino-int8"
+_BF16: Final = "openvino-bf16"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +74,7 @@ class Backend:
     @property
     def is_exact(self) -> bool:
         """Whether embeddings are those of PyTorch but for the rounding of float32."""
-        return self.how not in ("half", _INT8)
+        return self.how not in ("half", _BF16, _INT8)
 
     @property
     def has_fixed_shapes(self) -> bool:
@@ -81,19 +95,34 @@ class Backend:
         if self.how == "half":
             halved = module.half()
             return lambda x: halved(x.half()).float()
-        return _openvino(module, list(examples), int8=self.how == _INT8)
+        precision: Precision = "bf16" if self.how == _BF16 else "f32"
+        return _openvino(module, list(examples), precision, int8=self.how == _INT8)
+
+
+def use_float32() -> None:
+    """Have PyTorch compute float32 in float32, whatever the environment or another library has set.
+
+    On CUDA, cuDNN's convolutions otherwise run in TF32; on the CPU, oneDNN may be told to use bfloat16. cuDNN must not
+    choose its algorithms by timing them, which would choose anew in every process.
+    """
+    torch.set_float32_matmul_precision("highest")  # CUDA's products and oneDNN's
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.mkldnn.conv.fp32_precision = "ieee"  # type: ignore[attr-defined]
+    torch.backends.cudnn.benchmark = False
 
 
 def find_backend(name: str) -> Backend:
     """The backend of a device's name: "cpu", "cuda" (or "cuda:1"), "mps", or "auto" for the fastest of these.
 
-    "cpu-compiled" is the CPU by `torch.compile`, "openvino" the CPU by OpenVINO, "openvino-int8:news.mp4" the same in
-    whole numbers of 8 bits, calibrated on frames of that video, "cuda-half" (or "cuda:1-half") a GPU in half precision.
-    They change how rgb trunks run; landmark trunks are small and run as PyTorch runs them.
+    "cpu-compiled" is the CPU by `torch.compile`, "openvino" the CPU by OpenVINO in float32, "openvino-bf16" the same in
+    bfloat16, "openvino-int8:news.mp4" in integers of 8 bits, calibrated on frames of that video, "cuda-half" (or
+    "cuda:1-half") a GPU in half precision. They change how rgb trunks run; landmark trunks are small and run as PyTorch
+    runs them. Every encoder that is loaded or trained comes by here, so PyTorch's precision is chosen here, too.
 
     Raises:
         OptionsError: there is no such device on this computer, or what runs it is not installed.
     """
+    use_float32()
     if name.startswith("openvino"):
         return _find_openvino(name)
     place, _, manner = name.partition("-")
@@ -122,13 +151,15 @@ def _find_place(name: str) -> torch.device:
 
 def _find_openvino(name: str) -> Backend:
     runtime, _, video = name.partition(":")
-    if runtime not in ("openvino", _INT8) or (video and runtime != _INT8):
+    if runtime not in ("openvino", _BF16, _INT8) or (video and runtime != _INT8):
         raise OptionsError(f"no device '{name}'. There are: {', '.join(DEVICES)}")
     for package in ("openvino", *(("nncf",) if runtime == _INT8 else ())):
         if find_spec(package) is None:
             raise OptionsError(f"the device '{name}' needs {package}. Install it: pip install 'signspot[openvino]'")
-    if runtime == "openvino":
-        return Backend(how="openvino")
+    if runtime == _BF16 and not has_bfloat16():
+        raise OptionsError(f"this processor has no bfloat16, which the device '{name}' needs. Choose openvino")
+    if runtime != _INT8:
+        return Backend(how="openvino-bf16" if runtime == _BF16 else "openvino")
     if not video:
         raise OptionsError(
             f"the device '{name}' is calibrated on frames of a video, and another video gives other numbers. Name one, "
@@ -139,7 +170,7 @@ def _find_openvino(name: str) -> Backend:
     return Backend(how=_INT8, calibration=Calibration(Path(video), content_digest(video)))
 
 
-def _openvino(module: nn.Module, examples: list[Tensor], *, int8: bool) -> TensorFunction:
+def _openvino(module: nn.Module, examples: list[Tensor], precision: Precision, *, int8: bool) -> TensorFunction:
     openvino = load_openvino()
     shown = examples[0].contiguous()
     with warnings.catch_warnings():
@@ -152,8 +183,7 @@ def _openvino(module: nn.Module, examples: list[Tensor], *, int8: bool) -> Tenso
         given = nncf.Dataset(examples, lambda example: example.contiguous().numpy())
         with redirect_stdout(StringIO()):  # it draws bars
             model = nncf.quantize(model, given, subset_size=len(examples))
-    threads = torch.get_num_threads()
-    compiled = openvino.Core().compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": threads})
+    compiled = compile_model(model, precision, torch.get_num_threads())
 
     def run(x: Tensor) -> Tensor:
         return torch.from_numpy(compiled([x.contiguous().numpy()])[0].copy())

@@ -64,7 +64,7 @@ class Encoder:
     name: str
     contract: Contract
     build: "Callable[[], SignEncoder]" = field(repr=False)  # gives the network, once something must be embedded
-    hash: str  # of contract and weights: two encoders with one hash give the same embeddings
+    hash: str  # of contract, weights and precision: encoders of one hash give the same embeddings (`content_hash`)
     card: Mapping[str, Any] = field(default_factory=dict, repr=False)  # licence, data, metrics, command ...
 
     @cached_property

@@ -177,6 +177,11 @@ def make_encoder(
 def content_hash(module: SignEncoder, contract: Contract) -> str:
     """Name all that decides the embeddings by 16 hex digits.
 
+    One hash promises the same numbers to the rounding of float32, on every processor and exact device (`cpu`,
+    `cpu-compiled`, `openvino`, `cuda`, `mps`) and with any number of threads, which decides the last digits of sums
+    only. What computes in fewer bits gets a hash of its own (`Encoder.to`), which promises the same weights, precision
+    and calibration; its numbers agree between processors to the rounding of that precision.
+
     The threshold is left out, so that a track stays valid when an encoder is calibrated anew; so is the count
     of batches that a batch norm has seen. Weights count as float32, whatever the file holds.
     """

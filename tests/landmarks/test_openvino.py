@@ -11,6 +11,7 @@ if find_spec("openvino") is None:  # an import would tell its makers
     pytest.skip("OpenVINO is not installed", allow_module_level=True)
 
 from signspot.errors import LandmarksError, OptionsError
+from signspot.io.openvino import inference_precision
 from signspot.landmarks import networks
 from signspot.landmarks.direct import EXACT, Economy, Thumbnail, refine
 from signspot.landmarks.estimators import (
@@ -115,6 +116,11 @@ def test_a_picture_that_is_shown_again_is_seen_once(film, calls, economy):
     once = estimated(OpenVinoEstimator(economy), film[:4])
     assert calls == counted
     assert np.array_equal(shown.body[0::2], once.body)
+
+
+def test_networks_compute_in_float32():
+    for network in networks.NETWORKS:
+        assert inference_precision(Running(network).compiled) == "f32"
 
 
 def test_nobody_is_seen_where_nobody_is():

@@ -1,12 +1,15 @@
 """One contract over all backends: the same features as eager PyTorch, to rounding or to the loss that is told."""
 
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
 
 from signspot.errors import OptionsError
+from signspot.io import openvino
+from signspot.models import backends
 from signspot.models.backends import Backend, find_backend
 from signspot.models.encoder import find_device, make_encoder
 from signspot.models.i3d_dense import WindowEmbedder
@@ -36,6 +39,25 @@ def trunk(frames):
     with torch.no_grad():
         made.train()(torch.stack([frames[at : at + 16].transpose(0, 1) for at in (0, 8, 16, 24)]))
     return made.eval()
+
+
+@pytest.fixture
+def compiled_models(monkeypatch):
+    """The models that OpenVINO compiles within a test."""
+    models = []
+
+    def compile_and_keep(*given, **settings):
+        models.append(openvino.compile_model(*given, **settings))
+        return models[-1]
+
+    monkeypatch.setattr(backends, "compile_model", compile_and_keep)
+    return models
+
+
+def precisions(model):
+    """The precisions in which a compiled model computes its layers."""
+    infos = [operation.get_rt_info() for operation in model.get_runtime_model().get_ops()]
+    return {info["runtimePrecision"].astype(str) for info in infos}
 
 
 def need(*packages: str) -> None:
@@ -70,16 +92,52 @@ def test_a_backend_gives_the_features_of_the_plain_network(trunk, frames, how, l
     assert float((found[0] - found[-1]).abs().max()) > 0.01  # windows differ: the comparison says something
 
 
-@pytest.mark.slow
-def test_int8_resembles_the_plain_network(trunk, frames, capfd):
-    """Random weights amplify every rounding, so the bound is low; how much trained weights lose is to be measured."""
-    need("openvino", "nncf")
-    expected = plain(trunk, frames)
-    found = embedded(trunk, frames, STARTS, Backend(how="openvino-int8"), lambda: frames[None, :21])
-    own, others = found @ expected.T, ~torch.eye(len(STARTS), dtype=torch.bool)
-    assert float(own.diagonal().mean()) > 0.8
-    assert float(own.diagonal().mean()) > float(own[others].mean())  # each is most like itself
+@pytest.mark.parametrize("how", ["openvino", "openvino-bf16", "openvino-int8"])
+def test_openvino_computes_in_the_precision_of_the_device_name(trunk, frames, compiled_models, capfd, how):
+    """Left to itself OpenVINO takes bfloat16 where the processor has it, between the layers of int8 too.
+
+    Random weights amplify every rounding, so the bound of lossy precisions is low.
+    """
+    need("openvino", *(["nncf"] if how == "openvino-int8" else []))
+    if how == "openvino-bf16" and not openvino.has_bfloat16():
+        pytest.skip("this processor has no bfloat16")
+    expected = plain(trunk, frames)[:6]
+    features = embedded(trunk, frames, STARTS[:6], Backend(how=how), lambda: frames[None, :21])
+    (model,) = compiled_models
+    assert openvino.inference_precision(model) == ("bf16" if how == "openvino-bf16" else "f32")
+    assert (
+        precisions(model) & {"bf16", "f16", "u8", "i8"}
+        == {
+            "openvino": set(),
+            "openvino-bf16": {"bf16"},
+            "openvino-int8": {"u8", "i8"},
+        }[how]
+    )
+    cosines = features @ expected.T
+    assert float(cosines.diagonal().mean()) > (0.99999 if how == "openvino" else 0.8)
+    assert (cosines.argmax(dim=1) == torch.arange(6)).all()  # each window is most like itself
     assert capfd.readouterr().out == ""  # nncf draws no bars
+
+
+def test_a_precision_that_openvino_does_not_grant_is_an_error(monkeypatch):
+    need("openvino")
+    runtime = openvino.load_openvino()
+    monkeypatch.setattr(openvino, "inference_precision", lambda model: "bf16")
+    parameter = runtime.opset13.parameter([1])
+    with pytest.raises(OptionsError):
+        openvino.compile_model(runtime.Model([parameter], [parameter]), "f32", 1)
+
+
+def test_finding_a_device_chooses_the_precision_of_pytorch():
+    torch.set_float32_matmul_precision("medium")
+    torch.backends.cudnn.allow_tf32 = True
+    onednn: Any = torch.backends.mkldnn
+    onednn.conv.fp32_precision = "bf16"
+    find_backend("cpu")
+    assert torch.get_float32_matmul_precision() == "highest"
+    assert onednn.matmul.fp32_precision == onednn.conv.fp32_precision == "ieee"
+    assert not torch.backends.cudnn.allow_tf32
+    assert not torch.backends.cuda.matmul.allow_tf32
 
 
 def test_int8_is_never_calibrated_on_what_is_embedded(trunk, frames):
@@ -107,10 +165,12 @@ def test_a_backend_is_prepared_once_for_all_videos(frames, monkeypatch):
     assert len(prepared) == 1
 
 
-def test_what_loses_precision_has_a_hash_of_its_own():
+def test_what_loses_precision_has_a_hash_of_its_own(monkeypatch):
     need("openvino", "nncf")
     encoder = make_encoder("small", build("i3d", image_size=SIDE, width=0.25))
+    monkeypatch.setattr(backends, "has_bfloat16", lambda: True)
     assert encoder.to("openvino").hash == encoder.hash
+    assert encoder.to("openvino-bf16").hash not in (encoder.hash, encoder.to(f"openvino-int8:{__file__}").hash)
     assert encoder.to(f"openvino-int8:{__file__}").hash != encoder.hash
     assert encoder.to(f"openvino-int8:{__file__}").hash == encoder.to(f"openvino-int8:{__file__}").hash
     assert encoder.to("cpu").hash == encoder.hash
@@ -143,6 +203,9 @@ def test_what_is_not_installed_or_not_there_is_told(monkeypatch):
         find_backend("openvino-int8")
     with pytest.raises(OptionsError, match=r"there is no file none\.mp4"):
         find_backend("openvino-int8:none.mp4")
+    monkeypatch.setattr(backends, "has_bfloat16", lambda: False)
+    with pytest.raises(OptionsError, match="openvino-bf16"):
+        find_backend("openvino-bf16")
     monkeypatch.setattr("signspot.models.backends.find_spec", lambda name: None)
     with pytest.raises(OptionsError, match=r"needs openvino. Install it: pip install 'signspot\[openvino\]'"):
         find_backend("openvino")

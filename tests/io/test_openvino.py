@@ -13,7 +13,7 @@ if find_spec("openvino") is None:  # an import would tell its makers
 def test_openvino_is_loaded_without_its_reports() -> None:
     """In a process of its own, since what pytest loads is seen by OpenVINO, too."""
     code = (
-        "import sys; from signspot.io.openvino_loading import load_openvino; load_openvino();"
+        "import sys; from signspot.io.openvino import load_openvino; load_openvino();"
         "from openvino.tools.ovc import telemetry_utils;"
         "print(telemetry_utils.tm.__name__, sys.modules['openvino_telemetry'])"
     )
