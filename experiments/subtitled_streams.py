@@ -16,10 +16,9 @@ import numpy as np
 
 from experiments.isolated.clips import IsolatedClip
 from experiments.isolated.reading import read_isolated
-from signspot.corpus.corpus import FORMAT, VERSION, Corpus, Layout, open_corpus, video_as_json, write_json
+from signspot.corpus.corpus import FORMAT, VERSION, Corpus, CorpusVideo, Layout, open_corpus, video_as_json, write_json
 from signspot.corpus.truth import SignTruth, Splits, split_words, write_records, write_splits
-from signspot.corpus.videos import CorpusVideo
-from signspot.dictionary.contents import Contents
+from signspot.dictionary.dictionary import Contents
 from signspot.dictionary.json_file import write_json as write_dictionary
 from signspot.errors import OptionsError
 from signspot.evaluation.stream_making import STREAM_SIGNS, Stream, make_streams, placed

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from signspot.corpus.corpus import FORMAT, VERSION, Corpus, Layout, open_corpus, video_as_json, write_json
+from signspot.corpus.corpus import FORMAT, VERSION, Corpus, CorpusVideo, Layout, open_corpus, video_as_json, write_json
 from signspot.corpus.truth import write_records, write_splits
-from signspot.corpus.videos import CorpusVideo
-from signspot.dictionary.contents import Contents
+from signspot.dictionary.dictionary import Contents
 from signspot.dictionary.json_file import write_json as write_dictionary
 from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.io.checks import parse_json

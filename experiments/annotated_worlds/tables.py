@@ -16,8 +16,8 @@ from experiments.annotated_worlds.measure import (
     LabelSet,
     Measured,
 )
+from signspot.annotation.report import draw_precision, draw_yield
 from signspot.annotation.statistics import as_markdown
-from signspot.annotation.yield_report import draw_precision, draw_yield
 from signspot.io.files import write_beside
 
 NAME = "annotation"

@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from signspot.annotation.mouthing import MouthingJob, annotate_mouthings, mouthings
 from signspot.annotation.records import RunOptions
+from signspot.annotation.run import MouthingJob, annotate_mouthings, mouthings
 from signspot.annotation.store import open_store
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import SignTruth

@@ -13,11 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.annotation.agreeing import is_mouthed, labels_by_video, mouthing_labels
-from signspot.annotation.mouthing import MouthingJob, annotate_mouthings
 from signspot.annotation.records import AnnotateOptions, RunOptions
-from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.statistics import Truth, spottings
+from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
+from signspot.annotation.statistics import Truth, is_mouthed, labels_by_video, mouthing_labels, spottings
 from signspot.annotation.store import open_store
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.io.processes import WorkerPool

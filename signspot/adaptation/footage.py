@@ -10,9 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from signspot.adaptation.options import AdaptOptions
-from signspot.corpus.corpus import Corpus
+from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.corpus.labels import LeastConfidence
-from signspot.corpus.videos import CorpusVideo
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError, SignspotError

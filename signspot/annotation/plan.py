@@ -13,14 +13,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from signspot.corpus.footage import Footage
+from signspot.corpus.corpus import Footage
 from signspot.errors import FormatError
 from signspot.io.checks import parse_json
 from signspot.io.files import content_digest, write_beside
 from signspot.io.progress import Progress, silent
 from signspot.types import Subtitle
-from signspot.words.match import WordMatch
-from signspot.words.normalise import Form
+from signspot.words.match import Form, WordMatch
 
 
 class WordFinder(Protocol):

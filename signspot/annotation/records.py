@@ -12,7 +12,7 @@ from typing import Self
 from signspot.errors import OptionsError
 from signspot.spotting.options import OVERLAP, SpotOptions
 from signspot.types import Label, LabelSource, Spotting, TimeMeaning, VideoRights
-from signspot.words.normalise import Form
+from signspot.words.match import Form
 
 BELOW = 0.1  # how far below the encoder's threshold candidates are kept, unless the user says else
 SOURCE = "source"  # the setting of a store that says what was searched

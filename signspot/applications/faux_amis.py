@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.applications.signs import Costs, costs_between, moving_picture
-from signspot.dictionary.contents import normalise_word
-from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.dictionary import Dictionary, normalise_word
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import DictionaryError, FormatError, OptionsError, UnknownWordError
 from signspot.io.progress import Progress, silent

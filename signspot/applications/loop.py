@@ -13,11 +13,9 @@ from typing import Any, Literal
 
 from signspot.adaptation.adapting import adapt
 from signspot.adaptation.options import AdaptOptions
-from signspot.annotation.corpus_run import RunReport
 from signspot.annotation.engines import Engine
-from signspot.annotation.mouthing import MouthingJob, annotate_mouthings, mouthings
 from signspot.annotation.records import AnnotateOptions, RunOptions
-from signspot.annotation.run import AnnotationJob, annotate
+from signspot.annotation.run import AnnotationJob, MouthingJob, RunReport, annotate, annotate_mouthings, mouthings
 from signspot.annotation.statistics import spottings
 from signspot.annotation.store import open_store
 from signspot.corpus.corpus import Corpus, open_corpus

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from signspot.applications.signs import write_exemplar_page
 from signspot.dictionary.build import file_name
-from signspot.dictionary.contents import Contents
-from signspot.dictionary.dictionary import Dictionary, save_dictionary
+from signspot.dictionary.dictionary import Contents, Dictionary
+from signspot.dictionary.json_file import save_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import is_pose_file
 from signspot.errors import OptionsError, OutputError

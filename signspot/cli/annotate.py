@@ -13,11 +13,9 @@ from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar,
 from signspot.io.progress import Progress
 
 if TYPE_CHECKING:
-    from signspot.annotation.corpus_run import RunReport
     from signspot.annotation.engines import Engine
-    from signspot.annotation.mouthing import MouthingJob
     from signspot.annotation.records import AnnotateOptions, Candidate, RunOptions
-    from signspot.annotation.run import AnnotationJob
+    from signspot.annotation.run import AnnotationJob, MouthingJob, RunReport
     from signspot.io.files import Outputs
 
 WORD_THRESHOLD = 0.8  # probability that some mouthing of a word must reach: the paper's
@@ -108,9 +106,8 @@ def annotate(
 
     Example: signspot annotate footage/ --dictionary my-signs/ --out run/ --workers 2 --export labels.csv
     """
-    from signspot.annotation.mouthing import IMPOSTORS, MouthingJob
     from signspot.annotation.records import AnnotateOptions, RunOptions
-    from signspot.annotation.run import AnnotationJob
+    from signspot.annotation.run import IMPOSTORS, AnnotationJob, MouthingJob
     from signspot.io.text import read_word_list
 
     outputs = claim_results([corpus, dictionary, words_from, encoder, model], export or [], labels, force=force)
@@ -169,7 +166,7 @@ def search_lips(
     job: "MouthingJob", options: "RunOptions", engine: "Engine", word_least: float
 ) -> "tuple[RunReport, list[Candidate]]":
     """Annotate by mouthing; give the report and the spottings."""
-    from signspot.annotation.mouthing import annotate_mouthings, mouthings
+    from signspot.annotation.run import annotate_mouthings, mouthings
     from signspot.annotation.store import open_store
     from signspot.corpus.corpus import open_corpus
 

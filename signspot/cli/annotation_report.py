@@ -31,10 +31,9 @@ def annotate_report(
 
     Example: signspot annotate-report RUN --corpus footage/ --decoys RUN-DECOYS --spottings accepted.csv
     """
-    from signspot.annotation.agreeing import marked, mouthing_labels
-    from signspot.annotation.corpus_run import media_of, rights_of
-    from signspot.annotation.statistics import CONFIDENCE
-    from signspot.annotation.yield_report import ReportOptions, accepted, report_yield, videos_of
+    from signspot.annotation.report import ReportOptions, accepted, report_yield, videos_of
+    from signspot.annotation.run import media_of, rights_of
+    from signspot.annotation.statistics import CONFIDENCE, marked, mouthing_labels
     from signspot.errors import OptionsError
     from signspot.formats.formats import write
     from signspot.io.files import Outputs

@@ -47,8 +47,7 @@ def convert(
 
 def _name_tiers(source: Path) -> None:
     """Say which tiers were passed over."""
-    from signspot.formats.elan import EXEMPLAR_TYPE, SCORE_TYPE
-    from signspot.formats.elan_reader import list_tiers
+    from signspot.formats.elan import EXEMPLAR_TYPE, SCORE_TYPE, list_tiers
 
     tiers = [tier for tier in list_tiers(source) if tier.annotations and tier.kind not in (SCORE_TYPE, EXEMPLAR_TYPE)]
     chosen, others = ([f"'{t.name}' ({t.annotations})" for t in tiers if t.is_read is read] for read in (True, False))

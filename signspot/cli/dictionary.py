@@ -48,7 +48,7 @@ def build(
             writer = None if pixels else _write_landmarks
             dictionary = build_dictionary(source, out, progress, write_landmarks=writer)
         if signers:
-            from signspot.dictionary.dictionary import save_dictionary
+            from signspot.dictionary.json_file import save_dictionary
             from signspot.dictionary.signers import identify_signers
 
             with bar("faces") as progress:
@@ -171,8 +171,7 @@ def fetch(
 
     Example: signspot dictionary fetch bsldict/
     """
-    from signspot.dictionary.download import DownloadOptions
-    from signspot.dictionary.fetch import fetch_dictionary
+    from signspot.dictionary.download import DownloadOptions, fetch_dictionary
     from signspot.dictionary.opening import open_dictionary
 
     with bar("videos") as progress:

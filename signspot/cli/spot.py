@@ -197,7 +197,7 @@ def write_results(found: "Sequence[Found]", out: Sequence[Path], pictures: Seque
 def check_language(language: str) -> None:
     """Raise OptionsError where a language is unknown; for English nothing is loaded."""
     if language != "en":
-        from signspot.words.lemmas import primary_language
+        from signspot.words.tokens import primary_language
 
         primary_language(language)
 

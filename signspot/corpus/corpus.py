@@ -16,11 +16,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from signspot.corpus.labels import EVERY_LABEL, LeastConfidence, read_labels
 from signspot.corpus.truth import ExemplarTruth, MentionTruth, SignTruth, Splits, read_records, read_splits
-from signspot.corpus.videos import CorpusProblem, CorpusVideo, find_videos
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import FormatError
@@ -28,7 +27,111 @@ from signspot.io.checks import checked_text, checked_whole, inside, parse_json, 
 from signspot.io.files import content_digest, write_beside
 from signspot.io.stale_files import remove_leftovers
 from signspot.io.text import read_text
-from signspot.types import Label
+from signspot.subtitles.reading import SUFFIXES
+from signspot.types import Label, VideoRights
+from signspot.video.suffixes import MEDIA_SUFFIXES
+
+LANDMARKS_SUFFIX = ".pose"
+_OTHER_FOLDERS = ("dictionary", "dictionary-video", "labels", "truth")  # of a corpus: what is in them is no footage
+_PREFERRED = (".vtt", ".srt", ".ttml", ".dfxp", ".xml")  # of subtitles: those that say most about time first
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusVideo:
+    """One continuous video of a corpus."""
+
+    id: str  # its path in the corpus, without suffix
+    landmarks: Path | None  # .pose
+    video: Path | None
+    subtitles: Path | None
+    signer: str = ""
+    split: str = ""  # train, test, or unknown
+    licence: str = ""
+    consent: str = ""  # what the signer agreed to
+
+    @property
+    def rights(self) -> VideoRights:
+        """Rights to its use."""
+        return VideoRights(self.licence, self.consent)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusProblem:
+    """A file of a corpus that was left out, and why."""
+
+    name: str  # the video's, or the file's path in the corpus
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}"
+
+
+def find_videos(folder: Path, language: str) -> tuple[list[CorpusVideo], list[CorpusProblem]]:
+    """Find videos, .pose files and the subtitles that belong to them, also in folders below.
+
+    Args:
+        folder: where they are, or in its folder `videos`.
+        language: of the subtitles that are wanted where there are several.
+
+    Returns:
+        The videos by name, and subtitles that belong to none.
+    """
+    root = folder / "videos" if (folder / "videos").is_dir() and not any(map(is_media, folder.glob("*"))) else folder
+    files = [path for path in sorted(root.rglob("*")) if path.is_file() and _is_footage(path.relative_to(root).parts)]
+    media: dict[str, list[Path]] = {}
+    for path in filter(is_media, files):
+        media.setdefault(_name(path, root), []).append(path)
+    texts: dict[str, list[Path]] = {}
+    for path in files:
+        if path.suffix.lower() in SUFFIXES:
+            texts.setdefault(_partner(_name(path, root), media, language), []).append(path)
+    videos = [_joined(name, media[name], texts.pop(name, ())) for name in sorted(media)]
+    lonely = [path for _, paths in sorted(texts.items()) for path in paths if path.suffix.lower() != ".xml"]
+    problems = [
+        CorpusProblem(
+            _storable(path.relative_to(root).as_posix()), "there is no video of this name beside it; left out"
+        )
+        for path in lonely  # .xml is left out silently: any other document may end so
+    ]
+    return videos, problems
+
+
+def is_media(path: Path) -> bool:
+    """Whether a file is named like a video or like landmarks."""
+    return path.suffix.lower() in MEDIA_SUFFIXES
+
+
+def _is_footage(parts: tuple[str, ...]) -> bool:
+    return parts[0] not in _OTHER_FOLDERS and not any(part.startswith(".") for part in parts)
+
+
+def _joined(name: str, media: Iterable[Path], subtitles: Iterable[Path]) -> CorpusVideo:
+    """One video of all files of one name; of several subtitle files the one with the plainest name."""
+    chosen = min(
+        subtitles,
+        key=lambda path: (len(path.stem), _PREFERRED.index(path.suffix.lower()), path.name),
+        default=None,
+    )
+    landmarks = [path for path in media if path.suffix.lower() == LANDMARKS_SUFFIX]
+    videos = [path for path in media if path.suffix.lower() != LANDMARKS_SUFFIX]
+    return CorpusVideo(name, next(iter(landmarks), None), next(iter(videos), None), chosen)
+
+
+def _name(path: Path, root: Path) -> str:
+    return _storable(path.relative_to(root).with_suffix("").as_posix())
+
+
+def _storable(name: str) -> str:
+    """A name that a database can hold, also where the file's is in another encoding."""
+    return name.encode("utf-8", "backslashreplace").decode().replace("\0", "")
+
+
+def _partner(name: str, media: dict[str, list[Path]], language: str) -> str:
+    """The video that subtitles belong to: of the same name, or with the language added to it."""
+    base, dot, tag = name.rpartition(".")
+    spoken = tag.replace("_", "-").partition("-")[0].lower() == language.replace("_", "-").partition("-")[0].lower()
+    return base if dot and name not in media and base in media and spoken else name
+
 
 _Truth = TypeVar("_Truth", SignTruth, MentionTruth)
 FORMAT, VERSION = "signspot-corpus", 1
@@ -249,3 +352,55 @@ def _check_complete(layout: Layout, videos: Iterable[CorpusVideo]) -> None:
             f"{layout.folder} is unfinished: {len(missing)} of {len(files)} files are missing, such as "
             f"{missing[0].name}. Run the command that makes it again"
         )
+
+
+Kind = Literal["rgb", "landmarks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Footage:
+    """One video and its subtitles."""
+
+    video: str  # its path in the corpus, without suffix
+    media: Path  # a video or a .pose file
+    subtitles: Path
+
+
+@dataclass(frozen=True, slots=True)
+class FootageListing:
+    """The footage of a corpus, and the files that were left out."""
+
+    footage: tuple[Footage, ...]  # by name
+    problems: tuple[CorpusProblem, ...] = ()
+
+
+def list_footage(folder: str | Path, kind: Kind, language: str = "en") -> FootageListing:
+    """List the videos of a corpus that have subtitles.
+
+    Args:
+        folder: any that `open_corpus` opens.
+        kind: what the encoder sees: landmarks are preferred by one kind, and of no use to the other.
+        language: of the subtitles that are wanted where there are several.
+
+    Raises:
+        FormatError: there is no such folder, or nothing in it can be annotated.
+    """
+    corpus = open_corpus(folder, language)
+    joined = [_footage(video, kind) for _, video in sorted(corpus.videos.items())]
+    footage = tuple(each for each in joined if isinstance(each, Footage))
+    problems = (*(each for each in joined if isinstance(each, CorpusProblem)), *corpus.problems)
+    if not footage:
+        raise FormatError(
+            f"{corpus.folder} holds no video with subtitles of the same name ({problems[0]}). Put them side by side."
+        )
+    return FootageListing(footage, problems)
+
+
+def _footage(video: CorpusVideo, kind: Kind) -> Footage | CorpusProblem:
+    media = video.landmarks or video.video if kind == "landmarks" else video.video
+    if video.subtitles is None:
+        name = video.id.rsplit("/", 1)[-1]
+        return CorpusProblem(video.id, f"there are no subtitles ({name}.vtt, .srt or .ttml); left out")
+    if media is None:
+        return CorpusProblem(video.id, "the encoder sees pixels and there are landmarks only; left out")
+    return Footage(video.id, media, video.subtitles)

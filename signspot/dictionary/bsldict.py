@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from signspot.dictionary.contents import Contents, LeftOut, normalise_word, unique_ids
+from signspot.dictionary.dictionary import Contents, LeftOut, normalise_word, unique_ids
 from signspot.errors import DictionaryError
 from signspot.io.checks import LATEST
 from signspot.io.restricted_pickle import load_pickle, plain

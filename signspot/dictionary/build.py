@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from signspot.dictionary.contents import UNFINISHED
-from signspot.dictionary.dictionary import Dictionary, save_dictionary
-from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
+from signspot.dictionary.dictionary import UNFINISHED, Dictionary
+from signspot.dictionary.json_file import DICTIONARY_FILE, read_json, save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import OutputError
 from signspot.io.files import content_digest, write_beside

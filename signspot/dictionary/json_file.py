@@ -13,6 +13,7 @@ cannot point at other files.
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from signspot.dictionary.contents import Contents
+from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.errors import DictionaryError, FormatError
 from signspot.io.checks import LATEST, checked_number, checked_text, inside, parse_json, shown
 from signspot.io.files import write_beside
@@ -126,6 +127,19 @@ def _contents(path: Path) -> Contents:
         if text := _text(entry, "normalised", where):
             normalised[word] = text
     return Contents(tuple(exemplars), (), synonyms, normalised, links)
+
+
+def save_dictionary(dictionary: Dictionary, folder: str | os.PathLike[str]) -> Path:
+    """Write `dictionary.json` for media that lie in `folder` already; see `build` to copy them there.
+
+    Returns:
+        The path of `dictionary.json`.
+
+    Raises:
+        DictionaryError: an exemplar's file is not in the folder.
+        OutputError: the folder cannot be written.
+    """
+    return write_json(dictionary.contents, Path(folder))
 
 
 def write_json(contents: Contents, folder: Path) -> Path:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.dictionary.contents import LeftOut
-from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.dictionary import Dictionary, LeftOut
 from signspot.errors import MissingExtraError, VideoError
 from signspot.io.progress import Progress, silent
 from signspot.video.reader import open_video

@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from signspot.dictionary.contents import Contents, LeftOut, unique_ids
+from signspot.dictionary.dictionary import Contents, LeftOut, unique_ids
 from signspot.errors import DictionaryError, FormatError, OptionsError
 from signspot.io.checks import checked_time
 from signspot.io.text import read_text

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.corpus.videos import CorpusVideo
+from signspot.corpus.corpus import CorpusVideo
 from signspot.embedding.clips import landmark_clips, pixel_clips
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.io.files import content_digest

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.corpus.corpus import Corpus
-from signspot.corpus.videos import CorpusVideo
+from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import signspot.formats.bobsl as bobsl
 import signspot.formats.elan as elan
-import signspot.formats.elan_reader as elan_reader
+import signspot.formats.elan as elan_reader
 import signspot.formats.tables as tables
 import signspot.formats.via3 as via3
 import signspot.formats.webvtt as webvtt
 from signspot.errors import FormatError, OptionsError, RefusedOutputError
 from signspot.formats.elan import ElanOptions
-from signspot.formats.links import follow, link_to, path_per_video
-from signspot.formats.rows import Row, from_row, to_rows
+from signspot.formats.rows import Row, follow, from_row, link_to, path_per_video, to_rows
 from signspot.io.checks import parse_json
 from signspot.io.text import read_text
 from signspot.types import Spotting

@@ -6,18 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from signspot.errors import FormatError
-from signspot.formats.links import OPEN_SEAL, SEAL_NAME, file_at, write_sealed
 from signspot.formats.rows import (
+    OPEN_SEAL,
+    SEAL_NAME,
     Record,
     Row,
     Visible,
     dump_json,
     dump_record,
+    file_at,
     in_order,
     join,
     parse_record,
     videos_of,
     visible,
+    write_sealed,
 )
 from signspot.io.checks import checked_span, checked_text, checked_time, parse_json, shown
 from signspot.io.text import read_text

@@ -6,11 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from signspot.errors import FormatError
-from signspot.formats.links import OPEN_SEAL, SEAL_NAME, write_sealed
-from signspot.formats.rows import Record, Row, Visible, dump_record, in_order, join, parse_record, visible
+from signspot.formats.rows import (
+    OPEN_SEAL,
+    SEAL_NAME,
+    Record,
+    Row,
+    Visible,
+    dump_record,
+    in_order,
+    join,
+    parse_record,
+    visible,
+    write_sealed,
+)
 from signspot.io.text import read_text
 from signspot.subtitles.cues import Cue
-from signspot.subtitles.srt_vtt import read_vtt
+from signspot.subtitles.reading import read_vtt
 from signspot.types import Spotting
 
 _NOTE = re.compile(r"signspot (\d+) (.*)", re.DOTALL)

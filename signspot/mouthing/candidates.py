@@ -9,10 +9,8 @@ from signspot.errors import OptionsError
 from signspot.mouthing.phonemes import is_known
 from signspot.mouthing.visemes import visemes_of
 from signspot.types import Segment, Subtitle
-from signspot.words.lemmas import primary_language
-from signspot.words.match import WordMatch, WordMatcher
-from signspot.words.normalise import Form
-from signspot.words.tokens import tokens
+from signspot.words.match import Form, WordMatch, WordMatcher
+from signspot.words.tokens import primary_language, tokens
 
 logger = logging.getLogger(__name__)
 

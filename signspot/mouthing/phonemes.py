@@ -10,8 +10,7 @@ from pathlib import Path
 
 from signspot.errors import OptionsError
 from signspot.mouthing.letters import spell_out
-from signspot.words.lemmas import number_words, primary_language
-from signspot.words.tokens import fold
+from signspot.words.tokens import fold, number_words, primary_language
 
 CONSONANTS = (
     *("B", "CH", "D", "DH", "F", "G", "HH", "JH", "K", "L", "M", "N"),

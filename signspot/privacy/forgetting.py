@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from signspot.annotation.store import is_address, open_store
-from signspot.corpus.corpus import Layout, open_corpus
-from signspot.corpus.videos import CorpusVideo
-from signspot.dictionary.dictionary import Dictionary, save_dictionary
-from signspot.dictionary.fetch import FILE_NAME as MANIFEST
-from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
+from signspot.corpus.corpus import CorpusVideo, Layout, open_corpus
+from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.download import FILE_NAME as MANIFEST
+from signspot.dictionary.json_file import DICTIONARY_FILE, read_json, save_dictionary
 from signspot.embedding.tracks import track_source
 from signspot.errors import DictionaryError, OptionsError, SignspotError, StoreError
 from signspot.io.checks import parse_json

@@ -8,9 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.corpus.corpus import Corpus
+from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.corpus.labels import LeastConfidence
-from signspot.corpus.videos import CorpusVideo
 from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import FormatError, LandmarksError, VideoError
 from signspot.io.files import cache_folder

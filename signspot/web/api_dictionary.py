@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
 from signspot.dictionary.build import file_name
-from signspot.dictionary.contents import normalise_word
+from signspot.dictionary.dictionary import normalise_word
 from signspot.errors import OptionsError
 from signspot.types import Exemplar, Segment
 from signspot.web import editing, exports, uploads

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from signspot.dictionary.build import file_name
-from signspot.dictionary.contents import unique_ids
-from signspot.dictionary.dictionary import Dictionary, save_dictionary
-from signspot.dictionary.json_file import DICTIONARY_FILE
+from signspot.dictionary.dictionary import Dictionary, unique_ids
+from signspot.dictionary.json_file import DICTIONARY_FILE, save_dictionary
 from signspot.embedding.inputs import landmarks_of
 from signspot.errors import DictionaryError, OptionsError
 from signspot.formats.elan import write_vocabulary

@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.dictionary.contents import normalise_word
-from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.dictionary import Dictionary, normalise_word
 from signspot.dictionary.json_file import DICTIONARY_FILE
 from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import Gallery

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import product
 
-from signspot.words.lemmas import number_words
-from signspot.words.tokens import APOSTROPHES, SYMBOLS, Atom, Reading, fold, word_pattern
+from signspot.words.tokens import APOSTROPHES, SYMBOLS, Atom, Reading, fold, number_words, word_pattern
 
 ABBREVIATIONS: dict[str, tuple[str, ...]] = {
     "dr": ("doctor",),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
-from signspot.words.normalise import Form
+from signspot.words.match import Form
 
 
 def query(video: str, subtitle: int, word: str, start: float = 0.0, end: float = 10.0) -> SubtitleQuery:

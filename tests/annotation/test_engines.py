@@ -16,11 +16,9 @@ from typing import Any
 import pytest
 
 from signspot.annotation.engines import Engine, RayEngine, raise_if_fatal
-from signspot.annotation.mouthing import MouthingJob, annotate_mouthings
 from signspot.annotation.records import AnnotateOptions, RunOptions
-from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.sql_store import dump
-from signspot.annotation.store import open_store
+from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
+from signspot.annotation.store import dump, open_store
 from signspot.errors import EngineError, MissingExtraError, OptionsError, OutputError, VideoError
 from signspot.io.processes import ATTEMPTS, Failure, WorkerPool
 

@@ -11,8 +11,7 @@ import pytest
 
 from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.sql_store import dump
-from signspot.annotation.store import FILE, open_store
+from signspot.annotation.store import FILE, dump, open_store
 from signspot.errors import OutputError
 
 OPTIONS = AnnotateOptions(keep=0.0, impostors=4)

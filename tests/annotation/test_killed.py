@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from signspot.annotation.mouthing import MouthingJob, annotate_mouthings
 from signspot.annotation.records import AnnotateOptions, RunOptions
-from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.sql_store import dump
-from signspot.annotation.store import FILE, open_store
+from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
+from signspot.annotation.store import FILE, dump, open_store
 
 PATIENCE = 1200.0  # seconds for a start of Python on a busy machine
 

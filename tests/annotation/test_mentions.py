@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from signspot.annotation.plan import find_mentions, mentioned_words
 from signspot.types import Subtitle
-from signspot.words.match import WordMatcher
-from signspot.words.normalise import Form
+from signspot.words.match import Form, WordMatcher
 
 WORDS = ("apple", "ice", "ice-cream", "twenty", "child", "see", "saw")
 MATCHER = WordMatcher(WORDS)

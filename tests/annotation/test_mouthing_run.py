@@ -9,12 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.annotation.mouthing import MouthingJob, annotate_mouthings, mouthings
 from signspot.annotation.plan import VideoUnit
 from signspot.annotation.records import AnnotateOptions, RunOptions
-from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.sql_store import dump
-from signspot.annotation.store import open_store
+from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings, mouthings
+from signspot.annotation.store import dump, open_store
 from signspot.corpus.corpus import open_corpus
 from signspot.errors import OptionsError
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from signspot.annotation.plan import RESERVE, Basis, Digests, SubtitleMention, gone_words, plan_unit, sample_impostors
-from signspot.corpus.footage import Footage
+from signspot.corpus.corpus import Footage
 from signspot.io.files import content_digest
-from signspot.words.normalise import Form
+from signspot.words.match import Form
 
 FOOTAGE = Footage("news", Path("news.mp4"), Path("news.vtt"))
 MENTION = SubtitleMention(0, 1.0, 2.0, "an apple", 3, 8, Form.ORIGINAL, 1, ())

@@ -10,8 +10,7 @@ import pytest
 
 from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
 from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.sql_store import dump
-from signspot.annotation.store import open_store
+from signspot.annotation.store import dump, open_store
 from signspot.errors import StoreError
 from signspot.privacy.forgetting import forget
 

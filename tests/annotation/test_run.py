@@ -10,13 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.annotation.corpus_run import RunReport, cache_of
 from signspot.annotation.plan import VideoUnit
 from signspot.annotation.records import AnnotateOptions
-from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.sql_store import dump
-from signspot.annotation.store import open_store
-from signspot.dictionary.dictionary import save_dictionary
+from signspot.annotation.run import AnnotationJob, RunReport, annotate, cache_of
+from signspot.annotation.store import dump, open_store
+from signspot.dictionary.json_file import save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
 from signspot.io.stale_files import temporary_name

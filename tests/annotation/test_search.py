@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from signspot.annotation.plan import SubtitleMention, VideoUnit
 from signspot.annotation.records import AnnotateOptions, Candidate, SubtitleQuery
-from signspot.annotation.search import WordSearcher
-from signspot.annotation.work import EmbeddedWord, join_words
+from signspot.annotation.search import EmbeddedWord, WordSearcher, join_words
 from signspot.embedding.exemplars import Gallery
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Grid, Segment, Track
-from signspot.words.normalise import Form
+from signspot.words.match import Form
 
 FPS, WINDOW, AXES = 25.0, 16, 8
 FRAMES = 1515  # 1,500 windows: 60.6 s

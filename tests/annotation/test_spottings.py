@@ -9,7 +9,7 @@ from signspot.annotation.records import Candidate, Findings, SubtitleQuery, Vide
 from signspot.annotation.statistics import merge, spottings
 from signspot.annotation.store import open_store
 from signspot.types import LabelSource
-from signspot.words.normalise import Form
+from signspot.words.match import Form
 
 QUERY = SubtitleQuery("v", 0, "apple", Form.ORIGINAL, 0, 5, 1, "apple", 1.0, 2.0, 0.0, 6.0, 1, 0.9, 0, None, None, 0)
 FOUND = Candidate("v", 0, "apple", 1, 3.0, 2.36, 3.64, 0.9, "apple-1", "1", False, 1, 1, None, 0.9, 0, None, None, 0)

@@ -11,7 +11,7 @@ import pytest
 from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.store import FILE, open_store
 from signspot.errors import OptionsError, OutputError, StoreError
-from signspot.words.normalise import Form
+from signspot.words.match import Form
 
 
 def query(video: str, subtitle: int, word: str) -> SubtitleQuery:

@@ -6,8 +6,7 @@ import pytest
 
 from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.sql_store import dump
-from signspot.annotation.store import open_store
+from signspot.annotation.store import dump, open_store
 from signspot.io.processes import WorkerPool
 from signspot.landmarks.pose_file import write_landmarks
 from signspot_synthetic.body.motion import continuous, isolated

@@ -7,9 +7,9 @@ import cv2
 import numpy as np
 import pytest
 
+from signspot.annotation.report import ReportOptions, accepted, draw_precision, draw_yield, report_yield
 from signspot.annotation.statistics import Count, YieldRow
 from signspot.annotation.store import open_store
-from signspot.annotation.yield_report import ReportOptions, accepted, draw_precision, draw_yield, report_yield
 from signspot.errors import OptionsError, StoreError
 from tests.annotation.making import candidate, findings, query
 

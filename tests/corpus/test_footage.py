@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from signspot.corpus.footage import list_footage
+from signspot.corpus.corpus import list_footage
 from signspot.errors import FormatError
 
 

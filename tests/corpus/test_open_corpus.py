@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from signspot.corpus.corpus import FORMAT, VERSION, Layout, open_corpus
-from signspot.corpus.footage import list_footage
+from signspot.corpus.corpus import FORMAT, VERSION, Layout, list_footage, open_corpus
 from signspot.errors import FormatError
 from signspot.video.suffixes import VIDEO_SUFFIXES
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.dictionary.build import build_dictionary, file_name, media_names
-from signspot.dictionary.contents import UNFINISHED
-from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.dictionary import UNFINISHED, Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, OutputError
 from signspot.io.stale_files import temporary_name

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.dictionary.contents import Contents, normalise_word, unique_ids
-from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.dictionary import Contents, Dictionary, normalise_word, unique_ids
 from signspot.errors import DictionaryError, UnknownWordError
 from signspot.types import Exemplar
 

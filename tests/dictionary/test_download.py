@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from signspot.dictionary import connections
+from signspot.dictionary import download as connections
 from signspot.dictionary.download import Download, Downloader, DownloadOptions
 from signspot.errors import DownloadError, OutputError
 from signspot.video.inspection import page_problem, video_problem

@@ -9,10 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.dictionary.build import build_dictionary
-from signspot.dictionary.contents import Contents
-from signspot.dictionary.dictionary import Dictionary
-from signspot.dictionary.download import Download, DownloadOptions
-from signspot.dictionary.fetch import Fetched, add_to_manifest, fetch, fetch_dictionary, read_manifest, safe_path
+from signspot.dictionary.dictionary import Contents, Dictionary
+from signspot.dictionary.download import (
+    Download,
+    DownloadOptions,
+    Fetched,
+    add_to_manifest,
+    fetch,
+    fetch_dictionary,
+    read_manifest,
+    safe_path,
+)
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, OutputError
 from signspot.io.checks import inside

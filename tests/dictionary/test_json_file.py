@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from signspot.dictionary.contents import Contents
+from signspot.dictionary.dictionary import Contents
 from signspot.dictionary.json_file import read_json, write_json
 from signspot.errors import DictionaryError, FormatError
 from signspot.io.checks import inside

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from signspot.dictionary import opening
-from signspot.dictionary.dictionary import save_dictionary
+from signspot.dictionary.json_file import save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError
 

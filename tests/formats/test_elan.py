@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import FormatError
-from signspot.formats.elan import ElanOptions, read_vocabulary, write_vocabulary
-from signspot.formats.elan_reader import TierSummary, list_tiers
+from signspot.formats.elan import ElanOptions, TierSummary, list_tiers, read_vocabulary, write_vocabulary
 from signspot.formats.formats import read_spottings, write
 from signspot.types import LabelSource, Spotting
 

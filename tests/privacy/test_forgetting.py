@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from signspot.annotation.plan import Digests
+from signspot.annotation.search import write_gallery
 from signspot.annotation.store import open_store
-from signspot.annotation.work import write_gallery
 from signspot.cli.main import app
 from signspot.corpus.corpus import open_corpus
 from signspot.dictionary.opening import open_dictionary

@@ -3,7 +3,7 @@
 import pytest
 
 from signspot.subtitles.cues import parse_stamp
-from signspot.subtitles.srt_vtt import read_srt
+from signspot.subtitles.reading import read_srt
 
 
 def cues(text: str) -> list[tuple[float, float, str]]:

@@ -5,7 +5,7 @@ import pytest
 from signspot.errors import FormatError
 from signspot.io.xml import DEEPEST
 from signspot.subtitles.cues import CueSheet
-from signspot.subtitles.ttml import Rates, read_ttml
+from signspot.subtitles.reading import Rates, read_ttml
 
 NAMES = 'xmlns="http://www.w3.org/ns/ttml" xmlns:ttp="http://www.w3.org/ns/ttml#parameter"'
 

@@ -1,6 +1,6 @@
 """WebVTT as people and tools really write it."""
 
-from signspot.subtitles.srt_vtt import read_vtt
+from signspot.subtitles.reading import read_vtt
 
 
 def cues(text: str) -> list[tuple[float, float, str]]:

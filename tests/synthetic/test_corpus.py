@@ -20,7 +20,7 @@ from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.io.stale_files import temporary_name
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.mouthing.checkpoints import default_for
-from signspot.subtitles.srt_vtt import read_vtt
+from signspot.subtitles.reading import read_vtt
 from signspot.video.reader import open_video
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.language.mouthing import is_right

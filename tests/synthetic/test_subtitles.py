@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.subtitles.srt_vtt import read_vtt
+from signspot.subtitles.reading import read_vtt
 from signspot.types import Segment, Subtitle
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.english import vocabulary

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from signspot.corpus.corpus import Corpus, open_corpus
-from signspot.dictionary.contents import Contents
+from signspot.dictionary.dictionary import Contents
 from signspot.dictionary.json_file import write_json
 from signspot.types import Exemplar, Segment
 from signspot.video.writer import write_video

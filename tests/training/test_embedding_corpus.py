@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from signspot.corpus.corpus import Corpus
-from signspot.dictionary.contents import Contents
-from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from signspot.errors import MissingExtraError, OptionsError
-from signspot.words import lemmas as module
-from signspot.words.lemmas import languages, lemmas, primary_language
+from signspot.words import tokens as module
+from signspot.words.tokens import languages, lemmas, primary_language
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.words.match import WordMatcher, longest_first
-from signspot.words.normalise import Form
+from signspot.words.match import Form, WordMatcher, longest_first
 from signspot.words.tokens import tokens
 
 Found = list[tuple[str, str, str]]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.words.normalise import normalise, units
+from signspot.words.match import normalise, units
 
 EXAMPLES = {
     "20": "twenty",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.words.lemmas import number_words, speaks_numbers
+from signspot.words.tokens import number_words, speaks_numbers
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,10 @@ import torch
 
 from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.sql_store import SqlStore, dump
 from signspot.annotation.statistics import spottings
-from signspot.annotation.store import FILE, open_store
+from signspot.annotation.store import FILE, SqlStore, dump, open_store
 from signspot.dictionary.build import build_dictionary
-from signspot.dictionary.download import Download, DownloadOptions
-from signspot.dictionary.fetch import fetch
+from signspot.dictionary.download import Download, DownloadOptions, fetch
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, StoreError
 from signspot.formats.formats import FORMATS, write

@@ -11,20 +11,19 @@ from typing import Any
 import numpy as np
 
 from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
+from signspot.annotation.search import read_gallery, write_gallery
 from signspot.annotation.statistics import spottings as stored_spottings
 from signspot.annotation.store import open_store
-from signspot.annotation.work import read_gallery, write_gallery
 from signspot.cli.train import training_kinds
 from signspot.corpus.corpus import FORMAT, Corpus, open_corpus
 from signspot.corpus.labels import read_labels
 from signspot.corpus.truth import read_splits
 from signspot.dictionary.dictionary import Dictionary
-from signspot.dictionary.fetch import read_manifest
+from signspot.dictionary.download import read_manifest
 from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import read_track, write_track
-from signspot.formats.elan import read_vocabulary
-from signspot.formats.elan_reader import list_tiers
+from signspot.formats.elan import list_tiers, read_vocabulary
 from signspot.formats.formats import read_spottings, write
 from signspot.formats.rows import to_rows
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
@@ -32,7 +31,7 @@ from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.subtitles.reading import read_subtitles
 from signspot.training.configuration import read_training
 from signspot.types import Exemplar, Grid, Label, LabelSource, Spotting, Track
-from signspot.words.normalise import Form
+from signspot.words.match import Form
 from signspot.words.synonyms import PARTS_OF_SPEECH, WordNet
 
 REPOSITORY = Path(__file__).parent.parent.parent

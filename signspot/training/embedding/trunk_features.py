@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.corpus.corpus import Corpus
-from signspot.corpus.videos import CorpusVideo
+from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.embedding.clips import VERSION as CLIPS_VERSION
 from signspot.embedding.inputs import (
     READERS,

@@ -10,9 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from signspot.corpus.corpus import Corpus
+from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.corpus.labels import LeastConfidence
-from signspot.corpus.videos import CorpusVideo
 from signspot.embedding.clips import draw_clips
 from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import OptionsError, SignspotError

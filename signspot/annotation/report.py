@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from signspot.annotation.abstention import Contrast, Judgement, contrast, judge
-from signspot.annotation.agreeing import describe_agreement, mouthing_labels
 from signspot.annotation.records import Candidate
 from signspot.annotation.statistics import (
     CONFIDENCE,
@@ -19,6 +18,8 @@ from signspot.annotation.statistics import (
     YieldRow,
     as_markdown,
     count_yield,
+    describe_agreement,
+    mouthing_labels,
     spread_thresholds,
 )
 from signspot.annotation.store import Store, open_store
