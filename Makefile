@@ -3,8 +3,8 @@
 #   make check       lint, types, unreferenced functions; needs no browser, database or other system package
 #   make test-fast   the quick tests, in under a minute; for use while you work
 #   make test        check, and all tests but the longest
-#   make tests-only  all tests but the longest, without the check
-#   make test-slow   the few tests that take half a minute or more each
+#   make test-slow   the longest tests, and property tests with many more examples
+#   make test-processors  the tests as other processors, thread counts, orders and loads would run them; an hour or more
 #   make coverage    all tests, and which lines they do not run; the pages are in build/coverage/
 #   make wheel-test  build the wheel, install it into an environment of what it names, run `signspot demo` from there;
 #                    FRESH=1: all of it fetched by pip, as before a release
@@ -24,10 +24,10 @@ export NO_MKDOCS_2_WARNING = 1
 
 # One thread for each test process, and for what it starts. Three processes: browsers and killed runs are waited for.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
-# Whole rooms, and single files of others, that need neither MediaPipe, a training, a browser nor other processes.
-FAST := $(filter-out tests/test_attack.py,$(wildcard tests/test_*.py)) tests/formats tests/losses tests/metrics tests/subtitles tests/words tests/cli/test_main.py
+# Packages, and single files of others, that need neither MediaPipe, a training, a browser nor other processes.
+FAST := $(filter-out tests/test_attack.py,$(wildcard tests/test_*.py)) tests/formats tests/losses tests/metrics tests/subtitles tests/words
 
-.PHONY: demo check test-fast test tests-only test-slow coverage wheel-test docs holistic screenshots bench attack sbom clean
+.PHONY: demo check test-fast test test-slow test-processors coverage wheel-test docs holistic screenshots bench attack sbom clean
 
 demo: $(VENV)/.core
 	$(BIN)/signspot demo --out demo-out
@@ -41,19 +41,18 @@ check: $(VENV)/.dev
 test-fast: $(VENV)/.dev
 	$(PYTEST) -n 2 -q -m "not slow" $(FAST)
 
-test: check tests-only
-
-# Apart: convolutions of I3D have crashed in test processes in which MediaPipe, OpenVINO and Ray had run before.
-tests-only: $(VENV)/.test
-	$(PYTEST) -n 2 --dist worksteal -q -m "not long" tests/models
-	$(PYTEST) -n 3 --dist worksteal -q -m "not long" --ignore tests/models
+test: check $(VENV)/.test
+	$(PYTEST) -n 3 --dist worksteal -q -m "not long"
 
 test-slow: $(VENV)/.test
-	$(PYTEST) -q -m long
+	$(PYTEST) -q -m "long or hypothesis" --hypothesis-profile=thorough
+
+# For example: make test-processors RUNS='aten-avx2 busy'
+test-processors: $(VENV)/.test
+	tools/test-processors $(RUNS)
 
 coverage: $(VENV)/.test
-	$(PYTEST) -n 2 --dist worksteal -q -m "not long" --cov --cov-report= tests/models
-	$(PYTEST) -n 2 --dist worksteal -q -m "not long" --cov --cov-append --cov-report=term --cov-report=html:build/coverage --ignore tests/models
+	$(PYTEST) -n 2 --dist worksteal -q -m "not long" --cov --cov-report=term --cov-report=html:build/coverage
 
 wheel-test: $(VENV)/.core
 	FRESH='$(FRESH)' tools/try-wheel $(BIN)/python
