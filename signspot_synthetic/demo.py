@@ -21,7 +21,7 @@ from signspot.landmarks.estimate import PoseJob, estimate_files
 from signspot.plots.curves import view_of
 from signspot.plots.plot import plot
 from signspot.plots.report import report
-from signspot.spotting.search import SpotOptions
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import load
 from signspot.types import Segment, Spotting
 from signspot_synthetic.body.motion import continuous, isolated
