@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, count, duration, note, print_table, say
+from signspot.cli.console import bar, count, duration, note, print_table, say
+from signspot.cli.options import EncoderName, settings
 from signspot.cli.train import command, told_how_to_go_on
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ def adapt(
         Path | None, typer.Option(help="Exemplars of words that the subtitles name. [default: the corpus's own]")
     ] = None,
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
     steps: Annotated[int, typer.Option(help="Steps of learning.")] = 150,
     bags: Annotated[
         Literal["appendix", "section", "figure", "released"],
@@ -34,7 +33,6 @@ def adapt(
     ] = False,
     seed: Annotated[int, typer.Option(help="Random seed of batches and of what is held out.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    force: Force = False,
 ) -> None:
     """Adapt an encoder to your footage by its subtitles and a dictionary, and measure the gain by cross-validation.
 
@@ -54,13 +52,15 @@ def adapt(
     options = AdaptOptions(steps=steps, bags=bags, embeddings=embeddings, seed=seed)
     name = out.resolve().name
     target = out / f"{name}.safetensors"
-    outputs = Outputs([corpus, dictionary, encoder], force=force)
+    outputs = Outputs([corpus, dictionary, encoder], force=settings().force)
     outputs.claim(target)
     outputs.claim(target.with_suffix(".json"))
     footage = open_corpus(corpus)
     words = footage.dictionary() if dictionary is None else open_dictionary(dictionary)
     with told_how_to_go_on(out), outputs:
-        made = adapt_encoder(load(encoder, device=device), footage, words, out, options, stage=bar, command=command())
+        made = adapt_encoder(
+            load(encoder, device=settings().device), footage, words, out, options, stage=bar, command=command()
+        )
         if made.encoder is not None:
             made = replace(made, encoder=save_encoder(made.encoder, target, half=True))
     if as_json:

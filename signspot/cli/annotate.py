@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, claim_outputs, count, note, say
+from signspot.cli.console import bar, claim_outputs, count, note, say
+from signspot.cli.options import EncoderName, settings
 from signspot.io.progress import Progress
 
 if TYPE_CHECKING:
@@ -85,8 +86,6 @@ def annotate(
     seed: Annotated[int, typer.Option(help="Random seed for sampling exemplar clips and impostors.")] = 0,
     encoder: EncoderName = None,
     model: Annotated[str | None, typer.Option(help="A mouthing spotter. [default: the shipped one]")] = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
     engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
     workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: 1; with Ray: all]")] = None,
     address: _Address = None,
@@ -94,7 +93,6 @@ def annotate(
     cache: _Cache = None,
     export: _Export = None,
     labels: Annotated[Path | None, typer.Option(help="Write spottings as labels for training (.jsonl).")] = None,
-    force: Force = False,
 ) -> None:
     """Look for the words of subtitles in the signing around them; store, and export, what is found.
 
@@ -110,11 +108,11 @@ def annotate(
     from signspot.annotation.run import IMPOSTORS, AnnotationJob, MouthingJob
     from signspot.io.text import read_word_list
 
-    outputs = claim_results([corpus, dictionary, words_from, encoder, model], export or [], labels, force=force)
+    outputs = claim_results([corpus, dictionary, words_from, encoder, model], export or [], labels)
     wanted = (*(words or ()), *(read_word_list(words_from) if words_from else ()))
     run = make_engine(engine, workers, address)
     if source is SourceName.MOUTHING:
-        refuse(source, {"--encoder": encoder, "--stride": stride != 1, "--device": device != "cpu"})
+        refuse(source, {"--encoder": encoder, "--stride": stride != 1, "--device": settings().device != "cpu"})
         lips = RunOptions(padding, keep, peaks, IMPOSTORS if impostors is None else impostors, language, decoys, seed)
         least = LEAST_MOUTHING if threshold is None else threshold
         mouthing = MouthingJob(corpus, out, wanted, dictionary, database, model, cache, least)
@@ -124,7 +122,7 @@ def annotate(
         options = AnnotateOptions(padding, keep, peaks, 32 if impostors is None else impostors, language, decoys, seed)
         options = replace(options, overlap=overlap, stride=stride, mirror=mirror)
         signs = named_dictionary(dictionary)
-        job = AnnotationJob(corpus, signs, out, wanted, database, encoder, cache, threshold, device=device)
+        job = AnnotationJob(corpus, signs, out, wanted, database, encoder, cache, threshold, device=settings().device)
         report, found = search_signs(job, options, run, best)
     with outputs:
         write_results(found, report, outputs, export or [], labels)
@@ -212,13 +210,11 @@ def tell_failures(report: "RunReport") -> None:
         raise typer.Exit(INCOMPLETE)
 
 
-def claim_results(
-    inputs: "list[Path | str | None]", export: list[Path], labels: Path | None, *, force: bool
-) -> "Outputs":
+def claim_results(inputs: "list[Path | str | None]", export: list[Path], labels: Path | None) -> "Outputs":
     """Claim all files of a run outside its folder."""
     from signspot.io.files import Outputs
 
-    outputs = Outputs(inputs, force=force)
+    outputs = Outputs(inputs, force=settings().force)
     claim_outputs(outputs, export)
     if labels:
         outputs.claim(labels, (".jsonl",))

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Force, claim_outputs, count, note, say
+from signspot.cli.console import claim_outputs, count, note, say
+from signspot.cli.options import settings
 
 
 def annotate_report(
@@ -25,7 +26,6 @@ def annotate_report(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Least confidence of an accepted spotting.")] = 0.9,
     out: Annotated[Path, typer.Option(help="Folder of yield.md, yield.png and words.csv.")] = Path("report"),
-    force: Force = False,
 ) -> None:
     """Vocabulary and yield against the threshold; with decoys, precision without truth, and what to abstain from.
 
@@ -47,7 +47,7 @@ def annotate_report(
         raise OptionsError("--spottings needs --decoys: without them there is no confidence to accept by")
     options = ReportOptions(wanted, mouthing=CONFIDENCE if mouthings is None else LEAST)
     media = media_of(corpus) if corpus is not None and spottings is not None else {}
-    with Outputs([corpus, run, decoys, mouthings], force=force) as outputs:
+    with Outputs([corpus, run, decoys, mouthings], force=settings().force) as outputs:
         videos = [media.get(name, name) for name in videos_of(run)] if spottings is not None else []
         claim_outputs(outputs, [spottings] if spottings else [], videos=videos)
         for name in ("yield.md", "yield.png", *(["words.csv"] if decoys else [])):

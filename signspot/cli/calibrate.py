@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Device, bar, print_table, say
+from signspot.cli.console import bar, print_table, say
+from signspot.cli.options import settings
 
 DEFAULT_RATE = 20.0  # one in three minutes
 
@@ -21,7 +22,6 @@ def calibrate(
     lsa64: Annotated[
         Path | None, typer.Option(help="Folder of LSA64 landmarks: real signing of signer 8 is background, too.")
     ] = None,
-    device: Device = "cpu",
     footage: Annotated[
         list[Path] | None, typer.Option(help="Video or .pose in which no word of --dictionary is signed; repeatable.")
     ] = None,
@@ -46,7 +46,7 @@ def calibrate(
     from signspot.spotting.calibration import false_alarms, mean_table
     from signspot.spotting.spotter import Spotter
 
-    encoder = load_encoder(weights, device=device)
+    encoder = load_encoder(weights, device=settings().device)
     if (footage is None) != (dictionary is None):
         raise OptionsError("give --footage and --dictionary together: words to look for, and where they are not signed")
     if footage is not None and dictionary is not None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -25,77 +25,6 @@ if TYPE_CHECKING:  # what takes long to load is loaded when it is used: signspot
 
 unprinted: list[str] = []  # why results could not be printed; told at the end, with exit code 1
 _FIRST_LINE, _NEXT_LINE = 5.0, 30.0  # seconds until a line of progress, where stderr is no terminal
-
-Pixels = Annotated[
-    bool, typer.Option("--pixels/--no-pixels", help="Show people: without, no film and no thumbnail is written.")
-]
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace files that signspot did not write last; backups are kept beside them.")
-]
-
-
-def _check_device(name: str) -> str:
-    """Refuse a device that is not there before anything is read or written; typer calls it."""
-    if name != "cpu":
-        from signspot.models.encoder import find_device
-
-        find_device(name)
-    return name
-
-
-Device = Annotated[
-    str,
-    typer.Option(
-        "--device",
-        callback=_check_device,
-        help="Where networks run: cpu, cuda, cuda:1 …, mps, or auto for the fastest there is; rgb encoders also: "
-        "openvino, openvino-bf16, openvino-int8:VIDEO (calibrated on frames of that video), cpu-compiled, cuda-half.",
-    ),
-]
-
-
-def _choose_estimator(context: typer.Context, name: str | None) -> str | None:
-    """Estimate with the named estimator until the verb ends; refuse one that is not there; typer calls it."""
-    if name is not None:
-        from signspot.landmarks.estimators import estimating_with
-
-        context.with_resource(estimating_with(name))
-    return name
-
-
-EstimatorName = Annotated[
-    str | None,
-    typer.Option(
-        "--estimator",
-        callback=_choose_estimator,
-        help="What estimates landmarks: mediapipe, mediapipe-lips (looks at lips a second time), or openvino (its "
-        "networks, less often where nothing changes). [default: mediapipe; where lips are read: mediapipe-lips]",
-        show_default=False,
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        help="Processes that estimate landmarks; a long video is shared by them. [default: all cores but one]",
-        show_default=False,
-    ),
-]
-EncoderName = Annotated[
-    str | None, typer.Option("--encoder", help="Name or file of an encoder. [default: the shipped one]")
-]
-
-
-def usual_workers(chosen: int | None) -> int:
-    """As many processes as were asked for, else one for each core but one."""
-    return chosen if chosen is not None else max(1, usable_cores() - 1)
-
-
-def usable_cores() -> int:
-    """The cores that this process may use: a container, or `taskset`, may leave it fewer than the computer has."""
-    known = getattr(os, "sched_getaffinity", None)  # on Linux
-    return len(known(0)) if known is not None else os.cpu_count() or 1
 
 
 def claim_outputs(

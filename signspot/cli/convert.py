@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Force, claim_outputs, count, note, say
+from signspot.cli.console import claim_outputs, count, note, say
+from signspot.cli.options import settings
 
 
 def convert(
@@ -22,7 +23,6 @@ def convert(
     ecv_address: Annotated[
         str, typer.Option(help="With --ecv: address where ELAN finds the vocabulary. [default: the file]")
     ] = "",
-    force: Force = False,
 ) -> None:
     """Convert spottings between formats.
 
@@ -37,7 +37,7 @@ def convert(
     if source.suffix.lower() == ".eaf" and not tier:
         _name_tiers(source)
     options = ElanOptions(vocabulary=read_vocabulary(ecv, ecv_address)) if ecv else None
-    with Outputs([source, ecv], force=force) as outputs:
+    with Outputs([source, ecv], force=settings().force) as outputs:
         claim_outputs(outputs, [target], videos=[spotting.video for spotting in spottings])
         written = write(spottings, target, options)
     if len(written) > 1:

@@ -5,18 +5,8 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import (
-    Device,
-    EncoderName,
-    EstimatorName,
-    Force,
-    Workers,
-    bar,
-    claim_outputs,
-    note,
-    print_spottings,
-    usual_workers,
-)
+from signspot.cli.console import bar, claim_outputs, note, print_spottings
+from signspot.cli.options import EncoderName, Workers, default_workers, settings
 
 
 def densify(
@@ -34,10 +24,7 @@ def densify(
     plot: Annotated[Path | None, typer.Option(help="Draw the first half minute of the passage.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with the whole timeline.")] = None,
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
     workers: Workers = None,
-    force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
     """Find every dictionary word of the subtitles near its subtitle: one timeline, and tiers ready to correct.
@@ -56,10 +43,10 @@ def densify(
     from signspot.types import Segment
 
     options = DensifyOptions(padding, rate, language, Segment(start, end))
-    with Outputs([video, subtitles, dictionary, encoder], force=force) as outputs:
+    with Outputs([video, subtitles, dictionary, encoder], force=settings().force) as outputs:
         claim_outputs(outputs, out, [("plot", plot), ("report", html)], [str(video)])
         lines, signs = read_subtitles(subtitles), open_dictionary(dictionary)
-        spotter = load(encoder, device=device, workers=usual_workers(workers))
+        spotter = load(encoder, device=settings().device, workers=default_workers(workers))
         with bar(str(video), "frames") as progress:
             found = find_words(spotter, str(video), lines, signs, options, progress)
         for path in out or ():

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, count, note, print_table, say
+from signspot.cli.console import bar, count, note, print_table, say
+from signspot.cli.options import EncoderName, settings
 
 if TYPE_CHECKING:
     from signspot.dictionary.dictionary import Dictionary
@@ -26,9 +27,6 @@ def build(
         bool, typer.Option("--pixels/--no-pixels", help="Keep videos; without, their landmarks alone, and no face.")
     ] = True,
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
-    force: Force = False,
 ) -> None:
     """Build a dictionary of its own from example videos: word/*.mp4, or word.mp4, word_2.mp4, or a CSV table.
 
@@ -42,7 +40,7 @@ def build(
 
     if signers and not pixels:
         raise OptionsError("signers are told apart by their faces: --signers and --no-pixels exclude each other")
-    with Outputs([source], force=force) as outputs:
+    with Outputs([source], force=settings().force) as outputs:
         outputs.claim(out / DICTIONARY_FILE)
         with bar("exemplars") as progress:
             writer = None if pixels else _write_landmarks
@@ -57,7 +55,7 @@ def build(
     _report(dictionary)
     if embed:
         with bar("embedding") as progress:
-            gallery = load(encoder, device=device).gallery(dictionary, progress=progress)
+            gallery = load(encoder, device=settings().device).gallery(dictionary, progress=progress)
         note(f"embedded {len(gallery.exemplars)} of {len(dictionary.exemplars)} exemplars")
 
 
@@ -126,7 +124,6 @@ def ecv(
     path: Annotated[Path, typer.Argument(help="A dictionary.")],
     out: Annotated[Path, typer.Argument(help="The vocabulary (.ecv).")],
     name: Annotated[str, typer.Option(help="Name of the vocabulary. [default: the file's]")] = "",
-    force: Force = False,
 ) -> None:
     """Write the words of a dictionary as an external controlled vocabulary for ELAN; see convert --ecv.
 
@@ -136,7 +133,7 @@ def ecv(
     from signspot.formats.elan import write_vocabulary
     from signspot.io.files import Outputs
 
-    with Outputs([path], force=force) as outputs:
+    with Outputs([path], force=settings().force) as outputs:
         target = outputs.claim(out, (".ecv",))
         dictionary = open_dictionary(path)
         write_vocabulary(dictionary, target, name or target.stem)

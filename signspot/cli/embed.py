@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, EstimatorName, Force, Workers, bar, say, usual_workers
+from signspot.cli.console import bar, say
+from signspot.cli.options import EncoderName, Workers, default_workers, settings
 
 
 def embed(
@@ -13,10 +14,7 @@ def embed(
     out: Annotated[Path | None, typer.Option(help="The track. [default: the video's name + .safetensors]")] = None,
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
     workers: Workers = None,
-    force: Force = False,
     cache: Annotated[bool, typer.Option(help="Keep the track in the cache folder, too.")] = True,
 ) -> None:
     """Make the track of a video: its embeddings, which `signspot spot` takes in place of the video.
@@ -27,9 +25,9 @@ def embed(
     from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
 
-    outputs = Outputs([video, encoder], force=force)
+    outputs = Outputs([video, encoder], force=settings().force)
     target = outputs.claim(out or Path(video.name).with_suffix(SUFFIX), (SUFFIX,))
-    spotter = load(encoder, cache=cache, device=device, workers=usual_workers(workers))
+    spotter = load(encoder, cache=cache, device=settings().device, workers=default_workers(workers))
     with bar("video", "frames") as progress:
         track = spotter.embed(video, stride, progress)
     with outputs:

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, note, print_table, say
+from signspot.cli.console import bar, note, print_table, say
 from signspot.cli.evaluate_recogniser import recogniser
+from signspot.cli.options import EncoderName, settings
 
 
 def annotation(
     worlds: Annotated[int | None, typer.Option(help="How many worlds. [default: 3, or 2 with --quick]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two small worlds: minutes.")] = False,
     encoder: EncoderName = None,
-    device: Device = "cpu",
     workers: Annotated[int, typer.Option(help="Processes at once.")] = 1,
     out: Annotated[Path, typer.Option(help="Folder; a run that was stopped there goes on.")] = Path("annotated"),
-    force: Force = False,
 ) -> None:
     """Annotate signing worlds with exact truth: yield, what labels are worth, and when to abstain.
 
@@ -33,9 +32,9 @@ def annotation(
     size = QUICK if quick else FULL
     size = size if worlds is None else replace(size, worlds=worlds)
     names = (f"{NAME}.md", f"{NAME}-yield.png", f"{NAME}-precision.png")
-    with Outputs([encoder], force=force) as outputs:
+    with Outputs([encoder], force=settings().force) as outputs:
         targets = [outputs.claim(out / name) for name in names]
-        text = write_report(measure_worlds(size, out, encoder, workers, bar, device), out)
+        text = write_report(measure_worlds(size, out, encoder, workers, bar, settings().device), out)
     note(f"written: {', '.join(map(str, targets))}")
     say(text.rstrip())
 
@@ -43,7 +42,6 @@ def annotation(
 def lsa64(
     folder: Annotated[Path, typer.Argument(help="Landmarks of LSA64: signer_01.npz, signer_02.npz, …")],
     encoder: EncoderName = None,
-    device: Device = "cpu",
     beside: Annotated[list[str] | None, typer.Option(help="Another encoder, measured too; may be repeated.")] = None,
     classifier: Annotated[
         Path | None, typer.Option(help="Measure a classifier's features, too; it is trained in this folder.")
@@ -63,10 +61,10 @@ def lsa64(
     from experiments.lsa64.streams import spot_streams
     from signspot.models.checkpoints import load_encoder
 
-    encoders = [load_encoder(name, device=device) for name in (encoder, *(beside or ()))]
+    encoders = [load_encoder(name, device=settings().device) for name in (encoder, *(beside or ()))]
     if classifier is not None:
         with bar("classifier", "steps") as progress:
-            encoders.append(train_classifier(folder, classifier, progress=progress, device=device))
+            encoders.append(train_classifier(folder, classifier, progress=progress, device=settings().device))
     clips = read_lsa64(folder)
 
     def retrieval(queries: list[str]) -> None:
@@ -116,7 +114,6 @@ def mouthing(
     real: Annotated[int, typer.Option(min=2, help="Words that are looked for on the faces of each corpus.")] = 4000,
     seed: Annotated[int, typer.Option(help="Random seed of clips and words.")] = 1000,
     out: Annotated[Path | None, typer.Option(help="Write the tables (.md) and, beside them, the plot (.png).")] = None,
-    force: Force = False,
 ) -> None:
     """Ask for words on the lips of the signing world: precision, recall, false alarms, time error, reliability.
 
@@ -129,7 +126,7 @@ def mouthing(
     from signspot.io.files import Outputs
     from signspot.mouthing.checkpoints import load_mouthing, shipped
 
-    with Outputs([*(model or ()), lsa64, wlasl, corpus], force=force) as outputs:
+    with Outputs([*(model or ()), lsa64, wlasl, corpus], force=settings().force) as outputs:
         if out is not None:
             outputs.claim(out, (".md",))
             outputs.claim(out.with_suffix(".png"))
@@ -191,7 +188,6 @@ def one_shot_verb(
     encoder: Annotated[
         list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
     ] = None,
-    device: Device = "cpu",
     queries: Annotated[int, typer.Option(min=1, help="Clips that are looked up, at most.")] = 1000,
     mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
     match: Annotated[
@@ -220,7 +216,12 @@ def one_shot_verb(
         for name in encoder or shipped():
             with bar(f"{place.name}, {name}", "clips") as progress:
                 scores = one_shot(
-                    load(name, device=device), clips, queries=queries, seed=seed, options=options, progress=progress
+                    load(name, device=settings().device),
+                    clips,
+                    queries=queries,
+                    seed=seed,
+                    options=options,
+                    progress=progress,
                 )
             rows.append((str(place), scores))
             if as_json:
@@ -252,8 +253,6 @@ def streams_verb(
     encoder: Annotated[
         list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
     ] = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
     words: Annotated[int, typer.Option(min=1, help="Words that are looked for, at most.")] = 40,
     signs: Annotated[int, typer.Option(min=2, help="Isolated signs that are joined into streams.")] = 560,
     match: Annotated[
@@ -281,7 +280,7 @@ def streams_verb(
     searched = SpotOptions(match=match)
     for material in _materials(places or [], drawn, world=world, filmed=filmed):
         for name in encoder or shipped():
-            spotter = load(name, device=device)
+            spotter = load(name, device=settings().device)
             with bar(f"{material.name}, {name}", "searches") as progress:
                 measured = measure_streams(spotter, material, options=searched, progress=progress)
             rows += [(material.name, scores) for scores in measured]
@@ -328,7 +327,6 @@ def _materials(
 def corpus(
     folder: Annotated[Path, typer.Argument(help="A corpus: of the world, or of real footage in the same layout.")],
     encoder: EncoderName = None,
-    device: Device = "cpu",
     words: Annotated[Tested, typer.Option(help="Of a corpus with splits: its test words, or all words.")] = Tested.TEST,
     threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
     mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
@@ -347,7 +345,7 @@ def corpus(
 
     options = SpotOptions(threshold=threshold, mirror=mirror)
     part, looked_up = part_to_test(open_corpus(folder), words.value)
-    spotter = load(encoder, device=device)
+    spotter = load(encoder, device=settings().device)
     with bar("videos") as progress:
         scores = evaluate_corpus(spotter, part, looked_up, options, progress)
     if as_json:

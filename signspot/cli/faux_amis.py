@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, Pixels, bar, claim_outputs, count, note, print_table, say
+from signspot.cli.console import bar, claim_outputs, count, note, print_table, say
+from signspot.cli.options import EncoderName, Pixels, settings
 
 
 def faux_amis(
@@ -20,8 +21,6 @@ def faux_amis(
     html: Annotated[Path | None, typer.Option(help="Write a page with the clips of each pair side by side.")] = None,
     pixels: Pixels = True,
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
     """Find signs of two languages with the same form, and say whether they mean the same.
@@ -42,12 +41,12 @@ def faux_amis(
     from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
 
-    with Outputs([first, second, translations, encoder], force=force) as outputs:
+    with Outputs([first, second, translations, encoder], force=settings().force) as outputs:
         claim_outputs(outputs, pictures=[("report", html)])
         one, two = open_dictionary(first), open_dictionary(second)
         known = read_translations(translations, one, two) if translations is not None else {}
         options = FauxAmisOptions(SAME_FORM if same is None else same, tuple(word or ()), known)
-        spotter = load(encoder, device=device)
+        spotter = load(encoder, device=settings().device)
         with bar("exemplars") as progress:
             found = find_faux_amis(spotter, one, two, options, progress=progress)
         if html is not None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, claim_outputs, count, note, say
+from signspot.cli.console import bar, claim_outputs, count, note, say
+from signspot.cli.options import EncoderName, settings
 
 if TYPE_CHECKING:
     from signspot.applications.feedback import Feedback
@@ -21,9 +22,6 @@ def feedback(
         Path | None, typer.Option(help="Draw both signers where they differ most (.png, .svg, .pdf).")
     ] = None,
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
-    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Tell a learner whether a sign was right, which words are nearer, and what differs.
@@ -38,10 +36,10 @@ def feedback(
     from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
 
-    with Outputs([clip, dictionary, encoder], force=force) as outputs:
+    with Outputs([clip, dictionary, encoder], force=settings().force) as outputs:
         claim_outputs(outputs, pictures=[("plot", plot)])
         signs = open_dictionary(dictionary)
-        spotter = load(encoder, device=device)
+        spotter = load(encoder, device=settings().device)
         with bar("exemplars") as progress:
             found = give_feedback(spotter, clip, word, signs, progress=progress)
         if plot is not None:

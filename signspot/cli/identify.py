@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, claim_outputs, note, print_table, say
+from signspot.cli.console import bar, claim_outputs, note, print_table, say
+from signspot.cli.options import EncoderName, settings
 from signspot.cli.spot import exemplars_of
 
 
@@ -21,10 +22,7 @@ def identify(
         typer.Option(help="Align frame by frame where the encoder can, or compare embeddings of the whole sign."),
     ] = "auto",
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it beside the best exemplars (.png, .svg, .pdf).")] = None,
-    force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     cache: Annotated[bool, typer.Option(help="Remember exemplars in the cache folder.")] = True,
 ) -> None:
@@ -37,9 +35,9 @@ def identify(
     from signspot.spotting.spotter import load
 
     options = SpotOptions(mirror=mirror, match=match)
-    with Outputs([clip, signs, encoder], force=force) as outputs:
+    with Outputs([clip, signs, encoder], force=settings().force) as outputs:
         claim_outputs(outputs, pictures=[("plot", plot)])
-        spotter = load(encoder, cache=cache, device=device)
+        spotter = load(encoder, cache=cache, device=settings().device)
         with bar("exemplars") as progress:
             gallery = spotter.gallery(exemplars_of(signs, []), options, progress)
         if plot is None:

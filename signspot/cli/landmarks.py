@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import EstimatorName, Force, Workers, bar, count, note, say, usual_workers
+from signspot.cli.console import bar, count, note, say
+from signspot.cli.options import Workers, default_workers, settings
 
 
 def landmarks(
@@ -14,8 +15,6 @@ def landmarks(
     out: Annotated[Path, typer.Option(help="Folder for the .pose files.")] = Path(),
     fps: Annotated[float, typer.Option(help="Frames per second to estimate at.")] = 25.0,
     workers: Workers = None,
-    estimator: EstimatorName = None,
-    force: Force = False,
     cache: Annotated[bool, typer.Option(help="Use and fill the cache folder.")] = True,
 ) -> None:
     """Estimate landmarks with MediaPipe Holistic and save them as .pose files.
@@ -35,15 +34,15 @@ def landmarks(
         raise OptionsError(f"frames per second must be above 0 and at most 1000; got {fps:g}")
     found = list(dict.fromkeys(video for path in videos for video in _videos(path)))
     jobs = [PoseJob(video, out / name) for video, name in zip(found, names_apart(found, ".pose"), strict=True)]
-    waiting = [job for job in jobs if force or not is_finished(job.target or out, job.video, fps)]
+    waiting = [job for job in jobs if settings().force or not is_finished(job.target or out, job.video, fps)]
     if len(waiting) < len(jobs):
         note(f"{len(jobs) - len(waiting)} of {count(len(jobs), 'video')} finished before")
     failed = 0
-    with Outputs(found, force=force) as outputs, bar("landmarks", "frames") as progress:
+    with Outputs(found, force=settings().force) as outputs, bar("landmarks", "frames") as progress:
         for job in waiting:
             outputs.claim(job.target or out)
         kept = default_cache() if cache else None
-        for job, made in estimate_files(waiting, usual_workers(workers), progress, fps=fps, cache=kept):
+        for job, made in estimate_files(waiting, default_workers(workers), progress, fps=fps, cache=kept):
             if isinstance(made, SignspotError):
                 failed += 1
                 note(f"left out {job.video}: {made}")

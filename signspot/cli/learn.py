@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from signspot.cli.annotate import EngineName, make_engine
-from signspot.cli.console import Device, EncoderName, EstimatorName, Force, bar, note, print_table
+from signspot.cli.console import bar, note, print_table
+from signspot.cli.options import EncoderName, settings
 
 
 class LabelsName(StrEnum):
@@ -35,9 +36,6 @@ def learn(
     engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
     workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: 1; with Ray: all]")] = None,
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster.")] = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
-    force: Force = False,
 ) -> None:
     """Close the loop of the paper: labels M, adaptation, labels D, recognisers on M, D and M + D, and one report.
 
@@ -56,8 +54,10 @@ def learn(
 
     plain = replace(SMALL_RECOGNISER, steps=recogniser_steps)
     config = read_toml(recogniser, TrunkConfig) if recogniser is not None else plain
-    options = LearnOptions(labels.value, encoder, AdaptOptions(steps=adapt_steps), config, threshold, language, device)
-    with Outputs([corpus, dictionary, encoder, recogniser], force=force) as outputs:
+    options = LearnOptions(
+        labels.value, encoder, AdaptOptions(steps=adapt_steps), config, threshold, language, settings().device
+    )
+    with Outputs([corpus, dictionary, encoder, recogniser], force=settings().force) as outputs:
         report = outputs.claim(out / "report.html")
         loop = Loop(corpus, dictionary, out, options, lambda: make_engine(engine, workers, address))
         learnt = loop.run(bar)

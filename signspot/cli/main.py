@@ -1,12 +1,13 @@
-"""The verbs, and how errors are shown: one line on stderr; exit 1, 2 for misuse and bad values, 130 for Ctrl-C."""
+"""The commands, and how errors are shown: one line on stderr; exit 1, 2 for misuse and bad values, 130 for Ctrl-C."""
 
 import logging
 import os
 import sys
-from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from signspot.cli import (
     adapt,
@@ -41,57 +42,99 @@ from signspot.cli import (
     world,
 )
 from signspot.cli.console import note, unprinted
+from signspot.cli.options import Device, EstimatorName, Force, Settings, use_settings
 from signspot.errors import OptionsError, SignspotError
 from signspot.version import VERSION
 
 _MISUSE = 2
 _INTERRUPTED = 130
 _STOPPED = "signspot: stopped; nothing half-written was left behind"
-_ANYWHERE = ("--debug", "--verbose")  # options of signspot itself that may also follow the verb
+_FLAGS, _VALUES = ("--debug", "--force"), ("--device", "--estimator")  # of all commands; they may follow the command
+_EPILOG = "All commands also take --device, --estimator, --force and --debug: see signspot --help"
+
+# panel → name → command or group of commands, and its line in `signspot --help`, of 49 letters at most
+PANELS: dict[str, dict[str, tuple[Callable[..., None] | typer.Typer, str]]] = {
+    "Begin": {
+        "demo": (demo.demo, "Make a small example and find its signs."),
+        "spot": (spot.spot, "Find signs in videos."),
+        "serve": (serve.serve, "Open the workbench in the browser."),
+    },
+    "Find": {
+        "identify": (identify.identify, "Look up which word an isolated sign is."),
+        "search": (search.search, "Search an archive for a word or a clip."),
+        "mouth": (mouth.mouth, "Find words of subtitles on the signer's lips."),
+        "recognise": (recognise.recognise, "Classify a clip with a trained recogniser."),
+    },
+    "Dictionaries": {
+        "dictionary": (dictionary.app, "Build, inspect, import and fetch dictionaries."),
+        "variants": (variants.variants, "Group a word's exemplars into variants."),
+    },
+    "Annotate": {
+        "annotate": (annotate.annotate, "Label a corpus from its subtitles."),
+        "annotate-report": (annotation_report.annotate_report, "Report the yield of an annotation run."),
+        "convert": (convert.convert, "Convert spottings between formats."),
+    },
+    "Learn": {
+        "train": (train.train, "Train an encoder or a recogniser."),
+        "adapt": (adapt.adapt, "Adapt an encoder to your footage."),
+        "learn": (learn.learn, "Label, adapt and train a recogniser in one run."),
+        "evaluate": (evaluate.app, "Measure an encoder."),
+        "calibrate": (calibrate.calibrate, "Measure an encoder's false alarms."),
+        "corpus": (corpus.app, "Import published corpora."),
+        "reproduce": (reproduce.reproduce, "Measure the tables of the paper."),
+    },
+    "Applications": {
+        "feedback": (feedback.feedback, "Tell a learner whether a sign was right."),
+        "densify": (densify.densify, "Find all words of the subtitles of one video."),
+        "faux-amis": (faux_amis.faux_amis, "Find look-alike signs of two languages."),
+        "mine": (mine.mine, "Find new exemplars of a word in footage."),
+        "wake": (wake.wake, "Wait for a sign in a camera's stream."),
+    },
+    "Tools": {
+        "embed": (embed.embed, "Save the track of a video."),
+        "landmarks": (landmarks.landmarks, "Save the landmarks of videos."),
+        "models": (models.models, "List the shipped encoders."),
+        "cache": (cache.app, "Show or empty the cache folder."),
+        "forget": (forget.forget, "Remove a signer or a video from everything."),
+        "world": (world.app, "Make synthetic signing with exact truth."),
+    },
+}
+
+
+class _Panels(TyperGroup):
+    """The group of all commands; its help names each panel beside its first command, and fits on one screen."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write usage, commands by panel, and options."""
+        self.format_usage(ctx, formatter)
+        formatter.write(f"{self.help}\n\n")
+        options = [record for param in self.get_params(ctx) if (record := param.get_help_record(ctx)) is not None]
+        panels = {panel: [(name, line) for name, (_, line) in rows.items()] for panel, rows in PANELS.items()}
+        for panel, rows in {**panels, "": [("", "")], "Options": options}.items():
+            for number, (name, line) in enumerate(rows):
+                formatter.write(f"{'' if number else panel:13}{name:17}{line}".rstrip() + "\n")
+
 
 app = typer.Typer(
+    cls=_Panels,
     name="signspot",
-    help="Find signs in signing video. Try: signspot demo",
+    help="Find signs in signing video. Begin with: signspot demo",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("spot")(spot.spot)
-app.command("identify")(identify.identify)
-app.command("feedback")(feedback.feedback)
-app.command("densify")(densify.densify)
-app.command("faux-amis")(faux_amis.faux_amis)
-app.command("mine")(mine.mine)
-app.command("search")(search.search)
-app.command("wake")(wake.wake)
-app.command("variants")(variants.variants)
-app.command("recognise")(recognise.recognise)
-app.command("mouth")(mouth.mouth)
-app.command("embed")(embed.embed)
-app.command("landmarks")(landmarks.landmarks)
-app.add_typer(dictionary.app, name="dictionary")
-app.command("annotate")(annotate.annotate)
-app.command("annotate-report")(annotation_report.annotate_report)
-app.command("convert")(convert.convert)
-app.command("models")(models.models)
-app.add_typer(corpus.app, name="corpus")
-app.add_typer(world.app, name="world")
-app.command("adapt")(adapt.adapt)
-app.command("learn")(learn.learn)
-app.command("train")(train.train)
-app.add_typer(evaluate.app, name="evaluate")
-app.command("calibrate")(calibrate.calibrate)
-app.command("reproduce")(reproduce.reproduce)
-app.add_typer(cache.app, name="cache")
-app.command("forget")(forget.forget)
-app.command("serve")(serve.serve)
-app.command("demo")(demo.demo)
+for _commands in PANELS.values():
+    for _name, (_command, _line) in _commands.items():
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, name=_name, short_help=_line)
+        else:
+            app.command(_name, short_help=_line, epilog=_EPILOG)(_command)
 
 
 class _NoteHandler(logging.Handler):
-    """Log lines as remarks on the stderr of the moment: it may be another one than when the verb began."""
+    """Log lines as remarks on the stderr of the moment: it may be another one than when the command began."""
 
     def emit(self, record: logging.LogRecord) -> None:
         note(self.format(record))
@@ -105,25 +148,27 @@ def _show_version(value: bool) -> None:  # typer calls it with the flag's value
 
 @app.callback()
 def options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Say more about what happens.")] = False,
+    device: Device = "cpu",
+    estimator: EstimatorName = None,
+    force: Force = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Log more, and show the traceback of an error.")] = False,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop."),
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Find signs in signing video. Try: signspot demo."""
+    """Find signs in signing video. Begin with: signspot demo."""
     handler = _NoteHandler()
     handler.setFormatter(logging.Formatter("signspot: %(message)s"))
     logging.basicConfig(handlers=[handler], force=True)
-    logging.getLogger("signspot").setLevel(logging.INFO if verbose else logging.WARNING)
+    logging.getLogger("signspot").setLevel(logging.INFO if debug else logging.WARNING)
     logging.getLogger("signspot.licence").setLevel(logging.INFO)  # of weights, once per run
     if debug:
         os.environ["SIGNSPOT_DEBUG"] = "1"
+    use_settings(Settings(device, force))
 
 
 def run(stopped: Sequence[int] = ()) -> NoReturn:
-    """Run the verb that was asked for; show what goes wrong; end.
+    """Run the command that was asked for; show what goes wrong; end.
 
     Args:
         stopped: empty until Ctrl-C is pressed, where somebody takes note of that.
@@ -137,11 +182,11 @@ def run(stopped: Sequence[int] = ()) -> NoReturn:
             raise
         note(_STOPPED if stopped else f"signspot: {error}")
         code = _INTERRUPTED if stopped else _MISUSE if isinstance(error, OptionsError) else 1
-    except typer.TyperException as error:  # misuse: an unknown option, a missing argument, no verb at all
+    except typer.TyperException as error:  # misuse: an unknown option, a missing argument, no command at all
         text = error.format_message()
         context = getattr(error, "ctx", None)
-        verb = context.command_path if context else "signspot"
-        note(text if "\n" in text else f"signspot: {text} See: {verb} --help")
+        command = context.command_path if context else "signspot"
+        note(text if "\n" in text else f"signspot: {text} See: {command} --help")
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         note(_STOPPED)
@@ -158,8 +203,13 @@ def run(stopped: Sequence[int] = ()) -> NoReturn:
 
 
 def _options_first(arguments: Sequence[str]) -> list[str]:
-    """Arguments with signspot's own flags before the verb, wherever they were typed before a `--`."""
+    """Arguments with the options of all commands before the command, wherever they were typed before a `--`."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    flags = [argument for argument in arguments[:end] if argument in _ANYWHERE]
-    rest = [argument for argument in arguments[:end] if argument not in _ANYWHERE]
-    return [*flags, *rest, *arguments[end:]]
+    first, rest, position = list[str](), list[str](), 0
+    while position < end:
+        argument = arguments[position]
+        length = 2 if argument in _VALUES and position + 1 < end else 1
+        shared = argument in _FLAGS or argument.partition("=")[0] in _VALUES
+        (first if shared else rest).extend(arguments[position : position + length])
+        position += length
+    return [*first, *rest, *arguments[end:]]

@@ -5,18 +5,8 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import (
-    Device,
-    EncoderName,
-    EstimatorName,
-    Force,
-    Pixels,
-    bar,
-    claim_outputs,
-    note,
-    print_spottings,
-    refuse_pictures,
-)
+from signspot.cli.console import bar, claim_outputs, note, print_spottings, refuse_pictures
+from signspot.cli.options import EncoderName, Pixels, settings
 
 
 def mine(
@@ -33,9 +23,6 @@ def mine(
     html: Annotated[Path | None, typer.Option(help="With --clips: a page with all of them.")] = None,
     pixels: Pixels = True,
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
-    force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
     """Find new exemplars of a word in unlabelled footage: the best first, and unlike each other.
@@ -59,9 +46,9 @@ def mine(
     refuse_pictures({"--clips": clips}, pixels=pixels)
     options, how = MineOptions(most, diversity), SpotOptions(false_alarms_per_hour=rate)
     videos = list(videos_in(footage))
-    with Outputs([dictionary, encoder, *footage], force=force) as outputs:
+    with Outputs([dictionary, encoder, *footage], force=settings().force) as outputs:
         claim_outputs(outputs, out, [("report", html)], videos)
-        spotter = load(encoder, device=device)
+        spotter = load(encoder, device=settings().device)
         gallery = spotter.gallery(open_dictionary(dictionary).select([word]), how)
         with bar("footage", "videos") as progress:
             found = find_exemplars(spotter, gallery, videos, options, how, progress)

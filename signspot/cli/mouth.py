@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import EstimatorName, Force, bar, claim_outputs, count, note, print_spottings
+from signspot.cli.console import bar, claim_outputs, count, note, print_spottings
+from signspot.cli.options import settings
 
 if TYPE_CHECKING:
     from signspot.mouthing.spotter import MouthingSpotter
@@ -35,10 +36,8 @@ def mouth(
         list[Path] | None, typer.Option(help="Write spottings: .bobsl.json .eaf .vtt .csv .jsonl …; repeatable.")
     ] = None,
     labels: Annotated[Path | None, typer.Option(help="Write labels for training (.jsonl).")] = None,
-    force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     cache: Annotated[bool, typer.Option(help="Remember landmarks in the cache folder.")] = True,
-    estimator: EstimatorName = None,
 ) -> None:
     """Find the words of subtitles on the signer's lips: whether and where each is mouthed.
 
@@ -55,7 +54,7 @@ def mouth(
 
     asked = read_words(words, words_from)
     text = find_subtitles(video, subtitles)
-    with Outputs([video, text, words_from, model], force=force) as outputs:
+    with Outputs([video, text, words_from, model], force=settings().force) as outputs:
         claim_outputs(outputs, out, (), [str(video)])
         if labels:
             outputs.claim(labels, (".jsonl",))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import EstimatorName, print_table, say
+from signspot.cli.console import print_table, say
 
 
 def recognise(
@@ -16,7 +16,6 @@ def recognise(
     start: Annotated[float | None, typer.Option("--from", help="Seconds: where a stretch of signing begins.")] = None,
     end: Annotated[float | None, typer.Option("--to", help="Seconds: where it ends.")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many words, the likeliest first.")] = 5,
-    estimator: EstimatorName = None,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
     """Say which word a clip, or a stretch of footage, shows, among those that a recogniser was taught.

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from signspot.cli.console import Device, Force, bar, note, say
+from signspot.cli.console import bar, note, say
+from signspot.cli.options import settings
 
 if TYPE_CHECKING:
     from experiments.paper.reproduce import Sizes
@@ -46,9 +47,7 @@ def reproduce(
             "the shipped one; all shipped ones]"
         ),
     ] = None,
-    device: Device = "cpu",
     out: Annotated[Path, typer.Option(help="Folder; a run that was stopped there goes on.")] = Path("reproduced"),
-    force: Force = False,
 ) -> None:
     """Measure tables of the paper: ours, and the paper's in brackets; Ctrl-C keeps what is done.
 
@@ -63,13 +62,13 @@ def reproduce(
     given = {"words": words, "hours": hours, "seed": world_seed}
     sizes = _sizes(given, seeds, worlds, epochs, trunk_steps, quick=quick)
     recognition, pretraining = (
-        replace(each, device=device, encoder=encoder) for each in (sizes.recognition, sizes.pretraining)
+        replace(each, device=settings().device, encoder=encoder) for each in (sizes.recognition, sizes.pretraining)
     )
-    retrieval = replace(sizes.retrieval, device=device)
+    retrieval = replace(sizes.retrieval, device=settings().device)
     sizes = replace(sizes, retrieval=retrieval, recognition=recognition, pretraining=pretraining)
     chosen = open_corpus(corpus) if corpus is not None else None
-    trunk = load_encoder(encoder, device=device) if encoder is not None else None
-    with Outputs([corpus, encoder], force=force) as outputs:
+    trunk = load_encoder(encoder, device=settings().device) if encoder is not None else None
+    with Outputs([corpus, encoder], force=settings().force) as outputs:
         for name in names_of(tables):
             outputs.claim(out / f"{name}.md")
             outputs.claim(out / f"{name}.png")

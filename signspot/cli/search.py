@@ -5,21 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import (
-    Device,
-    EncoderName,
-    EstimatorName,
-    Force,
-    Pixels,
-    Workers,
-    bar,
-    claim_outputs,
-    note,
-    print_spottings,
-    refuse_pictures,
-    usable_cores,
-    usual_workers,
-)
+from signspot.cli.console import bar, claim_outputs, note, print_spottings, refuse_pictures
+from signspot.cli.options import EncoderName, Pixels, Workers, default_workers, settings, usable_cores
 
 if TYPE_CHECKING:
     from signspot.embedding.exemplars import Gallery
@@ -37,10 +24,7 @@ def search(
     html: Annotated[Path | None, typer.Option(help="Write a page with the clips that were found.")] = None,
     pixels: Pixels = True,
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
     workers: Workers = None,
-    force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
     """Search an archive for words or for a clip: every window of every video is compared, the best are aligned.
@@ -57,8 +41,8 @@ def search(
     refuse_pictures({"--html": html}, pixels=pixels)
     if (dictionary is None) == (clip is None) and (word or dictionary or clip or not add):
         raise OptionsError("search needs words with a --dictionary, or a --clip, and not both")
-    with Outputs([archive, dictionary, clip, encoder, *(add or ())], force=force) as outputs:
-        spotter = load(encoder, device=device, workers=usual_workers(workers))
+    with Outputs([archive, dictionary, clip, encoder, *(add or ())], force=settings().force) as outputs:
+        spotter = load(encoder, device=settings().device, workers=default_workers(workers))
         for video in add or ():
             with bar(str(video), "frames") as progress:
                 note(f"added {add_video(spotter, archive, video, progress)}")
@@ -68,7 +52,7 @@ def search(
         claim_outputs(outputs, out, [("report", html)], [track.video for track in opened.tracks])
         gallery = _gallery(spotter, dictionary, clip, word or [])
         with bar("aligned", "words") as progress:
-            threads = min(usual_workers(workers) + 1, usable_cores())
+            threads = min(default_workers(workers) + 1, usable_cores())
             found = search_archive(spotter, opened, gallery, top, threads=threads, progress=progress)
         for path in out or ():
             for written in write(found, path, videos=[track.video for track in opened.tracks]):

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, EstimatorName, Pixels, note, say
+from signspot.cli.console import note, say
+from signspot.cli.options import EncoderName, Pixels, settings
 
 
 def serve(
@@ -24,8 +25,6 @@ def serve(
     ] = None,
     upload_limit: Annotated[int, typer.Option(min=1, help="Megabytes of one upload, at most.")] = 4000,
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
     pixels: Pixels = True,
     holistic: Annotated[
         Path | None,
@@ -55,7 +54,15 @@ def serve(
 
     door = Door.open_at(host, frozenset(name or ()), token=token)
     options = WorkbenchOptions(
-        folder, tuple(dictionary or ()), database, encoder, upload_limit * 1_000_000, door, device, pixels, holistic
+        folder,
+        tuple(dictionary or ()),
+        database,
+        encoder,
+        upload_limit * 1_000_000,
+        door,
+        settings().device,
+        pixels,
+        holistic,
     )
 
     def told(address: str) -> None:

@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import (
-    Device,
-    EncoderName,
-    EstimatorName,
-    Force,
-    Pixels,
-    Workers,
-    bar,
-    claim_outputs,
-    note,
-    print_spottings,
-    usual_workers,
-)
+from signspot.cli.console import bar, claim_outputs, note, print_spottings
+from signspot.cli.options import EncoderName, Pixels, Workers, default_workers, settings
 
 if TYPE_CHECKING:
     from signspot.io.files import Outputs
@@ -68,8 +57,6 @@ def spot(
     mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
     seed: Annotated[int, typer.Option(help="Random seed for sampling exemplar clips.")] = 0,
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
     workers: Workers = None,
     out: Annotated[
         list[Path] | None, typer.Option(help="Write spottings: .eaf .vtt .csv .jsonl …; repeatable.")
@@ -80,7 +67,6 @@ def spot(
     mouthing: Mouthing = False,
     language: Annotated[str, typer.Option(help="With --mouthing: language in which words are mouthed.")] = "en",
     pixels: Pixels = True,
-    force: Force = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     cache: Annotated[bool, typer.Option(help="Remember tracks and exemplars in the cache folder.")] = True,
 ) -> None:
@@ -96,9 +82,11 @@ def spot(
     check_language(language)
     options = SpotOptions(threshold, rate, match, stride, refine, overlap=overlap, top=top, mirror=mirror, seed=seed)
     pictures = name_pictures(asked.videos, Pictures(plot, film, html, pixels))
-    with Outputs([*paths, *asked.videos, asked.signs, encoder], force=force) as outputs:
+    with Outputs([*paths, *asked.videos, asked.signs, encoder], force=settings().force) as outputs:
         claim_results(outputs, asked.videos, out, pictures)
-        found = search(load(encoder, cache=cache, device=device, workers=usual_workers(workers)), asked, options)
+        found = search(
+            load(encoder, cache=cache, device=settings().device, workers=default_workers(workers)), asked, options
+        )
         found = read_mouthings(found, language, cache=cache) if mouthing else found
         write_results(found, out or (), pictures)
     show_results(found, as_json=json_lines)

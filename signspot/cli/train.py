@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from signspot.cli.console import Device, Force, Pixels, bar, note, refuse_pictures, say
+from signspot.cli.console import bar, note, refuse_pictures, say
+from signspot.cli.options import Pixels, settings
 from signspot.io.progress import silent
 
 if TYPE_CHECKING:
@@ -37,9 +38,7 @@ def train(
     wlasl: Annotated[Path | None, typer.Option(help="Folder of WLASL landmarks, instead of the config's.")] = None,
     lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks, instead of the config's.")] = None,
     workers: Annotated[int, typer.Option(help="Processes that make batches of landmarks.")] = 1,
-    device: Device = "cpu",
     pixels: Pixels = True,
-    force: Force = False,
 ) -> None:
     """Train an encoder; Ctrl-C keeps what is learnt, and the same command goes on.
 
@@ -63,24 +62,24 @@ def train(
     if not isinstance(chosen, EmbeddingConfig):
         _refuse_many_processes()
     refuse_pictures({"the folder of a training of the kind rgb": isinstance(chosen, RgbConfig)}, pixels=pixels)
-    outputs = Outputs([config, corpus, encoder, wlasl, lsa64], force=force)
+    outputs = Outputs([config, corpus, encoder, wlasl, lsa64], force=settings().force)
     outputs.claim(out / f"{chosen.name}.safetensors")
     outputs.claim(out / f"{chosen.name}.json")
     with told_how_to_go_on(out), outputs:
         if isinstance(chosen, EmbeddingConfig):
-            _train_embedding(chosen, out, corpus, encoder, features, device)
+            _train_embedding(chosen, out, corpus, encoder, features)
         elif isinstance(chosen, RgbConfig):
-            _train_rgb(chosen, out, corpus, encoder, features, device)
+            _train_rgb(chosen, out, corpus, encoder, features)
         elif isinstance(chosen, FrameCodesConfig):
-            _train_frame_codes(chosen, out, wlasl, lsa64, workers, device)
+            _train_frame_codes(chosen, out, wlasl, lsa64, workers)
         elif isinstance(chosen, WarpingConfig):
             _make_warping(chosen, out)
         elif isinstance(chosen, TrunkConfig):
-            _train_recogniser(chosen, out, corpus, device)
+            _train_recogniser(chosen, out, corpus)
         elif isinstance(chosen, MouthingConfig):
             _train_mouthing(chosen, out, corpus)
         else:
-            _train_contrastive(chosen, out, lsa64, encoder, workers, device)
+            _train_contrastive(chosen, out, lsa64, encoder, workers)
 
 
 @contextmanager
@@ -129,7 +128,7 @@ def training_kinds() -> dict[str, type[Any]]:
 
 
 def _train_frame_codes(
-    config: "FrameCodesConfig", out: Path, wlasl: Path | None, lsa64: Path | None, workers: int, device: str
+    config: "FrameCodesConfig", out: Path, wlasl: Path | None, lsa64: Path | None, workers: int
 ) -> None:
     from dataclasses import replace
 
@@ -138,7 +137,7 @@ def _train_frame_codes(
     chosen = config if wlasl is None else replace(config, wlasl=str(wlasl))
     chosen = chosen if lsa64 is None else replace(chosen, lsa64=str(lsa64))
     with bar("training", "steps") as progress:
-        encoder = train_frame_codes(chosen, out, progress, workers=workers, device=device)
+        encoder = train_frame_codes(chosen, out, progress, workers=workers, device=settings().device)
     _keep(encoder, out / f"{chosen.name}.safetensors", half=True)
 
 
@@ -148,12 +147,12 @@ def _make_warping(config: "WarpingConfig", out: Path) -> None:
     _keep(make_warping(config), out / f"{config.name}.safetensors", half=True)
 
 
-def _train_recogniser(config: "TrunkConfig", out: Path, folder: Path | None, device: str) -> None:
+def _train_recogniser(config: "TrunkConfig", out: Path, folder: Path | None) -> None:
     from signspot.corpus.corpus import open_corpus
     from signspot.recognition.recogniser import save_recogniser
     from signspot.training.recogniser.on_corpus import train_on_labels
 
-    trained, scores = train_on_labels(config, open_corpus(_named(folder)), out, stage=bar, device=device)
+    trained, scores = train_on_labels(config, open_corpus(_named(folder)), out, stage=bar, device=settings().device)
     target = save_recogniser(trained, out / f"{config.name}.safetensors")
     say(f"{target}: {config.name}, {len(trained.words):,} words")
     for each in scores:
@@ -176,7 +175,7 @@ def _train_mouthing(config: "MouthingConfig", out: Path, folder: Path | None) ->
 
 
 def _train_contrastive(
-    config: "ContrastiveConfig", out: Path, lsa64: Path | None, network: str | None, workers: int, device: str
+    config: "ContrastiveConfig", out: Path, lsa64: Path | None, network: str | None, workers: int
 ) -> None:
     from dataclasses import replace
 
@@ -185,12 +184,12 @@ def _train_contrastive(
     chosen = config if lsa64 is None else replace(config, lsa64=str(lsa64))
     chosen = chosen if network is None else replace(chosen, network=network)
     with bar("training", "steps") as progress:
-        encoder = train_contrastive(chosen, out, progress, workers=workers, device=device)
+        encoder = train_contrastive(chosen, out, progress, workers=workers, device=settings().device)
     _keep(encoder, out / f"{chosen.name}.safetensors", half=True)
 
 
 def _train_embedding(
-    config: "EmbeddingConfig", out: Path, folder: Path | None, name: str | None, features: Path | None, device: str
+    config: "EmbeddingConfig", out: Path, folder: Path | None, name: str | None, features: Path | None
 ) -> None:
     from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
@@ -202,14 +201,12 @@ def _train_embedding(
     trunk = load_encoder(name)
     with join_group() as group:
         stage = bar if group.is_first else (lambda _: nullcontext(silent))
-        encoder = train_on_corpus(config, trunk, corpus, Run(out, features, command(), group, device), stage)
+        encoder = train_on_corpus(config, trunk, corpus, Run(out, features, command(), group, settings().device), stage)
         if group.is_first:
             _keep(encoder, out / f"{config.name}.safetensors", half=False)
 
 
-def _train_rgb(
-    config: "RgbConfig", out: Path, folder: Path | None, name: str | None, pictures: Path | None, device: str
-) -> None:
+def _train_rgb(config: "RgbConfig", out: Path, folder: Path | None, name: str | None, pictures: Path | None) -> None:
     from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
     from signspot.training.rgb.training import train_rgb_on_corpus
@@ -217,7 +214,9 @@ def _train_rgb(
 
     corpus = open_corpus(_named(folder))
     start = load_encoder(name) if name is not None else None
-    encoder, tested = train_rgb_on_corpus(config, corpus, Run(out, pictures, command(), device=device), start, bar)
+    encoder, tested = train_rgb_on_corpus(
+        config, corpus, Run(out, pictures, command(), device=settings().device), start, bar
+    )
     first, last = (encoder.card["metrics"]["loss_by_epoch"][epoch] for epoch in (0, -1))
     say(f"loss: {first:.3f} in the first epoch, {last:.3f} in the last")
     if tested is not None:

@@ -6,18 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import (
-    Device,
-    EncoderName,
-    EstimatorName,
-    Force,
-    Pixels,
-    bar,
-    claim_outputs,
-    note,
-    print_table,
-    say,
-)
+from signspot.cli.console import bar, claim_outputs, note, print_table, say
+from signspot.cli.options import EncoderName, Pixels, settings
 
 if TYPE_CHECKING:
     from signspot.applications.variants import Variants, VariantUse
@@ -36,9 +26,6 @@ def variants(
     plot: Annotated[Path | None, typer.Option(help="Draw the costs between exemplars (.png, .svg, .pdf).")] = None,
     pixels: Pixels = True,
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    estimator: EstimatorName = None,
-    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Group the exemplars of a word into variants, and say which is used where and by whom.
@@ -54,11 +41,11 @@ def variants(
     from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
 
-    with Outputs([dictionary, encoder, *(footage or ())], force=force) as outputs:
+    with Outputs([dictionary, encoder, *(footage or ())], force=settings().force) as outputs:
         claim_outputs(outputs, pictures=[("report", html), ("plot", plot)])
         signs = open_dictionary(dictionary)
         signs.resolve(word)
-        spotter = load(encoder, device=device)
+        spotter = load(encoder, device=settings().device)
         with bar("exemplars") as progress:
             found = find_variants(spotter, signs, word, same=SAME_SIGN if same is None else same, progress=progress)
         with bar("footage", "videos") as progress:

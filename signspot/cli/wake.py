@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Device, EncoderName, Force, bar, claim_outputs, count, note, say
+from signspot.cli.console import bar, claim_outputs, count, note, say
+from signspot.cli.options import EncoderName, settings
 
 if TYPE_CHECKING:
     from signspot.applications.wake_detector import WakeSign
@@ -34,8 +35,6 @@ def wake(
     hop: Annotated[int, typer.Option(min=1, help="Frames that are looked at together.")] = 2,
     plot: Annotated[Path | None, typer.Option(help="Of a file: draw score over time with the events.")] = None,
     encoder: EncoderName = None,
-    device: Device = "cpu",
-    force: Force = False,
 ) -> None:
     """Wait for a sign in a stream; each event is one line of JSON, as soon as it is sure.
 
@@ -56,9 +55,9 @@ def wake(
         raise OptionsError(f"a camera ({source}) has no end to draw. Leave out --plot, or name a file")
     if word is not None and dictionary is None:
         raise OptionsError(f"--word {word} is that of the sign in a dictionary. Name the dictionary: --dictionary")
-    with Outputs([*sign, *(background or ()), dictionary, encoder], force=force) as outputs:
+    with Outputs([*sign, *(background or ()), dictionary, encoder], force=settings().force) as outputs:
         claim_outputs(outputs, pictures=[("plot", plot)])
-        spotter = load(encoder, device=device)
+        spotter = load(encoder, device=settings().device)
         signs = None if dictionary is None else _known_signs(spotter, dictionary, word)
         with bar("enrolment"):
             chunks = (chunk for path in background or () for chunk in open_stream(str(path)))

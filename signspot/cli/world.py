@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import Force, bar, say
+from signspot.cli.console import bar, say
+from signspot.cli.options import settings
 
 if TYPE_CHECKING:
     from signspot_synthetic.knobs import Knobs
@@ -93,7 +94,6 @@ def show(
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("world-show"),
     words: Annotated[int, typer.Option(help="Words of the world.")] = 1064,
     seed: Annotated[int, typer.Option(help="Seed of the world.")] = 7,
-    force: Force = False,
 ) -> None:
     """Show a word's signs: a contact sheet, a short film, and a page of sentences with glosses and subtitles.
 
@@ -106,7 +106,7 @@ def show(
     from signspot_synthetic.world import World
 
     world = World(CorpusOptions(words=words, seed=seed))
-    with Outputs(force=force) as outputs:
+    with Outputs(force=settings().force) as outputs:
         sheet, film, page = (outputs.claim(out / name) for name in (f"{word}.png", f"{word}.mp4", "sentences.html"))
         contact_sheet(world.lexicon, word, sheet, seed=seed)
         with bar("film", "frames") as progress:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from signspot.cli import console
+from signspot.cli.options import default_workers
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -44,9 +45,9 @@ def test_bad_values_end_with_2_and_failures_with_1(signspot: Call, corner: Path,
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_debug_and_verbose_may_follow_the_verb(corner: Path, place: str) -> None:
+def test_debug_may_follow_the_command(corner: Path, place: str) -> None:
     verb = ["convert", str(corner / "nowhere.jsonl"), "a.csv"]
-    words = ["--debug", *verb] if place == "before" else [*verb, "--debug", "--verbose"]
+    words = ["--debug", *verb] if place == "before" else [*verb, "--debug"]
     code = f"import sys; sys.argv = {['signspot', *words]!r}; from signspot.cli.main import run; run()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "Traceback" in done.stderr
@@ -59,8 +60,8 @@ def test_all_usable_cores_but_one_work_by_default_and_at_least_one(
     """A container, or `taskset`, leaves a process fewer cores than the computer has."""
     monkeypatch.setattr("os.cpu_count", lambda: 64)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(cores)), raising=False)
-    assert console.usual_workers(None) == workers
-    assert console.usual_workers(5) == 5
+    assert default_workers(None) == workers
+    assert default_workers(5) == 5
 
 
 @pytest.mark.parametrize(("cores", "workers"), [(None, 1), (1, 1), (8, 7)])
@@ -69,7 +70,7 @@ def test_where_nobody_says_which_cores_are_usable_all_are(
 ) -> None:
     monkeypatch.delattr("os.sched_getaffinity", raising=False)
     monkeypatch.setattr("os.cpu_count", lambda: cores)
-    assert console.usual_workers(None) == workers
+    assert default_workers(None) == workers
 
 
 def test_in_a_log_progress_is_a_line_now_and_then(
