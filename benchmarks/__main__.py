@@ -21,7 +21,7 @@ from benchmarks.search import search_rows
 from benchmarks.sizes import FULL, QUICK, Sizes
 from benchmarks.trunks import trunk_rows
 from benchmarks.world import world_rows
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 
 PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
 BENCHMARKS: dict[str, Callable[[Sizes], list[Comparison]]] = {
@@ -55,8 +55,8 @@ def main() -> None:
     print(json.dumps([asdict(row) for row in rows], indent=1) if options.json else text)
     target = options.out or (PAGE if whole else None)
     if target is not None:
-        with write_beside(target) as beside:
-            beside.write_text(text, encoding="utf-8")
+        with atomic_write(target) as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
 
 def _options() -> argparse.Namespace:

@@ -24,7 +24,7 @@ from experiments.paper.setup import ReproductionSize, Setup
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.evaluation.queries import RetrievalQuery, find_queries
-from signspot.io.files import text_digest, write_beside
+from signspot.io.files import atomic_write, text_digest
 from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
 from signspot.metrics.localisation import Tolerance
 from signspot.models.checkpoints import load_encoder
@@ -180,8 +180,8 @@ class LoopWorld:
         if not path.is_file():
             made = self._measure(train_embedding(config, data, self.out / "runs" / name))
             path.parent.mkdir(exist_ok=True)
-            with write_beside(path) as beside:
-                beside.write_text(json.dumps({word: asdict(score) for word, score in made.items()}, indent=1) + "\n")
+            with atomic_write(path) as temporary:
+                temporary.write_text(json.dumps({word: asdict(score) for word, score in made.items()}, indent=1) + "\n")
         return {word: WordScore(**score) for word, score in json.loads(path.read_text()).items()}
 
     def _measure(self, embed: Embed) -> dict[str, WordScore]:

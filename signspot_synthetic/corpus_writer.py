@@ -104,7 +104,7 @@ def _claim(world: World, layout: Layout) -> None:
         if layout.corpus.is_file():
             there = parse_json(read_text(layout.corpus, exact=True).text, str(layout.corpus))
             _compare(there, wanted, layout.folder)
-            layout.remove_leftovers()
+            layout.clean_up()
             return
         if layout.folder.is_dir() and any(layout.folder.iterdir()):
             raise OptionsError(f"{layout.folder} is not empty and holds no corpus. Name a new or an empty folder")

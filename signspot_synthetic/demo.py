@@ -13,7 +13,7 @@ from pathlib import Path
 
 from signspot.dictionary.opening import open_dictionary
 from signspot.formats.formats import write
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.io.processes import results, run_each
 from signspot.io.progress import Progress
 from signspot.landmarks.cache import default_cache
@@ -148,8 +148,8 @@ def _render_one(take: _Take) -> list[tuple[str, Segment]]:
         exact = project(motion, Camera(height=1.15), SIZE)
         render_video(exact, make_appearance(signer.appearance_seed), take.path, SIZE)
         if len(take.signs) > 1:
-            with write_beside(take.path.with_suffix(".truth.json")) as beside:
-                beside.write_text(json.dumps([[word, seg.start, seg.end] for word, seg in truth], indent=1))
+            with atomic_write(take.path.with_suffix(".truth.json")) as temporary:
+                temporary.write_text(json.dumps([[word, seg.start, seg.end] for word, seg in truth], indent=1))
     return truth
 
 

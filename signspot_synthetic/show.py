@@ -13,7 +13,7 @@ from PIL import Image as Pictures
 from PIL import ImageDraw, ImageFont
 
 from signspot.errors import OptionsError
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
 from signspot.types import Segment
@@ -110,8 +110,8 @@ def contact_sheet(
         raise OptionsError(f"a contact sheet has at least 2 pictures in a row; got {columns}")
     rows = [_row(scene, columns, size) for scene in scenes(lexicon, word, seed=seed, size=size)]
     sheet = np.concatenate([*rows, np.full((_MARGIN, rows[0].shape[1], 3), _PAPER, np.uint8)])
-    with write_beside(path) as beside:
-        Pictures.fromarray(sheet).save(beside, format="PNG")
+    with atomic_write(path) as temporary:
+        Pictures.fromarray(sheet).save(temporary, format="PNG")
     return Path(path)
 
 

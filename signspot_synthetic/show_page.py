@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from signspot.errors import OptionsError
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.io.progress import Progress, silent
 from signspot_synthetic.performance import PerformedVideo, perform_video
 from signspot_synthetic.render.appearance import make_appearance
@@ -131,8 +131,8 @@ def page(
         video=base64.b64encode(film).decode(),
         data=json.dumps(_data(performed)).replace("<", "\\u003c"),
     )
-    with write_beside(path) as beside:
-        beside.write_text(text, encoding="utf-8")
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
     return Path(path)
 
 

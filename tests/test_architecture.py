@@ -55,7 +55,7 @@ WITHIN_A_LAYER = {
 
 # Commands that load the synthetic generator or experiments, inside their functions only.
 COMMANDS_THAT_LOAD_OTHERS = {"calibrate", "corpus", "demo", "evaluate", "reproduce", "train", "world"}
-READS_PICKLES = {PRODUCT / "io" / "restricted_pickle.py", PRODUCT / "models" / "weight_files.py"}
+READS_PICKLES = {PRODUCT / "io" / "pickle.py", PRODUCT / "models" / "weight_files.py"}
 
 
 def layer_of(package: str) -> int:

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.landmarks.landmarks import Landmarks
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import make_signers
@@ -115,8 +115,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Draw the picture of the signing world.")
     parser.add_argument("path", type=Path, help="the PNG file to write")
     options = parser.parse_args()
-    with write_beside(options.path) as beside:
-        cv2.imwrite(str(beside), picture(), [cv2.IMWRITE_PNG_COMPRESSION, 9])
+    with atomic_write(options.path) as temporary:
+        cv2.imwrite(str(temporary), picture(), [cv2.IMWRITE_PNG_COMPRESSION, 9])
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from signspot.annotation.store import open_store
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.io.progress import Stage, quiet
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
@@ -240,8 +240,8 @@ def _table7(
 
 
 def _write(measured: Measured, path: Path) -> None:
-    with write_beside(path) as beside:
-        beside.write_text(json.dumps(asdict(measured), ensure_ascii=False) + "\n", encoding="utf-8")
+    with atomic_write(path) as temporary:
+        temporary.write_text(json.dumps(asdict(measured), ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _read(path: Path) -> Measured:

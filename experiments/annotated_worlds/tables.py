@@ -18,7 +18,7 @@ from experiments.annotated_worlds.measure import (
 )
 from signspot.annotation.report import draw_precision, draw_yield
 from signspot.annotation.statistics import as_markdown
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 
 NAME = "annotation"
 PAPER = {  # Table 7: annotations, and top-1 and top-5 over signs and over words, per cent
@@ -129,8 +129,8 @@ def mistakes(worlds: Sequence[Measured]) -> str:
 def write_report(worlds: Sequence[Measured], out: Path) -> str:
     """Write the report and its pictures into a folder; give the report."""
     text = report(worlds)
-    with write_beside(out / f"{NAME}.md") as beside:
-        beside.write_text(text, encoding="utf-8")
+    with atomic_write(out / f"{NAME}.md") as temporary:
+        temporary.write_text(text, encoding="utf-8")
     draw_yield(worlds[0].rows, out / f"{NAME}-yield.png")
     curves = {}
     for name in _DRAWN:

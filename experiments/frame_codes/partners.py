@@ -15,7 +15,7 @@ from torch import Tensor
 
 from experiments.frame_codes.changes import MIRRORED
 from experiments.frame_codes.sources import NOBODY, PairStore, Partners
-from signspot.io.files import text_digest, write_beside
+from signspot.io.files import atomic_write, text_digest
 from signspot.models.frame_coder import PLAIN, describe, stretched
 from signspot.spotting.alignment import warping_costs
 
@@ -40,7 +40,7 @@ def kept_partners(store: PairStore, folder: Path) -> Partners:
         found = likely_partners(store)
         rows = [(one, two, mirrored) for one, others in found.items() for two, mirrored in others]
         folder.mkdir(parents=True, exist_ok=True)
-        with write_beside(path) as beside, beside.open("wb") as file:
+        with atomic_write(path) as temporary, temporary.open("wb") as file:
             np.save(file, np.array(rows, np.int32).reshape(-1, 3))
     partners: Partners = {}
     for one, two, mirrored in np.load(path).tolist():

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from experiments.isolated.wlasl import WORDS
 from signspot.errors import FormatError, SignspotError
-from signspot.io.checks import checked_list, checked_span, checked_text, checked_time, parse_json
-from signspot.io.files import write_beside
+from signspot.io.checks import check_list, check_span, check_text, check_time, parse_json
+from signspot.io.files import atomic_write
 from signspot.io.progress import Progress, silent
 from signspot.io.text import read_text
 from signspot.landmarks.estimate import PoseJob, estimate_files
@@ -106,8 +106,8 @@ def import_wlasl(
         raise FormatError(
             f"not one of the {len(listed)} videos of WLASL is in {place / 'videos'}, such as {listed[0].path.name}"
         )
-    with write_beside(Path(out) / WORDS) as beside:
-        beside.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+    with atomic_write(Path(out) / WORDS) as temporary:
+        temporary.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
     parts = [clips[first : first + CLIPS_PER_FILE] for first in range(0, len(clips), CLIPS_PER_FILE)]
     groups = {Path(out) / f"wlasl_{number:02d}.npz": part for number, part in enumerate(parts, start=1)}
     return _Importer(Path(out), WLASL_FPS, progress, workers, whole_body=True).run(groups, missing)
@@ -127,8 +127,8 @@ def read_wlasl_list(folder: Path) -> tuple[list[str], list[SourceClip]]:
     if not lists:
         raise FormatError(f"no {WLASL_LIST} in {folder}. Give the folder that holds WLASL's list and its videos/")
     try:
-        entries = checked_list(parse_json(read_text(lists[-1], exact=True).text, str(lists[-1])), "the list")
-        words = [" ".join(checked_text(entry["gloss"], "a gloss").split()) for entry in entries]
+        entries = check_list(parse_json(read_text(lists[-1], exact=True).text, str(lists[-1])), "the list")
+        words = [" ".join(check_text(entry["gloss"], "a gloss").split()) for entry in entries]
         clips = [
             _wlasl_clip(folder, number, instance)
             for number, entry in enumerate(entries)
@@ -159,7 +159,7 @@ def _span(start: float, end: float) -> tuple[float, float]:
     Raises:
         FormatError: no video has such seconds.
     """
-    checked_span(checked_time(start, "the first frame"), checked_time(end, "the last frame"), "the frames")
+    check_span(check_time(start, "the first frame"), check_time(end, "the last frame"), "the frames")
     return start, end
 
 
@@ -203,7 +203,7 @@ class _Importer:
             raise FormatError(f"not one of the {len(clips)} videos of {path.name} can be read: {self.problems[-1]}")
         pairs = [(clip, cut_out(open_landmarks(targets[clip.path]), clip.span)) for clip in found]
         arrays = pack(pairs) | (_observed(pairs, self.fps) if self.whole_body else {})
-        with write_beside(path) as beside, beside.open("wb") as file:
+        with atomic_write(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
         shutil.rmtree(folder, ignore_errors=True)
 

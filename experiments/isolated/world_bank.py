@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.contrastive.performances import MINIMAL_PAIRS, Features, Performance
-from signspot.io.files import text_digest, write_beside
+from signspot.io.files import atomic_write, text_digest
 from signspot.io.processes import results, run_each
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
@@ -96,8 +96,8 @@ def open_world_bank(
     if not partners.is_file():
         made = _make(options, workers, progress)
         for path, array in ((frames, made[0]), (rows, made[1]), (partners, made[2])):
-            with write_beside(path) as beside:
-                np.save(beside, np.asarray(array))
+            with atomic_write(path) as temporary:
+                np.save(temporary, np.asarray(array))
     return WorldBank(np.load(frames, mmap_mode="r"), np.load(rows), np.load(partners), minimal_pairs)
 
 

@@ -24,7 +24,7 @@ from experiments.mouthing.clips import LipClip
 from experiments.mouthing.filmed import FilmedClip, ask_once, film_clips
 from experiments.mouthing.trials import answer
 from experiments.mouthing.weakening import MEASURED, FilmDistortion
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.mouthing.candidates import LEAST
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, shipped
 from signspot.mouthing.lips import SHAPES
@@ -88,10 +88,10 @@ def save_distortions(found: Sequence[FilmDistortion], path: Path, command: str) 
         }
         for each in found
     ]
-    with write_beside(path) as beside:
+    with atomic_write(path) as temporary:
         lines = ",\n".join(json.dumps(film) for film in films)
         head = f'"command": {json.dumps(command)},\n"shapes": {json.dumps(SHAPES)},\n"films": [\n{lines}\n]'
-        beside.write_text(f"{{\n{head}\n}}\n", encoding="utf-8")
+        temporary.write_text(f"{{\n{head}\n}}\n", encoding="utf-8")
 
 
 def explain_loss(model: MouthingModel, clips: Sequence[FilmedClip], seed: int, each: int) -> str:

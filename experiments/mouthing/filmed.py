@@ -21,7 +21,7 @@ from experiments.mouthing.real_faces import PIECE, as_text, describe_lips
 from experiments.mouthing.tables import score_table
 from experiments.mouthing.trials import WINDOW, Trial, answer, draw_trials
 from signspot.errors import LandmarksError, OptionsError
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.landmarks.estimators import estimating_with
 from signspot.landmarks.landmarks import Landmarks
 from signspot.mouthing.candidates import LEAST
@@ -113,8 +113,8 @@ def _film(
     marks = project(motion, replace(signer.camera, height=_CLOSE, aim=_FACE), SIZE)
     path = folder / f"{seed}-{number}-{seconds:g}-{lips:g}-{WORLD_VERSION}.mp4"
     if not path.is_file():
-        with write_beside(path) as beside:
-            render_video(marks, make_appearance(seed + number), beside, SIZE, FPS)
+        with atomic_write(path) as temporary:
+            render_video(marks, make_appearance(seed + number), temporary, SIZE, FPS)
     ordered = tuple(sorted(words, key=lambda word: word.segment.end))
     seen = observe(marks, rng, for_lips(1.0, lips))
     tracks = [follow_lips([marks]), follow_lips([seen]), *(_read(path, marks, folder, name) for name in estimators)]

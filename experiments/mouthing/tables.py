@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.mouthing.evaluation import MAIN, MouthingReport, MouthingScore
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 
 
 def score_table(scores: Sequence[MouthingScore]) -> str:
@@ -47,8 +47,8 @@ def write_report(report: MouthingReport, path: Path) -> None:
     """Write the tables, and beside them a plot with the suffix `.png`: reliability, precision and recall."""
     from matplotlib.figure import Figure
 
-    with write_beside(path) as beside:
-        beside.write_text(as_text(report), encoding="utf-8")
+    with atomic_write(path) as temporary:
+        temporary.write_text(as_text(report), encoding="utf-8")
     figure = Figure(figsize=(9.0, 4.2), layout="constrained")
     reliable, traded = figure.subplots(1, 2)
     reliable.set(xlabel="probability of a label", ylabel="share of labels that are right")
@@ -63,5 +63,5 @@ def write_report(report: MouthingReport, path: Path) -> None:
     reliable.set_title(MAIN)
     for axes in (reliable, traded):
         axes.legend(fontsize="small")
-    with write_beside(path.with_suffix(".png")) as beside:
-        figure.savefig(beside, dpi=100, format="png")
+    with atomic_write(path.with_suffix(".png")) as temporary:
+        figure.savefig(temporary, dpi=100, format="png")

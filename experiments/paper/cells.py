@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from experiments.paper.protocol import Embed, retrieve
 from experiments.paper.setup import Setting, Setup, TrunkKind, Vocabulary
-from signspot.io.files import text_digest, write_beside
+from signspot.io.files import atomic_write, text_digest
 from signspot.io.progress import Progress, silent
 from signspot.models.mlp import UnitNorm
 from signspot.training.embedding.config import EmbeddingConfig
@@ -75,9 +75,9 @@ class Cells:
             return Outcome(**json.loads(path.read_text())["outcome"])
         config = self._config(recipe, seed)
         outcome = self._measure(recipe, setting, config, text_digest(json.dumps(learned)), progress)
-        with write_beside(path) as beside:
+        with atomic_write(path) as temporary:
             said = {**learned, "stride": recipe.stride, "outcome": asdict(outcome)}
-            beside.write_text(json.dumps(said, indent=1) + "\n")
+            temporary.write_text(json.dumps(said, indent=1) + "\n")
         return outcome
 
     def _place(self, recipe: CellRecipe, setting: Setting, seed: int) -> tuple[Path, dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 from experiments.paper.recognition_worlds import LabelledWorld, Vocabulary
 from signspot.corpus.truth import right_labels
 from signspot.evaluation.recognition import NearestExemplar
-from signspot.io.files import text_digest, write_beside
+from signspot.io.files import atomic_write, text_digest
 from signspot.io.progress import Progress, silent
 from signspot.recognition.recogniser import FPS
 from signspot.recognition.scoring import (
@@ -123,8 +123,8 @@ def _ranks(scores: Sequence[RecogniserScores]) -> dict[str, Ranks]:
 
 def _write(outcome: CellOutcome, path: Path, remarks: dict[str, Any]) -> None:
     values = {"labels": outcome.labels, "words": outcome.words, "right": outcome.right, "ranks": outcome.ranks}
-    with write_beside(path) as beside:
-        beside.write_text(json.dumps({**remarks, "outcome": values}) + "\n", encoding="utf-8")
+    with atomic_write(path) as temporary:
+        temporary.write_text(json.dumps({**remarks, "outcome": values}) + "\n", encoding="utf-8")
 
 
 def _read(path: Path) -> CellOutcome:

@@ -21,7 +21,7 @@ from experiments.paper.recognition_worlds import (
 )
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
-from signspot.io.files import text_digest, write_beside
+from signspot.io.files import atomic_write, text_digest
 from signspot.io.progress import Stage
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.ranking import Group
@@ -249,6 +249,6 @@ def draw(table: RecognitionTable, outcomes: Outcomes, nearest: Sequence[tuple[in
     axes.scatter([], [], label="the paper", **marks)
     axes.set_ylim(len(titles) - 0.5, -0.5)
     figure.legend(loc="outside lower center", ncols=3, fontsize=8)
-    with write_beside(path) as beside:
-        figure.savefig(beside, dpi=100)
+    with atomic_write(path) as temporary:
+        figure.savefig(temporary, dpi=100)
     return path

@@ -12,7 +12,7 @@ from experiments.paper.table import as_markdown, draw, measurable, measure, prep
 from experiments.paper.tables import FIGURE_5, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_A1, TABLE_A2, TABLE_A3
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.io.progress import Stage, quiet
 from signspot.models.encoder import Encoder
 from signspot.training.augment import Augmentation
@@ -146,6 +146,6 @@ def _reproduced(name: str, setup: Setup, sizes: Sizes, corpus: Corpus | None) ->
             outcomes = measure(table, cells, setup.size.seeds, progress)
         text, title = as_markdown(table, outcomes), table.title
         draw(table, outcomes, picture)
-    with write_beside(path) as beside:
-        beside.write_text(text, encoding="utf-8")
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
     return Reproduced(title, text, path)

@@ -14,7 +14,7 @@ import numpy as np
 
 from signspot.corpus.corpus import Corpus
 from signspot.evaluation.queries import find_queries
-from signspot.io.files import text_digest, write_beside
+from signspot.io.files import atomic_write, text_digest
 from signspot.io.progress import Stage
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.detection import Detection
@@ -101,8 +101,8 @@ def measure(size: BenchmarkSize, out: Path, only: str | None, stage: Stage) -> B
         if not path.is_file():
             outcome = _search(spotter, corpus, sorted(words), stage)
             values = {key: getattr(outcome, key) for key in ("encoder", "hash", "precision", "offsets", "right")}
-            with write_beside(path) as beside:
-                beside.write_text(json.dumps(values) + "\n", encoding="utf-8")
+            with atomic_write(path) as temporary:
+                temporary.write_text(json.dumps(values) + "\n", encoding="utf-8")
         found.append(BenchmarkOutcome(**json.loads(path.read_text(encoding="utf-8"))))
     return Benchmark(size.corpus.hours, len(words), sum(words.values()), tuple(found))
 
@@ -182,6 +182,6 @@ def draw(found: Benchmark, path: Path) -> Path:
         middle.hist(np.clip(frames, edges[0], edges[-1]), edges, histtype="step", color=colour, label=label)
     middle.set(xlabel="best place of a known word, frames from the end of its sign", ylabel="queries")
     middle.legend(fontsize=8)
-    with write_beside(path) as beside:
-        figure.savefig(beside, dpi=100)
+    with atomic_write(path) as temporary:
+        figure.savefig(temporary, dpi=100)
     return path

@@ -11,7 +11,7 @@ from typing import Any
 from experiments.paper.cells import CellRecipe, Cells, Outcome
 from experiments.paper.setup import Setting
 from signspot.errors import MissingExtraError
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.io.progress import Progress, silent
 
 logger = logging.getLogger(__name__)
@@ -156,8 +156,8 @@ def draw(table: Table, outcomes: Outcomes, path: Path) -> Path:
     figure = Figure(figsize=(10, tall), layout="constrained")
     figure.suptitle(table.title, fontsize=11)
     (_draw_curves if table.curves else _draw_bars)(figure, table, outcomes)
-    with write_beside(path) as beside:
-        figure.savefig(beside, dpi=100)
+    with atomic_write(path) as temporary:
+        figure.savefig(temporary, dpi=100)
     return path
 
 

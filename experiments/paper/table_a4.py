@@ -14,7 +14,7 @@ from typing import Any
 from experiments.paper.setup import Setup
 from experiments.paper.table import Number, mean_and_deviation, shown
 from signspot.errors import OptionsError
-from signspot.io.files import text_digest, write_beside
+from signspot.io.files import atomic_write, text_digest
 from signspot.training.rgb.config import Architecture, RgbAugmentation, RgbBatchOptions, RgbConfig
 from signspot.training.rgb.training import HeldOut, train_rgb_on_corpus
 from signspot.training.run_folder import Run
@@ -68,8 +68,8 @@ def measure(setup: Setup) -> Outcomes:
                 _, tested = train_rgb_on_corpus(config, corpus, run, stage=setup.stage)
                 if tested is None:
                     raise OptionsError(f"the test videos of {corpus.folder} have no labels")
-                with write_beside(path) as beside:
-                    beside.write_text(json.dumps({"config": config.as_dict(), "outcome": asdict(tested)}) + "\n")
+                with atomic_write(path) as temporary:
+                    temporary.write_text(json.dumps({"config": config.as_dict(), "outcome": asdict(tested)}) + "\n")
             found.setdefault(architecture, []).append(HeldOut(**json.loads(path.read_text())["outcome"]))
     return found
 
@@ -105,8 +105,8 @@ def draw(outcomes: Outcomes, path: Path) -> Path:
         axes.scatter(places, PAPER[architecture], **marks)
     axes.scatter([], [], label="the paper, BSL-1K", **marks)
     axes.legend(fontsize=8)
-    with write_beside(path) as beside:
-        figure.savefig(beside, dpi=100)
+    with atomic_write(path) as temporary:
+        figure.savefig(temporary, dpi=100)
     return path
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from experiments.paper.cells import changed
 from experiments.paper.recognition_worlds import LabelledWorld, RecognitionSize, make_world
-from signspot.io.files import text_digest, write_beside
+from signspot.io.files import atomic_write, text_digest
 from signspot.io.progress import Stage
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.classification import ClassificationAccuracy
@@ -87,8 +87,8 @@ def measure(size: RecognitionSize, out: Path, stage: Stage) -> dict[int, list[Re
             path = out / "cells" / f"c1-{name}.json"
             if not path.is_file():
                 outcome = material.measure(config, out / "runs" / f"c1-{name}", size.device)
-                with write_beside(path) as beside:
-                    beside.write_text(json.dumps(asdict(outcome)) + "\n", encoding="utf-8")
+                with atomic_write(path) as temporary:
+                    temporary.write_text(json.dumps(asdict(outcome)) + "\n", encoding="utf-8")
             found.setdefault(number, []).append(RecipeOutcome(**json.loads(path.read_text(encoding="utf-8"))))
         progress(len(jobs), len(jobs))
     return found
@@ -221,6 +221,6 @@ def draw(outcomes: Mapping[int, Sequence[RecipeOutcome]], path: Path) -> Path:
     axes.scatter([value for value, _ in known], [place for _, place in known], **marks)
     axes.set_ylim(len(ROWS) - 0.5, -0.5)
     figure.legend(loc="outside lower center", ncols=4, fontsize=8)
-    with write_beside(path) as beside:
-        figure.savefig(beside, dpi=100)
+    with atomic_write(path) as temporary:
+        figure.savefig(temporary, dpi=100)
     return path

@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 from signspot.corpus.corpus import Footage
 from signspot.errors import FormatError
 from signspot.io.checks import parse_json
-from signspot.io.files import content_digest, write_beside
+from signspot.io.files import atomic_write, content_digest
 from signspot.io.progress import Progress, silent
 from signspot.types import Subtitle
 from signspot.words.match import Form, WordMatch
@@ -256,5 +256,5 @@ class Digests:
             return error
 
     def _save(self) -> None:
-        with write_beside(self._file) as beside:
-            beside.write_text(json.dumps(self._known, ensure_ascii=True, indent=0), encoding="utf-8")
+        with atomic_write(self._file) as temporary:
+            temporary.write_text(json.dumps(self._known, ensure_ascii=True, indent=0), encoding="utf-8")

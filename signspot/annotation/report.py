@@ -26,7 +26,7 @@ from signspot.annotation.store import Store, open_store
 from signspot.corpus.corpus import open_corpus
 from signspot.errors import OptionsError
 from signspot.formats.tables import csv_cell
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.types import Label
 
 CUTS = (0.5, 0.8, 0.9, 0.95)  # confidences that the report tells of
@@ -95,8 +95,8 @@ def report_yield(
         if mouthings is not None:
             text += "\n" + describe_agreement(store, labels, truth)
         text += _tell_unseen(store)
-    with write_beside(out / "yield.md") as beside:
-        beside.write_text(text, encoding="utf-8")
+    with atomic_write(out / "yield.md") as temporary:
+        temporary.write_text(text, encoding="utf-8")
     return YieldReport(text, judged)
 
 
@@ -149,7 +149,7 @@ def _confidences(judged: Judgement, right: Sequence[bool] | None) -> str:
 def _write_words(store: Store, judged: Judgement, path: Path) -> None:
     """Every word with the share of its mentions that seem to be signed, the least first."""
     asked = Counter(query.word for query in store.queries())
-    with write_beside(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(("word", "mentions", "signed share"))
         for word, share in sorted(judged.word_shares.items(), key=lambda item: (item[1], item[0])):

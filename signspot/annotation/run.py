@@ -42,11 +42,10 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, StoreError
-from signspot.io.checks import checked_text, parse_json
-from signspot.io.files import cache_folder, explain_write_failure
+from signspot.io.checks import check_text, parse_json
+from signspot.io.files import cache_folder, clean_up, explain_write_failure
 from signspot.io.processes import Failure, locked
 from signspot.io.progress import Progress, Stage, silent
-from signspot.io.stale_files import remove_leftovers
 from signspot.landmarks.cache import PARTS
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
@@ -197,7 +196,7 @@ class CorpusRun:
 
     def _stored_panel(self, stored: str) -> tuple[str, ...]:
         try:
-            return tuple(checked_text(word, "a word") for word in parse_json(stored, "panel"))
+            return tuple(check_text(word, "a word") for word in parse_json(stored, "panel"))
         except (FormatError, TypeError) as error:
             raise StoreError(f"the store in {self.job.out} is damaged: its panel of impostors ({error})") from error
 
@@ -303,7 +302,7 @@ def _only_run(folder: Path) -> Iterator[None]:
             raise OutputError(explain_write_failure(folder, error)) from error
         if not ours:
             raise OptionsError(f"another run works in {folder}. Wait for it, or name another folder")
-        remove_leftovers(folder)
+        clean_up(folder)
         yield
 
 

@@ -18,7 +18,7 @@ from signspot.applications.sketches import Axes, OpenSketches, Sketch, SketchCac
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import SUFFIX, checked_grid, write_track
 from signspot.errors import EncoderMismatchError, FormatError, OptionsError, TrackError
-from signspot.io.checks import checked_text, parse_json
+from signspot.io.checks import check_text, parse_json
 from signspot.io.files import text_digest
 from signspot.io.progress import Progress, silent
 from signspot.spotting.identification import alignment_scale
@@ -115,8 +115,8 @@ def _open(path: Path) -> ArchivedTrack:
         codes = arrays.get("codes")
         if codes is not None and len(codes) != grid.frames:
             raise FormatError(f"{grid.frames} frames, but {len(codes)} codes")
-        video, encoder = (checked_text(facts[name], name) for name in ("video", "encoder"))
-        source, digest = (checked_text(facts.get(name, ""), name) for name in ("source", "sha256"))
+        video, encoder = (check_text(facts[name], name) for name in ("video", "encoder"))
+        source, digest = (check_text(facts.get(name, ""), name) for name in ("source", "sha256"))
         return ArchivedTrack(path, video, encoder, grid, arrays["embeddings"], codes, source, digest)
     except (ValueError, KeyError, TypeError, AttributeError, FormatError) as error:
         raise FormatError(f"{path} cannot be searched: {error}. Make it again with: signspot embed") from error

@@ -24,8 +24,8 @@ from signspot.corpus.truth import read_records, right_labels, write_records
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, NothingToLearnError, OptionsError, SignspotError
-from signspot.io.checks import inside, parse_json
-from signspot.io.files import content_digest, text_digest, write_beside
+from signspot.io.checks import parse_json, path_inside
+from signspot.io.files import atomic_write, content_digest, text_digest
 from signspot.io.progress import Stage, quiet
 from signspot.io.text import read_text
 from signspot.models.checkpoints import save_encoder
@@ -153,8 +153,8 @@ class Loop:
         if outcome.get("failed"):  # by something that may lie outside of the key: it is tried again next time
             return outcome
         record = {"key": digest, "outcome": outcome, "seal": _seal(outcome)}
-        with write_beside(_record(self.out, name)) as beside:
-            beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        with atomic_write(_record(self.out, name)) as temporary:
+            temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         return outcome
 
     def _mouthings(self, stage: Stage) -> Outcome:
@@ -198,7 +198,7 @@ class Loop:
         return {"hash": kept.hash, "file": str(target), "told": told, "gains": gains, "files": files}
 
     def _annotate(self, adapted: Outcome, stage: Stage) -> Outcome:
-        place = inside(self.out, f"annotation-{adapted['hash'][:8]}-{self.options.language}", "the run")
+        place = path_inside(self.out, f"annotation-{adapted['hash'][:8]}-{self.options.language}", "the run")
         job = AnnotationJob(
             self.folder, self.dictionary, place, encoder=adapted["file"], threshold=self.options.threshold
         )
@@ -294,7 +294,7 @@ def kept_outcome(out: Path, name: str, key: str) -> Outcome | None:
         kept = parse_json(read_text(_record(out, name), exact=True).text, name)
         outcome: Outcome = kept["outcome"]
         whole = kept["key"] == key and kept["seal"] == _seal(outcome)
-        files = [inside(out, file, name) for file in outcome.get("files", ())]
+        files = [path_inside(out, file, name) for file in outcome.get("files", ())]
     except (FormatError, KeyError, TypeError, AttributeError):
         return None
     return dict(outcome) if whole and all(file.is_file() for file in files) else None

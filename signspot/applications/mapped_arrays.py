@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import FormatError
-from signspot.io.checks import checked_list, checked_whole, parse_json
+from signspot.io.checks import check_int, check_list, parse_json
 
 _LONGEST = 1 << 20  # bytes of a header
 Half = NDArray[np.float16]
@@ -38,8 +38,8 @@ def open_mapped(path: Path, kind: str, names: Sequence[str]) -> tuple[Mapping[st
 def _mapped(path: Path, begin: int, entry: Any) -> Half:
     if entry["dtype"] != "F16":
         raise FormatError(f"its numbers are {entry['dtype']}, not 16-bit")
-    rows, columns = (checked_whole(each, "shape") for each in checked_list(entry["shape"], "shape"))
-    first, last = (checked_whole(each, "offset", most=2**62) for each in checked_list(entry["data_offsets"], "offsets"))
+    rows, columns = (check_int(each, "shape") for each in check_list(entry["shape"], "shape"))
+    first, last = (check_int(each, "offset", most=2**62) for each in check_list(entry["data_offsets"], "offsets"))
     if columns < 1 or last - first != 2 * rows * columns or begin + last > path.stat().st_size:
         raise FormatError("its shape does not fit its size")
     if not rows:

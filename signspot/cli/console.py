@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from signspot.io.control_characters import legible
+from signspot.io.control_characters import escape_control_characters
 from signspot.io.files import Outputs, note_written
 from signspot.io.progress import Progress
 
@@ -145,15 +145,20 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def _escaped(text: str) -> str:
+    """Text of several lines, without characters that command a terminal."""
+    return "\n".join(escape_control_characters(line, bidirectional=True) for line in text.split("\n"))
+
+
 def say(line: str) -> None:
     """A result, on stdout."""
-    _emit("\n".join(map(legible, line.split("\n"))))
+    _emit(_escaped(line))
 
 
 def note(line: str) -> None:
     """A remark, on stderr, where somebody listens."""
     with suppress(OSError):
-        typer.echo("\n".join(map(legible, line.split("\n"))), err=True)
+        typer.echo(_escaped(line), err=True)
 
 
 def _emit(text: str) -> None:
@@ -176,7 +181,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for column in columns:
         table.add_column(column, no_wrap=True)
     for row in rows:
-        table.add_row(*(Text(legible(cell)) for cell in row))  # a word such as [/x] is no markup
+        cells = (escape_control_characters(cell, bidirectional=True) for cell in row)
+        table.add_row(*map(Text, cells))  # a word such as [/x] is no markup
     text, terminal = StringIO(), sys.stdout.isatty()
     needed = Console(file=text, width=100_000).measure(table).maximum  # nothing is ever cut, in pipes neither
     Console(file=text, width=max(needed, 1), force_terminal=terminal, highlight=False).print(table)

@@ -23,9 +23,8 @@ from signspot.corpus.truth import ExemplarTruth, MentionTruth, SignTruth, Splits
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import FormatError
-from signspot.io.checks import checked_text, checked_whole, inside, parse_json, shown
-from signspot.io.files import content_digest, write_beside
-from signspot.io.stale_files import remove_leftovers
+from signspot.io.checks import check_int, check_text, parse_json, path_inside, quoted
+from signspot.io.files import atomic_write, clean_up, content_digest
 from signspot.io.text import read_text
 from signspot.subtitles.reading import SUFFIXES
 from signspot.types import Label, VideoRights
@@ -194,20 +193,20 @@ class Layout:
         try:
             record = self.finished(item)
             names = parse_json(record.read_text(encoding="utf-8"), str(record))
-            files = {inside(self.folder, name, str(record)): digest for name, digest in names.items()}
+            files = {path_inside(self.folder, name, str(record)): digest for name, digest in names.items()}
             return all(path.is_file() and content_digest(path) == digest for path, digest in files.items())
         except (OSError, ValueError, AttributeError, FormatError):
             return False
 
-    def remove_leftovers(self) -> None:
+    def clean_up(self) -> None:
         """Remove what killed runs left half written."""
-        remove_leftovers(self.folder)
+        clean_up(self.folder)
 
 
 def write_json(value: Any, path: Path) -> Path:
     """Write JSON, always in the same form."""
-    with write_beside(path) as beside:
-        beside.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    with atomic_write(path) as temporary:
+        temporary.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return path
 
 
@@ -315,7 +314,7 @@ def _read_corpus_json(path: Path) -> dict[str, Any]:
     data = parse_json(read_text(path, exact=True).text, str(path))
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FormatError(f"{path} describes no corpus: its format is not {FORMAT}")
-    if checked_whole(data.get("version"), f"{path}: version") > VERSION:
+    if check_int(data.get("version"), f"{path}: version") > VERSION:
         raise FormatError(f"{path} is of version {data['version']}; this signspot reads {VERSION}. Update signspot")
     videos, options = data.get("videos"), data.get("options", {})
     if not isinstance(videos, list) or not isinstance(options, dict):
@@ -325,14 +324,14 @@ def _read_corpus_json(path: Path) -> dict[str, Any]:
 
 def _video_from_json(layout: Layout, entry: Any) -> CorpusVideo:
     if not isinstance(entry, dict) or not entry.get("id"):
-        raise FormatError(f"{layout.corpus} describes a video without 'id': {shown(entry)}")
-    where = f"{layout.corpus}, video {shown(entry['id'])}"
-    inside(layout.folder, entry["id"], f"{where}: id")  # it names files, too
+        raise FormatError(f"{layout.corpus} describes a video without 'id': {quoted(entry)}")
+    where = f"{layout.corpus}, video {quoted(entry['id'])}"
+    path_inside(layout.folder, entry["id"], f"{where}: id")  # it names files, too
     landmarks, video, subtitles = (
-        inside(layout.folder, entry[key], f"{where}: {key}") if key in entry else None
+        path_inside(layout.folder, entry[key], f"{where}: {key}") if key in entry else None
         for key in ("landmarks", "video", "subtitles")
     )
-    texts = {key: checked_text(entry.get(key), f"{where}: {key}") for key in ("signer", "split", "licence", "consent")}
+    texts = {key: check_text(entry.get(key), f"{where}: {key}") for key in ("signer", "split", "licence", "consent")}
     return CorpusVideo(entry["id"], landmarks, video, subtitles, **texts)
 
 

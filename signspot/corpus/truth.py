@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from signspot.errors import FormatError
-from signspot.io.checks import checked_text, parse_json, record_checker, shown
-from signspot.io.files import write_beside
+from signspot.io.checks import check_text, parse_json, quoted, record_checker
+from signspot.io.files import atomic_write
 from signspot.io.text import numbered_lines, read_text
 from signspot.types import Label, Segment
 
@@ -79,7 +79,7 @@ Record = TypeVar("Record", SignTruth, MentionTruth, ExemplarTruth, Label)
 
 def write_records(records: Iterable[Any], path: Path) -> Path:
     """Write dataclass records as JSON Lines, times rounded to a tenth of a millisecond."""
-    with write_beside(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
+    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         for record in records:
             optional = {item.name for item in fields(record) if item.default is None}
             known = {k: v for k, v in asdict(record).items() if v is not None or k not in optional}
@@ -99,7 +99,7 @@ def read_records(kind: type[Record], paths: Path | Sequence[Path]) -> Iterator[R
         for number, line in numbered_lines(path):
             values = parse_json(line, str(path), number)
             if not isinstance(values, dict):
-                raise FormatError(f"{path}, line {number}: expected a JSON object; got {shown(values)}.")
+                raise FormatError(f"{path}, line {number}: expected a JSON object; got {quoted(values)}.")
             try:
                 yield make(values)
             except FormatError as error:
@@ -173,8 +173,8 @@ def _spread(words: Sequence[str], count: int, rng: np.random.Generator) -> list[
 
 def write_splits(splits: Splits, path: Path) -> Path:
     """Write the splits as JSON."""
-    with write_beside(path) as beside:
-        beside.write_text(json.dumps(asdict(splits), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    with atomic_write(path) as temporary:
+        temporary.write_text(json.dumps(asdict(splits), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return path
 
 
@@ -196,5 +196,5 @@ def read_splits(path: Path) -> Splits:
 
 def _names(values: Any, path: Path, what: str) -> tuple[str, ...]:
     if not isinstance(values, list):
-        raise FormatError(f"{path}: {what} must be a list of names; got {shown(values)}.")
-    return tuple(checked_text(value, f"{path}: a name in {what}") for value in values)
+        raise FormatError(f"{path}: {what} must be a list of names; got {quoted(values)}.")
+    return tuple(check_text(value, f"{path}: a name in {what}") for value in values)

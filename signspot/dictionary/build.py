@@ -14,9 +14,8 @@ from signspot.dictionary.dictionary import UNFINISHED, Dictionary
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json, save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import OutputError
-from signspot.io.files import content_digest, write_beside
+from signspot.io.files import atomic_write, clean_up, content_digest
 from signspot.io.progress import Progress, silent
-from signspot.io.stale_files import remove_leftovers
 from signspot.types import Exemplar
 
 _LONGEST_NAME = 80
@@ -53,11 +52,11 @@ def build_dictionary(
     if origin.path is not None and target.exists() and target.resolve() == origin.path.resolve():
         raise OutputError(f"cannot build a dictionary in {target}: it is the source itself. Choose another folder")
     if target.is_dir():
-        remove_leftovers(target)  # first: a run that was killed at once has left nothing else
+        clean_up(target)  # first: a run that was killed at once has left nothing else
     refuse_other_content(target, origin)
     marker = target / UNFINISHED
-    with write_beside(marker) as beside:
-        beside.write_bytes(b"")
+    with atomic_write(marker) as temporary:
+        temporary.write_bytes(b"")
     copies = []
     for done, (exemplar, name) in enumerate(zip(origin.exemplars, media_names(origin.exemplars), strict=True)):
         progress(done, len(origin.exemplars))
@@ -113,8 +112,8 @@ def _landmarks(source: Path, video: Path, write: Callable[[Path, Path], None]) -
 
 def _copy(source: Path, target: Path) -> Path:
     if not _is_copy(source, target):
-        with write_beside(target) as beside:
-            shutil.copy2(source, beside)
+        with atomic_write(target) as temporary:
+            shutil.copy2(source, temporary)
         logger.debug("copied %s to %s", source, target)
     return target
 

@@ -31,7 +31,7 @@ from signspot.dictionary.build import file_name, media_names, refuse_other_conte
 from signspot.dictionary.dictionary import Dictionary, LeftOut
 from signspot.dictionary.json_file import save_dictionary
 from signspot.errors import DictionaryError, DownloadError, FormatError, OutputError
-from signspot.io.checks import checked_whole, inside, parse_json, record_checker
+from signspot.io.checks import check_int, parse_json, path_inside, record_checker
 from signspot.io.files import explain_write_failure
 from signspot.io.processes import locked
 from signspot.io.progress import Progress, silent
@@ -258,7 +258,7 @@ def _part_of(note: Any) -> dict[str, Any]:
     ):
         raise FormatError("a note of a part must hold its address and its marks")
     total = note.get("total")
-    return {**values, "total": None if total is None else checked_whole(total, "total", most=10**_MOST_DIGITS)}
+    return {**values, "total": None if total is None else check_int(total, "total", most=10**_MOST_DIGITS)}
 
 
 def number(text: str | None) -> int | None:
@@ -582,7 +582,7 @@ def _fetch(
         progress(done, len(downloads))
         name = safe_path(download.name)
         try:
-            target = inside(folder, name, "the file")
+            target = path_inside(folder, name, "the file")
             if _is_there(target, known.get(name), download):
                 kept.append(target)
                 continue

@@ -24,8 +24,8 @@ from safetensors.numpy import load_file, save
 
 from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.errors import DictionaryError, FormatError
-from signspot.io.checks import LATEST, checked_number, checked_text, inside, parse_json, shown
-from signspot.io.files import write_beside
+from signspot.io.checks import LATEST, check_number, check_text, parse_json, path_inside, quoted
+from signspot.io.files import atomic_write
 from signspot.io.text import read_text
 from signspot.types import Embeddings, Exemplar, Segment
 
@@ -54,8 +54,8 @@ def write_embeddings(exemplars: Sequence[Exemplar], folder: Path) -> tuple[str, 
         return "", {}
     data = save({encoder or "unknown": np.stack(table) for encoder, table in rows.items()})
     name = f"embeddings-{hashlib.sha256(data).hexdigest()[:16]}.safetensors"
-    with write_beside(folder / name) as beside:
-        beside.write_bytes(data)
+    with atomic_write(folder / name) as temporary:
+        temporary.write_bytes(data)
     return name, places
 
 
@@ -108,14 +108,14 @@ def _contents(path: Path) -> Contents:
         raise DictionaryError(f"{path} is no dictionary: it has no 'words'")
     tables: Mapping[str, Embeddings] = {}
     if data.get("embeddings"):
-        tables = read_embeddings(inside(path.parent, data["embeddings"], f"{path}: embeddings"))
+        tables = read_embeddings(path_inside(path.parent, data["embeddings"], f"{path}: embeddings"))
     exemplars: list[Exemplar] = []
     synonyms: dict[str, tuple[str, ...]] = {}
     normalised: dict[str, str] = {}
     links: dict[str, str] = {}
     for word, entry in words.items():
-        where = f"{path}, word {shown(word)}"
-        checked_text(word, f"{path}: a word")
+        where = f"{path}, word {quoted(word)}"
+        check_text(word, f"{path}: a word")
         for number, item in enumerate(_list(entry, "exemplars", where), start=1):
             at = f"{where}, exemplar {number}"
             exemplar = _exemplar(path.parent, word, item, at, tables)
@@ -123,7 +123,7 @@ def _contents(path: Path) -> Contents:
             if url := _text(item, "url", at):
                 links[exemplar.id] = url
         if others := _list(entry, "synonyms", where):
-            synonyms[word] = tuple(checked_text(other, f"{where}: a synonym") for other in others)
+            synonyms[word] = tuple(check_text(other, f"{where}: a synonym") for other in others)
         if text := _text(entry, "normalised", where):
             normalised[word] = text
     return Contents(tuple(exemplars), (), synonyms, normalised, links)
@@ -160,8 +160,8 @@ def write_json(contents: Contents, folder: Path) -> Path:
     if embeddings:
         data["embeddings"] = embeddings
     data["words"] = words
-    with write_beside(folder / DICTIONARY_FILE) as beside:
-        beside.write_text(json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    with atomic_write(folder / DICTIONARY_FILE) as temporary:
+        temporary.write_text(json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     for old in folder.glob("embeddings-*.safetensors"):
         if old.name != embeddings:
             old.unlink()
@@ -175,7 +175,7 @@ def _parse(path: Path) -> dict[str, Any]:
     version = data.get("version", VERSION)
     if not isinstance(version, int) or version > VERSION:
         raise DictionaryError(
-            f"{path} has version {shown(version)}; this signspot reads up to {VERSION}. Update signspot"
+            f"{path} has version {quoted(version)}; this signspot reads up to {VERSION}. Update signspot"
         )
     return data
 
@@ -190,7 +190,7 @@ def _exemplar(folder: Path, word: str, item: Any, at: str, tables: Mapping[str, 
     return Exemplar(
         word=word,
         id=exemplar_id,
-        path=inside(folder, name, f"{at}: file") if name else None,
+        path=path_inside(folder, name, f"{at}: file") if name else None,
         bbox=_bbox(item, at),
         segment=_segment(item, at),
         embedding=embedding,
@@ -206,13 +206,13 @@ def _embedding(item: Any, at: str, tables: Mapping[str, Embeddings]) -> tuple[st
         case [str(encoder), int(row)]:
             return encoder, row_of(tables, encoder, row)
         case other:
-            raise DictionaryError(f"{at}: 'embedding' must be [encoder, row]; got {shown(other)}")
+            raise DictionaryError(f"{at}: 'embedding' must be [encoder, row]; got {quoted(other)}")
 
 
 def _text(entry: Any, key: str, at: str) -> str:
     if not isinstance(entry, dict):
-        raise DictionaryError(f"{at}: must be an object; got {shown(entry)}")
-    return checked_text(entry.get(key), f"{at}: '{key}'")
+        raise DictionaryError(f"{at}: must be an object; got {quoted(entry)}")
+    return check_text(entry.get(key), f"{at}: '{key}'")
 
 
 def _list(entry: Any, key: str, at: str) -> list[Any]:
@@ -227,8 +227,8 @@ def _numbers(item: Any, key: str, count: int, at: str) -> list[float] | None:
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != count:
-        raise DictionaryError(f"{at}: '{key}' must be {count} numbers; got {shown(value)}")
-    return [checked_number(number, f"{at}: '{key}'") for number in value]
+        raise DictionaryError(f"{at}: '{key}' must be {count} numbers; got {quoted(value)}")
+    return [check_number(number, f"{at}: '{key}'") for number in value]
 
 
 def _bbox(item: Any, at: str) -> Box | None:
@@ -277,5 +277,5 @@ def _relative(folder: Path, exemplar: Exemplar) -> str:
         raise DictionaryError(
             f"{path} does not lie in {folder}. Copy it there with: signspot dictionary build"
         ) from error
-    inside(folder, name.as_posix(), "the file")
+    path_inside(folder, name.as_posix(), "the file")
     return name.as_posix()

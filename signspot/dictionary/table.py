@@ -13,7 +13,7 @@ from pathlib import Path
 
 from signspot.dictionary.dictionary import Contents, LeftOut, unique_ids
 from signspot.errors import DictionaryError, FormatError, OptionsError
-from signspot.io.checks import checked_time
+from signspot.io.checks import check_time
 from signspot.io.text import read_text
 from signspot.types import Exemplar, Segment
 
@@ -153,7 +153,7 @@ def _row_problem(row: TableRow, cells: list[str], header: list[str]) -> str:
 def _segment(row: TableRow) -> Segment | None:
     if not (row.get("start") or row.get("end")):
         return None
-    start, end = (checked_time(row.get(name, "").replace(",", "."), name) for name in ("start", "end"))
+    start, end = (check_time(row.get(name, "").replace(",", "."), name) for name in ("start", "end"))
     if start == end:
         raise OptionsError("a sign takes time")
     return Segment(start, end)

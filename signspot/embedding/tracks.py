@@ -20,8 +20,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from signspot.errors import FormatError, OptionsError, TrackError
-from signspot.io.checks import LATEST, checked_number, checked_whole, parse_json, shown
-from signspot.io.files import write_beside
+from signspot.io.checks import LATEST, check_int, check_number, parse_json, quoted
+from signspot.io.files import atomic_write
 from signspot.landmarks.cache import limit, trim
 from signspot.types import Grid, Track
 
@@ -183,10 +183,10 @@ def checked_grid(values: Any) -> Grid:
         KeyError: it lacks a number.
     """
     if not isinstance(values, dict):
-        raise FormatError(f"the grid must be an object; got {shown(values)}.")
-    whole = {name: checked_whole(values[name], name, 1) for name in ("window", "stride", "frames")}
-    fps = checked_number(values["fps"], "fps", 0.001, 1000.0)
-    return Grid(fps=fps, **whole, origin=checked_number(values.get("origin", 0.0), "origin", -LATEST, LATEST))
+        raise FormatError(f"the grid must be an object; got {quoted(values)}.")
+    whole = {name: check_int(values[name], name, 1) for name in ("window", "stride", "frames")}
+    fps = check_number(values["fps"], "fps", 0.001, 1000.0)
+    return Grid(fps=fps, **whole, origin=check_number(values.get("origin", 0.0), "origin", -LATEST, LATEST))
 
 
 def _floats(array: NDArray[Any] | None, name: str) -> FloatArray | None:
@@ -237,7 +237,7 @@ def track_header(path: str | PathLike[str]) -> dict[str, str]:
 
 def write_streamed(path: str | PathLike[str], embed: Callable[[EmbeddingBuffer], Track]) -> None:
     """Save a track as `write_track` does while `embed` makes it, so that memory never holds it as a whole."""
-    with write_beside(path) as beside, DiskBuffer(beside) as buffer:
+    with atomic_write(path) as temporary, DiskBuffer(temporary) as buffer:
         track = embed(buffer)
         buffer.finish({"kind": _KIND, **_header(track)})
 
@@ -255,12 +255,12 @@ def write_arrays(
     """Save named arrays with a header of texts."""
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     header = {**header, _DIGEST: "0" * 64}  # until the data are there
-    with write_beside(path) as beside:
+    with atomic_write(path) as temporary:
         try:
-            save_file(contiguous, beside, metadata={"kind": kind, **header})
+            save_file(contiguous, temporary, metadata={"kind": kind, **header})
         except SafetensorError as error:  # it hides the OSError inside its own type
             raise OSError(str(error)) from error
-        _complete_header(beside)
+        _complete_header(temporary)
 
 
 def _complete_header(path: Path) -> None:

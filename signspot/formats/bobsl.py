@@ -13,9 +13,9 @@ import numpy as np
 
 from signspot.errors import DictionaryError, FormatError, UnsafeFileError
 from signspot.formats.rows import Row, dump_json, from_row
-from signspot.io.checks import LATEST, checked_time, checked_whole, parse_json, shown
-from signspot.io.files import write_beside
-from signspot.io.restricted_pickle import load_pickle, plain
+from signspot.io.checks import LATEST, check_int, check_time, parse_json, quoted
+from signspot.io.files import atomic_write
+from signspot.io.pickle import load_pickle, plain
 from signspot.io.text import read_text
 from signspot.types import LabelSource, Spotting
 
@@ -58,8 +58,8 @@ def write(rows: Sequence[Row], path: Path) -> None:
         for name, column in _LISTS.items():
             lists[name].append(row[column])
         lists[_INDEX].append(index)
-    with write_beside(path) as beside:
-        beside.write_text(dump_json({_SPLIT: words}, indent=1), encoding="utf-8", newline="\n")
+    with atomic_write(path) as temporary:
+        temporary.write_text(dump_json({_SPLIT: words}, indent=1), encoding="utf-8", newline="\n")
 
 
 def read(path: Path) -> list[Spotting]:
@@ -114,7 +114,7 @@ def _columnar(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
     for split, columns in splits.items():
         where = f"{path}, split '{split}'" if split else str(path)
         if not isinstance(columns, dict):
-            raise FormatError(f"{where}: expected columns such as annot_word; got {shown(columns)}.")
+            raise FormatError(f"{where}: expected columns such as annot_word; got {quoted(columns)}.")
         known = {ours: columns[theirs] for theirs, ours in _COLUMNS.items() if theirs in columns}
         for row in _zipped(known, ("video", "word", "time"), where):
             yield _with_span(row | {"source": _source(row.get("source"), path)})
@@ -149,7 +149,7 @@ def _zipped(columns: dict[str, Any], required: Sequence[str], where: str) -> Ite
     for number, values in enumerate(zip(*columns.values(), strict=True), start=1):
         row = dict(zip(columns, values, strict=True))
         if _INDEX in row:
-            checked_whole(row[_INDEX], f"{where}, item {number}: its index")
+            check_int(row[_INDEX], f"{where}, item {number}: its index")
         yield row | {"where": f"{where}, item {number}"}
 
 
@@ -164,7 +164,7 @@ def _with_span(row: dict[str, Any]) -> dict[str, Any]:
     before, after = next((span for kind, span in _SPANS.items() if kind == source), (0.0, 0.0))
     if "start" in row or before == after:
         return row
-    time = checked_time(row["time"], f"{row['where']}: time")
+    time = check_time(row["time"], f"{row['where']}: time")
     return row | {"start": max(0.0, time + before), "end": min(LATEST, time + after)}
 
 

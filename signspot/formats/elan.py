@@ -36,9 +36,9 @@ from signspot.formats.rows import (
     visible,
     write_sealed,
 )
-from signspot.io.checks import checked_score, checked_time
-from signspot.io.control_characters import one_line
-from signspot.io.files import write_beside
+from signspot.io.checks import check_score, check_time
+from signspot.io.control_characters import escape_control_characters
+from signspot.io.files import atomic_write
 from signspot.io.text import read_text
 from signspot.io.xml import Element, parse_xml
 from signspot.types import Spotting
@@ -133,16 +133,16 @@ def write_vocabulary(words: Iterable[str], path: str | os.PathLike[str], name: s
     date = datetime.now(UTC).isoformat(timespec="seconds")
     root = ET.Element("CV_RESOURCE", {"AUTHOR": "signspot", "DATE": date, "VERSION": "0.2", **place})
     ET.SubElement(root, "LANGUAGE", LANG_ID=_NO_LANGUAGE, LANG_LABEL="no linguistic content", LANG_DEF="")
-    vocabulary = ET.SubElement(root, "CONTROLLED_VOCABULARY", CV_ID=one_line(name))
+    vocabulary = ET.SubElement(root, "CONTROLLED_VOCABULARY", CV_ID=escape_control_characters(name))
     ET.SubElement(vocabulary, "DESCRIPTION", LANG_REF=_NO_LANGUAGE)
     for word in dict.fromkeys(words):
         number = hashlib.sha256(word.encode("utf-8", "backslashreplace")).hexdigest()[:16]
         entry = ET.SubElement(vocabulary, "CV_ENTRY_ML", CVE_ID=f"w{number}")
-        ET.SubElement(entry, "CVE_VALUE", LANG_REF=_NO_LANGUAGE, DESCRIPTION="").text = one_line(word)
+        ET.SubElement(entry, "CVE_VALUE", LANG_REF=_NO_LANGUAGE, DESCRIPTION="").text = escape_control_characters(word)
     ET.indent(root)
-    with write_beside(path) as beside:
+    with atomic_write(path) as temporary:
         text = "<?xml version='1.0' encoding='UTF-8'?>\n" + ET.tostring(root, encoding="unicode") + "\n"
-        beside.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
     return Path(path)
 
 
@@ -262,7 +262,10 @@ def _add_tiers(
             entry = vocabulary.entry(str(sign.row["word"])) if vocabulary else ""
             attributes = {"ANNOTATION_ID": own} | times | ({"CVE_REF": entry} if entry else {})
             _add_annotation(glosses, "ALIGNABLE_ANNOTATION", attributes, sign.shown.word)
-            texts = {scores: score_text(float(sign.row["score"])), exemplars: one_line(str(sign.row["exemplar"]))}
+            texts = {
+                scores: score_text(float(sign.row["score"])),
+                exemplars: escape_control_characters(str(sign.row["exemplar"])),
+            }
             for below, text in texts.items():
                 if text:
                     last = next(numbers)
@@ -288,7 +291,7 @@ def _add_annotation(tier: ET.Element, kind: str, attributes: dict[str, str], val
 
 def _add_types(root: ET.Element, vocabulary: Vocabulary | None) -> None:
     gloss = {"GRAPHIC_REFERENCES": "false", "LINGUISTIC_TYPE_ID": GLOSS_TYPE, "TIME_ALIGNABLE": "true"}
-    known_by = {"CONTROLLED_VOCABULARY_REF": one_line(vocabulary.name)} if vocabulary else {}
+    known_by = {"CONTROLLED_VOCABULARY_REF": escape_control_characters(vocabulary.name)} if vocabulary else {}
     ET.SubElement(root, "LINGUISTIC_TYPE", known_by | gloss)
     for kind in (SCORE_TYPE, EXEMPLAR_TYPE):
         below = {"CONSTRAINTS": "Symbolic_Association", "GRAPHIC_REFERENCES": "false", "LINGUISTIC_TYPE_ID": kind}
@@ -296,7 +299,7 @@ def _add_types(root: ET.Element, vocabulary: Vocabulary | None) -> None:
     for stereotype, description in _CONSTRAINTS.items():
         ET.SubElement(root, "CONSTRAINT", DESCRIPTION=description, STEREOTYPE=stereotype)
     if vocabulary:
-        reference = {"CV_ID": one_line(vocabulary.name), "EXT_REF": _VOCABULARY_REFERENCE}
+        reference = {"CV_ID": escape_control_characters(vocabulary.name), "EXT_REF": _VOCABULARY_REFERENCE}
         ET.SubElement(root, "CONTROLLED_VOCABULARY", reference)
         external = {"EXT_REF_ID": _VOCABULARY_REFERENCE, "TYPE": "ecv", "VALUE": vocabulary.address}
         ET.SubElement(root, "EXTERNAL_REF", external)
@@ -434,7 +437,7 @@ class _Reader:
         score, exemplar = self._scores.get(name), self._exemplars.get(name)
         if score is not None and score != score_text(record.spotting.score):
             spotting = replace(spotting, score=_score(score, spotting.score))
-        if exemplar is not None and exemplar != one_line(str(to_row(record.spotting)["exemplar"])):
+        if exemplar is not None and exemplar != escape_control_characters(str(to_row(record.spotting)["exemplar"])):
             spotting = replace(spotting, exemplar=exemplar)
         return spotting
 
@@ -488,7 +491,7 @@ def _slot_times(root: Element, path: Path) -> dict[str, int | None]:
             where = f"{path}, line {slot.line}"
             raise FormatError(f"{where}: a time is a whole number of milliseconds, 0 or more; got {value!r}.")
         if value is not None:
-            checked_time(f"{value[:-3] or 0}.{value[-3:]:0>3}", f"{path}, line {slot.line}: a time")
+            check_time(f"{value[:-3] or 0}.{value[-3:]:0>3}", f"{path}, line {slot.line}: a time")
         times[slot.get("TIME_SLOT_ID")] = None if value is None else int(value)
     return times
 
@@ -522,7 +525,7 @@ def _texts_below(root: Element, kind: str) -> dict[str, str]:
 
 def _score(text: str, default: float) -> float:
     try:
-        return checked_score(text.replace(",", "."), "score")
+        return check_score(text.replace(",", "."), "score")
     except FormatError:
         return default
 
@@ -535,5 +538,5 @@ def _medium(root: Element, path: Path) -> str:
     relative = unquote(medium.get("RELATIVE_MEDIA_URL")).removeprefix("./")
     own = unquote(urlsplit(medium.get("MEDIA_URL")).path) if medium.get("MEDIA_URL").startswith("file:") else ""
     own = re.sub(r"^/(?=[A-Za-z]:)", "", own) or unquote(medium.get("MEDIA_URL"))
-    beside = PurePosixPath(own).name
-    return next((link for link in (relative, own, beside) if file_at(path.parent, link)), own or relative)
+    name = PurePosixPath(own).name
+    return next((link for link in (relative, own, name) if file_at(path.parent, link)), own or relative)

@@ -15,16 +15,16 @@ from typing import Any, get_args
 from signspot.errors import FormatError, OutputError
 from signspot.io.checks import (
     LATEST,
-    checked_number,
-    checked_score,
-    checked_span,
-    checked_text,
-    checked_time,
-    checked_whole,
-    shown,
+    check_int,
+    check_number,
+    check_score,
+    check_span,
+    check_text,
+    check_time,
+    quoted,
 )
-from signspot.io.control_characters import one_line
-from signspot.io.files import write_beside
+from signspot.io.control_characters import escape_control_characters
+from signspot.io.files import atomic_write
 from signspot.io.text import read_bytes
 from signspot.types import Decision, LabelSource, Spotting
 
@@ -105,14 +105,14 @@ def from_row(row: Mapping[str, Any], where: str) -> Spotting:
     time = _time(row, "time", 0.0, where)
     start = _time(row, "start", max(0.0, time - HALF_WINDOW), where)
     end = _time(row, "end", min(LATEST, time + HALF_WINDOW), where)
-    checked_span(start, end, where)
+    check_span(start, end, where)
     return Spotting(
         word=_text(row, "word", where),
         video=_text(row, "video", where),
         time=time,
         start=start,
         end=end,
-        score=1.0 if row.get("score") in (None, "") else checked_score(row["score"], f"{where}: score"),
+        score=1.0 if row.get("score") in (None, "") else check_score(row["score"], f"{where}: score"),
         exemplar=_text(row, "exemplar", where),
         variant=_text(row, "variant", where),
         mirrored=_truth(row, where),
@@ -134,7 +134,7 @@ def _unescape_names(text: str) -> str:
 
 
 def _text(row: Mapping[str, Any], column: str, where: str) -> str:
-    return _unescape_names(checked_text(row.get(column), f"{where}: {column}"))
+    return _unescape_names(check_text(row.get(column), f"{where}: {column}"))
 
 
 def _time(row: Mapping[str, Any], column: str, default: float, where: str) -> float:
@@ -143,19 +143,19 @@ def _time(row: Mapping[str, Any], column: str, default: float, where: str) -> fl
         if column == "time":
             raise FormatError(f"{where}: time is empty. Give it in seconds, such as 12.48.")
         return default
-    return checked_time(value, f"{where}: {column}")
+    return check_time(value, f"{where}: {column}")
 
 
 def _rate(row: Mapping[str, Any], where: str) -> float | None:
     """False alarms per hour; empty where they are not known."""
     value = row.get("false_alarms_per_hour")
-    return None if value is None or value == "" else checked_number(value, f"{where}: false_alarms_per_hour", 0.0)
+    return None if value is None or value == "" else check_number(value, f"{where}: false_alarms_per_hour", 0.0)
 
 
 def _mouthed(row: Mapping[str, Any], where: str) -> float | None:
     """The probability of a mouthing that agrees; empty where there is none."""
     value = row.get("mouthed")
-    return None if value is None or value == "" else checked_score(value, f"{where}: mouthed")
+    return None if value is None or value == "" else check_score(value, f"{where}: mouthed")
 
 
 def _truth(row: Mapping[str, Any], where: str) -> bool:
@@ -164,7 +164,7 @@ def _truth(row: Mapping[str, Any], where: str) -> bool:
         return bool(value)
     truth = _TRUTHS.get(str(value).strip().lower())
     if truth is None:
-        raise FormatError(f"{where}: mirrored must be true or false; got {shown(value)}.")
+        raise FormatError(f"{where}: mirrored must be true or false; got {quoted(value)}.")
     return truth
 
 
@@ -174,7 +174,7 @@ def _source(row: Mapping[str, Any], where: str) -> LabelSource:
         return LabelSource.VERIFIED
     source = _SOURCES.get(str(value).strip().lower())
     if source is None:
-        raise FormatError(f"{where}: source must be M, D or V (mouthing, dictionary, verified); got {shown(value)}.")
+        raise FormatError(f"{where}: source must be M, D or V (mouthing, dictionary, verified); got {quoted(value)}.")
     return source
 
 
@@ -183,7 +183,7 @@ def _decision(row: Mapping[str, Any], where: str) -> Decision:
     answer = "" if value is None else str(value).strip().lower()
     found = next((decision for decision in DECISIONS if decision == answer), None)
     if found is None:
-        raise FormatError(f"{where}: decision must be yes, no, unsure or empty; got {shown(value)}.")
+        raise FormatError(f"{where}: decision must be yes, no, unsure or empty; got {quoted(value)}.")
     return found
 
 
@@ -200,7 +200,7 @@ def visible(row: Row) -> Visible:
     """A row as a tool shows it: one line of legible text, and at least one whole millisecond."""
     start = _milliseconds(float(row["start"]))
     end = max(start + 1, _milliseconds(float(row["end"])))
-    return Visible(one_line(str(row["word"])), start, end)
+    return Visible(escape_control_characters(str(row["word"])), start, end)
 
 
 def _milliseconds(seconds: float) -> int:
@@ -226,7 +226,7 @@ def parse_record(text: str | None) -> Record | None:
     """Read what `dump_record` wrote; None where there is nothing of ours, or a person damaged it."""
     try:
         row: Any = json.loads(text or "")
-        return Record(from_row(row, "record"), visible(row), checked_whole(row["index"], "index"))
+        return Record(from_row(row, "record"), visible(row), check_int(row["index"], "index"))
     except (FormatError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
@@ -371,8 +371,8 @@ def write_sealed(text: str, path: Path) -> None:
     """Write a text that holds `SEAL_NAME` and, behind it, `OPEN_SEAL`, with its own digest there."""
     content = text.encode("utf-8")
     digest = hashlib.sha256(content).hexdigest()
-    with write_beside(path) as beside:
-        beside.write_bytes(content.replace(OPEN_SEAL.encode(), digest.encode(), 1))
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(content.replace(OPEN_SEAL.encode(), digest.encode(), 1))
 
 
 def authorship(path: str | os.PathLike[str]) -> Authorship:

@@ -10,7 +10,7 @@ from types import ModuleType
 from signspot.errors import FormatError, MissingExtraError
 from signspot.formats.rows import COLUMNS, NUMBERS, Row, dump_json, from_row
 from signspot.io.checks import parse_json
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.io.text import read_bytes, read_text
 from signspot.types import Spotting
 
@@ -26,8 +26,8 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
     writer = csv.writer(table, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     writer.writerows([csv_cell(row[column]) for column in COLUMNS] for row in rows)
-    with write_beside(path) as beside:
-        beside.write_text(table.getvalue(), encoding="utf-8", newline="")
+    with atomic_write(path) as temporary:
+        temporary.write_text(table.getvalue(), encoding="utf-8", newline="")
 
 
 def read_csv(path: Path) -> list[Spotting]:
@@ -81,8 +81,8 @@ def _csv_spotting(header: list[str], cells: list[str], where: str) -> Spotting:
 def write_json_lines(rows: Sequence[Row], path: Path) -> None:
     """Write one JSON object per line. No spottings give a file with one empty line."""
     text = "".join(dump_json(row) + "\n" for row in rows) or "\n"
-    with write_beside(path) as beside:
-        beside.write_text(text, encoding="utf-8", newline="\n")
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def read_json_lines(path: Path) -> list[Spotting]:
@@ -113,8 +113,8 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
     kinds["mirrored"] = arrow.bool_()
     columns = {column: [row[column] for row in rows] for column in COLUMNS}
     table = arrow.table(columns, schema=arrow.schema(kinds.items()))
-    with write_beside(path) as beside:
-        parquet.write_table(table, beside)
+    with atomic_write(path) as temporary:
+        parquet.write_table(table, temporary)
 
 
 def read_parquet(path: Path) -> list[Spotting]:

@@ -22,7 +22,7 @@ from signspot.formats.rows import (
     visible,
     write_sealed,
 )
-from signspot.io.checks import checked_span, checked_text, checked_time, parse_json, shown
+from signspot.io.checks import check_span, check_text, check_time, parse_json, quoted
 from signspot.io.text import read_text
 from signspot.types import Decision, LabelSource, Spotting
 
@@ -142,9 +142,9 @@ def _read_segments(content: dict[str, Any], path: Path) -> Iterator[tuple[Record
         times = segment.get("z", [])
         if len(times) != 2 or segment.get("xy"):
             continue  # a region in a picture, or a remark on the whole file
-        where = f"{path}: segment {shown(name)}"
-        start, end = (round(1000 * checked_time(time, where)) for time in times)
-        checked_span(start / 1000, end / 1000, where)
+        where = f"{path}: segment {quoted(name)}"
+        start, end = (round(1000 * check_time(time, where)) for time in times)
+        check_span(start / 1000, end / 1000, where)
         values = segment.get("av", {})
         record = parse_record(values.get(_RECORD)) if is_ours else None
         spotting = join(Visible(_word(values, attributes), start, end), record, _video(content, segment, path))
@@ -169,11 +169,11 @@ def _word(values: dict[str, Any], attributes: dict[str, Any]) -> str:
     aid = next(iter(attributes), _WORD)
     value = str(values.get(aid, ""))
     options = attributes.get(aid, {}).get("options") or {}
-    return checked_text(str(options.get(value, value)), "the word of a segment")
+    return check_text(str(options.get(value, value)), "the word of a segment")
 
 
 def _video(content: dict[str, Any], segment: dict[str, Any], path: Path) -> str:
     view = content.get("view", {}).get(str(segment.get("vid")), {})
     fid = next(iter(view.get("fid_list", [])), None)
     name = str(content.get("file", {}).get(str(fid), {}).get("fname") or path.stem)
-    return checked_text(name, "the name of a video")
+    return check_text(name, "the name of a video")

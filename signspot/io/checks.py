@@ -35,7 +35,7 @@ def parse_json(text: str, where: str, line: int = 1) -> Any:
         raise FormatError(f"{where}, line {line}: JSON with a number of too many digits.") from None
 
 
-def checked_number(value: object, what: str, least: float = -math.inf, most: float = math.inf) -> float:
+def check_number(value: object, what: str, least: float = -math.inf, most: float = math.inf) -> float:
     """A finite number within bounds, given as a number or as text.
 
     Args:
@@ -49,10 +49,10 @@ def checked_number(value: object, what: str, least: float = -math.inf, most: flo
     """
     number = _as_number(value)
     if number is None:
-        raise FormatError(f"{what} must be a finite number; got {shown(value)}.")
+        raise FormatError(f"{what} must be a finite number; got {quoted(value)}.")
     if not least <= number <= most:
         bounds = f"between {least:g} and {most:g}" if math.isfinite(most) else f"{least:g} or more"
-        raise FormatError(f"{what} must be {bounds}; got {shown(value)}.")
+        raise FormatError(f"{what} must be {bounds}; got {quoted(value)}.")
     return number
 
 
@@ -70,36 +70,36 @@ def _as_number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def checked_whole(value: object, what: str, least: int = 0, most: int = 2**31 - 1) -> int:
+def check_int(value: object, what: str, least: int = 0, most: int = 2**31 - 1) -> int:
     """A whole number within bounds.
 
     Raises:
         FormatError: it is none, or out of bounds.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise FormatError(f"{what} must be a whole number between {least} and {most}; got {shown(value)}.")
+        raise FormatError(f"{what} must be a whole number between {least} and {most}; got {quoted(value)}.")
     return value
 
 
-def checked_time(value: object, what: str) -> float:
+def check_time(value: object, what: str) -> float:
     """Seconds within a video.
 
     Raises:
         FormatError: it is no number, negative, or beyond any video.
     """
-    return checked_number(value, what, 0.0, LATEST)
+    return check_number(value, what, 0.0, LATEST)
 
 
-def checked_score(value: object, what: str) -> float:
+def check_score(value: object, what: str) -> float:
     """A score, a probability or a confidence, in [0, 1].
 
     Raises:
         FormatError: it is none.
     """
-    return min(1.0, max(0.0, checked_number(value, what, -_ROUNDING, 1 + _ROUNDING)))
+    return min(1.0, max(0.0, check_number(value, what, -_ROUNDING, 1 + _ROUNDING)))
 
 
-def checked_span(start: float, end: float, where: str) -> None:
+def check_span(start: float, end: float, where: str) -> None:
     """See that a span does not end before it starts.
 
     Raises:
@@ -109,7 +109,7 @@ def checked_span(start: float, end: float, where: str) -> None:
         raise FormatError(f"{where}: it ends at {end:g} s, before it starts at {start:g} s.")
 
 
-def checked_text(value: object, what: str) -> str:
+def check_text(value: object, what: str) -> str:
     """Text that every format and database can hold; None is none.
 
     Raises:
@@ -118,13 +118,13 @@ def checked_text(value: object, what: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise FormatError(f"{what} must be text; got {shown(value)}.")
+        raise FormatError(f"{what} must be text; got {quoted(value)}.")
     if _SURROGATE.search(value):
-        raise FormatError(f"{what} holds halves of characters, which are no text; got {shown(value)}.")
+        raise FormatError(f"{what} holds halves of characters, which are no text; got {quoted(value)}.")
     return value
 
 
-def inside(folder: Path, name: object, what: str) -> Path:
+def path_inside(folder: Path, name: object, what: str) -> Path:
     """The path of a file that another file names; it lies in the folder of that one.
 
     Args:
@@ -135,7 +135,7 @@ def inside(folder: Path, name: object, what: str) -> Path:
     Raises:
         FormatError: it is no name, or leads out of the folder, by itself or through a link.
     """
-    text = checked_text(name, what)
+    text = check_text(name, what)
     parts = PureWindowsPath(text)  # knows drives and both slashes
     absolute = parts.is_absolute() or bool(parts.drive or parts.root) or PurePosixPath(text).is_absolute()
     if absolute or ".." in parts.parts or not text.strip():
@@ -172,7 +172,7 @@ def record_checker(kind: type[Record], scores: Collection[str] = ()) -> Callable
         except (TypeError, OptionsError) as error:
             raise FormatError(f"no {kind.__name__}: {error}") from error
         if has_span and known.get("start") is not None and known.get("end") is not None:
-            checked_span(known["start"], known["end"], kind.__name__)
+            check_span(known["start"], known["end"], kind.__name__)
         return record
 
     return make
@@ -181,7 +181,7 @@ def record_checker(kind: type[Record], scores: Collection[str] = ()) -> Callable
 def _checker(hint: Any, name: str, is_score: bool) -> Callable[[Any], Any]:
     if get_origin(hint) is tuple:
         part = _checker(get_args(hint)[0], name, is_score)
-        return lambda value: tuple(part(each) for each in checked_list(value, name))
+        return lambda value: tuple(part(each) for each in check_list(value, name))
     kinds = [each for each in get_args(hint) if each is not type(None)] or [hint]
     check = _plain_checker(kinds[0], name, is_score)
     return (lambda value: None if value is None else check(value)) if type(None) in get_args(hint) else check
@@ -193,32 +193,32 @@ def _plain_checker(kind: Any, name: str, is_score: bool) -> Callable[[Any], Any]
     if issubclass(kind, StrEnum):
         return lambda value: _checked_member(value, tuple(kind), name)
     if kind is int:
-        return lambda value: checked_whole(value, name)
+        return lambda value: check_int(value, name)
     if kind is float:
-        checked, most = (checked_score, 1.0) if is_score else (checked_time, LATEST)
+        checked, most = (check_score, 1.0) if is_score else (check_time, LATEST)
         return lambda value: value if type(value) is float and 0.0 <= value <= most else checked(value, name)
-    return lambda value: checked_text(value, name)
+    return lambda value: check_text(value, name)
 
 
-def checked_list(value: object, what: str) -> list[Any]:
+def check_list(value: object, what: str) -> list[Any]:
     """A list.
 
     Raises:
         FormatError: it is none.
     """
     if not isinstance(value, list):
-        raise FormatError(f"{what} must be a list; got {shown(value)}.")
+        raise FormatError(f"{what} must be a list; got {quoted(value)}.")
     return value
 
 
 def _checked_member(value: object, members: tuple[Any, ...], what: str) -> Any:
     found = next((each for each in members if type(value) in (str, bool, type(each)) and each == value), None)
     if found is None:
-        raise FormatError(f"{what} must be one of {', '.join(map(str, members))}; got {shown(value)}.")
+        raise FormatError(f"{what} must be one of {', '.join(map(str, members))}; got {quoted(value)}.")
     return found
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """A value as a message quotes it: short, whatever it is."""
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
         return f"a number of about {round(value.bit_length() * 0.30103):,} digits"

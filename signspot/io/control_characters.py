@@ -1,28 +1,26 @@
-"""Text of strangers' files as people may see it: on one line, without characters that command a terminal."""
+"""Control characters in text of untrusted files, as messages, terminals and files may show them. Imports no errors."""
 
 import re
-import unicodedata
 
-LONGEST = 1000  # characters of a message; more says nothing
-_HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-
-
-def one_line(text: str) -> str:
-    """Show characters that break a line, or that XML cannot hold, by their code; the rest as they are."""
-    return "".join(f"\\u{ord(char):04x}" if _breaks_a_line(char) else char for char in text)
+LONGEST = 1000  # characters of a message
+_CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff"
+_BIDIRECTIONAL = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_PATTERNS = {False: re.compile(f"[{_CONTROL}]"), True: re.compile(f"[{_CONTROL}{_BIDIRECTIONAL}]")}
 
 
-def _breaks_a_line(char: str) -> bool:
-    return unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in "\ufffe\uffff"
+def escape_control_characters(text: str, *, bidirectional: bool = False) -> str:
+    r"""Replace characters that command a terminal, break a line or are not allowed in XML by their code (`\u001b`).
 
-
-def legible(text: str) -> str:
-    """Show every character that a terminal obeys or that reverses what follows by its code; the rest as they are."""
-    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    Args:
+        text: of any source.
+        bidirectional: also those that change the direction of text, for messages and terminals; in a file they may be
+            part of a word.
+    """
+    return _PATTERNS[bidirectional].sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def message(text: str) -> str:
-    """A message that may quote a stranger's file: one legible line, its middle left out where it is very long."""
-    whole = legible(text.replace("\n", " "))
+    """A message that may quote an untrusted file: one line without control characters, shortened in the middle."""
+    line = escape_control_characters(text.replace("\n", " "), bidirectional=True)
     half = LONGEST // 2 - 2
-    return whole if len(whole) <= LONGEST else f"{whole[:half]} … {whole[-half:]}"
+    return line if len(line) <= LONGEST else f"{line[:half]} … {line[-half:]}"

@@ -1,12 +1,15 @@
-"""Files, safely: written beside and renamed, named by content, cached in one folder; the gate of every output."""
+"""Files: atomic writes, stale temporary files, digests, the cache folder, and the check of every output path."""
 
 import errno
 import hashlib
 import logging
 import os
+import platform
+import re
 import shutil
 import stat
 import tempfile
+import threading
 import time
 import unicodedata
 from collections import Counter
@@ -16,7 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from signspot.errors import OutputError, RefusedOutputError, UnreadableFileError
-from signspot.io.stale_files import sweep, temporary_name
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +32,7 @@ _TICK = 100_000_000  # nanoseconds: two changes within a tick of a file system h
 
 
 @contextmanager
-def write_beside(path: StrPath) -> Iterator[Path]:
+def atomic_write(path: StrPath) -> Iterator[Path]:
     """Give a temporary path to write to; rename it to `path` if, and only if, all went well.
 
     The temporary file keeps the suffix of `path`, so that writers which choose a format by suffix work.
@@ -46,7 +48,7 @@ def write_beside(path: StrPath) -> Iterator[Path]:
         OutputError: the folder is not writable, the disk is full, or `path` is a folder, a device, a pipe or a link.
     """
     target = Path(path)
-    beside = target.with_name(temporary_name(target))
+    temporary = target.with_name(temporary_name(target))
     try:
         before = _status(target)
         if target.is_symlink():
@@ -54,21 +56,21 @@ def write_beside(path: StrPath) -> Iterator[Path]:
         if before is not None and not stat.S_ISREG(before.st_mode):
             raise OutputError(f"cannot write {target}: it is {_kind(before.st_mode)}. Name a file.")
         target.parent.mkdir(parents=True, exist_ok=True)
-        sweep(target.parent)
-        mode = before.st_mode if before is not None else _mode_of_new_files(beside)
-        yield beside
-        if stat.S_IMODE(beside.stat().st_mode) != stat.S_IMODE(mode):
-            beside.chmod(stat.S_IMODE(mode))
-        sync(beside)
+        _clean_up_once(target.parent)
+        mode = before.st_mode if before is not None else _mode_of_new_files(temporary)
+        yield temporary
+        if stat.S_IMODE(temporary.stat().st_mode) != stat.S_IMODE(mode):
+            temporary.chmod(stat.S_IMODE(mode))
+        sync(temporary)
         if _name_key(target) in _awaited:
-            note_written(beside, target)  # before it has its name: killed at any moment, the next run knows it
-        beside.replace(target)
+            note_written(temporary, target)  # before it has its name: killed at any moment, the next run knows it
+        temporary.replace(target)
         sync(target.parent)
     except OSError as error:
         raise OutputError(explain_write_failure(target, error)) from error
     finally:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def _status(path: Path) -> os.stat_result | None:
@@ -122,6 +124,67 @@ def explain_write_failure(path: Path, error: OSError) -> str:
         errno.ENAMETOOLONG: "the name is too long",
     }.get(error.errno or 0, error.strerror or str(error))
     return f"cannot write {path}: {remedy}."
+
+
+_LONGEST_STEM = 120  # bytes of the target's name that a temporary name repeats; file systems take 255 in all
+_TEMPORARY = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})-(?P<process>\d+)-\d+\.signspot-part(\.[^.]*)?", re.DOTALL)
+_STALE_AFTER = 24 * 3600.0  # seconds, for temporary files of other machines
+_cleaned: set[tuple[int, Path]] = set()  # process and folder
+
+
+def temporary_name(target: Path) -> str:
+    """A name, used by signspot only, for a file that is being written; it holds machine, process and thread."""
+    stem = target.stem.encode("utf-8", "surrogateescape")[:_LONGEST_STEM].decode("utf-8", "ignore")
+    return f".{stem}.{_this_machine()}-{os.getpid()}-{threading.get_ident()}.signspot-part{target.suffix}"
+
+
+def _this_machine() -> str:
+    """This machine or container: process ids of one of them mean nothing in another."""
+    try:
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        namespace = ""
+    return hashlib.sha256(f"{platform.node()}{namespace}".encode()).hexdigest()[:8]
+
+
+def clean_up(folder: StrPath) -> None:
+    """Remove stale temporary files of killed runs of signspot below a folder, and nothing else.
+
+    They are recognised by the exact form of their names; files of living processes, and files of another machine that
+    are younger than a day, stay.
+    """
+    for path in Path(folder).rglob(".*"):
+        _remove_if_stale(path)
+
+
+def _clean_up_once(folder: Path) -> None:
+    """Remove stale temporary files in a folder itself, the first time that this process writes there."""
+    if (os.getpid(), folder) in _cleaned:
+        return
+    _cleaned.add((os.getpid(), folder))
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if entry.name.startswith(".")]
+    for name in names:
+        _remove_if_stale(folder / name)
+
+
+def _remove_if_stale(path: Path) -> None:
+    match = _TEMPORARY.fullmatch(path.name)
+    with suppress(OSError):
+        if match and path.is_file() and _is_stale(path, match["host"], int(match["process"])):
+            path.unlink(missing_ok=True)
+
+
+def _is_stale(path: Path, host: str, process: int) -> bool:
+    if host != _this_machine():
+        return time.time() - path.stat().st_mtime > _STALE_AFTER
+    try:
+        os.kill(process, 0)  # asks only
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False
+    return False
 
 
 _Stamp = tuple[int, int, int, int]  # inode, size, times of change of content and of the file
@@ -190,7 +253,7 @@ def _home() -> Path:
 
 
 class Outputs:
-    """The gate that every output of a command passes, before any long work.
+    """The check of every output path of a command, before any long work.
 
     An output is never one of the inputs, whatever the name or link that leads there, and never a file that signspot
     did not write last: one that it wrote and a person has edited since is a person's. `force` lets such files be
@@ -227,7 +290,7 @@ class Outputs:
         """Give the path, if it may be written.
 
         Args:
-            path: the file that will be written with `write_beside`.
+            path: the file that will be written with `atomic_write`.
             suffixes: how its name may end; any, if empty.
 
         Raises:
@@ -362,8 +425,8 @@ def note_written(path: StrPath, name: StrPath | None = None) -> None:
             file.write(line.encode("utf-8", "surrogateescape"))
         if ledger.stat().st_size > _MOST_LEDGER_BYTES:
             lines = ledger.read_bytes().splitlines(keepends=True)
-            with write_beside(ledger) as beside:
-                beside.write_bytes(b"".join(lines[len(lines) // 2 :]))
+            with atomic_write(ledger) as temporary:
+                temporary.write_bytes(b"".join(lines[len(lines) // 2 :]))
     except (OSError, OutputError) as error:
         logger.warning("%s will need --force to be replaced: it cannot be noted in %s (%s)", path, ledger, error)
 

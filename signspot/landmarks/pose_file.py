@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import FormatError, LandmarksError
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.landmarks.landmarks import DEFAULT_FPS, FACE_POINTS, LIP_ARCS, Landmarks, Points, concatenate
 
 BODY = "POSE_LANDMARKS"
@@ -185,7 +185,7 @@ class PoseWriter:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            beside = stack.enter_context(write_beside(self.path))
+            beside = stack.enter_context(atomic_write(self.path))
             self._file: BinaryIO = stack.enter_context(beside.open("wb"))
             # The format wants all coordinates before all confidences, so the latter wait in a nameless file.
             self._confidences = stack.enter_context(tempfile.TemporaryFile(dir=beside.parent))

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from signspot.errors import CheckpointError, OptionsError
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.models.contract import Built, Encoder
 from signspot.models.encoder import SignEncoder, content_hash, find_device, make_encoder
 from signspot.models.opening import find_weights, licence_logger, log_licence, shipped
@@ -95,10 +95,10 @@ def save_encoder(encoder: Encoder, path: str | PathLike[str], *, half: bool = Fa
     module = _build_quietly(encoder.module.architecture, encoder.module.options)
     fill(module, state, target.name)
     card = _make_card(encoder, content_hash(module, encoder.contract))
-    with write_beside(target) as beside:
-        save_file(state, beside, metadata={_HEADER: json.dumps(card, sort_keys=True)})
-    with write_beside(target.with_suffix(".json")) as beside:
-        beside.write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    with atomic_write(target) as temporary:
+        save_file(state, temporary, metadata={_HEADER: json.dumps(card, sort_keys=True)})
+    with atomic_write(target.with_suffix(".json")) as temporary:
+        temporary.write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return Encoder(encoder.name, encoder.contract, Built(module.eval()), card["hash"], card)
 
 
@@ -107,12 +107,12 @@ def _read_card(path: Path) -> dict[str, Any] | None:
     if path.suffix != ".safetensors":
         return None
     header = read_header(path).get(_HEADER)
-    beside = path.with_suffix(".json")
+    card_file = path.with_suffix(".json")
     try:
-        if header and beside.is_file():
-            if beside.stat().st_size > _MOST_CARD_BYTES:
+        if header and card_file.is_file():
+            if card_file.stat().st_size > _MOST_CARD_BYTES:
                 raise CheckpointError(f"the card of {path.name} has more than {_MOST_CARD_BYTES:,} bytes")
-            header = beside.read_text(encoding="utf-8")
+            header = card_file.read_text(encoding="utf-8")
         card = json.loads(header) if header else None
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"the card of {path.name} cannot be read ({error})") from error

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from signspot.errors import CheckpointError, OutputError, SignspotError
 from signspot.io.checks import parse_json
-from signspot.io.files import content_digest, text_digest, write_beside
+from signspot.io.files import atomic_write, content_digest, text_digest
 from signspot.models.contract import Contract, Encoder
 from signspot.version import VERSION
 
@@ -74,8 +74,8 @@ class _Unbuilt:
 
 def _entry(cache: Path, path: Path) -> Path:
     """The file that notes what weights, and the card beside them, held when they were loaded."""
-    beside = path.with_suffix(".json")
-    card = content_digest(beside) if path.suffix == ".safetensors" and beside.is_file() else ""
+    card_file = path.with_suffix(".json")
+    card = content_digest(card_file) if path.suffix == ".safetensors" and card_file.is_file() else ""
     made_by = text_digest(json.dumps([card, VERSION, _NETWORKS, path.name]))
     return cache / "encoders" / f"{content_digest(path)}-{made_by}.json"
 
@@ -99,8 +99,8 @@ def _note(entry: Path, encoder: Encoder) -> None:
     noted: dict[str, Any] = {"name": encoder.name, "hash": encoder.hash}
     noted |= {"contract": asdict(encoder.contract), "card": dict(encoder.card)}
     try:
-        with write_beside(entry) as beside:
-            beside.write_text(json.dumps(noted, ensure_ascii=False), encoding="utf-8")
+        with atomic_write(entry) as temporary:
+            temporary.write_text(json.dumps(noted, ensure_ascii=False), encoding="utf-8")
     except OutputError as error:
         logger.info("the cache cannot be used: %s", error)
 

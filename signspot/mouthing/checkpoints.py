@@ -14,8 +14,8 @@ from safetensors.torch import save_file
 
 from signspot.corpus.corpus import is_of_world
 from signspot.errors import CheckpointError, FormatError, OptionsError
-from signspot.io.checks import checked_list, checked_text, checked_whole, parse_json
-from signspot.io.files import write_beside
+from signspot.io.checks import check_int, check_list, check_text, parse_json
+from signspot.io.files import atomic_write
 from signspot.models.checkpoints import check_fit, check_sizes, fill, shapes
 from signspot.models.weight_files import read_header, read_shapes, read_weights
 from signspot.mouthing.lips import VERSION
@@ -88,7 +88,7 @@ def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingMo
         )
     try:
         card = parse_json(header, path.name)
-        made_for = card["lips_version"], tuple(checked_list(card["visemes"], "visemes"))
+        made_for = card["lips_version"], tuple(check_list(card["visemes"], "visemes"))
         if made_for != (VERSION, VISEMES):
             raise CheckpointError(
                 f"{path.name} was trained on other lips or visemes than this signspot has. Train it again"
@@ -98,7 +98,7 @@ def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingMo
             check_fit(shapes(_network(card)), read_shapes(path), path.name)
         network = _network(card)
         fill(network, {key: value.float() for key, value in read_weights(path).items()}, path.name)
-        name = checked_text(card["name"], "the name")
+        name = check_text(card["name"], "the name")
     except (KeyError, TypeError, ValueError, RuntimeError, OptionsError, FormatError) as error:
         reason = f"its card lacks {error}" if isinstance(error, KeyError) else f"{error!s:.200}"
         raise CheckpointError(f"{path.name} does not fit the network of a mouthing spotter: {reason}") from error
@@ -124,7 +124,7 @@ def _network(card: dict[str, Any]) -> LipMatcher:
 
 
 def _features(card: dict[str, Any]) -> int:
-    return checked_whole(card["features"], "the card's features", 1, 4096)
+    return check_int(card["features"], "the card's features", 1, 4096)
 
 
 def save_mouthing(model: MouthingModel, path: str | PathLike[str]) -> None:
@@ -144,7 +144,7 @@ def save_mouthing(model: MouthingModel, path: str | PathLike[str]) -> None:
     state = {key: value.detach().half().contiguous() for key, value in model.network.state_dict().items()}
     if not all(bool(torch.isfinite(value).all()) for value in state.values()):
         raise OptionsError(f"the weights of {model.name} do not fit into 16 bits, or are no numbers. Train it again")
-    with write_beside(target) as beside:
-        save_file(state, beside, metadata={_HEADER: json.dumps(card, sort_keys=True)})
-    with write_beside(target.with_suffix(".json")) as beside:
-        beside.write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    with atomic_write(target) as temporary:
+        save_file(state, temporary, metadata={_HEADER: json.dumps(card, sort_keys=True)})
+    with atomic_write(target.with_suffix(".json")) as temporary:
+        temporary.write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import SUFFIX
 from signspot.errors import OptionsError, SignspotError
-from signspot.io.control_characters import one_line
+from signspot.io.control_characters import escape_control_characters
 from signspot.spotting.search import Found
 from signspot.types import Exemplar, Segment, Spotting
 from signspot.video.clips import thumbnail
@@ -120,7 +120,7 @@ def thinned(curve: Curve, most: int) -> tuple[NDArray[np.float64], NDArray[np.fl
 
 def label(text: str) -> str:
     """A word or an id on one line, cut where it is long."""
-    line = one_line(text)
+    line = escape_control_characters(text)
     return line if len(line) <= _LONGEST_LABEL else line[: _LONGEST_LABEL - 1] + "…"
 
 
@@ -129,7 +129,7 @@ def telling(names: Sequence[str], longest: int) -> list[str]:
 
     Of names that are too long, what all of them share at the beginning and the end goes first, then the middle.
     """
-    lines = [one_line(name) for name in names]
+    lines = [escape_control_characters(name) for name in names]
     if all(len(line) <= longest for line in lines):
         return lines
     first = _shared(lines)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from signspot.io.control_characters import one_line
-from signspot.io.files import write_beside
+from signspot.io.control_characters import escape_control_characters
+from signspot.io.files import atomic_write
 
 _STYLE = """
 :root { --paper: #fff; --ink: #1b1b1b; --faint: #666; --line: #ddd; --soft: #f4f4f4; color-scheme: light dark; }
@@ -47,8 +47,8 @@ def write_page(path: str | Path, title: str, blocks: Iterable[str]) -> Path:
         + "\n".join(blocks)
         + "\n</main></body></html>\n"
     )
-    with write_beside(target) as beside:
-        beside.write_text(page, encoding="utf-8", newline="\n")
+    with atomic_write(target) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
     return target
 
 
@@ -64,7 +64,7 @@ def page_policy(style: str, script: str | None = None) -> str:
 
 def text(line: str) -> str:
     """A text that may be a stranger's, on one line, as text."""
-    return escape(one_line(line))
+    return escape(escape_control_characters(line))
 
 
 def heading(line: str) -> str:

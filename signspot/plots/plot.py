@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from signspot.errors import RefusedOutputError
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.plots.curves import Curve, Panel, View, panels, plural, summary, telling
 from signspot.plots.drawing import THRESHOLD_COLOUR, draw_curves, lettering
 from signspot.types import Segment
@@ -64,8 +64,8 @@ def save_figure(figure: Figure, path: Path, dots_per_inch: float) -> None:
     """Write a figure by the suffix of its file: without dates and random ids, so that equal figures are equal bytes."""
     kind = path.suffix.lower().removeprefix(".")
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    with write_beside(path) as beside, rc_context({"svg.hashsalt": "signspot"}):
-        figure.savefig(beside, format=kind, dpi=dots_per_inch, metadata=dates.get(kind))
+    with atomic_write(path) as temporary, rc_context({"svg.hashsalt": "signspot"}):
+        figure.savefig(temporary, format=kind, dpi=dots_per_inch, metadata=dates.get(kind))
 
 
 def draw(view: View) -> Figure:

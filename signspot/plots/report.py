@@ -14,8 +14,8 @@ import cv2
 import numpy as np
 
 from signspot.formats.rows import dump_json
-from signspot.io.control_characters import one_line
-from signspot.io.files import write_beside
+from signspot.io.control_characters import escape_control_characters
+from signspot.io.files import atomic_write
 from signspot.io.progress import Progress, silent
 from signspot.plots.curves import COLOURS, Curve, Panel, View, clock, lowest_score, panels, summary, telling, thinned
 from signspot.plots.pages import file_address, page_policy, text
@@ -83,8 +83,8 @@ def report(view: View, path: str | os.PathLike[str], progress: Progress | None =
     target = check_picture("report", path)
     address = data_address(view.video, progress) if view.video else None
     page = _page(view, address)
-    with write_beside(target) as beside:
-        beside.write_text(page, encoding="utf-8", newline="\n")
+    with atomic_write(target) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
 
 
 def _page(view: View, address: str | None) -> str:
@@ -162,12 +162,15 @@ def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> 
         "threshold": view.threshold,
         "low": lowest_score(view.curves, view.threshold),
         "panels": [
-            {"word": one_line(panel.word), "curves": [_curve(curve, place) for place, curve in enumerate(panel.curves)]}
+            {
+                "word": escape_control_characters(panel.word),
+                "curves": [_curve(curve, place) for place, curve in enumerate(panel.curves)],
+            }
             for panel in shown
         ],
         "spottings": [
             {
-                "word": one_line(spotting.word),
+                "word": escape_control_characters(spotting.word),
                 "time": spotting.time,
                 "start": spotting.start,
                 "end": spotting.end,

@@ -19,7 +19,7 @@ from signspot.dictionary.table import row_files, table_in
 from signspot.embedding.tracks import track_source
 from signspot.errors import FormatError, OptionsError, SignspotError
 from signspot.formats.formats import format_names, read_spottings, write
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.io.text import read_text
 from signspot.privacy.steps import Person, Removal, Step, remove_file, remove_lines, write_text
 from signspot.types import Spotting
@@ -176,16 +176,16 @@ def _rewrite_archive(path: Path, gone: set[str]) -> None:
 
 
 def _without_members(path: Path, gone: set[str]) -> None:
-    with write_beside(path) as beside:
+    with atomic_write(path) as temporary:
         if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as old, zipfile.ZipFile(beside, "w") as new:
+            with zipfile.ZipFile(path) as old, zipfile.ZipFile(temporary, "w") as new:
                 for member in old.infolist():
                     if member.filename not in gone:
                         with old.open(member) as source, new.open(member, "w") as target:
                             shutil.copyfileobj(source, target, _BLOCK)
             return
         packing = {".gz": "gz", ".tgz": "gz", ".bz2": "bz2", ".xz": "xz"}.get(path.suffix.lower(), "")
-        with tarfile.open(path) as tape, tarfile.open(beside, f"w:{packing}") as copy:  # type: ignore[call-overload]
+        with tarfile.open(path) as tape, tarfile.open(temporary, f"w:{packing}") as copy:  # type: ignore[call-overload]
             for entry in tape:
                 if entry.name not in gone:
                     copy.addfile(entry, tape.extractfile(entry) if entry.isfile() else None)

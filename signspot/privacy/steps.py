@@ -9,7 +9,7 @@ from typing import Any
 
 from signspot.errors import FormatError
 from signspot.io.checks import parse_json
-from signspot.io.files import content_digest, write_beside
+from signspot.io.files import atomic_write, content_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,5 +103,5 @@ def write_json(path: Path, value: Any) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file again, its lines as they are given."""
-    with write_beside(path) as beside:
-        beside.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from signspot.embedding.clips import landmark_clips
 from signspot.embedding.inputs import Source, landmarks_of, sign_features
 from signspot.errors import CheckpointError, EmptyVideoError, FormatError, OptionsError
-from signspot.io.checks import checked_list, checked_text, parse_json
-from signspot.io.files import write_beside
+from signspot.io.checks import check_list, check_text, parse_json
+from signspot.io.files import atomic_write
 from signspot.landmarks.features import VERSION as FEATURES
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
@@ -174,10 +174,10 @@ def save_recogniser(recogniser: Recogniser, path: str | PathLike[str]) -> Path:
     weights: dict[str, Tensor] = {f"trunk.{key}": value for key, value in recogniser.module.state_dict().items()}
     weights |= {f"head.{key}": value for key, value in recogniser.head.state_dict().items()}
     text = json.dumps(card, ensure_ascii=False, sort_keys=True)
-    with write_beside(target) as beside:
-        save_file({key: value.contiguous() for key, value in weights.items()}, beside, metadata={_HEADER: text})
-    with write_beside(target.with_suffix(".json")) as beside:
-        beside.write_text(json.dumps(card, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    with atomic_write(target) as temporary:
+        save_file({key: value.contiguous() for key, value in weights.items()}, temporary, metadata={_HEADER: text})
+    with atomic_write(target.with_suffix(".json")) as temporary:
+        temporary.write_text(json.dumps(card, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return target
 
 
@@ -197,7 +197,7 @@ def load_recogniser(path: str | PathLike[str]) -> Recogniser:
         card = parse_json(header, place.name)
         if card["landmark_features"] != FEATURES:
             raise CheckpointError(f"{place.name} was trained on other landmark features. Train it again")
-        words = tuple(checked_text(word, "a word") for word in checked_list(card["words"], "words"))
+        words = tuple(check_text(word, "a word") for word in check_list(card["words"], "words"))
         if not words:
             raise CheckpointError(f"{place.name} knows no word. Train it again")
         check_sizes(card["model"])
@@ -205,7 +205,7 @@ def load_recogniser(path: str | PathLike[str]) -> Recogniser:
             check_fit(shapes(_networks(card["model"], len(words))), read_shapes(place), place.name)
         networks = _networks(card["model"], len(words))
         fill(networks, read_weights(place), place.name)
-        name = checked_text(card["name"], "the name")
+        name = check_text(card["name"], "the name")
     except (KeyError, TypeError, ValueError, RuntimeError, OptionsError, FormatError) as error:
         reason = f"its card lacks {error}" if isinstance(error, KeyError) else f"{error!s:.200}"
         raise CheckpointError(f"{place.name} does not fit a recogniser: {reason}") from error

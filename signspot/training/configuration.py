@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from signspot.errors import FormatError, OptionsError
-from signspot.io.checks import shown
+from signspot.io.checks import quoted
 from signspot.io.text import read_text
 
 _T = TypeVar("_T")
@@ -71,16 +71,16 @@ def _value(hint: Any, value: Any, key: str, where: str) -> Any:
     """One value as its field wants it."""
     if is_dataclass(hint) and isinstance(hint, type):
         if not isinstance(value, dict):
-            raise OptionsError(f"{key} in {where} must be a table; got {shown(value)}. Write [{key}]")
+            raise OptionsError(f"{key} in {where} must be a table; got {quoted(value)}. Write [{key}]")
         return fill(hint, value, f"{where} [{key}]")
     if get_origin(hint) is tuple:
         if not isinstance(value, list):
-            raise OptionsError(f"{key} in {where} must be a list; got {shown(value)}")
+            raise OptionsError(f"{key} in {where} must be a list; got {quoted(value)}")
         return tuple(_value(get_args(hint)[0], each, key, where) for each in value)
     _refuse_infinite(value, key, where)
     allowed, name = _PLAIN.get(get_origin(hint) or hint, ((object,), ""))
     if not isinstance(value, allowed) or (isinstance(value, bool) and name and hint is not bool):
-        raise OptionsError(f"{key} in {where} must be {name}; got {shown(value)}")
+        raise OptionsError(f"{key} in {where} must be {name}; got {quoted(value)}")
     return value
 
 
@@ -95,7 +95,7 @@ def _refuse_infinite(value: Any, key: str, where: str) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise OptionsError(f"{key} in {where} must be a finite number; got {value}")
     elif isinstance(value, int) and abs(value) >= _LARGEST:
-        raise OptionsError(f"{key} in {where} must be less than {_LARGEST:.0e}; got {shown(value)}")
+        raise OptionsError(f"{key} in {where} must be less than {_LARGEST:.0e}; got {quoted(value)}")
 
 
 def check_numbers(
@@ -134,5 +134,5 @@ def read_training(path: str | PathLike[str], kinds: Mapping[str, type[Any]]) -> 
     if not isinstance(kind, str) or kind not in kinds:
         near = get_close_matches(str(kind), kinds, n=1)
         hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(kinds)}"
-        raise OptionsError(f"no kind of training {shown(kind)} in {path}.{hint}")
+        raise OptionsError(f"no kind of training {quoted(kind)} in {path}.{hint}")
     return fill(kinds[kind], values, str(path))

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from signspot.errors import CheckpointError, FormatError, OptionsError, SignspotError
 from signspot.io.checks import parse_json
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.io.text import read_text
 from signspot.models.weight_files import read_state
 from signspot.training.distributed import ALONE, Group
@@ -91,8 +91,8 @@ class RunFolder:
         states = {name: part.state_dict() for name, part in parts.items()}
         content = BytesIO()  # torch itself tells a full disk in ways that nobody expects
         torch.save({"config": dict(config), **states, **said}, content)
-        with write_beside(self.state) as beside:
-            beside.write_bytes(content.getbuffer())
+        with atomic_write(self.state) as temporary:
+            temporary.write_bytes(content.getbuffer())
 
     def load(
         self, config: Mapping[str, Any], parts: Mapping[str, Any], said: Sequence[str] = ()
@@ -127,7 +127,7 @@ class RunFolder:
 
     def write_curve(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """The curve so far, as CSV."""
-        with write_beside(self.home / "curve.csv") as beside, beside.open("w", newline="") as file:
+        with atomic_write(self.home / "curve.csv") as temporary, temporary.open("w", newline="") as file:
             csv.writer(file).writerow(columns)
             csv.writer(file).writerows(rows)
 
@@ -138,14 +138,14 @@ class RunFolder:
         figure = Figure(figsize=(6, 3.2), layout="constrained")
         axes = figure.add_subplot(xlabel=unit, ylabel="loss", title=title)
         axes.plot(range(1, len(losses) + 1), losses)
-        with write_beside(self.home / "curve.png") as beside:
-            figure.savefig(beside, dpi=100)
+        with atomic_write(self.home / "curve.png") as temporary:
+            figure.savefig(temporary, dpi=100)
 
     def keep_bad_batch(self, loss: Tensor, step: int, arrays: Mapping[str, NDArray[Any]]) -> SignspotError:
         """Save a batch whose loss is no number, for inspection; give the error to raise."""
         path = self.home / f"bad-batch-{step}.npz"
-        with write_beside(path) as beside:
-            np.savez(beside, **dict(arrays))  # type: ignore[arg-type]  # its stub takes a name for a flag
+        with atomic_write(path) as temporary:
+            np.savez(temporary, **dict(arrays))  # type: ignore[arg-type]  # its stub takes a name for a flag
         return SignspotError(f"the loss at step {step} is {loss.item()}; its batch is saved in {path}")
 
 
@@ -201,5 +201,5 @@ def claim(run: Run, setup: dict[str, Any]) -> None:
             if there.get(name) != value:
                 raise OptionsError(f"{run.out} holds a training with another {name}. Name another folder with --out")
     elif run.group.is_first:
-        with write_beside(path) as beside:
-            beside.write_text(json.dumps(wanted, indent=1) + "\n")
+        with atomic_write(path) as temporary:
+            temporary.write_text(json.dumps(wanted, indent=1) + "\n")

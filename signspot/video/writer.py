@@ -14,7 +14,7 @@ import numpy as np
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from signspot.errors import OptionsError, OutputError
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.video.containers import create_container
 from signspot.video.probing import Image
 
@@ -52,7 +52,7 @@ class VideoWriter:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            beside = stack.enter_context(write_beside(self.path))
+            beside = stack.enter_context(atomic_write(self.path))
             self._container = _open_output(beside, self.path)
             stack.callback(self._abandon)
             self._cleanup = stack.pop_all()
@@ -62,7 +62,7 @@ class VideoWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            # Handed on, the error makes `write_beside` throw the unfinished file away.
+            # Handed on, the error makes `atomic_write` throw the unfinished file away.
             self._cleanup.__exit__(kind, error, trace)
             return
         with self._cleanup:
@@ -161,7 +161,7 @@ def _container_options(path: Path) -> dict[str, str]:
 
 
 def _as_output_error(path: Path, error: Exception) -> Exception:
-    """An OSError goes on as it is, for `write_beside` explains it; anything else is explained here."""
+    """An OSError goes on as it is, for `atomic_write` explains it; anything else is explained here."""
     return error if isinstance(error, OSError) else OutputError(f"cannot write {path}: {error}")
 
 

@@ -12,7 +12,7 @@ from signspot.dictionary.json_file import DICTIONARY_FILE, save_dictionary
 from signspot.embedding.inputs import landmarks_of
 from signspot.errors import DictionaryError, OptionsError
 from signspot.formats.elan import write_vocabulary
-from signspot.io.control_characters import one_line
+from signspot.io.control_characters import escape_control_characters
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.types import Exemplar, Segment, Spotting
@@ -40,7 +40,7 @@ def change(bench: Workbench, name: str, exemplar: str, values: dict[str, Any]) -
         OptionsError: a value is not what it should be.
         DictionaryError: the dictionary cannot be changed.
     """
-    texts = {key: one_line(str(values[key])).strip() for key in TEXTS if values.get(key) is not None}
+    texts = {key: escape_control_characters(str(values[key])).strip() for key in TEXTS if values.get(key) is not None}
     if "word" in texts and not texts["word"]:
         raise OptionsError("a word needs at least one letter")
 
@@ -97,11 +97,11 @@ def add(bench: Workbench, name: str, path: Path, word: str, texts: dict[str, str
 
 def _exemplar(home: Path, others: Iterable[Exemplar], path: Path, word: str, texts: dict[str, str]) -> Exemplar:
     """A new exemplar of a file in a dictionary's folder, whose id differs from all others'."""
-    plain = one_line(word).strip()
+    plain = escape_control_characters(word).strip()
     if not plain:
         raise OptionsError("a word needs at least one letter")
     chosen = unique_ids([*(each.id + ".x" for each in others), path.relative_to(home).as_posix()])[-1]
-    known = {key: one_line(value) for key, value in texts.items() if key in TEXTS and key != "word"}
+    known = {key: escape_control_characters(value) for key, value in texts.items() if key in TEXTS and key != "word"}
     return replace(Exemplar(plain, chosen, path), **known)  # type: ignore[arg-type]
 
 
@@ -113,7 +113,7 @@ def new_home(bench: Workbench, name: str) -> Path:
         FormatError: it leads out of the folder.
     """
     if not name.strip() or "/" in name or "\\" in name or file_name(name) != name:
-        raise OptionsError(f"'{one_line(name):.80}' cannot be the name of a dictionary: use letters, digits and spaces")
+        raise OptionsError(f"'{name:.80}' cannot be the name of a dictionary: use letters, digits and spaces")
     home = bench.folder.new_file(name, "the dictionary")
     if home.exists():
         raise OptionsError(f"there is a file or folder '{name}' already: choose another name for the dictionary")

@@ -11,7 +11,7 @@ from signspot.annotation.store import FILE as STORE_FILE
 from signspot.dictionary.bsldict import BSLDICT_FILE
 from signspot.dictionary.json_file import DICTIONARY_FILE
 from signspot.errors import FormatError, OptionsError, UnreadableFileError
-from signspot.io.checks import inside
+from signspot.io.checks import path_inside
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.video.suffixes import MEDIA_SUFFIXES
 
@@ -94,7 +94,9 @@ class ServedFolder:
         Raises:
             FormatError: it leads out of the folder, or there is none.
         """
-        inside(self.root, name, "the video")  # refuses traversal and links that lead out, before anything is looked up
+        path_inside(
+            self.root, name, "the video"
+        )  # refuses traversal and links that lead out, before anything is looked up
         found = self.listing().videos.get(name) or self.listing(fresh=True).videos.get(name)
         if found is None:
             raise FormatError(f"there is no video '{name}' in the folder")
@@ -120,7 +122,7 @@ class ServedFolder:
         Raises:
             FormatError: it leads out of the folder, or is hidden.
         """
-        path = inside(self.root, name, what)
+        path = path_inside(self.root, name, what)
         if any(part.startswith(".") for part in Path(name).parts):
             raise FormatError(f"{what} '{name}' is refused: names that begin with a dot are not shown.")
         return path

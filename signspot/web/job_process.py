@@ -12,7 +12,7 @@ from sqlalchemy import and_, select, update
 
 from signspot.annotation.store import Database
 from signspot.errors import FormatError, SignspotError
-from signspot.io.checks import parse_json, shown
+from signspot.io.checks import parse_json, quoted
 from signspot.io.progress import Progress
 from signspot.web import tables
 from signspot.web.folder import ENCODERS, RUNS, ServedFolder
@@ -63,7 +63,7 @@ def main(job: str, folder: str, database: str | None, encoder: str | None, devic
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on what is half written is removed
         if row["kind"] not in _DOING:
-            raise FormatError(f"a job is {', '.join(_DOING)}; got {shown(row['kind'])}")
+            raise FormatError(f"a job is {', '.join(_DOING)}; got {quoted(row['kind'])}")
         message = _DOING[row["kind"]](work, parse_json(row["spec"], "the job"))
     except KeyboardInterrupt:
         return

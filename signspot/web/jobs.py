@@ -19,7 +19,7 @@ from sqlalchemy import Connection, RowMapping, and_, delete, insert, or_, select
 
 from signspot.annotation.store import Database
 from signspot.errors import FormatError, OptionsError
-from signspot.io.checks import checked_text, parse_json, shown
+from signspot.io.checks import check_text, parse_json, quoted
 from signspot.web import tables
 
 logger = logging.getLogger(__name__)
@@ -208,7 +208,7 @@ def _job(row: RowMapping) -> dict[str, Any]:
     Raises:
         FormatError: what it is about is damaged.
     """
-    return {**row, "spec": parse_json(checked_text(row["spec"], "a job"), f"the job {shown(row['id'])}")}
+    return {**row, "spec": parse_json(check_text(row["spec"], "a job"), f"the job {quoted(row['id'])}")}
 
 
 def _is_alive(process: int) -> bool:

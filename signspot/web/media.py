@@ -11,7 +11,7 @@ import numpy as np
 
 from signspot.embedding.inputs import landmarks_of
 from signspot.errors import OptionsError
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.io.progress import silent
 from signspot.landmarks.estimate import has_landmarks
 from signspot.landmarks.landmarks import Landmarks
@@ -59,8 +59,8 @@ def thumbnail_of(path: Path, time: float | None, kept: PictureCache) -> Path:
     with _making:
         image = _skeleton_picture(path, time, kept.landmarks) if drawn else thumbnail(path, time, _HEIGHT)
     _, content = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
-    with write_beside(target) as beside:
-        beside.write_bytes(content.tobytes())
+    with atomic_write(target) as temporary:
+        temporary.write_bytes(content.tobytes())
     return target
 
 
@@ -76,8 +76,8 @@ def playable(path: Path, folder: Path) -> Path:
         return path
     target = folder / f"{_key(path, 'copy')}.mp4"
     if not target.is_file():
-        with _making, write_beside(target) as beside:
-            write_copy(info, beside, silent)
+        with _making, atomic_write(target) as temporary:
+            write_copy(info, temporary, silent)
     return target
 
 

@@ -17,8 +17,7 @@ from signspot.errors import (
     VideoLimitError,
 )
 from signspot.io.bounded_process import BoundedProcess, EndedError
-from signspot.io.files import content_digest, explain_write_failure, sync
-from signspot.io.stale_files import temporary_name
+from signspot.io.files import content_digest, explain_write_failure, sync, temporary_name
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.subtitles.reading import read_subtitles

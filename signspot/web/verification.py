@@ -26,7 +26,7 @@ from sqlalchemy import (
 from signspot.annotation.store import Database
 from signspot.errors import FormatError, OptionsError
 from signspot.formats.rows import from_row
-from signspot.io.checks import checked_span, checked_text, checked_time, checked_whole, parse_json, shown
+from signspot.io.checks import check_int, check_span, check_text, check_time, parse_json, quoted
 from signspot.types import Decision as PlainDecision
 from signspot.types import LabelSource, Spotting
 from signspot.web import tables
@@ -75,8 +75,8 @@ class Verdict:
         if self.answer == "word" and not self.word.strip():
             raise OptionsError("say which word it is")
         checked_annotator(self.annotator)
-        checked_text(self.word, "the word")
-        checked_span(checked_time(self.start, "start"), checked_time(self.end, "end"), "the decision")
+        check_text(self.word, "the word")
+        check_span(check_time(self.start, "start"), check_time(self.end, "end"), "the decision")
 
     @property
     def plain(self) -> PlainDecision:
@@ -90,7 +90,7 @@ def checked_annotator(name: str) -> str:
     Raises:
         OptionsError: it is empty, too long, or holds control characters.
     """
-    plain = checked_text(name, "the name").strip()
+    plain = check_text(name, "the name").strip()
     if not plain or len(plain) > _LONGEST_NAME or not plain.isprintable():
         raise OptionsError(f"say who you are, in at most {_LONGEST_NAME} letters")
     return plain
@@ -131,7 +131,7 @@ class Queues:
         rows = [_row(queue, place, spotting, copies, share) for place, spotting in enumerate(spottings)]
         if not rows:
             raise OptionsError("there is nothing to verify: no spotting was given")
-        made = {"id": queue, "name": checked_text(name, "the name").strip() or "?", "dictionary": dictionary}
+        made = {"id": queue, "name": check_text(name, "the name").strip() or "?", "dictionary": dictionary}
 
         def work(connection: Connection) -> None:
             if not connection.execute(select(tables.queues.c.id).where(tables.queues.c.id == queue)).first():
@@ -310,12 +310,12 @@ def _item(row: RowMapping) -> Item:
     Raises:
         FormatError: it is damaged.
     """
-    where = f"item {shown(row['item'])} of the queue"
-    rest = parse_json(checked_text(row["rest"], where), where)
+    where = f"item {quoted(row['item'])} of the queue"
+    rest = parse_json(check_text(row["rest"], where), where)
     if not isinstance(rest, dict):
         raise FormatError(f"{where} is damaged. Remove the queue, and make it again")
     values = {name: row[name] for name in _COLUMNS} | {name: rest[name] for name in _OTHERS if name in rest}
-    return Item(row["queue"], checked_whole(row["item"], where), from_row(values, where))
+    return Item(row["queue"], check_int(row["item"], where), from_row(values, where))
 
 
 def _verdict(row: RowMapping) -> Verdict:
@@ -325,9 +325,9 @@ def _verdict(row: RowMapping) -> Verdict:
         FormatError: it is damaged.
     """
     try:
-        return Verdict(**{**row, "item": checked_whole(row["item"], "item")})
+        return Verdict(**{**row, "item": check_int(row["item"], "item")})
     except (TypeError, ValueError, AttributeError) as error:  # an OptionsError is a ValueError
-        raise FormatError(f"the decision {shown(row['id'])} is damaged: {error!s:.200}") from error
+        raise FormatError(f"the decision {quoted(row['id'])} is damaged: {error!s:.200}") from error
 
 
 def verified(items: Iterable[Item], verdicts: Sequence[Verdict]) -> Iterator[tuple[Item, list[Verdict], Spotting]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from signspot.annotation.store import Database
-from signspot.io.stale_files import remove_leftovers
+from signspot.io.files import clean_up
 from signspot.web.folder import ServedFolder
 from signspot.web.guard import Door
 from signspot.web.jobs import Jobs, JobSettings
@@ -60,7 +60,7 @@ class Workbench:
         holistic = None if options.holistic is None else HolisticPackage.open(options.holistic)
         others = tuple(path.resolve() for path in options.dictionaries)
         folder = ServedFolder(options.folder, others, options.pixels)
-        remove_leftovers(folder.own)  # uploads and recordings of people among them
+        clean_up(folder.own)  # uploads and recordings of people among them
         if not options.pixels:
             for kept in (folder.own / PICTURES).glob("*"):  # of servers that showed people
                 kept.unlink(missing_ok=True)

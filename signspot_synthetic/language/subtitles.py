@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from signspot.io.files import write_beside
+from signspot.io.files import atomic_write
 from signspot.types import Segment, Subtitle
 from signspot_synthetic.language.sentences import Sentence
 
@@ -154,8 +154,8 @@ def write_vtt(subtitles: Sequence[Subtitle], path: Path) -> Path:
     for number, subtitle in enumerate(sorted(subtitles, key=lambda s: (s.start, s.end)), start=1):
         text = html.escape(subtitle.text, quote=False)
         blocks.append(f"{number}\n{_stamp(subtitle.start)} --> {_stamp(subtitle.end)}\n{text}\n")
-    with write_beside(path) as beside:
-        beside.write_text("\n".join(blocks), encoding="utf-8")
+    with atomic_write(path) as temporary:
+        temporary.write_text("\n".join(blocks), encoding="utf-8")
     return path
 
 

@@ -17,7 +17,7 @@ from signspot.annotation.store import dump, open_store
 from signspot.dictionary.json_file import save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
-from signspot.io.stale_files import temporary_name
+from signspot.io.files import temporary_name
 from signspot.spotting.spotter import load
 from signspot.subtitles.reading import read_subtitles
 

@@ -14,7 +14,7 @@ from signspot.dictionary.build import build_dictionary, file_name, media_names
 from signspot.dictionary.dictionary import UNFINISHED, Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, OutputError
-from signspot.io.stale_files import temporary_name
+from signspot.io.files import temporary_name
 from signspot.types import Exemplar
 
 

@@ -22,7 +22,7 @@ from signspot.dictionary.download import (
 )
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, OutputError
-from signspot.io.checks import inside
+from signspot.io.checks import path_inside
 from signspot.io.processes import locked
 from signspot.types import Exemplar
 
@@ -119,7 +119,7 @@ class TestManyFiles:
 
     @given(st.text(max_size=300))
     def test_no_name_leads_out(self, text: str) -> None:
-        inside(Path("folder"), safe_path(text), "the file")
+        path_inside(Path("folder"), safe_path(text), "the file")
 
 
 class TestManifest:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from signspot.dictionary.dictionary import Contents
 from signspot.dictionary.json_file import read_json, write_json
 from signspot.errors import DictionaryError, FormatError
-from signspot.io.checks import inside
+from signspot.io.checks import path_inside
 from signspot.types import Exemplar, Segment
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -81,7 +81,7 @@ class TestStayingInside:
     )
     def test_paths_that_lead_out(self, tmp_path: Path, name: str) -> None:
         with pytest.raises(FormatError, match="is refused: "):
-            inside(tmp_path, name, "the file")
+            path_inside(tmp_path, name, "the file")
         if name.strip():
             with pytest.raises(DictionaryError, match="refused"):
                 read_json(write(tmp_path, {"file": name}))
@@ -99,7 +99,7 @@ class TestStayingInside:
     def test_links_inside_are_fine(self, tmp_path: Path) -> None:
         (tmp_path / "b.mp4").touch()
         (tmp_path / "a.mp4").symlink_to(tmp_path / "b.mp4")
-        assert inside(tmp_path, "a.mp4", "the file") == tmp_path / "a.mp4"
+        assert path_inside(tmp_path, "a.mp4", "the file") == tmp_path / "a.mp4"
 
     def test_the_embeddings_too(self, tmp_path: Path) -> None:
         with pytest.raises(DictionaryError, match="refused"):

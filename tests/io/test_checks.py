@@ -11,15 +11,15 @@ import pytest
 from signspot.errors import FormatError
 from signspot.io.checks import (
     LATEST,
-    checked_number,
-    checked_score,
-    checked_text,
-    checked_time,
-    checked_whole,
-    inside,
+    check_int,
+    check_number,
+    check_score,
+    check_text,
+    check_time,
     parse_json,
+    path_inside,
+    quoted,
     record_checker,
-    shown,
 )
 
 
@@ -27,7 +27,7 @@ from signspot.io.checks import (
     ("value", "number"), [(1, 1.0), ("1.5", 1.5), (" -2e-3 ", -0.002), (".5", 0.5), ("7.", 7.0), (Decimal("0.1"), 0.1)]
 )
 def test_numbers(value: object, number: float) -> None:
-    assert checked_number(value, "x") == number
+    assert check_number(value, "x") == number
 
 
 @pytest.mark.parametrize(
@@ -35,34 +35,34 @@ def test_numbers(value: object, number: float) -> None:
 )
 def test_what_is_no_number(value: object) -> None:
     with pytest.raises(FormatError, match=r"^here: score must be a finite number; got .{1,80}$"):
-        checked_number(value, "here: score")
+        check_number(value, "here: score")
 
 
 def test_times_and_scores_have_bounds() -> None:
-    assert checked_time(LATEST, "t") == LATEST
-    assert checked_score(1 + 1e-7, "s") == 1.0
-    assert checked_score("0", "s") == 0.0
+    assert check_time(LATEST, "t") == LATEST
+    assert check_score(1 + 1e-7, "s") == 1.0
+    assert check_score("0", "s") == 0.0
     for value in (-0.001, LATEST + 1, 1e308):
         with pytest.raises(FormatError, match="t must be between 0 and"):
-            checked_time(value, "t")
+            check_time(value, "t")
     for value in (-0.01, 1.01, 99):
         with pytest.raises(FormatError, match="s must be between"):
-            checked_score(value, "s")
+            check_score(value, "s")
 
 
 def test_whole_numbers() -> None:
-    assert checked_whole(3, "n", 1, 3) == 3
+    assert check_int(3, "n", 1, 3) == 3
     for value in (0, 4, True, 2.0, "2", 10**5000):
         with pytest.raises(FormatError, match="n must be a whole number between 1 and 3"):
-            checked_whole(value, "n", 1, 3)
+            check_int(value, "n", 1, 3)
 
 
 def test_text_is_unicode() -> None:
-    assert checked_text(None, "word") == ""
-    assert checked_text("手話", "word") == "手話"
+    assert check_text(None, "word") == ""
+    assert check_text("手話", "word") == "手話"
     for value in ("a\udc80", 7, b"a", ["a"]):
         with pytest.raises(FormatError, match=r"^word "):
-            checked_text(value, "word")
+            check_text(value, "word")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_text_is_unicode() -> None:
 )
 def test_no_name_leads_out_of_its_folder(tmp_path: Path, name: object) -> None:
     with pytest.raises(FormatError, match=r"^video "):
-        inside(tmp_path, name, "video")
+        path_inside(tmp_path, name, "video")
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -83,9 +83,9 @@ def test_no_link_leads_out_of_its_folder(tmp_path: Path, there: bool) -> None:
     (tmp_path / "own" / "link").symlink_to(tmp_path / "secret")
     for name in ("link", "link/a"):
         with pytest.raises(FormatError, match=r"^video '.*' is refused: it is a link that leads out"):
-            inside(tmp_path / "own", name, "video")
+            path_inside(tmp_path / "own", name, "video")
     (tmp_path / "own" / "within").symlink_to(tmp_path / "own" / "b")
-    assert inside(tmp_path / "own", "within", "video") == tmp_path / "own" / "within"
+    assert path_inside(tmp_path / "own", "within", "video") == tmp_path / "own" / "within"
 
 
 @pytest.mark.parametrize(
@@ -147,6 +147,6 @@ def test_a_field_that_is_missing() -> None:
 
 
 def test_values_are_shown_shortly() -> None:
-    assert shown("x" * 500) == "'" + "x" * 59 + "…"
-    assert shown(10**5000) == "a number of about 5,000 digits"
-    assert shown({"a": 1}) == "a dict of 1"
+    assert quoted("x" * 500) == "'" + "x" * 59 + "…"
+    assert quoted(10**5000) == "a number of about 5,000 digits"
+    assert quoted({"a": 1}) == "a dict of 1"

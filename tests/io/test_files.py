@@ -11,26 +11,26 @@ from pathlib import Path
 import pytest
 
 from signspot.errors import OutputError, RefusedOutputError, UnreadableFileError
-from signspot.io import stale_files as leftovers
+from signspot.io import files
 from signspot.io.files import (
     Outputs,
+    atomic_write,
     cache_folder,
+    clean_up,
     content_digest,
     explain_write_failure,
     is_ours,
     names_apart,
     text_digest,
-    write_beside,
 )
-from signspot.io.stale_files import remove_leftovers
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
     target = tmp_path / "deep" / "result.txt"
-    with write_beside(target) as beside:
-        beside.write_text("all of it")
+    with atomic_write(target) as temporary:
+        temporary.write_text("all of it")
         assert not target.exists()
-        assert beside.suffix == ".txt"
+        assert temporary.suffix == ".txt"
     assert target.read_text() == "all of it"
     assert list(target.parent.iterdir()) == [target]
 
@@ -39,15 +39,15 @@ def test_a_file_appears_whole(tmp_path: Path) -> None:
 def test_a_failure_leaves_what_was_there(tmp_path: Path, error: type[BaseException]) -> None:
     target = tmp_path / "result.txt"
     target.write_text("old")
-    with pytest.raises(error), write_beside(target) as beside:
-        beside.write_text("half")
+    with pytest.raises(error), atomic_write(target) as temporary:
+        temporary.write_text("half")
         raise error
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="it is a folder"), write_beside(tmp_path):
+    with pytest.raises(OutputError, match="it is a folder"), atomic_write(tmp_path):
         pass
 
 
@@ -63,7 +63,7 @@ def test_a_parent_that_is_a_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(OutputError, match="a part of the path is a file"),
-        write_beside(tmp_path / "file" / "x.csv"),
+        atomic_write(tmp_path / "file" / "x.csv"),
     ):
         pass
 
@@ -90,8 +90,8 @@ def test_the_cache_goes_where_the_user_says(tmp_path: Path, monkeypatch: pytest.
 def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "result.txt"
     target.write_text("old")
-    with pytest.raises(OutputError, match="the disk is full"), write_beside(target) as beside:
-        beside.write_text("half")
+    with pytest.raises(OutputError, match="the disk is full"), atomic_write(target) as temporary:
+        temporary.write_text("half")
         raise OSError(errno.ENOSPC, "No space left on device")
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
@@ -101,8 +101,8 @@ def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path: Path) -> None:
 def test_a_new_file_has_the_mode_that_the_umask_gives(tmp_path: Path, mask: int) -> None:
     before = os.umask(mask)
     try:
-        with write_beside(tmp_path / "track") as beside:  # as tempfile, and safetensors, do
-            os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with atomic_write(tmp_path / "track") as temporary:  # as tempfile, and safetensors, do
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "track").stat().st_mode) == 0o666 & ~mask
@@ -112,8 +112,8 @@ def test_a_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
     target = tmp_path / "private.csv"
     target.write_text("old")
     target.chmod(0o640)
-    with write_beside(target) as beside:
-        beside.write_text("new")
+    with atomic_write(target) as temporary:
+        temporary.write_text("new")
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
@@ -126,22 +126,22 @@ def test_the_content_is_on_the_disk_before_the_name_is(tmp_path: Path, monkeypat
         real(handle)
 
     monkeypatch.setattr(os, "fsync", sync)
-    with write_beside(target) as beside:
-        beside.write_text("x")
+    with atomic_write(target) as temporary:
+        temporary.write_text("x")
     assert order == [("content", False), ("folder", True)]
 
 
 def test_a_long_name_of_any_letters_can_be_written(tmp_path: Path) -> None:
     target = tmp_path / ("手" * 83 + ".csv")  # 253 bytes
-    with write_beside(target) as beside:
-        beside.write_text("x")
+    with atomic_write(target) as temporary:
+        temporary.write_text("x")
     assert target.read_text() == "x"
 
 
 @pytest.mark.parametrize("path", ["/dev/null", "pipe"])
 def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, path: str) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for refusing in (write_beside(tmp_path / path), Outputs()):
+    for refusing in (atomic_write(tmp_path / path), Outputs()):
         with pytest.raises(OutputError, match="a device or a pipe"), refusing as gate:
             if isinstance(gate, Outputs):
                 gate.claim(tmp_path / path)
@@ -158,14 +158,14 @@ def leftover(folder: Path, host: str, process: int) -> Path:
 def test_only_what_a_dead_process_of_ours_left_is_swept(tmp_path: Path) -> None:
     done = subprocess.Popen(["true"])
     done.wait()
-    here = leftovers._this_machine()
+    here = files._this_machine()
     dead, alive = leftover(tmp_path, here, done.pid), leftover(tmp_path, here, os.getpid())
     elsewhere, forgotten = leftover(tmp_path, "00000000", done.pid), leftover(tmp_path, "11111111", done.pid)
     os.utime(forgotten, (0, 0))
     users = [tmp_path / name for name in (".film.part.mp4", "a.part.eaf", ".abc.1-2.part.safetensors")]
     for path in users:
         path.write_text("a person's")
-    remove_leftovers(tmp_path)
+    clean_up(tmp_path)
     assert not dead.exists()
     assert not forgotten.exists()
     assert all(path.exists() for path in (alive, elsewhere, *users))
@@ -173,16 +173,16 @@ def test_only_what_a_dead_process_of_ours_left_is_swept(tmp_path: Path) -> None:
 
 def test_what_is_swept_is_what_a_killed_writer_leaves(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from signspot.io.files import write_beside\n"
-        f"with write_beside({str(tmp_path / 'a.csv')!r}) as beside: beside.write_text('half'); os._exit(9)"
+        "import os, sys; from signspot.io.files import atomic_write\n"
+        f"with atomic_write({str(tmp_path / 'a.csv')!r}) as temporary: temporary.write_text('half'); os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 9
     assert len(list(tmp_path.iterdir())) == 1
-    remove_leftovers(tmp_path)
+    clean_up(tmp_path)
     assert list(tmp_path.iterdir()) == []
     assert subprocess.run([sys.executable, "-c", code]).returncode == 9
-    with write_beside(tmp_path / "b.csv") as beside:  # the next run that writes there removes it, too
-        beside.write_text("whole")
+    with atomic_write(tmp_path / "b.csv") as temporary:  # the next run that writes there removes it, too
+        temporary.write_text("whole")
     assert list(tmp_path.iterdir()) == [tmp_path / "b.csv"]
 
 
@@ -190,8 +190,8 @@ def write(path: Path, text: str, inputs: Sequence[Path] = (), *, force: bool = F
     """Do as a verb does: claim first, write later."""
     with Outputs(inputs, force=force) as outputs:
         target = outputs.claim(path)
-        with write_beside(target) as beside:
-            beside.write_text(text)
+        with atomic_write(target) as temporary:
+            temporary.write_text(text)
 
 
 def refusal(path: Path, inputs: Sequence[Path] = (), *, force: bool = False) -> str:
@@ -268,8 +268,8 @@ class TestPeoplesFilesStay:
 
     def test_what_was_written_before_a_failure_is_known_as_ours(self, tmp_path: Path) -> None:
         with pytest.raises(KeyboardInterrupt), Outputs() as outputs:
-            with write_beside(outputs.claim(tmp_path / "a.csv")) as beside:
-                beside.write_text("whole")
+            with atomic_write(outputs.claim(tmp_path / "a.csv")) as temporary:
+                temporary.write_text("whole")
             raise KeyboardInterrupt
         write(tmp_path / "a.csv", "again")
 
@@ -278,8 +278,8 @@ class TestPeoplesFilesStay:
         outputs = Outputs()
         outputs.claim(target)
         target.write_text("saved meanwhile")
-        with outputs, write_beside(target) as beside:
-            beside.write_text("ours")
+        with outputs, atomic_write(target) as temporary:
+            temporary.write_text("ours")
         assert (tmp_path / "a.eaf.bak").read_text() == "saved meanwhile"
 
     def test_an_empty_file_holds_nothing_to_lose(self, tmp_path: Path) -> None:
@@ -350,10 +350,10 @@ def test_an_unchanged_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.Mo
 def test_killed_before_the_end_of_a_verb_a_file_is_known_as_ours(tmp_path: Path) -> None:
     target = tmp_path / "a.csv"
     code = (
-        "import os; from signspot.io.files import Outputs, write_beside\n"
+        "import os; from signspot.io.files import Outputs, atomic_write\n"
         f"outputs = Outputs(); outputs.claim({str(target)!r})\n"
         "with outputs:\n"
-        f"    with write_beside({str(target)!r}) as beside: beside.write_text('new')\n"
+        f"    with atomic_write({str(target)!r}) as temporary: temporary.write_text('new')\n"
         "    os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 9
@@ -376,8 +376,8 @@ def test_a_link_is_never_replaced(tmp_path, there):
     if there:
         (tmp_path / "real").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    with pytest.raises(OutputError, match="is a link to"), write_beside(tmp_path / "link") as beside:
-        beside.write_text("new")
+    with pytest.raises(OutputError, match="is a link to"), atomic_write(tmp_path / "link") as temporary:
+        temporary.write_text("new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").exists() == there
     assert sorted(path.name for path in tmp_path.iterdir()) == (["link", "real"] if there else ["link"])

@@ -213,7 +213,7 @@ def test_leaving_ends_the_workers_and_removes_what_is_half_written(tmp_path: Pat
     target = tmp_path / "film.txt"
     writes = (
         f"(lambda opened: (opened.__enter__().write_text('half'), __import__('time').sleep(60)))"
-        f"(__import__('signspot.io.files', fromlist=['_']).write_beside({str(target)!r}))"
+        f"(__import__('signspot.io.files', fromlist=['_']).atomic_write({str(target)!r}))"
     )
     start = time.monotonic()
     with WorkerPool(2) as pool:

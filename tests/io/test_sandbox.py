@@ -69,7 +69,7 @@ def work_on(steps: int, *, progress: Progress) -> str:
 def sandbox(tmp_path_factory):
     """One child for all tests; it imports this file under another name."""
     folder = tmp_path_factory.mktemp("functions")
-    (folder / "misbehaving.py").write_text(Path(__file__).read_text())
+    (folder / "sandboxed_functions.py").write_text(Path(__file__).read_text())
     sys.path.insert(0, str(folder))
     with Sandbox(Limits(seconds=WAIT, memory=1 << 29, file_size=1000)) as child:
         yield child
@@ -77,9 +77,9 @@ def sandbox(tmp_path_factory):
 
 
 def test_a_child_runs_many_calls(sandbox):
-    assert sandbox.call("misbehaving:echo", {"a": 1}) == {"a": 1}
+    assert sandbox.call("sandboxed_functions:echo", {"a": 1}) == {"a": 1}
     pid = sandbox.pid
-    assert sandbox.call("misbehaving:echo", value=b"x") == b"x"
+    assert sandbox.call("sandboxed_functions:echo", value=b"x") == b"x"
     assert sandbox.pid == pid != os.getpid()
 
 
@@ -95,27 +95,27 @@ def test_a_child_runs_many_calls(sandbox):
 )
 def test_a_failure_is_an_error_and_the_next_call_works(sandbox, function, args, value):
     with pytest.raises(SandboxLimitError) as error:
-        sandbox.call(f"misbehaving:{function}", *args)
+        sandbox.call(f"sandboxed_functions:{function}", *args)
     assert value in str(error.value)
-    assert sandbox.call("misbehaving:write_file", 500) == 500
+    assert sandbox.call("sandboxed_functions:write_file", 500) == 500
 
 
 @pytest.mark.parametrize("function", ["hang", "hang_without_python"])
 def test_a_call_that_hangs_is_ended(sandbox, function):
-    sandbox.call("misbehaving:echo", 1)
+    sandbox.call("sandboxed_functions:echo", 1)
     with pytest.raises(SandboxLimitError):
-        sandbox.call(f"misbehaving:{function}", seconds=0.5)
+        sandbox.call(f"sandboxed_functions:{function}", seconds=0.5)
     assert sandbox.pid is None
 
 
 def test_errors_of_signspot_come_back_as_they_were(sandbox):
     with pytest.raises(VideoError, match=r"^v\.mp4 is no video$"):
-        sandbox.call("misbehaving:refuse")
+        sandbox.call("sandboxed_functions:refuse")
 
 
 def test_progress_and_log_records_come_through(sandbox, caplog):
     reports = []
-    assert sandbox.call("misbehaving:work_on", 3, progress=lambda *report: reports.append(report)) == "done"
+    assert sandbox.call("sandboxed_functions:work_on", 3, progress=lambda *report: reports.append(report)) == "done"
     assert (reports[0], reports[-1]) == ((1, 3), (3, 3))
     assert "step 3" in caplog.text
 
@@ -125,15 +125,15 @@ def test_a_progress_callback_that_raises_ends_the_child(sandbox):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sandbox.call("misbehaving:work_on", 3, progress=stop)
-    assert sandbox.call("misbehaving:echo", "next") == "next"
+        sandbox.call("sandboxed_functions:work_on", 3, progress=stop)
+    assert sandbox.call("sandboxed_functions:echo", "next") == "next"
 
 
 def test_close_from_another_thread_ends_a_call(sandbox):
-    sandbox.call("misbehaving:echo", 1)
+    sandbox.call("sandboxed_functions:echo", 1)
     threading.Timer(0.1, sandbox.close).start()
     with pytest.raises(SandboxLimitError):
-        sandbox.call("misbehaving:hang")
+        sandbox.call("sandboxed_functions:hang")
 
 
 def test_a_child_that_cannot_start_is_an_error_and_runs_nothing_here(sandbox, monkeypatch):
@@ -141,13 +141,13 @@ def test_a_child_that_cannot_start_is_an_error_and_runs_nothing_here(sandbox, mo
     with monkeypatch.context() as patch:
         patch.setattr(sys, "executable", "/no/such/python")
         with pytest.raises(SandboxStartError):
-            other.call("misbehaving:echo", 1)
+            other.call("sandboxed_functions:echo", 1)
         patch.setattr(sys, "executable", "/bin/false")
         with pytest.raises(SandboxStartError):
-            other.call("misbehaving:echo", 1)
-    assert "misbehaving" not in sys.modules
+            other.call("sandboxed_functions:echo", 1)
+    assert "sandboxed_functions" not in sys.modules
     with other:
-        assert other.call("misbehaving:echo", "again") == "again"  # tried again at the next call
+        assert other.call("sandboxed_functions:echo", "again") == "again"  # tried again at the next call
 
 
 def test_a_lack_of_file_descriptors_is_an_error():

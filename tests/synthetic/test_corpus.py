@@ -17,7 +17,7 @@ import pytest
 from signspot.corpus.corpus import is_of_world, open_corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import FormatError, OptionsError, OutputError
-from signspot.io.stale_files import temporary_name
+from signspot.io.files import temporary_name
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.mouthing.checkpoints import default_for
 from signspot.subtitles.reading import read_vtt

@@ -22,7 +22,7 @@ from signspot.dictionary.download import Download, DownloadOptions, fetch
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, StoreError
 from signspot.formats.formats import FORMATS, write
-from signspot.io.files import Outputs, write_beside
+from signspot.io.files import Outputs, atomic_write
 from signspot.io.processes import Failure, attempt
 from signspot.models.checkpoints import save_encoder
 from signspot.models.encoder import make_encoder
@@ -195,8 +195,8 @@ def _train(inputs: Path, out: Path) -> None:
     config, data = _training()
     mlp = train_embedding(config, data, out)
     weights = b"".join(value.numpy().tobytes() for _, value in sorted(mlp.state_dict().items()))
-    with write_beside(out / "weights") as beside:
-        beside.write_bytes(weights)
+    with atomic_write(out / "weights") as temporary:
+        temporary.write_bytes(weights)
 
 
 def _train_state(out: Path) -> dict[str, bytes]:

@@ -23,7 +23,7 @@ from types import FrameType
 from typing import NoReturn
 
 from signspot.errors import SignspotError
-from signspot.io.control_characters import LONGEST, legible
+from signspot.io.control_characters import LONGEST, escape_control_characters
 from tools.attack import AttackOptions, Outcome
 from tools.attack.mutations import mutate
 from tools.attack.targets import Target, targets
@@ -115,7 +115,7 @@ def _try(target: Target, path: Path) -> str | None:
 
 
 def _is_unfit(text: str) -> bool:
-    return len(text) > LONGEST or text != legible(text)
+    return len(text) > LONGEST or text != escape_control_characters(text, bidirectional=True)
 
 
 @contextmanager

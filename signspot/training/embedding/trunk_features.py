@@ -26,7 +26,7 @@ from signspot.embedding.inputs import (
 )
 from signspot.embedding.windows import clip_features, embed_chunks
 from signspot.errors import DictionaryError, FormatError, NoPersonError, OptionsError, SignspotError
-from signspot.io.files import cache_folder, content_digest, text_digest, write_beside
+from signspot.io.files import atomic_write, cache_folder, content_digest, text_digest
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
@@ -235,5 +235,5 @@ def _write(made: HalfArray, path: Path, name: str) -> None:
     finite = np.isfinite(made).reshape(len(made), -1).all(axis=1)
     if not finite.any() or (made.ndim == 2 and not finite.all()):
         raise FormatError(f"the trunk's features of {name} are NaN or infinite. Check its landmarks and the encoder.")
-    with write_beside(path) as beside:
-        np.save(beside, made)
+    with atomic_write(path) as temporary:
+        np.save(temporary, made)

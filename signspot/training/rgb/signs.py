@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from signspot.corpus.corpus import Corpus
 from signspot.embedding.windows import embed_features
 from signspot.errors import EmptyVideoError, OptionsError, SignspotError
-from signspot.io.files import content_digest, text_digest, write_beside
+from signspot.io.files import atomic_write, content_digest, text_digest
 from signspot.io.progress import Progress, silent
 from signspot.models.encoder import Encoder
 from signspot.training.embedding.trunk_features import FilmedExemplars, TrunkFeatures
@@ -58,8 +58,8 @@ class PictureStore:
         if not path.is_file():
             with open_video(video) as opened:
                 seen = [self._squash(frame.image) for frame in opened.resampled(self.fps, segment)]
-            with write_beside(path) as beside:
-                np.save(beside, np.stack(seen))
+            with atomic_write(path) as temporary:
+                np.save(temporary, np.stack(seen))
         return open_array(path, np.uint8, 4)
 
     def _cut(self, video: Path, firsts: Sequence[int], frames: int, path: Path) -> None:
@@ -70,9 +70,9 @@ class PictureStore:
                 wanted[first + place].append((row, place))
         last = max(wanted)
         picture: Pictures | None = None
-        with write_beside(path) as beside:
+        with atomic_write(path) as temporary:
             shape = (len(firsts), frames, self.side, self.side, 3)
-            made = open_memmap(beside, "w+", np.uint8, shape)
+            made = open_memmap(temporary, "w+", np.uint8, shape)
             number = -1
             with open_video(video) as opened:
                 for number, frame in enumerate(opened.resampled(self.fps)):

@@ -14,8 +14,8 @@ import pytest
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import CheckpointError, DictionaryError, UnsafeFileError
 from signspot.io import pickle_scan
+from signspot.io.pickle import PickledArray, _PickledType, load_pickle, plain
 from signspot.io.pickle_scan import scan
-from signspot.io.restricted_pickle import PickledArray, _PickledType, load_pickle, plain
 from tools.attack.pickles import bombs
 
 
