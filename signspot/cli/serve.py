@@ -42,30 +42,29 @@ def serve(
 
     Example: signspot serve my-videos/ --open
     """
-    from signspot.web.serving import serve as run
-
     try:
-        from signspot.web.guard import Door
+        from signspot.web.access import AccessPolicy
+        from signspot.web.app import serve as run
         from signspot.web.workbench import WorkbenchOptions
     except ModuleNotFoundError as error:
         from signspot.errors import MissingExtraError
 
         raise MissingExtraError((error.name or "a package").split(".")[0], "serve", "the workbench") from None
 
-    door = Door.open_at(host, frozenset(name or ()), token=token)
+    access = AccessPolicy.create(host, frozenset(name or ()), token=token)
     options = WorkbenchOptions(
         folder,
         tuple(dictionary or ()),
         database,
         encoder,
         upload_limit * 1_000_000,
-        door,
+        access,
         settings().device,
         pixels,
         holistic,
     )
 
-    def told(address: str) -> None:
+    def report(address: str) -> None:
         say(address)
         if browser and not address.startswith(("verify:", "look:")):
             import webbrowser
@@ -73,4 +72,4 @@ def serve(
             webbrowser.open(address.removeprefix("own: "))
 
     note(f"serving {folder}; Ctrl-C ends it")
-    run(options, port, told)
+    run(options, port, report)

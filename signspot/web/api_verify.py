@@ -16,11 +16,9 @@ from signspot.types import Spotting
 from signspot.web import editing, exports
 from signspot.web.api_search import SpottingRow, download
 from signspot.web.folder import ServedFolder
-from signspot.web.measures import Share, measure
-from signspot.web.requests import OWNER, VERIFIER, OpenWorkbench
 from signspot.web.uploads import receive_text
-from signspot.web.verification import Item, Verdict, verified
-from signspot.web.workbench import Workbench
+from signspot.web.verification import Item, Share, Verdict, measure, verified
+from signspot.web.workbench import OWNER, VERIFIER, OpenWorkbench, Workbench
 
 router = APIRouter(tags=["verification"])
 

@@ -1,11 +1,13 @@
-"""The web application: routes put together, errors told in one line, the guard in front."""
+"""The web application: routes, error answers, the access policy in front; and the server that runs it."""
 
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
@@ -14,16 +16,8 @@ from starlette.exceptions import HTTPException
 
 from signspot.errors import OptionsError, OutputError, SignspotError, StoreError, UnknownWordError
 from signspot.version import VERSION
-from signspot.web import (
-    api_compare,
-    api_dictionary,
-    api_library,
-    api_recordings,
-    api_search,
-    api_verify,
-    pages,
-)
-from signspot.web.guard import Guard
+from signspot.web import api_dictionary, api_library, api_search, api_verify, pages
+from signspot.web.access import AccessPolicy, AuthMiddleware, is_loopback
 from signspot.web.workbench import Workbench, WorkbenchOptions
 
 _ABOUT = (
@@ -46,7 +40,7 @@ def create_app(options: WorkbenchOptions) -> FastAPI:
         title="signspot workbench", version=VERSION, description=_ABOUT, lifespan=life, docs_url=None, redoc_url=None
     )
     app.state.bench = bench
-    for part in (api_library, api_search, api_recordings, api_verify, api_dictionary, api_compare):
+    for part in (api_library, api_search, api_verify, api_dictionary):
         app.include_router(part.router, prefix="/api")
     app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=str(files("signspot.web") / "static")), name="static")
@@ -56,7 +50,7 @@ def create_app(options: WorkbenchOptions) -> FastAPI:
     app.add_exception_handler(FileNotFoundError, _tell_gone)
     app.add_exception_handler(HTTPException, _tell_http)
     app.add_exception_handler(RequestValidationError, _tell_invalid)
-    app.add_middleware(Guard, door=options.door)
+    app.add_middleware(AuthMiddleware, access=options.access)
     pages.prepare(bench)
     return app
 
@@ -97,3 +91,55 @@ def _answer(request: Request, status: int, text: str) -> JSONResponse | PlainTex
     if request.url.path.startswith("/api"):
         return JSONResponse({"error": text}, status)
     return PlainTextResponse(text, status)
+
+
+def serve(options: WorkbenchOptions, port: int, report: Callable[[str], None]) -> None:
+    """Serve a folder until the process is interrupted.
+
+    Args:
+        options: what is served, and to whom.
+        port: 0 for any that is free.
+        report: called with each address at which the workbench can be opened, once it can.
+
+    Raises:
+        OptionsError: the address cannot be bound.
+    """
+    access = options.access
+    bound = bind(access.host, port)
+    app = create_app(options)
+    plain = {"log_level": "warning", "access_log": False, "server_header": False, "proxy_headers": False}
+    settings = uvicorn.Config(app, timeout_graceful_shutdown=5, **plain)  # type: ignore[arg-type]
+    settings.load()  # before the address is told: whoever opens it at once does not wait for it
+    for address in addresses(access, bound.getsockname()[1]):
+        report(address)
+    uvicorn.Server(settings).run(sockets=[bound])
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens at an address.
+
+    Raises:
+        OptionsError: the address is not this machine's, or the port is taken.
+    """
+    bound = None
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(place)
+        bound.listen(2048)  # whoever comes before the server is ready waits
+    except OSError as error:
+        if bound is not None:
+            bound.close()
+        raise OptionsError(
+            f"cannot serve at {host}, port {port}: {error.strerror or error}. Choose another --port, or --host"
+        ) from error
+    return bound
+
+
+def addresses(access: AccessPolicy, port: int) -> list[str]:
+    """The addresses to open: one, or one for each role with its token."""
+    shown = "127.0.0.1" if is_loopback(access.host) else f"[{access.host}]" if ":" in access.host else access.host
+    if not access.tokens:
+        return [f"http://{shown}:{port}/"]
+    return [f"{role.name.lower()}: http://{shown}:{port}/?token={token}" for token, role in access.tokens.items()]

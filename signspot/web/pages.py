@@ -1,5 +1,8 @@
-"""The pages: server-rendered, each with its data beside it; everything that moves is in small scripts."""
+"""The pages: rendered by the server in the visitor's language; everything that moves is in small scripts."""
 
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -11,13 +14,52 @@ from signspot.errors import FormatError
 from signspot.landmarks.landmarks import FACE_POINTS
 from signspot.plots.curves import clock
 from signspot.version import VERSION
-from signspot.web import exports, language
-from signspot.web.guard import WASM_POLICY, Role
-from signspot.web.library import library
-from signspot.web.measures import measure
-from signspot.web.page_landmarks import FILES
-from signspot.web.requests import OpenWorkbench, language_of
-from signspot.web.workbench import Workbench
+from signspot.web import exports
+from signspot.web.access import WASM_POLICY, Role
+from signspot.web.api_library import library
+from signspot.web.recordings import FILES
+from signspot.web.verification import measure
+from signspot.web.workbench import OpenWorkbench, Workbench
+
+DEFAULT = "en"
+COOKIE = "signspot-language"
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """Every language that the pages speak, English first."""
+    found = [each.name.removesuffix(".json") for each in (files("signspot.web") / "strings").iterdir()]
+    return tuple(sorted((name for name in found if not name.startswith("_")), key=lambda name: (name != DEFAULT, name)))
+
+
+@cache
+def strings(language: str) -> Mapping[str, str]:
+    """All texts of a language by key."""
+    text = (files("signspot.web") / "strings" / f"{language}.json").read_text(encoding="utf-8")
+    found: dict[str, str] = json.loads(text)
+    return found
+
+
+def preferred_language(cookie: str | None, accepted: str) -> str:
+    """The language of a visitor: as they chose, as their browser prefers, or English."""
+    if cookie in languages():
+        return str(cookie)
+    for part in accepted.split(","):
+        tag = part.partition(";")[0].strip().lower().partition("-")[0]
+        if tag in languages():
+            return tag
+    return DEFAULT
+
+
+def translator(language: str) -> Callable[..., str]:
+    """The function that templates call: a key and values give the text; an unknown key shows itself."""
+    known, english = strings(language), strings(DEFAULT)
+
+    def say(key: str, **values: object) -> str:
+        return (known.get(key) or english.get(key) or key).format(**values)
+
+    return say
+
 
 router = APIRouter(include_in_schema=False)
 _PAGES = ("library", "spot", "sign", "verify", "dictionary", "compare")
@@ -45,15 +87,19 @@ def prepare(bench: Workbench) -> None:
     _templates.get_template("library.html")
 
 
+def _language(request: Request) -> str:
+    return preferred_language(request.cookies.get(COOKIE), request.headers.get("accept-language", ""))
+
+
 def _page(request: Request, name: str, **values: Any) -> HTMLResponse:
-    spoken = language_of(request)
+    spoken = _language(request)
     role = request.scope.get("role", Role.LOOK)
-    known = language.strings(spoken)
-    scripts = {key: text for key, text in {**language.strings("en"), **known}.items() if key.startswith("js.")}
+    known = strings(spoken)
+    scripts = {key: text for key, text in {**strings("en"), **known}.items() if key.startswith("js.")}
     pixels = request.app.state.bench.options.pixels
     data = {"strings": scripts, "language": spoken, "role": int(role), "pixels": pixels, **values.pop("data", {})}
     text = _templates.get_template(f"{name}.html").render(
-        t=language.speaker(spoken), page=name, pages=_PAGES, language=spoken, languages=language.languages(),
+        t=translator(spoken), page=name, pages=_PAGES, language=spoken, languages=languages(),
         role=int(role), version=VERSION, data=data, **values,
     )  # fmt: skip
     return HTMLResponse(text, headers={"cache-control": "no-store"})
@@ -176,8 +222,8 @@ def choose_language(name: str, request: Request) -> RedirectResponse:
     back = request.query_params.get("back", "/")
     safe = back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
     answer = RedirectResponse(safe, 303)
-    if name in language.languages():
-        answer.set_cookie(language.COOKIE, name, max_age=31_536_000, samesite="strict", httponly=True)
+    if name in languages():
+        answer.set_cookie(COOKIE, name, max_age=31_536_000, samesite="strict", httponly=True)
     return answer
 
 

@@ -1,13 +1,15 @@
-"""Sign to search: a recording in, the nearest words of a dictionary and the places in the folder out, best first."""
+"""Sign to search: a recording in, the nearest words of a dictionary and the locations in the folder out, best first."""
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import landmarks_of
@@ -20,8 +22,23 @@ from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.web.folder import VideoFile
 from signspot.web.media import landmarks_seen
-from signspot.web.one_thread import on_one_thread
 from signspot.web.workbench import Workbench
+
+T = TypeVar("T")
+
+# PyTorch chooses a number of threads when a thread first uses it: that must be over before it is limited.
+_worker = ThreadPoolExecutor(1, "signspot-answers", torch.get_num_threads)
+
+
+def on_one_thread(work: Callable[[], T]) -> T:
+    """Work on the one thread, whose matrix products are not shared out; nor are those of others meanwhile."""
+    return _worker.submit(_limited, work).result()
+
+
+def _limited(work: Callable[[], T]) -> T:
+    with threadpool_limits(1):  # of BLAS, and of OpenMP, by which PyTorch shares out; the latter for this thread alone
+        return work()
+
 
 _WORDS, _PLACES = 12, 24  # that are shown
 _PROPOSED = 60  # places that embeddings propose in all videos, to be decided by alignment

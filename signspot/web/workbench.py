@@ -1,18 +1,20 @@
-"""One open workbench: the folder, its database, its searches, queues and jobs; what every request works with."""
+"""One open workbench: the folder, its database, searches, queues and jobs; how routes get it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.exceptions import HTTPException
 
 from signspot.annotation.store import Database
 from signspot.io.files import clean_up
+from signspot.web.access import AccessPolicy, Role
 from signspot.web.folder import ServedFolder
-from signspot.web.guard import Door
 from signspot.web.jobs import Jobs, JobSettings
-from signspot.web.page_landmarks import HolisticPackage
-from signspot.web.recordings import Recordings
-from signspot.web.searching import Searcher
-from signspot.web.states import States
+from signspot.web.recordings import HolisticPackage, Recordings
+from signspot.web.search import Searcher, States
 from signspot.web.tables import open_database
 from signspot.web.uploads import MOST_BYTES
 from signspot.web.verification import Queues
@@ -29,7 +31,7 @@ class WorkbenchOptions:
     database: str | None = None  # URL; None: SQLite in the folder
     encoder: str | None = None  # name or file; None: the shipped one
     most_bytes: int = MOST_BYTES  # of one upload
-    door: Door = field(default_factory=Door)
+    access: AccessPolicy = field(default_factory=AccessPolicy)
     device: str = "cpu"  # where networks run
     pixels: bool = True  # pictures of people are shown, and thumbnails of them kept; else skeletons are
     holistic: Path | None = None  # a package that estimates landmarks in the sign page
@@ -88,3 +90,23 @@ class Workbench:
         self.recordings.close()
         self.jobs.stop()
         self.database.close()
+
+
+def _bench(request: Request) -> Workbench:
+    bench: Workbench = request.app.state.bench
+    return bench
+
+
+def needs(role: Role) -> Callable[[Request], None]:
+    """A check that a visitor has at least a role."""
+
+    def check(request: Request) -> None:
+        if request.scope.get("role", Role.LOOK) < role:
+            raise HTTPException(403, f"This needs the role '{role.name.lower()}'; ask for its token.")
+
+    return check
+
+
+OpenWorkbench = Annotated[Workbench, Depends(_bench)]
+VERIFIER = Depends(needs(Role.VERIFY))
+OWNER = Depends(needs(Role.OWN))

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
-from signspot.web.guard import Door
+from signspot.web.access import AccessPolicy
 
 CHROMIUM = "/usr/bin/chromium"
 
@@ -72,7 +72,7 @@ class Server(Client):
     """A workbench in a thread of the tests' own process, which has loaded everything already."""
 
     folder: Path = Path()
-    door: Door = field(default_factory=Door)
+    access: AccessPolicy = field(default_factory=AccessPolicy)
     most_bytes: int = 50_000_000
     database: str | None = None
     pixels: bool = True
@@ -86,8 +86,7 @@ class Server(Client):
     def start(self) -> "Server":
         import uvicorn
 
-        from signspot.web.app import create_app
-        from signspot.web.serving import bind
+        from signspot.web.app import bind, create_app
         from signspot.web.workbench import WorkbenchOptions
 
         bound = bind("127.0.0.1", self.port)
@@ -97,7 +96,7 @@ class Server(Client):
             self.database,
             None,
             self.most_bytes,
-            self.door,
+            self.access,
             pixels=self.pixels,
             holistic=self.holistic,
         )

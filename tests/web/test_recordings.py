@@ -1,31 +1,48 @@
-"""Recordings that are looked at while they are made: pictures in, words and places out; nothing is kept."""
+"""Recordings of one sign: frames sent while it is made, landmarks estimated in the page; nothing is kept."""
 
+import json
+import shutil
 import struct
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import cv2
 import numpy as np
 import pytest
+from playwright.sync_api import Browser, Request, expect
 
 from signspot.errors import LandmarksError, OptionsError
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import as_stored
 from signspot.video.reader import open_video
+from signspot.web.access import POLICY
 from signspot.web.picture_process import read_picture
-from signspot.web.recordings import MOST_PICTURES, Recordings, read_pictures, thinned
+from signspot.web.recordings import (
+    FILES,
+    FRAME,
+    MOST_PICTURES,
+    HolisticPackage,
+    Recordings,
+    read_landmarks,
+    read_pictures,
+    thinned,
+)
 
-from .conftest import Server
+from .conftest import ROOT, Server
 
 
-def packed(pictures: list[tuple[int, bytes]]) -> bytes:
+def framed(pictures: list[tuple[int, bytes]]) -> bytes:
     return b"".join(struct.pack("<iI", at, len(content)) + content for at, content in pictures)
 
 
 def test_pictures_are_taken_apart() -> None:
-    assert read_pictures(packed([(-40, b"ab"), (0, b"c")])) == [(-0.04, b"ab"), (0.0, b"c")]
+    assert read_pictures(framed([(-40, b"ab"), (0, b"c")])) == [(-0.04, b"ab"), (0.0, b"c")]
     assert read_pictures(b"") == []
-    for cut in (b"\0", packed([(0, b"abc")])[:-1], struct.pack("<iI", 0, 0), struct.pack("<iI", 0, 1 << 31)):
+    for cut in (b"\0", framed([(0, b"abc")])[:-1], struct.pack("<iI", 0, 0), struct.pack("<iI", 0, 1 << 31)):
         with pytest.raises(OptionsError, match=r"cut off|are sent as"):
             read_pictures(cut)
 
@@ -76,10 +93,10 @@ def test_a_recording_is_looked_at_while_it_is_made(server: Server, material: Pat
     at = -100_000
     while not told["looked"]:  # the countdown: models are loaded
         at += 500
-        told = server.ask("PUT", f"{place}/pictures", packed([(at, pictures[0][1])])).json
+        told = server.ask("PUT", f"{place}/pictures", framed([(at, pictures[0][1])])).json
         time.sleep(0.3)
     for one in pictures:
-        assert server.ask("PUT", f"{place}/pictures", packed([one])).status == 200
+        assert server.ask("PUT", f"{place}/pictures", framed([one])).status == 200
     found = server.ask("POST", f"{place}/search?dictionary=dictionary").json
     assert found["words"][0]["word"] == "river"
     assert found["places"][0]["video"] == "news.mp4"
@@ -87,7 +104,7 @@ def test_a_recording_is_looked_at_while_it_is_made(server: Server, material: Pat
     again = server.ask("POST", f"{place}/search?dictionary=dictionary&start=0.2&end=1.2").json
     assert again["words"], "a part of it is searched for without another recording"
     assert again["seconds"]["landmarks"] < 1
-    assert server.ask("PUT", f"{place}/pictures", packed(pictures[:1])).status == 422, "it is over"
+    assert server.ask("PUT", f"{place}/pictures", framed(pictures[:1])).status == 422, "it is over"
     assert server.ask("DELETE", place).status == 200
     gone = server.ask("POST", f"{place}/search?dictionary=dictionary")
     assert (gone.status, "begin another one" in gone.json["error"]) == (404, True)
@@ -119,3 +136,193 @@ def test_hostile_pictures_end_a_recording_and_nothing_else() -> None:
 
 def jpeg(image: Any) -> bytes:
     return bytes(cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes())
+
+
+PACKAGE = ROOT / "build" / "holistic"
+SIZE = (320, 240)
+
+
+def packed(landmarks: Landmarks) -> Any:
+    """(T, 439) frames as a page sends them."""
+    parts = (landmarks.body, landmarks.left_hand, landmarks.right_hand, landmarks.face)
+    count = len(landmarks)
+    rows = [landmarks.times[:, None] - landmarks.times[0], *(part.reshape(count, -1) for part in parts)]
+    return np.concatenate(rows, axis=1).astype("<f4")
+
+
+@pytest.fixture(scope="session")
+def river(stretch: Any) -> Landmarks:
+    found: Landmarks = stretch.exemplars["river"]
+    return found
+
+
+def make_package(folder: Path) -> Path:
+    """A package whose files hold their names."""
+    folder.mkdir(parents=True)
+    for name in FILES:
+        (folder / name).write_text(name)
+    (folder / "package.json").write_text(json.dumps({"name": "@mediapipe/holistic"}))
+    (folder / "secret.txt").write_text("secret")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def estimating(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server whose sign page may estimate."""
+    place = tmp_path_factory.mktemp("estimating")
+    shutil.copytree(material, place / "folder")
+    made = Server(folder=place / "folder", holistic=make_package(place / "holistic")).start()
+    yield made
+    made.stop()
+
+
+def test_what_a_page_sends_is_what_it_saw(river: Landmarks) -> None:
+    rows = packed(river)
+    assert rows.shape[1] == FRAME
+    found = read_landmarks(rows.tobytes(), SIZE)
+    assert found.fps == pytest.approx(25.0)
+    seen = Landmarks(river.body, river.left_hand, river.right_hand, river.face, river.times - river.times[0], SIZE)
+    assert found.equals(as_stored(seen), tolerance=2e-3)
+    few = read_landmarks(rows[::4].tobytes(), SIZE)
+    assert few.fps == pytest.approx(25.0), "whatever the page's own rate"
+    assert np.nanmax(np.abs(few.body[:, 11, :2] - found.body[: len(few), 11, :2])) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "told"),
+    [
+        ((0, 0), -1.0, "times"),
+        ((-1, 0), 61.0, "times"),
+        ((1, 0), np.nan, "times"),
+        ((2, 0), 0.0, "times"),
+        ((1, 5), np.inf, "points"),
+        ((1, 5), -np.inf, "points"),
+        ((1, 6), np.nan, "points"),
+        ((1, 5), 1e30, "points"),
+        ((1, 4), 1.5, "visibility"),
+        ((1, 4), -0.1, "visibility"),
+        ((1, FRAME - 1), -101.0, "points"),
+    ],
+)
+def test_every_number_is_checked(river: Landmarks, place: tuple[int, int], value: float, told: str) -> None:
+    rows = packed(river)
+    rows[:, FRAME - 180 :] = np.nan_to_num(rows[:, FRAME - 180 :])
+    read_landmarks(rows.tobytes(), SIZE)
+    rows[place] = value
+    with pytest.raises(OptionsError, match=told):
+        read_landmarks(rows.tobytes(), SIZE)
+
+
+def test_every_length_is_checked(river: Landmarks, estimating: Server) -> None:
+    content = packed(river).tobytes()
+    for wrong in (b"", content[:-1], content[: 4 * FRAME], content[:100]):
+        with pytest.raises(OptionsError, match="frames of 439 numbers"):
+            read_landmarks(wrong, SIZE)
+    many = np.repeat(packed(river)[:1], MOST_PICTURES + 1, axis=0)
+    many[:, 0] = np.arange(len(many)) / 25
+    with pytest.raises(OptionsError, match="frames of 439 numbers"):
+        read_landmarks(many.tobytes(), SIZE)
+    place = "/api/sign/landmarks?dictionary=dictionary"
+    told = estimating.ask("POST", f"{place}&width=320&height=240", many.tobytes() + content)
+    assert (told.status, "at most" in told.json["error"]) == (422, True), "not read to its end"
+    for size in ("width=0&height=240", "width=320&height=100000", "width=x&height=240", "width=320"):
+        assert estimating.ask("POST", f"{place}&{size}", content).status == 422
+
+
+def test_landmarks_go_the_ordinary_road(estimating: Server, river: Landmarks) -> None:
+    """The same words and scores as for the same landmarks in a file."""
+    assert estimating.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").status == 200
+    warm = estimating.ask("POST", "/api/warm?dictionary=dictionary")
+    assert (warm.status, warm.json) == (200, {"exemplars": 5, "tracks": 1})
+    place = "/api/sign/landmarks?dictionary=dictionary&width=320&height=240"
+    found = estimating.ask("POST", place, packed(river).tobytes()).json
+    assert found["words"][0]["word"] == "river"
+    assert found["places"][0]["video"] == "news.mp4"
+    part = estimating.ask("POST", f"{place}&start=0.1&end=1.5", packed(river).tobytes()).json
+    assert part["words"], "a part of it"
+    nobody = packed(river)
+    nobody[:, 1:] = np.nan
+    told = estimating.ask("POST", place, nobody.tobytes())
+    assert (told.status, "nobody is in view" in told.json["error"]) == (422, True)
+    assert estimating.ask("POST", place, packed(river).tobytes(), X_Signspot="").status == 403
+
+
+def test_only_the_sign_page_may_run_webassembly_and_only_when_asked(server: Server, estimating: Server) -> None:
+    policies = {
+        (name, place): each.ask("GET", place).headers["content-security-policy"]
+        for name, each in (("usual", server), ("estimating", estimating))
+        for place in ("/", "/sign", "/spot", "/verify", "/api/library", "/holistic/holistic.js", "/nowhere")
+    }
+    wide = policies.pop(("estimating", "/sign"))
+    assert set(policies.values()) == {POLICY}
+    assert "'wasm-unsafe-eval'" in wide
+    assert wide.replace(" 'wasm-unsafe-eval'", "") == POLICY, "and nothing else"
+    assert "unsafe-inline" not in wide
+    assert "'unsafe-eval'" not in wide
+    assert "in-page" in estimating.ask("GET", "/sign").text
+    assert "in-page" not in server.ask("GET", "/sign").text
+
+
+def test_only_files_of_the_list_are_served(server: Server, estimating: Server) -> None:
+    kinds = {"js": "text/javascript", "wasm": "application/wasm"}
+    for name in FILES:
+        answer = estimating.ask("GET", f"/holistic/{name}")
+        assert (answer.status, answer.text) == (200, name)
+        wanted = kinds.get(name.rpartition(".")[2], "application/octet-stream")
+        assert answer.headers["content-type"].partition(";")[0] == wanted
+        assert server.ask("GET", f"/holistic/{name}").status == 404, "no package was given"
+    for other in ("secret.txt", "package.json", "", "..%2fsecret.txt", "%2e%2e/secret.txt", "./secret.txt", "a/b.js"):
+        assert estimating.ask("GET", f"/holistic/{other}").status == 404
+    foreign = estimating.ask("GET", "/holistic/holistic.js", Sec_Fetch_Site="cross-site")
+    assert foreign.status == 403, "through the guard, as everything"
+
+
+def test_a_folder_that_is_no_whole_package_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OptionsError, match=r"is not an unpacked package @mediapipe/holistic. Unpack it: npm pack"):
+        HolisticPackage.open(tmp_path)
+    made = make_package(tmp_path / "unpacked" / "package")
+    assert HolisticPackage.open(tmp_path / "unpacked").folder == HolisticPackage.open(made).folder == made.resolve()
+    (made / "holistic_solution_wasm_bin.wasm").unlink()
+    with pytest.raises(OptionsError, match=r"lacks holistic_solution_wasm_bin.wasm"):
+        HolisticPackage.open(made)
+    (tmp_path / "elsewhere").write_text("secret")
+    (made / "holistic_solution_wasm_bin.wasm").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OptionsError, match=r"lacks holistic_solution_wasm_bin.wasm"):
+        HolisticPackage.open(made)
+
+
+@pytest.mark.slow
+def test_a_sign_is_found_and_no_picture_leaves_the_page(browser: Browser, server: Server, river: Landmarks) -> None:
+    """End to end with the package itself: Chromium's camera shows a filmed sign, and only numbers are sent."""
+    if not (PACKAGE / "package" / "holistic.js").is_file():
+        pytest.skip("npm's package @mediapipe/holistic is not in build/holistic: make holistic")
+    estimating = Server(folder=server.folder, holistic=PACKAGE).start()
+    assert estimating.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").status == 200  # its track
+    context = browser.new_context(permissions=["camera"])
+    sent: list[Request] = []
+    said: list[str] = []
+    try:
+        page = context.new_page()
+        page.on("request", lambda request: sent.append(request))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda line: said.append(line.text) if "Content Security" in line.text else None)
+        page.goto(f"{estimating.address}/sign")
+        page.get_by_role("button", name="Record").click()
+        expect(page.locator("#words .card strong").first).to_have_text("river", timeout=240_000)
+        expect(page.locator("#places .card strong").first).to_have_text("news.mp4")
+        page.locator("#clip").set_input_files(str(server.folder / "dictionary" / "river" / "film.mp4"))
+        page.locator('#timing[data-turn="2"]').wait_for(state="attached", timeout=240_000)
+        assert page.locator("#words .card strong").first.inner_text() == "river", "a file is looked at here, too"
+        changing = [one for one in sent if one.method not in ("GET", "HEAD")]
+        places = [urlsplit(one.url) for one in changing]
+        bodies = [one.post_data_buffer or b"" for one in changing if "/sign/landmarks" in one.url]
+    finally:
+        context.close()
+        estimating.stop()
+    assert said == []
+    assert {place.path for place in places} == {"/api/warm", "/api/sign/landmarks"}, "no picture, no film"
+    assert {urlsplit(one.url).netloc for one in sent if not one.url.startswith("blob:")} == {places[0].netloc}
+    for body in bodies:
+        seen = read_landmarks(body, SIZE)  # nothing but numbers
+        exact = np.nanmedian(river.body[:, [11, 12], :2], axis=0)
+        assert np.abs(np.nanmedian(seen.body[:, [11, 12], :2], axis=0) - exact).max() < 0.05, "and not mirrored"

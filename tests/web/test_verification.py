@@ -17,9 +17,8 @@ from signspot.formats.formats import read_spottings
 from signspot.types import LabelSource, Spotting
 from signspot.web import exports, verification
 from signspot.web.jobs import Jobs, JobSettings
-from signspot.web.measures import Share, cohens_kappa, measure
 from signspot.web.tables import open_database
-from signspot.web.verification import Queues, Verdict, verified
+from signspot.web.verification import Queues, Share, Verdict, cohens_kappa, measure, verified
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -117,8 +117,7 @@ def _server(folder: Path, encoder: Path) -> Iterator[str]:
     """A workbench in a thread of this process."""
     import uvicorn
 
-    from signspot.web.app import create_app
-    from signspot.web.serving import bind
+    from signspot.web.app import bind, create_app
     from signspot.web.workbench import WorkbenchOptions
 
     bound = bind("127.0.0.1", 0)

@@ -13,8 +13,8 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from signspot.web.guard import Door, Role
-from signspot.web.serving import addresses, bind
+from signspot.web.access import AccessPolicy, Role
+from signspot.web.app import addresses, bind
 
 from .conftest import Server
 
@@ -147,13 +147,13 @@ def test_exemplars_behind_links_are_refused(server: Server, tmp_path: Path, mate
 
 @pytest.fixture(scope="module")
 def guarded(material: Path) -> Iterator[Server]:
-    made = Server(folder=material, door=Door.open_at("127.0.0.1", token=True)).start()
+    made = Server(folder=material, access=AccessPolicy.create("127.0.0.1", token=True)).start()
     yield made
     made.stop()
 
 
 def test_tokens_and_roles(guarded: Server) -> None:
-    by_role = {line.partition(":")[0]: line.partition("token=")[2] for line in addresses(guarded.door, 80)}
+    by_role = {line.partition(":")[0]: line.partition("token=")[2] for line in addresses(guarded.access, 80)}
     assert set(by_role) == {"own", "verify", "look"}
     assert guarded.ask("GET", "/").status == 401
     assert guarded.ask("GET", "/", Authorization="Bearer nonsense").status == 401
@@ -175,26 +175,26 @@ def test_tokens_and_roles(guarded: Server) -> None:
 
 
 def test_other_addresses_need_tokens() -> None:
-    assert not Door.open_at("127.0.0.1").tokens
-    assert not Door.open_at("::1").tokens
+    assert not AccessPolicy.create("127.0.0.1").tokens
+    assert not AccessPolicy.create("::1").tokens
     for host in ("0.0.0.0", "192.168.1.5", "::", "example.org"):
-        door = Door.open_at(host)
-        assert sorted(door.tokens.values()) == [Role.LOOK, Role.VERIFY, Role.OWN]
-        assert all(len(token) >= 30 for token in door.tokens)
-        assert door.role_of("") is None
-        assert not door.knows_host("evil.example")
-        assert all("token=" in line for line in addresses(door, 80))
-    assert Door.open_at("0.0.0.0", frozenset({"lab.example"})).knows_host("lab.example:8321")
-    assert Door.open_at("0.0.0.0").knows_host("192.168.1.5:8321"), "an address is no name that can be rebound"
+        access = AccessPolicy.create(host)
+        assert sorted(access.tokens.values()) == [Role.LOOK, Role.VERIFY, Role.OWN]
+        assert all(len(token) >= 30 for token in access.tokens)
+        assert access.role_of("") is None
+        assert not access.is_known_host("evil.example")
+        assert all("token=" in line for line in addresses(access, 80))
+    assert AccessPolicy.create("0.0.0.0", frozenset({"lab.example"})).is_known_host("lab.example:8321")
+    assert AccessPolicy.create("0.0.0.0").is_known_host("192.168.1.5:8321"), "an address is no name that can be rebound"
 
 
 def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[bytes, bytes]] = []
     real = hmac.compare_digest
-    monkeypatch.setattr("signspot.web.guard.hmac.compare_digest", lambda a, b: (calls.append((a, b)), real(a, b))[1])
-    door = Door.open_at("0.0.0.0")
-    first = next(iter(door.tokens))
-    assert door.role_of(first) is Role.OWN
+    monkeypatch.setattr("signspot.web.access.hmac.compare_digest", lambda a, b: (calls.append((a, b)), real(a, b))[1])
+    access = AccessPolicy.create("0.0.0.0")
+    first = next(iter(access.tokens))
+    assert access.role_of(first) is Role.OWN
     assert len(calls) == 3, "with every token, also after one has matched"
 
 
@@ -243,7 +243,7 @@ DECIDES = {
 
 
 def test_every_change_needs_a_role(guarded: Server) -> None:
-    tokens = {role: {"Authorization": f"Bearer {token}"} for token, role in guarded.door.tokens.items()}
+    tokens = {role: {"Authorization": f"Bearer {token}"} for token, role in guarded.access.tokens.items()}
     paths = guarded.ask("GET", "/openapi.json", **tokens[Role.LOOK]).json["paths"]
     routes = {(method.upper(), path) for path, methods in paths.items() for method in methods} - SEARCHES
     changes = {route for route in routes if route[0] != "GET"}

@@ -12,7 +12,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.errors import FormatError
 from signspot.types import Exemplar, Grid, Track
 from signspot.web import sign_search
-from signspot.web.one_thread import _worker, on_one_thread
+from signspot.web.sign_search import _worker, on_one_thread
 
 
 def threads() -> set[int]:

@@ -1,4 +1,4 @@
-"""The guard at the door: whose requests are answered, in which role, and what pages may load."""
+"""The guard at the access: whose requests are answered, in which role, and what pages may load."""
 
 import hmac
 import ipaddress
@@ -43,7 +43,7 @@ class Role(IntEnum):
 
 
 @dataclass(frozen=True)
-class Door:
+class AccessPolicy:
     """Admission of visitors."""
 
     host: str = "127.0.0.1"  # the address that is bound
@@ -51,13 +51,13 @@ class Door:
     tokens: Mapping[str, Role] = field(default_factory=dict)  # empty: everybody on this machine owns the folder
 
     @classmethod
-    def open_at(cls, host: str, names: frozenset[str] = frozenset(), *, token: bool = False) -> "Door":
-        """A door at an address; other than loopback, or where it is wanted, with a fresh token for each role."""
+    def create(cls, host: str, names: frozenset[str] = frozenset(), *, token: bool = False) -> "AccessPolicy":
+        """A access at an address; other than loopback, or where it is wanted, with a fresh token for each role."""
         if not token and is_loopback(host):
             return cls(host, names)
         return cls(host, names, {secrets.token_urlsafe(24): role for role in (Role.OWN, Role.VERIFY, Role.LOOK)})
 
-    def knows_host(self, header: str) -> bool:
+    def is_known_host(self, header: str) -> bool:
         """Whether a Host header names this server: by a loopback name, by its address, or as it was told.
 
         A page of a stranger whose name is made to lead here (DNS rebinding) sends that name.
@@ -96,11 +96,11 @@ def _is_address(host: str) -> bool:
     return True
 
 
-class Guard:
-    """Refuses strangers before any page sees a request, and puts the security headers on every answer."""
+class AuthMiddleware:
+    """Refuses requests of others before any route sees them, and puts the security headers on every answer."""
 
-    def __init__(self, app: App, door: Door):
-        self._app, self._door = app, door
+    def __init__(self, app: App, access: AccessPolicy):
+        self._app, self._access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -111,7 +111,7 @@ class Guard:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         refusal = self._refusal(scope, headers)
         token, given = self._token(scope, headers)
-        role = self._door.role_of(token)
+        role = self._access.role_of(token)
         if refusal is not None:
             await _answer(send, *refusal)
         elif role is None:
@@ -124,7 +124,7 @@ class Guard:
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
-        if not self._door.knows_host(host):
+        if not self._access.is_known_host(host):
             return 421, "This server is not known by that name."
         site, origin = headers.get("sec-fetch-site", ""), headers.get("origin")
         if origin not in (None, "null") and urlsplit(origin or "").netloc != host:
@@ -139,7 +139,7 @@ class Guard:
     def _token(self, scope: Scope, headers: Mapping[str, str]) -> tuple[str, bool]:
         """The token of a request, and whether it stands in its address."""
         named = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token")
-        if named and self._door.tokens:
+        if named and self._access.tokens:
             return named[0], True
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":

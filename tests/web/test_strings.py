@@ -8,17 +8,17 @@ from string import Formatter
 
 import pytest
 
-from signspot.web import language
+from signspot.web.pages import languages, preferred_language, strings
 
 HOME = Path(str(files("signspot.web")))
 
 
 def test_all_languages_say_the_same_things() -> None:
-    assert language.languages()[0] == "en"
-    assert len(language.languages()) >= 2
-    english = language.strings("en")
-    for name in language.languages():
-        texts = language.strings(name)
+    assert languages()[0] == "en"
+    assert len(languages()) >= 2
+    english = strings("en")
+    for name in languages():
+        texts = strings(name)
         assert texts.keys() == english.keys(), name
         for key, text in texts.items():
             assert _values(text) == _values(english[key]), (name, key)
@@ -43,7 +43,7 @@ def test_every_text_that_is_asked_for_is_there_and_none_is_idle() -> None:
             for pair in re.findall(r"\bt\([\w.]+ \? \"(\w+)\" : \"(\w+)\"", path.read_text())
             for key in pair
         }
-    known = set(language.strings("en"))
+    known = set(strings("en"))
     assert not asked - known
     states = {
         f"js.{key}"
@@ -70,10 +70,10 @@ def test_every_text_that_is_asked_for_is_there_and_none_is_idle() -> None:
     [(None, "", "en"), (None, "de-CH,fr;q=0.5", "de"), ("en", "de", "en"), ("xx", "fr, de", "de"), ("../en", "", "en")],
 )
 def test_the_visitors_language(cookie: str | None, accepted: str, spoken: str) -> None:
-    assert language.chosen(cookie, accepted) == spoken
+    assert preferred_language(cookie, accepted) == spoken
 
 
 def test_files_are_sorted_for_small_changes() -> None:
-    for name in language.languages():
+    for name in languages():
         keys = list(json.loads((HOME / "strings" / f"{name}.json").read_text()))
         assert keys == sorted(keys)

@@ -1,20 +1,19 @@
-"""The verb: what it says when something is missing."""
+"""The served folder: what is listed, and what the command says when something is missing."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
+from signspot.cli.serve import serve
 from signspot.errors import MissingExtraError, OptionsError
 from signspot.web.folder import ServedFolder
-from signspot.web.serving import serve
-from signspot.web.workbench import WorkbenchOptions
 
 
 def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'signspot\[serve\]'"):
-        serve(WorkbenchOptions(tmp_path), 0, print)
+    monkeypatch.setitem(sys.modules, "signspot.web.app", None)
+    with pytest.raises(MissingExtraError, match=r"signspot\[serve\]"):
+        serve(tmp_path)
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
