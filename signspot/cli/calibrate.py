@@ -1,5 +1,6 @@
 """`signspot calibrate`: find the thresholds of an encoder, and write them into its card."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -7,59 +8,44 @@ import typer
 
 from signspot.cli.console import bar, print_table, say
 from signspot.cli.options import settings
+from signspot.io.progress import Progress
 
 DEFAULT_RATE = 20.0  # one in three minutes
 
 
 def calibrate(
     weights: Annotated[Path, typer.Argument(help="A .safetensors file of ours; it is written again with its card.")],
-    hours: Annotated[float, typer.Option(help="Hours of background signing.")] = 0.5,
-    words: Annotated[int, typer.Option(help="Words to look for in it.")] = 100,
+    footage: Annotated[
+        list[Path],
+        typer.Option(help="Video, .pose or corpus folder in which no word of --dictionary is signed; repeatable."),
+    ],
+    dictionary: Annotated[Path, typer.Option(help="Words to look for in --footage.")],
     rate: Annotated[
         float, typer.Option(help="False alarms per hour and word at the default threshold.")
     ] = DEFAULT_RATE,
-    seed: Annotated[int, typer.Option(help="Of the background.")] = 1,
-    lsa64: Annotated[
-        Path | None, typer.Option(help="Folder of LSA64 landmarks: real signing of signer 8 is background, too.")
-    ] = None,
-    footage: Annotated[
-        list[Path] | None, typer.Option(help="Video or .pose in which no word of --dictionary is signed; repeatable.")
-    ] = None,
-    dictionary: Annotated[Path | None, typer.Option(help="Words to look for in --footage.")] = None,
 ) -> None:
     """Measure false alarms on background signing; keep the thresholds in the encoder's card.
 
-    The background is signing of the world; with real signing besides, thresholds are the means of both. With --footage
-    and --dictionary it is footage of yours and nothing else: so RGB encoders are calibrated.
+    The background may be synthetic: make two corpora with different seeds, and look for the words of one in the
+    videos of the other. The two languages share words, but no signs.
 
-    Example: signspot calibrate runs/landmark/landmark.safetensors
+    Example: signspot calibrate runs/landmark/landmark.safetensors --footage corpus/ --dictionary other/dictionary
     """
     from dataclasses import replace
 
-    from experiments.background import measure_false_alarms
-    from experiments.isolated.lsa64 import TRAIN_SIGNERS, VALIDATION_SIGNERS, read_lsa64
-    from experiments.lsa64.streams import stream_alarms
     from signspot.dictionary.opening import open_dictionary
-    from signspot.errors import OptionsError
     from signspot.io.files import cache_folder, note_written
     from signspot.models.checkpoints import load_encoder, save_encoder
-    from signspot.spotting.calibration import false_alarms, mean_table
+    from signspot.spotting.calibration import false_alarms
     from signspot.spotting.spotter import Spotter
 
     encoder = load_encoder(weights, device=settings().device)
-    if (footage is None) != (dictionary is None):
-        raise OptionsError("give --footage and --dictionary together: words to look for, and where they are not signed")
-    if footage is not None and dictionary is not None:
-        spotter = Spotter(encoder, cache_folder())
-        backgrounds = [false_alarms(spotter, footage, spotter.gallery(open_dictionary(dictionary)))]
-    else:
-        with bar("background", "s") as progress:
-            backgrounds = [measure_false_alarms(encoder, words, hours, seed, progress)]
-    if lsa64 is not None:
-        clips = read_lsa64(lsa64, (*TRAIN_SIGNERS, *VALIDATION_SIGNERS))
-        backgrounds.append(stream_alarms(encoder, clips, VALIDATION_SIGNERS[0], seed))
-    table = mean_table(backgrounds)
-    threshold = round(sum(measured.threshold(rate) for measured in backgrounds) / len(backgrounds), 3)
+    spotter = Spotter(encoder, cache_folder())
+    sources = [source for path in footage for source in sources_of(path, encoder.contract.kind)]
+    gallery = spotter.gallery(open_dictionary(dictionary))
+    with bar("background", "videos") as progress:
+        alarms = false_alarms(spotter, with_progress(sources, progress), gallery)
+    table, threshold = alarms.table(), round(alarms.threshold(rate), 3)
     card = {**encoder.card, "false_alarms_per_hour": table}
     save_encoder(
         replace(encoder, contract=replace(encoder.contract, threshold=threshold), card=card), weights, half=True
@@ -68,3 +54,26 @@ def calibrate(
         note_written(path)
     print_table(("false alarms/h/word", "threshold"), ((each, f"{value:.4f}") for each, value in table.items()))
     say(f"default threshold: {threshold}")
+
+
+def sources_of(path: Path, kind: str) -> list[Path]:
+    """The videos of a corpus folder, as landmarks or as pixels; any other path is itself the source."""
+    from signspot.corpus.corpus import open_corpus
+    from signspot.errors import OptionsError
+
+    if not path.is_dir():
+        return [path]
+    videos = open_corpus(path).videos.values()
+    paths = [(video.landmarks or video.video) if kind == "landmarks" else video.video for video in videos]
+    sources = [source for source in paths if source is not None]
+    if not sources:
+        raise OptionsError(f"{path} has no videos that an encoder of {kind} can see")
+    return sources
+
+
+def with_progress(sources: Sequence[Path], progress: Progress) -> Iterator[Path]:
+    """The sources, one after the other; progress counts those that are done."""
+    for done, source in enumerate(sources):
+        progress(done, len(sources))
+        yield source
+    progress(len(sources), len(sources))

@@ -11,95 +11,6 @@ from signspot.cli.evaluate_recogniser import recogniser
 from signspot.cli.options import EncoderName, settings
 
 
-def annotation(
-    worlds: Annotated[int | None, typer.Option(help="How many worlds. [default: 3, or 2 with --quick]")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Two small worlds: minutes.")] = False,
-    encoder: EncoderName = None,
-    workers: Annotated[int, typer.Option(help="Processes at once.")] = 1,
-    out: Annotated[Path, typer.Option(help="Folder; a run that was stopped there goes on.")] = Path("annotated"),
-) -> None:
-    """Annotate signing worlds with exact truth: yield, what labels are worth, and when to abstain.
-
-    Example: signspot evaluate annotation --quick --out annotated/
-    """
-    from dataclasses import replace
-
-    from experiments.annotated_worlds.measure import measure_worlds
-    from experiments.annotated_worlds.tables import NAME, write_report
-    from experiments.annotated_worlds.worlds import FULL, QUICK
-    from signspot.io.files import Outputs
-
-    size = QUICK if quick else FULL
-    size = size if worlds is None else replace(size, worlds=worlds)
-    names = (f"{NAME}.md", f"{NAME}-yield.png", f"{NAME}-precision.png")
-    with Outputs([encoder], force=settings().force) as outputs:
-        targets = [outputs.claim(out / name) for name in names]
-        text = write_report(measure_worlds(size, out, encoder, workers, bar, settings().device), out)
-    note(f"written: {', '.join(map(str, targets))}")
-    say(text.rstrip())
-
-
-def lsa64(
-    folder: Annotated[Path, typer.Argument(help="Landmarks of LSA64: signer_01.npz, signer_02.npz, …")],
-    encoder: EncoderName = None,
-    beside: Annotated[list[str] | None, typer.Option(help="Another encoder, measured too; may be repeated.")] = None,
-    classifier: Annotated[
-        Path | None, typer.Option(help="Measure a classifier's features, too; it is trained in this folder.")
-    ] = None,
-    tested: Annotated[int, typer.Option(help="The signer who is looked up and spotted.")] = 9,
-    lender: Annotated[int, typer.Option(help="The signer of the exemplars for spotting.")] = 8,
-    every_signer: Annotated[bool, typer.Option(help="Look every signer up in turn, in one more table.")] = False,
-    seed: Annotated[int, typer.Option(help="Random seed of the pseudo-continuous streams.")] = 0,
-) -> None:
-    """One-shot retrieval and spotting of real signs, on words seen and unseen in training.
-
-    Example: signspot evaluate lsa64 lsa64/ --encoder landmark --every-signer
-    """
-    from experiments.isolated.lsa64 import read_lsa64
-    from experiments.lsa64.retrieval import classifier as train_classifier
-    from experiments.lsa64.retrieval import one_shot
-    from experiments.lsa64.streams import spot_streams
-    from signspot.models.checkpoints import load_encoder
-
-    encoders = [load_encoder(name, device=settings().device) for name in (encoder, *(beside or ()))]
-    if classifier is not None:
-        with bar("classifier", "steps") as progress:
-            encoders.append(train_classifier(folder, classifier, progress=progress, device=settings().device))
-    clips = read_lsa64(folder)
-
-    def retrieval(queries: list[str]) -> None:
-        print_table(
-            ("method", "words", "R@1", "R@5", "mAP", "queries"),
-            (
-                (r.method, r.words, str(r.recall_1), str(r.recall_5), f"{r.mean_average_precision:.3f}", str(r.queries))
-                for r in one_shot(encoders, clips, queries)
-            ),
-        )
-
-    note(f"one-shot retrieval: signer {tested} among {len({clip.word for clip in clips})} words, one exemplar per word")
-    retrieval([str(tested)])
-    if every_signer:
-        note("one-shot retrieval: every signer in turn; those of the training have signed the seen words there")
-        retrieval(sorted({clip.signer for clip in clips}))
-    note(f"spotting in pseudo-continuous streams of signer {tested}, exemplars by signer {lender}")
-    print_table(
-        ("method", "words", "mAP", "localisation", "precision", "recall", "false alarms/h/word", "signs"),
-        (
-            (
-                s.method,
-                s.words,
-                f"{s.mean_average_precision:.3f}",
-                f"{s.localisation:.3f}",
-                f"{s.precision:.3f}",
-                f"{s.recall:.3f}",
-                f"{s.false_alarms_per_hour:.2f}",
-                str(s.signs),
-            )
-            for s in spot_streams(encoders, clips, str(tested), str(lender), seed)
-        ),
-    )
-
-
 def mouthing(
     model: Annotated[
         list[str] | None, typer.Option(help="Name or file of a mouthing spotter; repeatable. [default: all shipped]")
@@ -171,8 +82,6 @@ def evaluate() -> None:
     """Measure an encoder."""
 
 
-app.command("annotation")(annotation)
-app.command("lsa64")(lsa64)
 app.command("mouthing")(mouthing)
 app.command("recogniser")(recogniser)
 
@@ -242,13 +151,11 @@ def one_shot_verb(
 @app.command("streams")
 def streams_verb(
     places: Annotated[
-        list[Path] | None,
+        list[Path],
         typer.Argument(
-            metavar="FOLDER...",
-            help="Isolated signs, as in one-shot; or a corpus whose signs are known, as of the world.",
+            metavar="FOLDER...", help="Isolated signs, as in one-shot; or a corpus whose signs are known (synthetic)."
         ),
-    ] = None,
-    world: Annotated[bool, typer.Option("--world", help="Also streams of signs of the signing world.")] = False,
+    ],
     filmed: Annotated[bool, typer.Option("--filmed", help="Of a corpus: estimate landmarks in its videos.")] = False,
     encoder: Annotated[
         list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
@@ -263,22 +170,19 @@ def streams_verb(
 ) -> None:
     """Spot words in streams of real signs, with 1, 3 and 5 exemplars by other signers, and count false alarms.
 
-    Example: signspot evaluate streams wlasl/ lsa64/ --world --encoder landmark --encoder warping
+    Example: signspot evaluate streams wlasl/ lsa64/ --encoder landmark --encoder warping
     """
     import json
     from dataclasses import asdict
 
-    from signspot.errors import OptionsError
     from signspot.evaluation.streams import RATES, StreamOptions, StreamScores, measure_streams
     from signspot.models.checkpoints import shipped
     from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
-    if not places and not world:
-        raise OptionsError("nothing to measure on: give a FOLDER of isolated signs, a corpus, or --world")
     drawn, rows = StreamOptions(words=words, signs=signs, seed=seed), list[tuple[str, StreamScores]]()
     searched = SpotOptions(match=match)
-    for material in _materials(places or [], drawn, world=world, filmed=filmed):
+    for material in _materials(places, drawn, filmed=filmed):
         for name in encoder or shipped():
             spotter = load(name, device=settings().device)
             with bar(f"{material.name}, {name}", "searches") as progress:
@@ -303,11 +207,8 @@ def streams_verb(
         )
 
 
-def _materials(
-    places: "Sequence[Path]", drawn: "StreamOptions", *, world: bool, filmed: bool
-) -> "Iterator[StreamMaterial]":
-    """Streams and exemplars of every place, and of the world."""
-    from experiments.frame_codes.world_clips import world_clips
+def _materials(places: "Sequence[Path]", drawn: "StreamOptions", *, filmed: bool) -> "Iterator[StreamMaterial]":
+    """Streams and exemplars of every folder."""
     from experiments.isolated.reading import read_isolated
     from signspot.corpus.corpus import open_corpus
     from signspot.evaluation.streams import material_of_clips, material_of_corpus
@@ -319,13 +220,11 @@ def _materials(
                 yield material_of_corpus(open_corpus(place), filmed=filmed, cache=cache_folder(), progress=progress)
             else:
                 yield material_of_clips(place.name, read_isolated(place, progress), drawn)
-    if world:
-        yield material_of_clips("world", world_clips(100, 8, 77 + drawn.seed), drawn)
 
 
 @app.command("corpus")
 def corpus(
-    folder: Annotated[Path, typer.Argument(help="A corpus: of the world, or of real footage in the same layout.")],
+    folder: Annotated[Path, typer.Argument(help="A corpus: synthetic, or of real footage in the same layout.")],
     encoder: EncoderName = None,
     words: Annotated[Tested, typer.Option(help="Of a corpus with splits: its test words, or all words.")] = Tested.TEST,
     threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
@@ -334,7 +233,7 @@ def corpus(
 ) -> None:
     """Look up words in test videos, localise and spot them: mAP, R@5, localisation, precision, recall, false alarms.
 
-    Example: signspot evaluate corpus world/ --encoder runs/embedding/embedding.safetensors
+    Example: signspot evaluate corpus corpus/ --encoder runs/embedding/embedding.safetensors
     """
     import json
 

@@ -32,7 +32,6 @@ from signspot.cli import (
     models,
     mouth,
     recognise,
-    reproduce,
     search,
     serve,
     spot,
@@ -81,7 +80,6 @@ PANELS: dict[str, dict[str, tuple[Callable[..., None] | typer.Typer, str]]] = {
         "evaluate": (evaluate.app, "Measure an encoder."),
         "calibrate": (calibrate.calibrate, "Measure an encoder's false alarms."),
         "corpus": (corpus.app, "Import published corpora."),
-        "reproduce": (reproduce.reproduce, "Measure the tables of the paper."),
     },
     "Applications": {
         "feedback": (feedback.feedback, "Tell a learner whether a sign was right."),

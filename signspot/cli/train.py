@@ -240,4 +240,4 @@ def _keep(encoder: "Encoder", target: Path, *, half: bool) -> None:
 
     kept = save_encoder(encoder, target, half=half)
     say(f"{target}: {kept.name} ({kept.hash})")
-    note("its default threshold is not calibrated yet. Do so with: signspot calibrate")
+    note("its default threshold is not calibrated yet. Do so with: signspot calibrate --footage … --dictionary …")

@@ -46,13 +46,6 @@ class FalseAlarms:
         return {f"{rate:g}": round(self.threshold(rate), 4) for rate in told}
 
 
-def mean_table(backgrounds: Sequence[FalseAlarms]) -> dict[str, float]:
-    """Thresholds by rate, each the mean over backgrounds; rates that one of them cannot tell are left out."""
-    tables = [background.table() for background in backgrounds]
-    shared = [rate for rate in tables[0] if all(rate in table for table in tables)]
-    return {rate: round(sum(table[rate] for table in tables) / len(tables), 4) for rate in shared}
-
-
 def false_alarms(
     spotter: Spotter, sources: Iterable[Source | Track], gallery: Gallery, options: SpotOptions | None = None
 ) -> FalseAlarms:

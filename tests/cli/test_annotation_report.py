@@ -1,4 +1,4 @@
-"""`signspot annotate-report`, on a store that is written here; and what `evaluate annotation` refuses."""
+"""`signspot annotate-report`, on a store that is written here."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -77,12 +77,6 @@ def test_mistakes_are_one_line(signspot: Call, run: Path, arguments: tuple[str, 
     assert code == 2
     assert message in err
     assert err.count("\n") == 1
-
-
-def test_no_world_is_refused(signspot: Call, tmp_path: Path) -> None:
-    code, _, err = signspot("evaluate", "annotation", "--worlds", 0, "--out", tmp_path)
-    assert code == 2
-    assert "at least 1 world" in err
 
 
 def test_files_of_several_videos_are_claimed_before_the_report(

@@ -8,7 +8,7 @@ import pytest
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.models.encoder import Encoder
-from signspot.spotting.calibration import FalseAlarms, false_alarms, mean_table
+from signspot.spotting.calibration import FalseAlarms, false_alarms
 from signspot.spotting.decoys import threshold_for
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Grid, Track
@@ -26,15 +26,6 @@ def test_a_threshold_lets_through_what_was_asked_for() -> None:
     with pytest.raises(OptionsError, match="above 0"):
         background.threshold(0)
     assert set(background.table((0.01, 0.1, 1.0))) == {"0.1", "1"}
-
-
-def test_backgrounds_are_averaged_where_both_can_tell() -> None:
-    one = FalseAlarms(np.linspace(1, 0.5, 1000, dtype=np.float32), hours=2, words=5)
-    two = FalseAlarms(np.linspace(0.9, 0.4, 1000, dtype=np.float32), hours=0.2, words=5)
-    table = mean_table([one, two])
-    assert set(table) == {"1", "3", "10", "30", "100"}
-    assert table["10"] == pytest.approx((one.threshold(10) + two.threshold(10)) / 2, abs=1e-4)
-    assert mean_table([one]) == one.table()
 
 
 def test_everything_spotted_in_the_background_is_false(encoder: Encoder) -> None:

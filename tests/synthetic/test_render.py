@@ -191,7 +191,7 @@ def test_mediapipe_finds_pose_face_and_hands(signing, skin):
     unit = np.median(np.linalg.norm(some.body[:, 11, :2] - some.body[:, 12, :2], axis=1))
     exact, found = (np.concatenate([x.left_hand, x.right_hand]) for x in (some, seen))
     inside = ((exact[..., :2] > 0) & (exact[..., :2] < 1)).all((1, 2))
-    # Hands hidden by the other arm count here, too; experiments.render_quality leaves them out and asks for 0.8.
+    # Hands hidden by the other arm count here, too.
     assert np.isfinite(found[inside, 0, 0]).mean() >= 0.7
     error = np.linalg.norm((found - exact)[inside][:, [4, 8, 12, 16, 20], :2], axis=-1) / unit
     assert np.nanmean(error) <= 0.1

@@ -1,19 +1,22 @@
-"""`signspot reproduce`: measure the tables of the paper on the signing world."""
+"""`python -m experiments.paper`: measure the tables of the paper on synthetic corpora."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from experiments.paper import reproduce
+from experiments.paper.reproduce import Sizes
 from signspot.cli.console import bar, note, say
-from signspot.cli.options import settings
+from signspot.corpus.corpus import open_corpus
+from signspot.errors import SignspotError
+from signspot.io.files import Outputs
+from signspot.models.checkpoints import load_encoder
 
-if TYPE_CHECKING:
-    from experiments.paper.reproduce import Sizes
 
-
-def reproduce(
+def main(
     tables: Annotated[
         list[str],
         typer.Argument(help="table2 to table8, figure5, table-a1 to table-a4, table-c1, spotting-benchmark; or all."),
@@ -51,28 +54,22 @@ def reproduce(
 ) -> None:
     """Measure tables of the paper: ours, and the paper's in brackets; Ctrl-C keeps what is done.
 
-    Example: signspot reproduce table6 table7 table8 --out reproduced/
+    Example: python -m experiments.paper table6 table7 table8 --out reproduced/
     """
-    from experiments.paper.reproduce import names_of
-    from experiments.paper.reproduce import reproduce as measure
-    from signspot.corpus.corpus import open_corpus
-    from signspot.io.files import Outputs
-    from signspot.models.checkpoints import load_encoder
-
     given = {"words": words, "hours": hours, "seed": world_seed}
     sizes = _sizes(given, seeds, worlds, epochs, trunk_steps, quick=quick)
     recognition, pretraining = (
-        replace(each, device=settings().device, encoder=encoder) for each in (sizes.recognition, sizes.pretraining)
+        replace(each, device=device, encoder=encoder) for each in (sizes.recognition, sizes.pretraining)
     )
-    retrieval = replace(sizes.retrieval, device=settings().device)
+    retrieval = replace(sizes.retrieval, device=device)
     sizes = replace(sizes, retrieval=retrieval, recognition=recognition, pretraining=pretraining)
     chosen = open_corpus(corpus) if corpus is not None else None
-    trunk = load_encoder(encoder, device=settings().device) if encoder is not None else None
-    with Outputs([corpus, encoder], force=settings().force) as outputs:
-        for name in names_of(tables):
+    trunk = load_encoder(encoder, device=device) if encoder is not None else None
+    with Outputs([corpus, encoder], force=force) as outputs:
+        for name in reproduce.names_of(tables):
             outputs.claim(out / f"{name}.md")
             outputs.claim(out / f"{name}.png")
-        for done in measure(tables, out, sizes, chosen, trunk, bar):
+        for done in reproduce.reproduce(tables, out, sizes, chosen, trunk, bar):
             say(f"{done.title}\n\n{done.text}")
             note(f"written: {done.path} and {done.path.with_suffix('.png')}")
 
@@ -85,12 +82,10 @@ def _sizes(
     trunk_steps: int | None,
     *,
     quick: bool,
-) -> "Sizes":
+) -> Sizes:
     """Sizes of everything: the defaults, but for those that were asked for."""
-    from experiments.paper.reproduce import SMALL, Sizes
-
     known = {name: value for name, value in given.items() if value is not None}
-    sizes = SMALL if quick else Sizes()
+    sizes = reproduce.SMALL if quick else Sizes()
     retrieval = replace(sizes.retrieval, corpus=replace(sizes.retrieval.corpus, **known))
     benchmark = replace(sizes.benchmark, corpus=replace(sizes.benchmark.corpus, **known))
     if "seed" in known:
@@ -109,3 +104,10 @@ def _sizes(
             replace(each, training=replace(each.training, steps=trunk_steps)) for each in (recognition, pretraining)
         )
     return Sizes(retrieval, recognition, pretraining, benchmark)
+
+
+if __name__ == "__main__":
+    try:
+        typer.run(main)
+    except SignspotError as error:
+        sys.exit(f"experiments.paper: {error}")

@@ -1,1 +1,0 @@
-"""Annotation measured on signing worlds with exact truth."""
