@@ -21,43 +21,60 @@ def main(
         list[str],
         typer.Argument(help="table2 to table8, figure5, table-a1 to table-a4, table-c1, spotting-benchmark; or all."),
     ],
-    seeds: Annotated[int | None, typer.Option(help="Trainings per cell. [default: 3, or 1 with --quick]")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A smaller world and shorter trainings: minutes.")] = False,
-    worlds: Annotated[int | None, typer.Option(help="Of tables 6 to 8. [default: 3, or 1 with --quick]")] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", help="Trainings per cell. [default: 3, or 1 with --quick]")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A smaller corpus and shorter trainings: minutes.")] = False,
+    corpora: Annotated[
+        int | None, typer.Option("--corpora", help="Of tables 6 to 8. [default: 3, or 1 with --quick]")
+    ] = None,
     words: Annotated[
         int | None,
-        typer.Option(help="Words of a world. [default: 600; tables 6 to 8: 20; C.1: 60; benchmark: 500]"),
+        typer.Option("--words", help="Words of a corpus. [default: 600; tables 6 to 8: 20; C.1: 60; benchmark: 500]"),
     ] = None,
     hours: Annotated[
         float | None,
-        typer.Option(help="Hours of footage. [default: 8; tables 6 to 8: 0.2; C.1: 0.5; benchmark: 3]"),
+        typer.Option("--hours", help="Hours of footage. [default: 8; tables 6 to 8: 0.2; C.1: 0.5; benchmark: 3]"),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs of each MLP; the paper's are 50. [default: 10]")] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", help="Epochs of each MLP; the paper's are 50. [default: 10]")
+    ] = None,
     trunk_steps: Annotated[
         int | None,
-        typer.Option(help="Steps of each trunk. [default: 250, tables 6 to 8: 80, C.1: 100; fewer with --quick]"),
+        typer.Option(
+            "--trunk-steps", help="Steps of each trunk. [default: 250, tables 6 to 8: 80, C.1: 100; fewer with --quick]"
+        ),
     ] = None,
-    world_seed: Annotated[
-        int | None, typer.Option(help="Of the (first) world. [default: 31; tables 6 to 8 and C.1: 71; benchmark: 81]")
+    corpus_seed: Annotated[
+        int | None,
+        typer.Option(
+            "--corpus-seed", help="Of the (first) corpus. [default: 31; tables 6 to 8 and C.1: 71; benchmark: 81]"
+        ),
     ] = None,
     corpus: Annotated[
-        Path | None, typer.Option(help="A corpus that exists already, such as BOBSL's form. [default: one is made]")
+        Path | None,
+        typer.Option("--corpus", help="A corpus that exists already, such as BOBSL's form. [default: one is made]"),
     ] = None,
     encoder: Annotated[
         str | None,
         typer.Option(
+            "--encoder",
             help="Name or file: whose trunk is used, who finds D, or who is benchmarked. [default: trunks are trained; "
-            "the shipped one; all shipped ones]"
+            "the shipped one; all shipped ones]",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder; a run that was stopped there goes on.")] = Path("reproduced"),
+    device: Annotated[str, typer.Option("--device", help="Where networks run.")] = "cpu",
+    out: Annotated[Path, typer.Option("--out", help="Folder; a run that was stopped there goes on.")] = Path(
+        "reproduced"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Replace files that a person wrote.")] = False,
 ) -> None:
     """Measure tables of the paper: ours, and the paper's in brackets; Ctrl-C keeps what is done.
 
     Example: python -m experiments.paper table6 table7 table8 --out reproduced/
     """
-    given = {"words": words, "hours": hours, "seed": world_seed}
-    sizes = _sizes(given, seeds, worlds, epochs, trunk_steps, quick=quick)
+    given = {"words": words, "hours": hours, "seed": corpus_seed}
+    sizes = _sizes(given, seeds, corpora, epochs, trunk_steps, quick=quick)
     recognition, pretraining = (
         replace(each, device=device, encoder=encoder) for each in (sizes.recognition, sizes.pretraining)
     )
@@ -77,7 +94,7 @@ def main(
 def _sizes(
     given: dict[str, Any],
     seeds: int | None,
-    worlds: int | None,
+    corpora: int | None,
     epochs: int | None,
     trunk_steps: int | None,
     *,
@@ -94,8 +111,8 @@ def _sizes(
     if seeds is not None:
         retrieval = replace(retrieval, seeds=seeds)
         recognition, pretraining = (replace(each, seeds=seeds) for each in (recognition, pretraining))
-    if worlds is not None:
-        recognition = replace(recognition, worlds=worlds)
+    if corpora is not None:
+        recognition = replace(recognition, worlds=corpora)
     if epochs is not None:
         retrieval = replace(retrieval, embedding=replace(retrieval.embedding, epochs=epochs))
     if trunk_steps is not None:

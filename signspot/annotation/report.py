@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -203,26 +203,6 @@ def _bars(axes: Any, labels: Sequence[str], counts: Sequence[Count], title: str)
     axes.bar(labels, [count.new for count in counts], bottom=known, color=_NEW, label="new")
     highest = max((count.places for count in counts), default=0)
     axes.set(title=title, ylabel="localised signs", ylim=(0, 1.3 * max(1, highest)))  # the legend needs room, too
-
-
-def draw_precision(curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], path: str | Path) -> Path:
-    """Draw precision against yield.
-
-    Args:
-        curves: name → yields (shares of the queries) and precisions, both in [0, 1].
-        path: of the picture.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
-    axes = figure.subplots()
-    for index, (name, (yields, precisions)) in enumerate(curves.items()):
-        shown: dict[str, Any] = {"color": _COLOURS[index % len(_COLOURS)], "linestyle": "--" if index == 0 else "-"}
-        axes.plot([100 * share for share in yields], [100 * value for value in precisions], label=name, **shown)
-    axes.set(xlabel="queries that are answered, %", ylabel="precision, %", xlim=(0, 100))
-    axes.grid(alpha=0.3)
-    axes.legend()
-    return _save(figure, path)
 
 
 def _save(figure: Any, path: str | Path) -> Path:

@@ -82,39 +82,6 @@ class ClipRetrieval:
         return self.queries.value(ks)
 
 
-class OneShotRetrieval:
-    """Isolated queries against a gallery with known words; accumulators of different galleries may be merged."""
-
-    def __init__(self, gallery_words: Sequence[Group]):
-        self.queries = RankedQueries()
-        self._answers = _Answers(gallery_words)
-
-    def add(self, words: Sequence[Group], similarity: FloatArray) -> None:
-        """Take in queries, however they were compared.
-
-        Args:
-            words: (Q,) what each query shows.
-            similarity: (Q, V) of every query to every member of the gallery; higher is better.
-
-        Raises:
-            OptionsError: the shapes do not fit, a similarity is NaN, or a word is not in the gallery.
-        """
-        self._answers.check(similarity)
-        if len(words) != len(similarity):
-            raise OptionsError(f"every query needs a word; got {len(words)} words for {len(similarity)} queries")
-        members = [self._answers.of(word) for word in words]  # before anything is taken in
-        for word, row, right in zip(words, similarity, members, strict=True):
-            self.queries.add(word, ranks_of(row, right), len(right))
-
-    def merge(self, other: "OneShotRetrieval") -> None:
-        """Take in all queries of another accumulator."""
-        self.queries.merge(other.queries)
-
-    def value(self, ks: Sequence[int] = (1, 5)) -> RetrievalResult:
-        """R@k, mAP and median rank, over words and over queries; nan where there is none."""
-        return self.queries.value(ks)
-
-
 class _Answers:
     """The words of all that can be retrieved."""
 

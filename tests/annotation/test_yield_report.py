@@ -7,7 +7,7 @@ import cv2
 import numpy as np
 import pytest
 
-from signspot.annotation.report import ReportOptions, accepted, draw_precision, draw_yield, report_yield
+from signspot.annotation.report import ReportOptions, accepted, draw_yield, report_yield
 from signspot.annotation.statistics import Count, YieldRow
 from signspot.annotation.store import open_store
 from signspot.errors import OptionsError, StoreError
@@ -93,9 +93,3 @@ def test_yield_is_drawn(tmp_path: Path) -> None:
     none = Count(0, 0, 0, 0, None)
     empty = draw_yield([YieldRow(0.7, none, none), YieldRow(0.9, none, none)], tmp_path / "empty.png")
     assert ink(draw_yield(rows, tmp_path / "yield.png")) > 1.5 * ink(empty)
-
-
-def test_each_curve_is_drawn(tmp_path: Path) -> None:
-    one = {"score": ([0.1, 0.9], [1.0, 0.8])}
-    two = one | {"confidence": ([0.1, 0.9], [1.0, 0.9])}
-    assert ink(draw_precision(two, tmp_path / "two.png")) > ink(draw_precision(one, tmp_path / "one.png"))

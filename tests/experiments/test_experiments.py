@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import encoder_ablation, world_calibration
+from experiments import world_calibration
 from experiments.isolated.importing import SourceClip, pack
 from signspot_synthetic.camera.faults import GLOVED
 
@@ -20,9 +20,3 @@ def test_the_world_is_compared_with_real_clips(tmp_path: Path, capsys: pytest.Ca
     rows = {cells[1].strip(): cells[2:4] for line in lines[2:] if (cells := line.split("|"))}
     real, gloved = rows["face breadth, median"]
     assert float(real) == pytest.approx(float(gloved), rel=0.01)  # the same clips, in half precision
-
-
-def test_the_ablation_says_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        encoder_ablation.main([])
-    assert "lsa64" in capsys.readouterr().err

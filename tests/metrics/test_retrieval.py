@@ -1,4 +1,4 @@
-"""The paper's protocol and one-shot retrieval against implementations that loop over everything."""
+"""The paper's protocol against an implementation that loops over everything."""
 
 import math
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
 from signspot.metrics.localisation import Tolerance
-from signspot.metrics.retrieval import ClipRetrieval, OneShotRetrieval, Relevant
+from signspot.metrics.retrieval import ClipRetrieval, Relevant
 
 WORDS = "abc"
 
@@ -89,40 +89,12 @@ def test_the_tolerance_is_a_parameter() -> None:
     assert narrow.value().average_precision.per_group == 0
 
 
-def slow_one_shot(similarity, word: str, words: list[str]) -> tuple[float, int]:
-    ordered = sorted(range(len(words)), key=lambda v: (-similarity[v], words[v] == word))
-    places = [place for place, v in enumerate(ordered, start=1) if words[v] == word]
-    return float(np.mean([(n + 1) / place for n, place in enumerate(places)])), places[0]
-
-
-@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(0, 20))
-def test_one_shot(seed: int, queries: int, more: int) -> None:
-    rng = np.random.default_rng(seed)
-    gallery = [*WORDS, *rng.choice([*WORDS], more).tolist()]
-    words = rng.choice([*WORDS], queries).tolist()
-    similarity = rng.integers(0, 5, (queries, len(gallery))) / 5
-    expected = [slow_one_shot(row, word, gallery) for row, word in zip(similarity, words, strict=True)]
-    one, other = OneShotRetrieval(gallery), OneShotRetrieval(gallery)
-    one.add(words[:4], similarity[:4])
-    other.add(words[4:], similarity[4:])
-    one.merge(other)
-    result = one.value()
-    ranks = [rank for _, rank in expected]
-    assert result.average_precision.per_instance == pytest.approx(np.mean([ap for ap, _ in expected]))
-    assert result.recall[1].per_instance == pytest.approx(np.mean([rank <= 1 for rank in ranks]))
-    assert result.recall[5].per_instance == pytest.approx(np.mean([rank <= 5 for rank in ranks]))
-    assert result.median_rank == np.median(ranks)
-
-
 def test_nothing_is_nan() -> None:
-    one = OneShotRetrieval(["apple"])
-    one.add([], np.empty((0, 1)))
-    assert math.isnan(one.value().average_precision.per_group)
     assert math.isnan(ClipRetrieval([]).value().recall[5].per_group)
 
 
 def test_mistakes_are_named() -> None:
-    clips, one = ClipRetrieval(["apple"]), OneShotRetrieval(["apple"])
+    clips = ClipRetrieval(["apple"])
     times = np.zeros(2)
     with pytest.raises(OptionsError, match="'aple' has nothing to retrieve"):
         clips.add("aple", 0.0, np.zeros((2, 1)), times)
@@ -133,10 +105,5 @@ def test_mistakes_are_named() -> None:
             clips.add("apple", 0.0, np.zeros(shape), np.zeros(min(2, shape[0])))
     with pytest.raises(OptionsError, match="its time"):
         clips.add_maxima("apple", 0.0, np.zeros(1), np.zeros(2))
-    with pytest.raises(OptionsError, match="needs a word"):
-        one.add(["apple"], np.zeros((2, 1)))
     with pytest.raises(OptionsError, match="relevant"):
         ClipRetrieval([], relevant="all")
-    with pytest.raises(OptionsError, match="'pear'"):
-        one.add(["apple", "pear"], np.zeros((2, 1)))
-    assert one.value().queries == 0, "a refused block leaves nothing behind"
