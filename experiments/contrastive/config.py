@@ -1,13 +1,14 @@
 """Configuration of a landmark trunk by contrast: one frozen record, read from TOML, kept in the checkpoint."""
 
 from dataclasses import asdict, dataclass, field
+from os import PathLike
 from typing import Any
 
 from experiments.contrastive.batches import ContrastiveBatchOptions
 from experiments.contrastive.linear_path import LinearOptions
 from experiments.isolated.world_bank import BankOptions
 from signspot.training.augment import Augmentation
-from signspot.training.configuration import check_numbers
+from signspot.training.configuration import check_numbers, read_toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +71,8 @@ class ContrastiveConfig:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for cards."""
         return asdict(self)
+
+
+def read_config(path: str | PathLike[str]) -> ContrastiveConfig:
+    """Read the TOML file of a training of a trunk; mistakes are named as by `read_toml`."""
+    return read_toml(path, ContrastiveConfig)
