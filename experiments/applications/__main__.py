@@ -29,7 +29,7 @@ from experiments.applications.waking import WakeSize, latency_row, said_rows, wa
 from experiments.isolated.reading import read_isolated
 from signspot.applications.densify import DensifyOptions
 from signspot.applications.faux_amis import SAME_FORM
-from signspot.applications.verdict import CHANGES
+from signspot.applications.feedback import CHANGES
 from signspot.spotting.spotter import load
 
 

@@ -11,10 +11,18 @@ import numpy as np
 
 from experiments.applications.signs import alter, film, make_words
 from experiments.isolated.clips import FPS
-from signspot.applications.feedback import MeasuredDifference, is_right, measure_sign, strengths
-from signspot.applications.strokes import see_sign
-from signspot.applications.unlikeness import typical_cost, unlikeness
-from signspot.applications.verdict import TOLD, doubt, evidence
+from signspot.applications.feedback import (
+    TOLD,
+    MeasuredDifference,
+    doubt,
+    evidence,
+    is_right,
+    measure_sign,
+    strengths,
+    typical_cost,
+    unlikeness,
+)
+from signspot.applications.movement import see_sign
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import sign_in_context
 from signspot.errors import NoHandsError, SignspotError

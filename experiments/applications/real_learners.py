@@ -7,10 +7,8 @@ import numpy as np
 
 from experiments.applications.learners import EXEMPLARS, gallery_of, sign_of
 from experiments.isolated.clips import IsolatedClip
-from signspot.applications.feedback import is_right, measure_sign, strengths
-from signspot.applications.strokes import SeenSign, see_sign
-from signspot.applications.unlikeness import typical_cost, unlikeness
-from signspot.applications.verdict import doubt, evidence
+from signspot.applications.feedback import doubt, evidence, is_right, measure_sign, strengths, typical_cost, unlikeness
+from signspot.applications.movement import SeenSign, see_sign
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.errors import SignspotError
 from signspot.io.progress import Progress, silent

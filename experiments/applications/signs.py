@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from signspot.applications.verdict import CHANGES
+from signspot.applications.feedback import CHANGES
 from signspot.landmarks.landmarks import Landmarks
 from signspot_synthetic.body.motion import isolated
 from signspot_synthetic.body.signers import Role, make_signer

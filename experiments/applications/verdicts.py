@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.applications.learners import Trial
-from signspot.applications.feedback import MEANING, beyond_usual, is_right
-from signspot.applications.verdict import CHANGES, LEAST, LIMIT, MOST, UNLIKE, chance
+from signspot.applications.feedback import CHANGES, LEAST, LIMIT, MEANING, MOST, UNLIKE, beyond_usual, chance, is_right
 
 Floats = NDArray[np.float64]
 SHARES = (0.95, 0.9, 0.8, 0.7)  # of right signs that are taken for right
@@ -17,7 +16,7 @@ _CLASSES = ("", *CHANGES)
 
 
 def fit(trials: Sequence[Trial]) -> Iterator[str]:
-    """Lines of the constants of `signspot.applications.verdict`, by trials of several worlds."""
+    """Lines of the constants of `signspot.applications.feedback`, by trials of several worlds."""
     names = [*MEANING, UNLIKE]
     between = {name: _mean([pair for trial in trials for pair in _pairs(trial, name)]) for name in MEANING}
     beyond = np.array([[_beyond(trial, name, between) for name in names] for trial in trials])

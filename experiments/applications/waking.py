@@ -8,8 +8,16 @@ import numpy as np
 
 from experiments.applications.signs import film, make_words
 from experiments.isolated.clips import IsolatedClip
-from signspot.applications.wake import LIKE_THE_SIGN, WakeStream, among_known_signs, own_gallery, settle
-from signspot.applications.wake_detector import WakeDetector, WakePeak, WakeSign
+from signspot.applications.wake import (
+    LIKE_THE_SIGN,
+    WakeDetector,
+    WakePeak,
+    WakeSign,
+    WakeStream,
+    among_known_signs,
+    own_gallery,
+    settle,
+)
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.errors import SignspotError
 from signspot.evaluation.stream_making import make_streams

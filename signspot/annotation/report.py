@@ -209,5 +209,5 @@ def _save(figure: Any, path: str | Path) -> Path:
     from signspot.plots.plot import save_figure
 
     place = Path(path)
-    save_figure(figure, place, 110)
+    save_figure(figure, place)
     return place

@@ -1,29 +1,641 @@
 """An archive: a folder of tracks that is searched as one, for a word or for a clip, without loading it.
 
-Embeddings stay on disk in 16 bits. The best windows for every query are found exactly, neighbours in time suppressed,
-and the best places are aligned.
+Embeddings stay on disk in 16 bits, memory-mapped. A coarse search finds the best windows for every query exactly; a
+quantised index, kept in the cache, lets it skip most of them. The best locations are then aligned frame by frame.
 A new video is one more file; no other is touched.
 """
 
+import logging
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from signspot.applications.mapped_arrays import Half, open_mapped
-from signspot.applications.placing import Place, aligned_places, compared_places, place_spans, told_apart
-from signspot.applications.scanning import Candidates, scan
-from signspot.applications.sketches import Axes, OpenSketches, Sketch, SketchCache
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.tracks import SUFFIX, checked_grid, write_track
-from signspot.errors import EncoderMismatchError, FormatError, OptionsError, TrackError
-from signspot.io.checks import check_text, parse_json
+from signspot.embedding.refine import Windows
+from signspot.embedding.tracks import SUFFIX, checked_grid, read_arrays, write_arrays, write_track
+from signspot.errors import EncoderMismatchError, FormatError, OptionsError, OutputError, SignspotError, TrackError
+from signspot.io.checks import check_int, check_list, check_text, parse_json
 from signspot.io.files import text_digest
 from signspot.io.progress import Progress, silent
+from signspot.spotting.alignment import STEPS, path_costs, path_starts
 from signspot.spotting.identification import alignment_scale
+from signspot.spotting.matching import EmbeddingMatcher, to_score
+from signspot.spotting.peaks import suppress
 from signspot.spotting.spotter import Spotter
 from signspot.types import Grid, Spotting
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_HEADER = 1 << 20  # bytes of a header
+Half = NDArray[np.float16]
+
+
+def open_mapped(path: Path, kind: str, names: Sequence[str]) -> tuple[Mapping[str, Any], dict[str, Half]]:
+    """The texts of a file's header, and those of its 16-bit matrices that have these names; only the header is read.
+
+    Raises:
+        FormatError: the file is of another kind, or damaged.
+    """
+    try:
+        with path.open("rb") as file:
+            (size,) = struct.unpack("<Q", file.read(8))
+            if size > _LONGEST_HEADER:
+                raise FormatError(f"its header has {size} bytes")
+            header = parse_json(file.read(size).decode(), str(path))
+        texts = header["__metadata__"]
+        if not str(texts.get("kind", "")).startswith(kind):
+            raise FormatError(f"it is no {kind.removeprefix('signspot ').rstrip(' 0123456789')}")
+        return texts, {name: _mapped(path, 8 + size, header[name]) for name in names if name in header}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        raise FormatError(f"{path} cannot be read: {error}") from error
+
+
+def _mapped(path: Path, begin: int, entry: Any) -> Half:
+    if entry["dtype"] != "F16":
+        raise FormatError(f"its numbers are {entry['dtype']}, not 16-bit")
+    rows, columns = (check_int(each, "shape") for each in check_list(entry["shape"], "shape"))
+    first, last = (check_int(each, "offset", most=2**62) for each in check_list(entry["data_offsets"], "offsets"))
+    if columns < 1 or last - first != 2 * rows * columns or begin + last > path.stat().st_size:
+        raise FormatError("its shape does not fit its size")
+    if not rows:
+        return np.empty((0, columns), np.float16)
+    return np.memmap(path, np.float16, "c", begin + first, (rows, columns))  # "c": torch takes no read-only arrays
+
+
+_BLOCK = 1 << 20  # numbers that are converted and multiplied at once; each core has its share of them in its cache
+_QUERIES = 8  # that are compared together
+_SURE = 1024  # groups per query whose bounds are looked at closely, whatever the others have
+_FIRST = 2  # times as many groups as are wanted are compared exactly before the others are looked at
+_USELESS = 0.1  # share of groups that a sketch leaves over: with more, the windows themselves are read through
+_LATER = 4096  # windows that are compared once more, in 64 bits, at once
+Floats = NDArray[np.float32]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The best windows for each of Q queries: similarity, matrix and row, the best first."""
+
+    similarity: list[Floats]  # Q of (n,)
+    matrix: list[Places]
+    row: list[Places]
+
+
+@torch.inference_mode()
+def scan(
+    matrices: Sequence[Half],
+    queries: Floats,
+    top: int,
+    threads: int = 2,
+    sketches: Sequence["Sketch | None"] | None = None,
+) -> Candidates:
+    """Compare every row of many matrices with every query, exactly, and keep the best of each group of rows.
+
+    Args:
+        matrices: (T, D) unit-norm rows in 16 bits, in memory or on disk.
+        queries: (Q, D) unit norm.
+        top: how many groups of `GROUP` neighbouring rows are kept for each query.
+        threads: that share the work.
+        sketches: of the matrices, all along the same axes; the result is the same without them.
+    """
+    asked = np.ascontiguousarray(queries, np.float32)
+    found = Candidates([], [], [])
+    with _threads(threads):
+        scanned = _Scan(matrices, sketches if sketches is not None else [None] * len(matrices))
+        for first in range(0, len(asked), _QUERIES):
+            for similarity, numbers, rows in scanned.best(asked[first : first + _QUERIES], top):
+                found.similarity.append(similarity)
+                found.matrix.append(numbers)
+                found.row.append(rows)
+    return found
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Within the block, PyTorch shares out its steps to so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(max(1, count))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class _Scan:
+    """Some matrices and their sketches."""
+
+    def __init__(self, matrices: Sequence[Half], sketches: Sequence["Sketch | None"]):
+        self.matrices = [torch.from_numpy(np.asarray(each)) for each in matrices]
+        self.knots = [None if each is None else torch.from_numpy(np.asarray(each.knots)) for each in sketches]
+        self.closely = [None if each is None else torch.from_numpy(np.asarray(each.rows)) for each in sketches]
+        self.slack = np.array([np.inf if each is None else each.slack for each in sketches], np.float32)
+        self.axes = next((each.axes for each in sketches if each is not None), None)
+        self.lengths = np.array([len(each) for each in matrices], np.int64)
+        self.offsets = np.concatenate([[0], np.cumsum(-(-self.lengths // GROUP))])  # of the groups of each matrix
+        self._halves, self._floats = torch.empty(_BLOCK, dtype=torch.float16), torch.empty(_BLOCK)
+
+    def best(self, queries: Floats, top: int) -> list[tuple[Floats, Places, Places]]:
+        """Of each of (Q, D) queries: the similarities, matrices and rows of its best groups."""
+        found = self._chosen(queries, top, is_sketched=self.axes is not None)
+        poor = [number for number, each in enumerate(found) if each is None]
+        if poor:  # their sketches leave too much over
+            for number, own in zip(poor, self._chosen(queries[poor], top, is_sketched=False), strict=True):
+                found[number] = own
+        return [each for each in found if each is not None]
+
+    def _chosen(self, queries: Floats, top: int, *, is_sketched: bool) -> list[tuple[Floats, Places, Places] | None]:
+        """As `best`; None: a query of which sketches leave too much over."""
+        count = min(top, int(self.offsets[-1]))
+        if not count:
+            return [(np.empty(0, np.float32), np.empty(0, np.int64), np.empty(0, np.int64)) for _ in queries]
+        bounds = self._bounds(queries, is_sketched=is_sketched)
+        total = bounds.shape[1]
+        some = min(max(_FIRST * count, _SURE), total)
+        groups = _union([np.argpartition(own, total - some)[total - some :] for own in bounds])
+        closer = self._closer(groups, queries, bounds, is_sketched=is_sketched)
+        first = min(_FIRST * count, len(groups))
+        sure = _union([groups[np.argpartition(own, len(own) - first)[len(own) - first :]] for own in closer])
+        values, rows = self._exact(sure, queries)
+        enough = np.partition(values, len(sure) - count, axis=1)[:, len(sure) - count]  # that many groups reach it
+        left = np.setdiff1d(np.flatnonzero((bounds >= enough[:, None]).any(axis=0)), groups, assume_unique=True)
+        closer = np.concatenate([closer, self._closer(left, queries, bounds, is_sketched=is_sketched)], axis=1)
+        groups = np.concatenate([groups, left])
+        reached = closer >= enough[:, None]
+        is_poor = is_sketched & (reached.sum(axis=1) > max(2 * _SURE, _USELESS * total))
+        more = np.setdiff1d(groups[reached[~is_poor].any(axis=0)], sure, assume_unique=True)
+        more_values, more_rows = self._exact(more, queries)
+        groups, values = np.concatenate([sure, more]), np.concatenate([values, more_values], axis=1)
+        rows = np.concatenate([rows, more_rows], axis=1)
+        return [
+            None if is_poor[number] else self._ordered(groups, values[number], rows[number], query, count)
+            for number, query in enumerate(queries)
+        ]
+
+    def _bounds(self, queries: Floats, *, is_sketched: bool) -> Floats:
+        """(Q, D) queries to (Q, G) upper bounds of the similarity of all groups of rows."""
+        bounds = torch.empty(len(queries), int(self.offsets[-1]))
+        plain = torch.from_numpy(np.ascontiguousarray(queries.T))
+        sketched = None if self.axes is None else torch.from_numpy(np.ascontiguousarray(self.axes.project(queries).T))
+        for number, (matrix, knots) in enumerate(zip(self.matrices, self.knots, strict=True)):
+            own = bounds[:, int(self.offsets[number]) : int(self.offsets[number + 1])]
+            if is_sketched and knots is not None and sketched is not None:
+                self._write_bounds(knots, sketched, len(KNOTS), own)
+            else:
+                self._write_bounds(matrix, plain, GROUP, own)
+        found: Floats = bounds.add_(ROUNDING).numpy()
+        return found
+
+    def _write_bounds(self, rows: Tensor, columns: Tensor, group: int, bounds: Tensor) -> None:
+        """Write the best products of each group of (n, d) rows with (d, Q) columns into (Q, n / group) bounds."""
+        full, width = len(rows) // group, rows.shape[1]
+        step = max(1, _BLOCK // (group * width))
+        for start in range(0, full, step):
+            part = rows[start * group : min(start + step, full) * group]
+            floats = self._floats[: part.numel()].view(-1, group, width)
+            floats.copy_(part.view(-1, group, width))
+            best = floats[:, 0] @ columns
+            for place in range(1, group):
+                torch.maximum(best, floats[:, place] @ columns, out=best)
+            bounds[:, start : start + len(best)] = best.T
+        if full * group < len(rows):
+            bounds[:, full] = (rows[full * group :].float() @ columns).amax(dim=0)
+
+    def _closer(self, groups: Places, queries: Floats, bounds: Floats, *, is_sketched: bool) -> Floats:
+        """(Q, n) closer bounds of (n,) groups, in order, from the sketches of their windows; else those given."""
+        given = bounds[:, groups]
+        if not is_sketched or self.axes is None or not len(groups):
+            return given
+        columns = torch.from_numpy(np.ascontiguousarray(self.axes.project(queries)[:, :-1].T))
+        numbers = np.searchsorted(self.offsets, groups, side="right") - 1
+        parts = [each.amax(dim=1) for each in self._products(groups, self.closely, columns)]
+        return np.asarray(np.minimum(given, torch.cat(parts).numpy().T + self.slack[numbers]), np.float32)
+
+    def _exact(self, groups: Places, queries: Floats) -> tuple[Floats, Places]:
+        """(Q, n) best similarities of (n,) groups, in order, with queries, and which of their rows have them."""
+        columns = torch.from_numpy(np.ascontiguousarray(queries.T))
+        parts = [each.max(dim=1) for each in self._products(groups, self.matrices, columns)]
+        if not parts:
+            return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
+        values, places = (torch.cat(each).numpy().T for each in zip(*parts, strict=True))
+        return values, places
+
+    def _products(self, groups: Places, sources: Sequence[Tensor | None], columns: Tensor) -> Iterator[Tensor]:
+        """(m, GROUP, Q) products of rows of (n,) groups, in order, and (d, Q) columns, in parts; without a source 0."""
+        width = len(columns)
+        step = max(1, _BLOCK // (GROUP * width))
+        numbers = np.searchsorted(self.offsets, groups, side="right") - 1
+        places = torch.from_numpy(groups - self.offsets[numbers])
+        for start in range(0, len(groups), step):
+            size = min(step, len(groups) - start)
+            block = self._halves[: size * GROUP * width].view(size, -1)
+            ends = np.searchsorted(numbers[start : start + size], np.arange(len(sources) + 1))
+            for number in np.flatnonzero(np.diff(ends)).tolist():
+                first, last = int(ends[number]), int(ends[number + 1])
+                _gather(sources[number], places[start + first : start + last], block[first:last])
+            floats = self._floats[: block.numel()].view(-1, width)
+            floats.copy_(block.view(-1, width))
+            yield (floats @ columns).view(size, GROUP, -1)
+
+    def _ordered(
+        self, groups: Places, values: Floats, places: Places, query: Floats, count: int
+    ) -> tuple[Floats, Places, Places]:
+        """The best groups, the best first; of equal ones that with the lower number.
+
+        Products of a row differ in their last digit with what is multiplied beside it. So those of the best are
+        computed once more, each by itself: equal windows stay equal, and with sketches or without, order is the same.
+        """
+        least = np.partition(values, len(values) - count)[len(values) - count] - ROUNDING
+        kept = np.flatnonzero(values >= least)
+        groups, places = groups[kept], places[kept]
+        numbers = np.searchsorted(self.offsets, groups, side="right") - 1
+        first = (groups - self.offsets[numbers]) * GROUP
+        rows = np.minimum(first + places, self.lengths[numbers] - 1)
+        similar = np.empty(len(rows), np.float32)
+        by_matrix = np.argsort(numbers, kind="stable")
+        for start in range(0, len(rows), _LATER):
+            own = by_matrix[start : start + _LATER]
+            block = np.concatenate(
+                [
+                    self.matrices[number].numpy()[rows[own[numbers[own] == number]]]
+                    for number in np.unique(numbers[own]).tolist()
+                ]
+            )
+            similar[own] = np.einsum("ij,j->i", block.astype(np.float64), query.astype(np.float64))
+        order = np.lexsort((groups, -similar))[:count]
+        return similar[order], numbers[order].astype(np.int64), rows[order]
+
+
+def _union(parts: Sequence[Places]) -> Places:
+    """All different numbers, in order."""
+    return np.unique(np.concatenate(parts))
+
+
+def _gather(rows: Tensor | None, groups: Tensor, block: Tensor) -> None:
+    """Write (n,) groups, in order, of (T, d) rows into an (n, GROUP d) block; the last of all repeats its last row."""
+    if rows is None:
+        block.zero_()
+        return
+    full = len(rows) // GROUP
+    inside = len(groups) - int(groups[-1] >= full)
+    if inside:
+        whole = rows[: full * GROUP].view(full, -1)  # a group lies in one piece
+        torch.index_select(whole, 0, groups[:inside], out=block[:inside])
+    if inside < len(groups):
+        last = (full * GROUP + torch.arange(GROUP)).clamp(max=len(rows) - 1)
+        block[inside] = rows[last].view(-1)
+
+
+GROUP = 16  # windows of which only the best is a candidate: no two signs of a word are nearer than that
+KNOTS = (0, 5, 10, 15)  # windows of a group between which lines are drawn
+COLUMNS = 48  # numbers per knot: coordinates, the length of what is left, and how far other windows are from the lines
+_COORDINATES = COLUMNS - 2
+_FEWEST = 2000  # windows from which axes are taken; an archive with fewer needs no sketch
+_SAMPLE = 20_000  # at most
+_SKETCHED = 1250 * GROUP  # windows that are sketched at once
+ROUNDING = 1e-5  # of products in 32 bits
+_TINY = 1e-12
+_ABOVE = 1 + 2**-10  # times a number, rounded to 16 bits, is never below it
+_AXES, _SKETCH = "signspot axes 2", "signspot sketch 2"
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes of sketches: the same for all archives of an encoder, once they were chosen."""
+
+    columns: Floats  # (D, COLUMNS - 2) orthonormal
+
+    @cached_property
+    def name(self) -> str:
+        """Their content as a short text."""
+        return text_digest(self.columns.tobytes().hex())
+
+    def project(self, queries: Floats) -> Floats:
+        """(Q, D) queries, unit norm, to (Q, COLUMNS).
+
+        The best product with the knots of a group, and `ROUNDING`, bounds the similarity of its windows. Without the
+        last number, the product with a row of a sketch, and its slack, bounds that of one window.
+        """
+        inside = queries @ self.columns
+        left = np.linalg.norm(queries - inside @ self.columns.T, axis=1)
+        seen = np.linalg.norm(inside, axis=1)
+        return np.concatenate([inside, left[:, None], seen[:, None]], axis=1).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The sketch of one matrix of windows."""
+
+    axes: Axes
+    knots: Half = field(repr=False)  # (KNOTS of each group, COLUMNS), in memory or on disk
+    rows: Half = field(repr=False)  # (T, COLUMNS - 1) of every window
+    slack: float  # to be added to products with rows, for what rounding took away
+
+
+def choose_axes(matrices: Sequence[Half]) -> Axes | None:
+    """The axes in which some of the (T, D) windows differ most; None: windows are too few, or have few numbers."""
+    windows = sum(map(len, matrices))
+    if windows < _FEWEST or matrices[0].shape[1] < 2 * COLUMNS:
+        return None
+    step = max(1, windows // _SAMPLE)
+    some = np.concatenate([np.asarray(matrix[::step], np.float64) for matrix in matrices])
+    _, vectors = np.linalg.eigh(some.T @ some)
+    return Axes(np.ascontiguousarray(vectors[:, : -_COORDINATES - 1 : -1], np.float32))
+
+
+@torch.inference_mode()
+def make_sketch(rows: Half, axes: Axes) -> Sketch:
+    """The sketch of (T, D) windows.
+
+    Raises:
+        FormatError: a window holds a number that is not finite.
+    """
+    found, slack = np.empty((len(rows), COLUMNS - 1), np.float16), 0.0
+    knots = np.empty((-(-len(rows) // GROUP), len(KNOTS), COLUMNS), np.float16)
+    columns, made, joined = torch.from_numpy(axes.columns), torch.from_numpy(found), torch.from_numpy(knots)
+    for start in range(0, len(rows), _SKETCHED):
+        part = torch.from_numpy(np.asarray(rows[start : start + _SKETCHED])).float()
+        inside = part @ columns
+        left = torch.linalg.vector_norm(part.addmm_(inside, columns.T, alpha=-1), dim=1)
+        if not bool(torch.isfinite(left).all()):
+            raise FormatError("a window holds numbers that are not finite")
+        kept, above = inside.half(), (_ABOVE * left + ROUNDING).half()
+        own = made[start : start + _SKETCHED]
+        own[:, :-1], own[:, -1] = kept, above
+        slack = max(slack, float(torch.linalg.vector_norm(inside - kept, dim=1).max()))
+        places = (torch.arange(-(-len(part) // GROUP) * GROUP)).clamp(max=len(part) - 1).view(-1, GROUP)
+        joined[start // GROUP : start // GROUP + len(places)] = _knots(inside[places], above[places])
+    return Sketch(axes, knots.reshape(-1, COLUMNS), found, slack + ROUNDING)
+
+
+def _knots(inside: Tensor, left: Tensor) -> Tensor:
+    """(G, GROUP, C) coordinates and (G, GROUP) lengths of what is left to (G, KNOTS, C + 2) 16-bit knots."""
+    between = np.searchsorted(KNOTS, np.arange(GROUP))  # of each window the knot at or after it
+    after = torch.from_numpy(between)
+    before = torch.from_numpy(between - ~np.isin(np.arange(GROUP), KNOTS))
+    ends = inside[:, list(KNOTS)].half()
+    first = ends.float()[:, before]
+    line = ends.float()[:, after] - first
+    apart = inside - first
+    along = ((apart * line).sum(dim=2) / (line * line).sum(dim=2).clamp(min=_TINY)).clamp(0, 1)
+    off = torch.linalg.vector_norm(apart - along[..., None] * line, dim=2)
+    made = torch.empty(len(inside), len(KNOTS), inside.shape[2] + 2, dtype=torch.float16)
+    made[..., :-2] = ends
+    for knot in range(len(KNOTS)):
+        own = (before == knot) | (after == knot)
+        made[:, knot, -2] = left[:, own].amax(dim=1)
+        made[:, knot, -1] = (_ABOVE * off[:, own].amax(dim=1) + ROUNDING).half()
+    return made
+
+
+Stamp = tuple[int, int, int]
+OpenSketches = dict[Path, tuple[Stamp, Sketch]]  # by file, with its stamp when it was opened
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """The file's number, size and time of change: another one, and it must be opened again; None: there is none."""
+    try:
+        seen = path.stat()
+    except OSError:
+        return None
+    return seen.st_ino, seen.st_size, seen.st_mtime_ns
+
+
+class SketchCache:
+    """Keeps axes and sketches in the cache folder, by the content of what was sketched."""
+
+    def __init__(self, cache: Path | None, encoder: str, opened: OpenSketches | None = None):
+        """Keep sketches of the windows that an encoder, named by hash, made; without a cache, there are none.
+
+        Args:
+            cache: the cache folder.
+            encoder: its hash.
+            opened: sketches that are open already, and where those go that are opened.
+        """
+        self._folder = None if cache is None else cache / "sketches"
+        self._encoder, self._opened = encoder, {} if opened is None else opened
+
+    def axes(self, matrices: Sequence[Half]) -> Axes | None:
+        """The axes of the encoder: as they were chosen once, else by these windows; None: there are none."""
+        if self._folder is None:
+            return None
+        path = self._folder / f"axes-{self._encoder}.safetensors"
+        try:
+            if path.is_file():
+                columns = read_arrays(path, _AXES)[0]["axes"]
+                if columns.shape == (matrices[0].shape[1], _COORDINATES):
+                    return Axes(columns)
+        except (SignspotError, KeyError) as error:
+            logger.info("chose the axes of sketches again: %s", error)
+        axes = choose_axes(matrices)
+        if axes is not None:
+            self._write(path, _AXES, {"axes": axes.columns}, {})
+        return axes
+
+    def sketch(self, rows: Half, source: str, digest: str, axes: Axes) -> Sketch:
+        """The sketch of windows: from disk, or made and kept.
+
+        Args:
+            rows: (T, D) windows.
+            source: the digest of the video that they were made of; whoever forgets the video, forgets the sketch.
+            digest: of the windows themselves.
+            axes: of all sketches of the encoder.
+        """
+        assert self._folder is not None, "without a cache there are no axes"
+        path = self._folder / f"{source or 'unknown'}-{digest}-{axes.name}.safetensors"
+        stamp, (before, known) = _stamp(path), self._opened.get(path, (None, None))
+        if known is not None and stamp == before:
+            return known
+        try:
+            if stamp is not None:
+                texts, arrays = open_mapped(path, _SKETCH, ("knots", "rows"))
+                groups = -(-len(rows) // GROUP)
+                shapes = [arrays[name].shape for name in ("knots", "rows")]
+                if shapes == [(groups * len(KNOTS), COLUMNS), (len(rows), COLUMNS - 1)]:
+                    found = Sketch(axes, arrays["knots"], arrays["rows"], float(texts["slack"]))
+                    self._opened[path] = stamp, found
+                    return found
+        except (FormatError, KeyError, ValueError) as error:
+            logger.info("made a sketch again: %s", error)
+        made = make_sketch(rows, axes)
+        self._write(path, _SKETCH, {"knots": made.knots, "rows": made.rows}, {"slack": repr(made.slack)})
+        return made
+
+    def _write(self, path: Path, kind: str, arrays: dict[str, NDArray[np.floating]], texts: dict[str, str]) -> None:
+        try:
+            write_arrays(path, kind, arrays, texts)
+        except OutputError as error:
+            logger.warning("the cache cannot be used: %s", error)
+
+
+_AROUND = 1.5  # seconds around a candidate that are aligned
+_WINDOWS = 32  # around a candidate that are looked at where there is nothing to align
+_APART = 0.5  # seconds between two places of one word, at least
+_GAP = len(STEPS.costs) - 1  # frames between two stretches: no path steps over so many
+_FAR = 1e3  # a number of which codes in a gap consist: no path goes there
+
+
+class Searched(Protocol):
+    """A video whose windows, and maybe frame codes, can be read."""
+
+    @property
+    def video(self) -> str:
+        """Its name."""
+
+    @property
+    def grid(self) -> Grid:
+        """The times of its windows."""
+
+    @property
+    def embeddings(self) -> Half:
+        """(T, D)."""
+
+    @property
+    def codes(self) -> Half | None:
+        """(frames, C), or none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place at which one row of a gallery fits best, in one video."""
+
+    track: int
+    row: int  # of the gallery
+    moment: int  # a frame where codes were aligned, else a window
+    time: float
+    score: float
+    aligned: bool
+
+
+def aligned_places(
+    tracks: Sequence[Searched], candidates: Sequence[tuple[int, int]], row: int, exemplar: Floats, scale: float
+) -> list[Place]:
+    """The best place around each candidate, by alignment.
+
+    Args:
+        tracks: with frame codes, where candidates are.
+        candidates: track and window of each.
+        row: of the gallery.
+        exemplar: (L, C) its frame codes.
+        scale: the cost of a path whose score is a half.
+    """
+    stretches = [_stretch(tracks[number], window) for number, window in candidates]
+    if not stretches:
+        return []
+    codes, begins = _joined(
+        tracks, [(number, *place) for (number, _), place in zip(candidates, stretches, strict=True)]
+    )
+    costs = path_costs(codes, exemplar[None], STEPS.times(scale))[0]
+    delay, found = len(exemplar) // 2, []
+    for (number, _), (first, last), begin in zip(candidates, stretches, begins, strict=True):
+        own = costs[begin : begin + last - first]
+        late = min(delay, len(own) - 1)
+        best = int(own[late:].argmin())  # the moment of a path that ends half an exemplar later
+        grid = tracks[number].grid
+        score = float(to_score(own[late + best : late + best + 1], scale)[0])
+        found.append(Place(number, row, first + best, grid.origin + (first + best) / grid.fps, score, aligned=True))
+    return found
+
+
+def compared_places(
+    tracks: Sequence[Searched], candidates: Sequence[tuple[int, int]], row: int, query: Floats
+) -> list[Place]:
+    """The best window around each candidate, by its similarity to a (D,) query."""
+    found = []
+    for number, window in candidates:
+        curve, first = _curve(tracks[number], window, query)
+        best = first + int(curve.argmax())
+        found.append(Place(number, row, best, _time(tracks[number].grid, best), float(curve.max()), aligned=False))
+    return found
+
+
+def place_spans(
+    tracks: Sequence[Searched], places: Sequence[Place], exemplars: Floats | None, queries: Floats, scale: float
+) -> list[tuple[float, float]]:
+    """Spans of the signs at some places, in seconds.
+
+    Args:
+        tracks: in which they are.
+        places: any.
+        exemplars: (V, L, C) frame codes of the rows of the gallery, or none.
+        queries: (V, D) their embeddings.
+        scale: the cost of a path whose score is a half.
+    """
+    spans: list[tuple[float, float]] = []
+    for place in places:
+        track, grid = tracks[place.track], tracks[place.track].grid
+        if not place.aligned or exemplars is None or track.codes is None:
+            curve, first = _curve(track, place.moment, queries[place.row])
+            times = np.array([_time(grid, first + step) for step in range(len(curve))])
+            windows = Windows(times, np.asarray(track.embeddings[first : first + len(curve)], np.float32))
+            matcher = EmbeddingMatcher(windows, queries[[place.row]])
+            starts, ends = matcher.spans(curve[None], np.array([0]), np.array([0]), np.array([place.moment - first]))
+            spans.append((float(starts[0]), float(ends[0])))
+            continue
+        exemplar = exemplars[[place.row]]
+        end = min(place.moment + exemplar.shape[1] // 2, len(track.codes) - 1)
+        first = max(0, end - STEPS.reach(exemplar.shape[1]))
+        codes = np.asarray(track.codes[first : end + 1], np.float32)
+        start = first + int(path_starts(codes, exemplar, np.array([end - first]), STEPS.times(scale))[0])
+        spans.append((grid.origin + start / grid.fps, grid.origin + (end + 1) / grid.fps))
+    return spans
+
+
+def told_apart(places: Sequence[Place], top: int) -> list[Place]:
+    """The best places, best first, without those that are nearer than `_APART` to a better one of the same video."""
+    kept: list[Place] = []
+    by_track: dict[int, list[Place]] = {}
+    for place in sorted(places, key=lambda each: -each.score):
+        by_track.setdefault(place.track, []).append(place)
+    for own in by_track.values():
+        times = np.array([each.time for each in own])
+        kept += [own[index] for index in suppress(times - _APART / 2, times + _APART / 2, 0.0)]
+    return sorted(kept, key=lambda each: -each.score)[:top]
+
+
+def _stretch(track: Searched, window: int) -> tuple[int, int]:
+    """The frames around a window that are aligned: the first, and the one behind the last."""
+    assert track.codes is not None, "asked before"
+    grid = track.grid
+    centre = min(window * grid.stride, max(0, grid.frames - grid.window)) + grid.window // 2
+    reach = round(_AROUND * grid.fps)
+    return max(0, centre - reach), min(len(track.codes), centre + reach)
+
+
+def _joined(tracks: Sequence[Searched], places: Sequence[tuple[int, int, int]]) -> tuple[Floats, list[int]]:
+    """(F, C) codes of stretches one after the other, with gaps that no path crosses, and where each begins."""
+    lengths = [last - first + _GAP for _, first, last in places]
+    begins = [0, *np.cumsum(lengths)[:-1].tolist()]
+    first_track = tracks[places[0][0]].codes
+    assert first_track is not None, "asked before"
+    codes = np.full((sum(lengths), first_track.shape[1]), _FAR, np.float32)
+    joined = torch.from_numpy(codes)
+    for (number, first, last), begin in zip(places, begins, strict=True):
+        own = tracks[number].codes
+        assert own is not None, "asked before"
+        joined[begin : begin + last - first] = torch.from_numpy(np.asarray(own[first:last]))
+    return codes, begins
+
+
+def _curve(track: Searched, window: int, query: Floats) -> tuple[Floats, int]:
+    """Scores of the windows around one, and which is the first of them."""
+    first, last = max(0, window - _WINDOWS), min(len(track.embeddings), window + _WINDOWS)
+    rows = np.asarray(track.embeddings[first:last], np.float32)
+    return EmbeddingMatcher(Windows(np.arange(last - first, dtype=np.float64), rows), query[None]).scores([0])[0], first
+
+
+def _time(grid: Grid, window: int) -> float:
+    start = min(window * grid.stride, max(0, grid.frames - grid.window))
+    return grid.origin + (start + grid.window // 2) / grid.fps
+
 
 _SPARE = 8  # candidates for each place that is wanted: suppression and alignment take some away
 

@@ -1,13 +1,23 @@
-"""Dense annotation of a passage: every dictionary word of the subtitles, found near its subtitle, on one timeline."""
+"""Dense annotation of a video: every dictionary word of the subtitles, found near its subtitle, on one timeline.
 
-from collections.abc import Sequence
+The timeline is drawn as in Fig. 7 of the paper: subtitles above, a row for each word, its curve and its peak.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
 
 from signspot.annotation.plan import SubtitleMention, find_mentions
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.inputs import Source
 from signspot.errors import DictionaryError, OptionsError
 from signspot.io.progress import Progress
+from signspot.plots.curves import COLOURS, clock
+from signspot.plots.plot import lettering, tick_step
+from signspot.plots.report import drawing, paragraph, table, write_page
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.search import Found
 from signspot.spotting.spotter import Spotter
@@ -112,3 +122,87 @@ def _place(mentioned: Sequence[Mentioned], spottings: Sequence[Spotting]) -> lis
             number = min(near)[1]
             placed[number] = replace(free.pop(number), spotting=spotting)
     return placed
+
+
+_PAGE = 30.0  # seconds in one picture of a page
+_MOST_ROWS = 24
+_LONGEST_TEXT, _SHORTEST_TEXT = 60, 12  # letters of a subtitle
+_LETTER = 0.0047  # part of the picture's width that a letter of a subtitle takes
+_LINE = 0.45  # rows between two lines of subtitles
+_FLOOR = 0.3  # the score at which a curve begins to rise from its row
+
+
+def draw_timeline(timeline: Timeline, span: Segment) -> Figure:
+    """Draw the words whose subtitles begin in a stretch of time."""
+    shown = [each for each in timeline.mentioned if each.mention.start in span][:_MOST_ROWS]
+    words = list(dict.fromkeys(each.word for each in shown))
+    above = _lanes([each for each in timeline.subtitles if each.start in span], span)
+    lines = 1 + max((line for _, _, line in above), default=0)
+    height = 0.9 + 0.42 * (max(1, len(words)) + _LINE * lines)
+    figure = Figure(figsize=(12, height), layout="constrained", facecolor="white")
+    axes = figure.add_subplot()
+    found = timeline.found
+    inside = (found.times >= span.start) & (found.times <= span.end)
+    for row, word in enumerate(words):
+        colour = COLOURS[row % len(COLOURS)]
+        own = [each for each in shown if each.word == word]
+        rows = found.gallery.words[word].tolist()
+        scores = found.matcher.scores(rows).max(axis=0)[inside]
+        top = row + 0.4 - 0.8 * np.clip((scores - _FLOOR) / (1 - _FLOOR), 0, 1)
+        axes.fill_between(found.times[inside], row + 0.4, top, color=colour, alpha=0.35, lw=0)
+        for each in own:
+            axes.plot([each.where.start, each.where.end], [row + 0.42] * 2, color="#999999", lw=0.8)
+            if each.spotting is not None:
+                axes.barh(
+                    row, each.spotting.end - each.spotting.start, 0.8, left=each.spotting.start, color=colour, alpha=0.5
+                )
+                axes.plot([each.spotting.time], [row], marker="o", color=colour, mec="white")
+    for start, written, line in above:
+        text, fonts = lettering(written)
+        axes.axvline(start, color="#dddddd", lw=0.8, zorder=0)
+        place = -0.6 - _LINE * line
+        axes.text(start, place, text, size=7, va="bottom", color="#555555", clip_on=True, **fonts)
+    names = [lettering(word) for word in words]
+    axes.set_yticks(range(len(words)), [name for name, _ in names], size=9)
+    for tick, (_, fonts) in zip(axes.get_yticklabels(), names, strict=True):
+        tick.set_fontfamily(fonts["family"])
+    axes.set(xlim=(span.start, span.end), ylim=(max(1, len(words)) - 0.4, -0.7 - _LINE * lines))
+    ticks = np.arange(np.ceil(span.start), span.end, tick_step(span.duration))
+    axes.set_xticks(ticks, [clock(float(each)) for each in ticks])
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure
+
+
+def _lanes(subtitles: Sequence[Subtitle], span: Segment) -> list[tuple[float, str, int]]:
+    """The start of each subtitle, as much of its text as there is room for, and the line on which it hides no other."""
+    letter, ends, found = _LETTER * span.duration, list[float](), list[tuple[float, str, int]]()
+    for subtitle in sorted(subtitles, key=lambda each: each.start):
+        room = max(_SHORTEST_TEXT, min(_LONGEST_TEXT, int((span.end - subtitle.start) / letter)))
+        whole = " ".join(subtitle.text.split())
+        text = whole if len(whole) <= room else f"{whole[: room - 1]}…"
+        line = next((n for n, end in enumerate(ends) if end <= subtitle.start), len(ends))
+        ends[line : line + 1] = [subtitle.start + (len(text) + 2) * letter]
+        found.append((subtitle.start, text, line))
+    return found
+
+
+def write_timeline_page(timeline: Timeline, path: str | Path) -> Path:
+    """Write all pictures of a video, half a minute each, and a table of what was found and what was not."""
+
+    def blocks() -> Iterator[str]:
+        count = sum(each.spotting is not None for each in timeline.mentioned)
+        yield paragraph(f"{count} of {len(timeline.mentioned)} subtitle words were found")
+        last = max((each.end for each in timeline.subtitles), default=0.0)
+        for start in np.arange(0.0, max(last, 1e-6), _PAGE).tolist():
+            span = Segment(start, start + _PAGE)
+            if any(each.mention.start in span for each in timeline.mentioned):
+                yield drawing(draw_timeline(timeline, span), f"words from {clock(start)} to {clock(start + _PAGE)}")
+        rows = (
+            (each.word, clock(each.mention.start, 1), " ".join(each.mention.text.split()))
+            + (("", "") if each.spotting is None else (f"{each.spotting.time:.2f}", f"{each.spotting.score:.2f}"))
+            for each in timeline.mentioned
+        )
+        yield table(("word", "subtitle at", "subtitle", "signed at, s", "score"), rows)
+
+    return write_page(path, f"Words of {Path(timeline.found.track.video).name}", blocks())

@@ -1,14 +1,19 @@
-"""A reverse dictionary: which word is this sign? The words, and the signs to compare by eye."""
+"""A reverse dictionary: which word is this sign? The words, and a plot of the signs to compare by eye."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
 
 from signspot.applications.signs import read_sign, read_signs
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.embedding.inputs import SignPlace, Source
 from signspot.landmarks.features import mirror_features
-from signspot.plots.skeletons import Frames
+from signspot.plots.curves import COLOURS, label
+from signspot.plots.plot import DOTS_PER_INCH, lettering
+from signspot.plots.skeletons import MOMENTS, Frames, draw_strip
 from signspot.spotting.identification import Match
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
@@ -41,3 +46,27 @@ def look_up(
     mirrored = {match.exemplar for match in matches if match.mirrored}
     shown = {name: mirror_features(each) if name in mirrored else each for name, each in signs.items()}
     return Lookup(Path(SignPlace(clip).name).stem, matches, sign, shown)
+
+
+_MOST_ROWS = 6
+
+
+def draw_lookup(found: Lookup) -> Figure:
+    """The clip at some moments in the first row, then the nearest words with their best exemplars and scores."""
+    rows = [match for match in found.matches if match.exemplar in found.signs][:_MOST_ROWS]
+    size = (2.4 + 1.25 * MOMENTS, 1.35 * (1 + len(rows)))
+    figure = Figure(figsize=size, dpi=DOTS_PER_INCH, layout="constrained", facecolor="white")
+    grid: Any = figure.subplots(1 + len(rows), 1 + MOMENTS, squeeze=False)
+    _name(grid[0, 0], found.clip, "what is it?")
+    draw_strip(grid[0, 1:], found.sign, "#1b1b1b")
+    for number, match in enumerate(rows, 1):
+        _name(grid[number, 0], match.word, f"score {match.score:.2f}" + (", mirrored" if match.mirrored else ""))
+        draw_strip(grid[number, 1:], found.signs[match.exemplar], COLOURS[(number - 1) % len(COLOURS)])
+    return figure
+
+
+def _name(axes: Any, word: str, remark: str) -> None:
+    axes.axis("off")
+    text, fonts = lettering(label(word))
+    axes.text(0, 0.6, text, size=12, weight="bold", va="center", **fonts)
+    axes.text(0, 0.35, remark, size=9, color="#555555", va="center")

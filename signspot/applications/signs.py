@@ -12,8 +12,7 @@ from signspot.embedding.inputs import SignPlace, Source, landmarks_of, sign_in_c
 from signspot.errors import SignspotError
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.signing import check_signing
-from signspot.plots.pages import clips, write_page
-from signspot.plots.report import data_address
+from signspot.plots.report import clips, data_address, write_page
 from signspot.plots.skeletons import Frames, skeleton_address
 from signspot.spotting.alignment import warping_costs
 from signspot.spotting.identification import alignment_scale

@@ -1,41 +1,309 @@
 """A wake sign: frames of a stream in, events out, with bounded memory and a known delay.
 
-The stream is brought to the encoder's rate, a short buffer of landmarks becomes features and frame codes, and the
-detector goes on frame by frame.
+The stream is resampled to the encoder's frame rate, a short buffer of landmarks becomes features and frame codes, and
+the detector aligns them frame by frame. Enrolment chooses the threshold and the negatives.
 """
 
 import logging
+import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from signspot.applications.unlikeness import typical_cost
-from signspot.applications.wake_detector import CONFIRMED, WakeDetector, WakePeak, WakeSign, are_verified
-from signspot.applications.wake_neighbours import by_decoys, by_dictionary
+from signspot.applications.feedback import typical_cost
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
-from signspot.embedding.inputs import Source
+from signspot.embedding.inputs import Source, is_pose_file
 from signspot.embedding.windows import on_device
-from signspot.errors import OptionsError
+from signspot.errors import NotAVideoError, OptionsError
+from signspot.landmarks.estimate import stream_landmarks
 from signspot.landmarks.features import CONTEXT, features
-from signspot.landmarks.landmarks import Landmarks, concatenate
+from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
+from signspot.landmarks.pose_file import stream_pose_file
 from signspot.models.encoder import Encoder
-from signspot.spotting.alignment import STEPS, path_costs, warping_costs
-from signspot.spotting.decoys import cohort_of
+from signspot.models.frame_coder import stretched
+from signspot.plots.curves import COLOURS
+from signspot.spotting.alignment import STEPS, path_costs, path_starts, warping_costs
+from signspot.spotting.decoys import Cohort, cohort_of
 from signspot.spotting.identification import alignment_scale
 from signspot.spotting.matching import from_strength, strength, to_score
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.rates import PeakRates
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
+from signspot.video.reader import open_video
 
 logger = logging.getLogger(__name__)
 
+SIGNS_PER_HOUR = 6700.0  # of signing without any pause, as people of the signing world do
+_UNKNOWN = (0.2, 1.65, 0.07)  # height, middle and width of the chance of an alarm over the distance
+_KNOWN = (0.1, 1.5, 0.07)  # the same, of signs that serve as impostors; all by the world of seed 57
+_SAME = 1.35  # distance below which an exemplar shows the sign itself, or one that cannot be told from it
+_IMPOSTORS = 60  # exemplars of a dictionary, the nearest ones, that the verifier compares with
+_SHOWN = 3  # neighbours that people are told of
+_TAIL = 20  # nearest words whose distances say how fast words become rarer towards the sign
+_CROWDED = 0.9  # words of one language are so much nearer to each other than decoys are to them
+_GRID = np.linspace(1.0, 3.0, 201)  # distances over which the chance of an alarm is summed
+Floats = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A known sign, and its distance."""
+
+    word: str
+    distance: float  # cost of aligning it with the recordings, over what these cost among each other
+
+
+@dataclass(frozen=True, slots=True)
+class Distinctiveness:
+    """The false alarms that are expected where the background did not show what is signed."""
+
+    per_hour: float  # of signing without pause
+    nearest: tuple[Neighbour, ...]  # nearest first
+    same: tuple[str, ...]  # words of the dictionary that show the sign itself, or cannot be told from it
+    words: int  # that it was compared with
+    by_dictionary: bool  # else by the encoder's decoys, whose words nobody knows
+    guess: float | None = None  # beside a dictionary: per hour, by decoys; None: there are none
+
+
+def alarm_chance(distance: Floats, *, impostor: bool) -> Floats:
+    """The chance that a sign at a distance from the wake sign gives an alarm, each time that it is made.
+
+    Args:
+        distance: as of `Neighbour`.
+        impostor: whether the verifier compares with exemplars of that very sign.
+    """
+    height, middle, width = _KNOWN if impostor else _UNKNOWN
+    return np.asarray(height / (1 + np.exp((distance - middle) / width)))
+
+
+def distances_of(recordings: Floats, usual: float, exemplars: Floats) -> Floats:
+    """(V, L, C) codes of recordings and (N, L, C) of exemplars to the (N,) distances of these."""
+    return np.asarray(warping_costs(recordings, exemplars).mean(axis=0) / usual)
+
+
+def by_dictionary(recordings: Floats, usual: float, gallery: Gallery) -> tuple[Distinctiveness, NDArray[np.float32]]:
+    """The distinctiveness of a sign among the words of a dictionary, and exemplars that serve as impostors, (N, L, C).
+
+    Args:
+        recordings: (V, L, C) codes of the sign.
+        usual: what it costs to align two of them.
+        gallery: of the dictionary, with frame codes.
+    """
+    assert gallery.codes is not None, "checked by whoever enrols"
+    far = distances_of(recordings, usual, gallery.codes)
+    words = {word: float(far[rows].min()) for word, rows in gallery.words.items()}
+    same = tuple(sorted((word for word, least in words.items() if least < _SAME), key=words.__getitem__))
+    others = {word: least for word, least in words.items() if word not in same}
+    rows = [row for row in np.argsort(far).tolist() if gallery.exemplar(row)[0].word in others][:_IMPOSTORS]
+    chances = alarm_chance(np.array(list(others.values())), impostor=True)
+    rate = SIGNS_PER_HOUR * float(chances.mean()) if len(chances) else 0.0
+    found = Distinctiveness(rate, _nearest(others), same, len(words), by_dictionary=True)
+    return found, np.asarray(gallery.codes[rows], np.float32)
+
+
+def by_decoys(recordings: Floats, usual: float, decoys: Floats, words: Sequence[int]) -> Distinctiveness:
+    """The distinctiveness of a sign among decoys, (N, L, C) codes of so many words.
+
+    Decoys are of another vocabulary, so what counts is not how near each is but how their number falls towards the
+    sign: as a power of the distance, which the nearest ones tell.
+    """
+    far, numbers = distances_of(recordings, usual, decoys), np.asarray(words)
+    least = _CROWDED * np.sort([far[numbers == number].min() for number in np.unique(numbers)])
+    kept = min(_TAIL, len(least) - 1)
+    edge, power = least[kept], 1 / max(1e-3, float(np.log(least[kept] / least[:kept]).mean()))
+    below = kept / len(least) * np.minimum(1.0, (_GRID / edge) ** power)  # share of words up to each distance
+    chance = float((np.diff(below) * alarm_chance((_GRID[1:] + _GRID[:-1]) / 2, impostor=False)).sum())
+    return Distinctiveness(SIGNS_PER_HOUR * chance, (), (), len(least), by_dictionary=False)
+
+
+def _nearest(words: dict[str, float]) -> tuple[Neighbour, ...]:
+    found = sorted((Neighbour(word, round(far, 3)) for word, far in words.items()), key=lambda each: each.distance)
+    return tuple(found[:_SHOWN])
+
+
+CONFIRMED = 4  # frames without a better score until a peak is an event
+_APART = 2.5  # seconds between two events, at least: on their way back to rest, hands pass through much of a sign
+_LEFT = 5 / 6  # of an event's score: below, its sign is over; what scores less than it before that is the same sign
+_TINY = 1e-6
+_MARGIN, _LEAST = 0.5, -0.5  # weight of being nearer than impostors, and the least verdict; both by worlds 151 and 152
+
+
+@dataclass(frozen=True, slots=True)
+class WakeSign:
+    """A sign to wait for: a few recordings of it, the score that decides, and impostors that it is told from."""
+
+    gallery: Gallery
+    threshold: float
+    background_hours: float  # in which the threshold was measured
+    background_alarms: int  # that are still given there, without what the background itself taught
+    own_scores: tuple[float, ...]  # of each recording among the others; empty with one recording
+    impostors: Floats = field(default_factory=lambda: np.empty((0, 0, 0), np.float32), repr=False)  # (N, L, C)
+    usual: float = float("inf")  # what it costs to align two recordings; infinite: anything is usual
+    distinct: Distinctiveness | None = None  # None: there is nothing to compare with
+
+    @property
+    def false_alarms_per_hour(self) -> float:
+        """An upper bound with 95 % confidence, by the alarms in the background."""
+        bounds = (3.0, 4.74, 6.3, 7.75, 9.15, 10.51)  # of a Poisson count of 0 to 5
+        known = self.background_alarms
+        most = bounds[known] if known < len(bounds) else known + 2 * known**0.5 + 2
+        return most / self.background_hours if self.background_hours else float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class WakePeak:
+    """A moment at which a recording fits best."""
+
+    time: float  # seconds: the end of the sign, on the stream's clock
+    score: float
+    row: int  # of the gallery
+    codes: Floats  # (L, C) of what was signed, brought to the length of a recording
+
+
+def are_verified(own: NDArray[Any], others: NDArray[Any], usual: float) -> NDArray[np.bool_]:
+    """Whether signs are that of the recordings: logarithms of how usual they are, and how far from impostors, decide.
+
+    Args:
+        own: (N, V) costs of aligning each sign with each recording.
+        others: (N,) least cost of aligning each with an impostor; infinite where there is none.
+        usual: what it costs to align two recordings.
+    """
+    likeness = np.log(usual / (own.mean(axis=1) + _TINY))
+    margin = np.log((others + _TINY) / (own.min(axis=1) + _TINY))
+    return np.asarray(likeness + _MARGIN * margin >= _LEAST, np.bool_)
+
+
+class OnlineAlignment:
+    """The costs of all paths that end at the newest frame; equal to those of `path_costs`, one frame at a time."""
+
+    def __init__(self, gallery: Gallery, scale: float, cohort: Cohort | None):
+        """Align the views of a gallery; `scale` is the cost of a path whose score is a half."""
+        assert gallery.codes is not None, "checked by whoever enrols"
+        self.codes = np.asarray(gallery.codes, np.float32)
+        self.scale, self._steps = scale, STEPS.times(scale).costs
+        plain = np.zeros(len(self.codes), np.float32)
+        self._corrections = plain if cohort is None else cohort.corrections_of(self.codes)
+        self._columns: deque[Floats] = deque(maxlen=len(self._steps) - 1)
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._columns.clear()
+
+    def step(self, code: Floats) -> tuple[float, int]:
+        """Take the (C,) code of the next frame; give the best score of a path that ends here, and its row."""
+        apart = np.linalg.norm(self.codes - code, axis=2)  # (V, L)
+        column = np.empty_like(apart)
+        column[:, 0] = apart[:, 0]
+        for place in range(1, apart.shape[1]):
+            best = column[:, place - 1] + self._steps[0]
+            for price, before in zip(self._steps[1:], self._columns, strict=False):
+                best = np.minimum(best, before[:, place - 1] + price)
+            column[:, place] = apart[:, place] + best
+        self._columns.appendleft(column)
+        scores = to_score(column[:, -1] / apart.shape[1] + self._corrections, self.scale)
+        row = int(scores.argmax())
+        return float(scores[row]), row
+
+    def over(self, codes: Floats) -> Floats:
+        """(T, C) codes of a whole file to (V, T): the score of the best path of every row that ends at each frame."""
+        costs = path_costs(codes, self.codes, STEPS.times(self.scale))
+        return np.asarray(to_score(costs + self._corrections[:, None], self.scale), np.float32)
+
+
+class WakeDetector:
+    """Takes frame codes as they come and says when the sign was seen; its memory is bounded."""
+
+    def __init__(self, sign: WakeSign, scale: float, cohort: Cohort | None, fps: float):
+        """Wait for a sign.
+
+        Args:
+            sign: what to wait for.
+            scale: the cost of a path whose score is a half.
+            cohort: decoys, by which recordings that are near to everything are known.
+            fps: of the codes.
+        """
+        self.sign, self._fps = sign, fps
+        self._costs = OnlineAlignment(sign.gallery, scale, cohort)
+        reach = STEPS.reach(self._costs.codes.shape[1])
+        self._codes: deque[Floats] = deque(maxlen=reach + CONFIRMED + 2)
+        self._best: tuple[float, float, int] | None = None  # time, score and row of a peak that is not sure yet
+        self._told = -np.inf
+        self._held = 0.0  # the score of the last event, until its sign is over
+
+    def forget(self) -> None:
+        """Begin anew, maybe by another clock: what was under way is given up."""
+        self._best, self._held, self._told = None, 0.0, -np.inf
+        self._codes.clear()
+        self._costs.forget()
+
+    def step(self, code: Floats, time: float) -> WakePeak | None:
+        """Take the (C,) code of the next frame and its time; give a peak that is sure by now, and is verified."""
+        self._codes.append(code)
+        best = self._sure(*self._costs.step(code), time)
+        return None if best is None else self._verified(best, np.stack(self._codes), time)
+
+    def over(self, codes: Floats, times: Sequence[float]) -> list[WakePeak]:
+        """The peaks of a whole file: as `step` gives them for (T, C) codes one by one, with all frames aligned at once.
+
+        Args:
+            codes: of every frame.
+            times: of every frame, in seconds.
+        """
+        self.forget()
+        kept, found = self._codes.maxlen or 0, list[WakePeak]()
+        scores = self._costs.over(codes)
+        rows, best = scores.argmax(axis=0).tolist(), scores.max(axis=0).tolist()
+        for frame, time in enumerate(times):
+            sure = self._sure(best[frame], rows[frame], time)
+            peak = sure and self._verified(sure, codes[max(0, frame + 1 - kept) : frame + 1], time)
+            found += [peak] if peak else []
+        return found
+
+    def _sure(self, score: float, row: int, time: float) -> tuple[float, float, int] | None:
+        """Take the best score of the next frame; give time, score and row of a peak that is sure by now."""
+        best = self._best
+        if score < _LEFT * self._held:
+            self._held = 0.0
+        better = score > self._held and (best is None or score > best[1])
+        if score >= self.sign.threshold and better and time - self._told >= _APART:
+            self._best = (time, score, row)
+            return None
+        if best is None or time - best[0] < CONFIRMED / self._fps - 1e-6:
+            return None
+        self._best = None
+        return best
+
+    def _verified(self, best: tuple[float, float, int], codes: Floats, time: float) -> WakePeak | None:
+        """The peak, if it shows the sign of the recordings; `codes` are those of the newest frames."""
+        peak = WakePeak(*best, self._signed(codes, round((time - best[0]) * self._fps), best[2]))
+        if len(self.sign.impostors):
+            own, others = (warping_costs(peak.codes[None], some) for some in (self._costs.codes, self.sign.impostors))
+            if not are_verified(own, others.min(axis=1), self.sign.usual)[0]:
+                return None
+        self._told, self._held = best[:2]
+        return peak
+
+    def _signed(self, codes: Floats, ago: int, row: int) -> Floats:
+        """(L, C) codes of the path of a row that ended so many frames ago."""
+        end = max(0, len(codes) - 1 - ago)
+        shown = self._costs.codes[[row]]
+        start = int(path_starts(codes, shown, np.array([end]), STEPS.times(self._costs.scale))[0])
+        seen = torch.from_numpy(np.ascontiguousarray(codes, np.float32))
+        return np.asarray(stretched(seen, start, end, shown.shape[1]).numpy(), np.float32)
+
+
 _LONGEST_GAP = 0.4  # seconds without a frame after which a sign that had begun is given up
 _BLOCK = 1.0  # seconds of the decoys' signing of which the best score counts as one peak
-_IMPOSTORS = 60  # places of the background that come nearest to the sign
+# places of the background that come nearest to the sign
 _OWN = 0.8  # of the score of the recordings among each other: a threshold above would miss the sign itself
 _FLOOR = 0.6  # least threshold, by the worlds of seeds 151 and 152
 _LOOSEST = 0.4  # of what different signs cost: recordings that differ more among each other allow no more; as _FLOOR
@@ -321,3 +589,67 @@ def _by_decoys(encoder: Encoder, gallery: Gallery, rate: float, own_scores: tupl
     alarms = int((tops >= threshold).sum())
     impostors = np.asarray(cohort.codes[:, 0], np.float32)
     return WakeSign(gallery, threshold, hours, alarms, own_scores, impostors, _usual(encoder, gallery))
+
+
+_CHUNK = 50  # frames of a file at once
+_CAMERA = "camera:"
+
+
+def is_camera(source: str) -> bool:
+    """Whether a source is a camera, not a file."""
+    return source.startswith(_CAMERA)
+
+
+def open_stream(source: str) -> Iterator[Landmarks]:
+    """Landmarks of a camera (`camera:0`), a video or a `.pose` file, as they come.
+
+    Raises:
+        NotAVideoError: there is no such camera.
+        VideoError: the video cannot be read.
+    """
+    if is_camera(source):
+        yield from _camera(source.removeprefix(_CAMERA))
+    elif is_pose_file(source):
+        yield from stream_pose_file(source, _CHUNK)
+    else:
+        with open_video(source) as video:
+            yield from stream_landmarks(video, DEFAULT_FPS)
+
+
+def _camera(number: str) -> Iterator[Landmarks]:
+    import cv2
+
+    from signspot.landmarks.holistic import Tracker, join_sights
+
+    device = Path(f"/dev/video{number}")
+    if not number.isdecimal() or (sys.platform == "linux" and not device.exists()):
+        raise NotAVideoError(f"there is no camera '{number}'. The first is {_CAMERA}0")
+    camera = cv2.VideoCapture(int(number))
+    try:
+        if not camera.isOpened():
+            raise NotAVideoError(f"the camera '{number}' cannot be opened. Is another program using it?")
+        began = monotonic()
+        with Tracker() as tracker:
+            while True:
+                taken, image = camera.read()
+                if not taken:
+                    return
+                seen = tracker.see(cv2.cvtColor(image, cv2.COLOR_BGR2RGB))
+                yield join_sights([seen], [monotonic() - began], (image.shape[1], image.shape[0]))
+    finally:
+        camera.release()
+
+
+def draw_wake(spotter: Spotter, sign: WakeSign, source: str, events: Sequence[WakeEvent]) -> Figure:
+    """The score over a file, by the same recordings, with threshold and events."""
+    found = spotter.search(source, sign.gallery, SpotOptions(threshold=sign.threshold))
+    scores = np.max([found.curve(number) for number in range(len(sign.gallery.exemplars))], axis=0)
+    figure = Figure(figsize=(11, 3), layout="constrained", facecolor="white")
+    axes = figure.add_subplot(xlabel="seconds", ylabel="score", ylim=(0, 1.03))
+    axes.plot(found.times, scores, color=COLOURS[0], lw=1)
+    axes.axhline(sign.threshold, color="#777777", ls="--", lw=1, label="threshold; what reaches it is verified, too")
+    for number, event in enumerate(events):
+        axes.axvline(event.time, color=COLOURS[1], lw=1.5, label=None if number else "events")
+    axes.set_xlim(float(found.times[0]), float(found.times[-1]))
+    axes.legend(frameon=False, fontsize=8, loc="upper left", ncols=2)
+    return figure

@@ -20,7 +20,7 @@ from signspot.io.progress import Progress
 if TYPE_CHECKING:  # what takes long to load is loaded when it is used: signspot --help needs none of it
     from rich.progress import Task
 
-    from signspot.plots.plot import Picture
+    from signspot.plots.plot import PlotKind
     from signspot.types import Spotting
 
 unprinted: list[str] = []  # why results could not be printed; told at the end, with exit code 1
@@ -30,7 +30,7 @@ _FIRST_LINE, _NEXT_LINE = 5.0, 30.0  # seconds until a line of progress, where s
 def claim_outputs(
     outputs: Outputs,
     spottings: Iterable[Path] | None = None,
-    pictures: Iterable[tuple["Picture", Path | None]] = (),
+    pictures: Iterable[tuple["PlotKind", Path | None]] = (),
     videos: Sequence[str] = (),
 ) -> None:
     """Claim files of spottings and pictures before long work; of several videos, those that carry their names.
@@ -48,10 +48,10 @@ def claim_outputs(
             outputs.claim(target)
     wanted = [(picture, path) for picture, path in pictures if path is not None]
     if wanted:
-        from signspot.plots.plot import check_picture
+        from signspot.plots.plot import check_plot_path
 
         for picture, path in wanted:
-            outputs.claim(check_picture(picture, path))
+            outputs.claim(check_plot_path(picture, path))
 
 
 @contextmanager

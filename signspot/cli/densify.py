@@ -31,13 +31,12 @@ def densify(
 
     Example: signspot densify news.mp4 news.vtt my-signs/ --out news.eaf --html news.html
     """
-    from signspot.applications.densify import DensifyOptions
+    from signspot.applications.densify import DensifyOptions, draw_timeline, write_timeline_page
     from signspot.applications.densify import densify as find_words
-    from signspot.applications.sign_pictures import save_picture
-    from signspot.applications.timeline_picture import draw_timeline, write_timeline_page
     from signspot.dictionary.opening import open_dictionary
     from signspot.formats.formats import write
     from signspot.io.files import Outputs
+    from signspot.plots.plot import save_figure
     from signspot.spotting.spotter import load
     from signspot.subtitles.reading import read_subtitles
     from signspot.types import Segment
@@ -54,7 +53,7 @@ def densify(
                 note(f"wrote {written}")
         if plot is not None:
             first = found.mentioned[0].mention.start
-            note(f"wrote {save_picture(draw_timeline(found, Segment(first, first + 30.0)), plot)}")
+            note(f"wrote {save_figure(draw_timeline(found, Segment(first, first + 30.0)), plot)}")
         if html is not None:
             note(f"wrote {write_timeline_page(found, html)}")
     print_spottings(found.spottings, as_json=json_lines)

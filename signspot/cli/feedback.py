@@ -30,10 +30,10 @@ def feedback(
 
     Example: signspot feedback me.mp4 friend my-signs/ --plot me.png
     """
-    from signspot.applications.feedback import give_feedback
-    from signspot.applications.sign_pictures import draw_feedback, save_picture
+    from signspot.applications.feedback import draw_feedback, give_feedback
     from signspot.dictionary.opening import open_dictionary
     from signspot.io.files import Outputs
+    from signspot.plots.plot import save_figure
     from signspot.spotting.spotter import load
 
     with Outputs([clip, dictionary, encoder], force=settings().force) as outputs:
@@ -43,7 +43,7 @@ def feedback(
         with bar("exemplars") as progress:
             found = give_feedback(spotter, clip, word, signs, progress=progress)
         if plot is not None:
-            note(f"wrote {save_picture(draw_feedback(found), plot)}")
+            note(f"wrote {save_figure(draw_feedback(found), plot)}")
     if as_json:
         say(json.dumps(_plain(found), ensure_ascii=False))
         return

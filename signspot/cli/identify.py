@@ -43,12 +43,12 @@ def identify(
         if plot is None:
             found = spotter.identify(clip, gallery, top, options)
         else:
-            from signspot.applications.lookup import look_up
-            from signspot.applications.sign_pictures import draw_lookup, save_picture
+            from signspot.applications.lookup import draw_lookup, look_up
+            from signspot.plots.plot import save_figure
 
             looked_up = look_up(spotter, clip, gallery, top, options)
             found = list(looked_up.matches)
-            note(f"wrote {save_picture(draw_lookup(looked_up), plot)}")
+            note(f"wrote {save_figure(draw_lookup(looked_up), plot)}")
     if json_lines:
         for each in found:
             say(json.dumps(asdict(each), ensure_ascii=False))

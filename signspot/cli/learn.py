@@ -46,8 +46,7 @@ def learn(
     from dataclasses import replace
 
     from signspot.adaptation.options import AdaptOptions
-    from signspot.applications.loop import SMALL_RECOGNISER, LearnOptions, Loop
-    from signspot.applications.loop_report import write_loop_report
+    from signspot.applications.loop import SMALL_RECOGNISER, LearnOptions, Loop, write_loop_report
     from signspot.io.files import Outputs
     from signspot.training.configuration import read_toml
     from signspot.training.recogniser.training import TrunkConfig

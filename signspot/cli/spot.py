@@ -12,7 +12,7 @@ from signspot.cli.options import EncoderName, Pixels, Workers, default_workers, 
 
 if TYPE_CHECKING:
     from signspot.io.files import Outputs
-    from signspot.plots.plot import Picture
+    from signspot.plots.plot import PlotKind
     from signspot.spotting.options import SpotOptions
     from signspot.spotting.search import Found
     from signspot.spotting.spotter import Spotter, What
@@ -115,9 +115,9 @@ class Pictures:
 
             raise OptionsError("a film shows the signer: --film and --no-pixels exclude each other. Use --plot")
 
-    def named(self) -> "tuple[tuple[Picture, Path | None], ...]":
+    def named(self) -> "tuple[tuple[PlotKind, Path | None], ...]":
         """The kind and the path of each."""
-        return (("plot", self.plot), ("film", self.film), ("report", self.html))
+        return (("plot", self.plot), ("video", self.film), ("report", self.html))
 
 
 def name_pictures(videos: Sequence[str], wanted: Pictures) -> list[Pictures]:
@@ -334,9 +334,9 @@ def draw(found: "Found", wanted: Pictures) -> None:
         draw_plot(view, wanted.plot)
         note(f"wrote {wanted.plot}")
     if wanted.film:
-        from signspot.plots.film import film as draw_film
+        from signspot.plots.video import film as draw_film
 
-        with bar("film", "frames") as progress:
+        with bar("video", "frames") as progress:
             draw_film(view, wanted.film, progress)
         note(f"wrote {wanted.film}")
     if wanted.html:

@@ -34,11 +34,10 @@ def variants(
 
     Example: signspot variants friend my-signs/ --footage news.mp4 --html friend.html
     """
-    from signspot.applications.sign_pictures import save_picture
-    from signspot.applications.variants import SAME_SIGN, find_use, find_variants
-    from signspot.applications.variants_page import draw_costs, write_variants_page
+    from signspot.applications.variants import SAME_SIGN, draw_costs, find_use, find_variants, write_variants_page
     from signspot.dictionary.opening import open_dictionary
     from signspot.io.files import Outputs
+    from signspot.plots.plot import save_figure
     from signspot.spotting.spotter import load
 
     with Outputs([dictionary, encoder, *(footage or ())], force=settings().force) as outputs:
@@ -53,7 +52,7 @@ def variants(
         if html is not None:
             note(f"wrote {write_variants_page(spotter, found, html, used, pixels=pixels)}")
         if plot is not None:
-            note(f"wrote {save_picture(draw_costs(found), plot)}")
+            note(f"wrote {save_figure(draw_costs(found), plot)}")
     if as_json:
         say(json.dumps(_plain(found, used[0]), ensure_ascii=False))
         return

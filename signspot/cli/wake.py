@@ -10,8 +10,7 @@ from signspot.cli.console import bar, claim_outputs, count, note, say
 from signspot.cli.options import EncoderName, settings
 
 if TYPE_CHECKING:
-    from signspot.applications.wake_detector import WakeSign
-    from signspot.applications.wake_neighbours import Distinctiveness
+    from signspot.applications.wake import Distinctiveness, WakeSign
     from signspot.embedding.exemplars import Gallery
     from signspot.spotting.spotter import Spotter
 
@@ -42,11 +41,10 @@ def wake(
     """
     from dataclasses import asdict, replace
 
-    from signspot.applications.sign_pictures import save_picture
-    from signspot.applications.wake import WakeStream, enrol
-    from signspot.applications.wake_source import draw_wake, is_camera, open_stream
+    from signspot.applications.wake import WakeStream, draw_wake, enrol, is_camera, open_stream
     from signspot.errors import OptionsError
     from signspot.io.files import Outputs
+    from signspot.plots.plot import save_figure
     from signspot.spotting.spotter import load
 
     if threshold is not None and not 0 <= threshold <= 1:
@@ -75,7 +73,7 @@ def wake(
                 note(f"the stream was broken {stream.last_break}. A sign that was under way then is not seen")
             told = stream.breaks
         if plot is not None:
-            note(f"wrote {save_picture(draw_wake(spotter, known, source, events), plot)}")
+            note(f"wrote {save_figure(draw_wake(spotter, known, source, events), plot)}")
     if stream.breaks:
         note(f"the stream was broken {count(stream.breaks, 'time')}; a sign that was under way then is not seen")
     note(f"{count(len(events), 'event')}; a sign is told at most {stream.latency} frames after its end")

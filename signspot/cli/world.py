@@ -109,7 +109,7 @@ def show(
     with Outputs(force=settings().force) as outputs:
         sheet, film, page = (outputs.claim(out / name) for name in (f"{word}.png", f"{word}.mp4", "sentences.html"))
         contact_sheet(world.lexicon, word, sheet, seed=seed)
-        with bar("film", "frames") as progress:
+        with bar("video", "frames") as progress:
             sign_film(world.lexicon, word, film, seed=seed, progress=progress)
         with bar("page", "frames") as progress:
             write_page(world, page, progress=progress)

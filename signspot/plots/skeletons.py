@@ -13,7 +13,7 @@ from matplotlib.collections import LineCollection
 from numpy.typing import NDArray
 
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
-from signspot.plots.pages import file_address
+from signspot.plots.report import file_address
 from signspot.video.writer import VideoWriter
 
 Frames = NDArray[np.float32]  # (T, J, C)

@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 import torch
 
-from signspot.applications.archive import add_video, open_archive, scan_archive, search_archive
-from signspot.applications.mapped_arrays import open_mapped
+from signspot.applications.archive import (
+    GROUP,
+    KNOTS,
+    ROUNDING,
+    add_video,
+    choose_axes,
+    make_sketch,
+    open_archive,
+    open_mapped,
+    scan,
+    scan_archive,
+    search_archive,
+)
 from signspot.applications.mining import write_places_page
-from signspot.applications.scanning import scan
-from signspot.applications.sketches import GROUP, KNOTS, ROUNDING, choose_axes, make_sketch
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.tracks import read_track, write_track
 from signspot.errors import EncoderMismatchError, FormatError, OptionsError, TrackError
@@ -214,7 +223,7 @@ def test_sketches_are_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         opened.append(path)
         return open_mapped(path, *given)
 
-    monkeypatch.setattr("signspot.applications.sketches.open_mapped", counted)
+    monkeypatch.setattr("signspot.applications.archive.open_mapped", counted)
     first, *others = [scan_archive(archive, query, 3, cache=tmp_path / "cache") for _ in range(4)]
     assert all(np.array_equal(first.row[0], other.row[0]) for other in others)
     assert len(opened) == 1  # made by the first search, opened by the second

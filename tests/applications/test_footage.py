@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments.applications.signs import film
-from signspot.applications.densify import DensifyOptions, densify
+from signspot.applications.densify import DensifyOptions, _lanes, densify, write_timeline_page
 from signspot.applications.faux_amis import (
     FauxAmisOptions,
     find_faux_amis,
@@ -15,7 +15,6 @@ from signspot.applications.faux_amis import (
     write_faux_amis_page,
 )
 from signspot.applications.mining import MineOptions, mine, videos_in, write_mined
-from signspot.applications.timeline_picture import _lanes, write_timeline_page
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError

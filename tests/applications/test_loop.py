@@ -11,8 +11,16 @@ from pathlib import Path
 import pytest
 
 from signspot.annotation.engines import Engine, RayEngine
-from signspot.applications.loop import SOURCES, LearnOptions, Learnt, Loop, StageDone, kept_outcome
-from signspot.applications.loop_report import gained, write_loop_report
+from signspot.applications.loop import (
+    SOURCES,
+    LearnOptions,
+    Learnt,
+    Loop,
+    StageDone,
+    gained,
+    kept_outcome,
+    write_loop_report,
+)
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.labels import contradicted
 from signspot.errors import EngineError, NothingToLearnError

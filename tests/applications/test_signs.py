@@ -7,29 +7,33 @@ import numpy as np
 import pytest
 
 from experiments.applications.signs import alter, film
-from signspot.applications.differences import compare
 from signspot.applications.feedback import (
+    LIMIT,
     MEANING,
+    MOST,
+    TOLD,
+    doubt,
+    draw_feedback,
+    evidence,
     feedback_on,
     find_differences,
     give_feedback,
     is_right,
     measure_sign,
     strengths,
+    unlikeness,
+    weight,
 )
-from signspot.applications.lookup import look_up
-from signspot.applications.sign_pictures import draw_feedback, draw_lookup, save_picture
+from signspot.applications.lookup import draw_lookup, look_up
+from signspot.applications.movement import SeenHand, SeenSign, Stroke, compare, count_ways, see_sign
 from signspot.applications.signs import read_sign
-from signspot.applications.strokes import SeenHand, SeenSign, Stroke, count_ways, see_sign
-from signspot.applications.unlikeness import unlikeness
-from signspot.applications.variants import cluster, find_use, find_variants
-from signspot.applications.variants_page import draw_costs, write_variants_page
-from signspot.applications.verdict import LIMIT, MOST, TOLD, doubt, evidence, weight
+from signspot.applications.variants import cluster, draw_costs, find_use, find_variants, write_variants_page
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.errors import NoHandsError, OptionsError, UnknownWordError
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.plots.plot import save_figure
 from signspot.spotting.identification import Match
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
@@ -50,7 +54,7 @@ def test_a_sign_is_found_and_drawn(spotter: Spotter, gallery: Gallery, clip: tup
     assert found.matches[0].word == word
     assert [match.word for match in found.matches] == [m.word for m in spotter.identify(path, gallery, 4)]
     assert set(found.signs) == {match.exemplar for match in found.matches}
-    assert save_picture(draw_lookup(found), tmp_path / "look.png").stat().st_size > 10_000
+    assert save_figure(draw_lookup(found), tmp_path / "look.png").stat().st_size > 10_000
 
 
 def test_groups_are_joined_by_mean_cost() -> None:
@@ -96,7 +100,7 @@ def test_the_sign_itself_is_right_and_another_is_not(
     wrong = feedback_on(spotter, (path, own), other, gallery)
     assert not wrong.right
     assert wrong.instead[0].word == word
-    assert save_picture(draw_feedback(wrong), tmp_path / "f.png").stat().st_size > 5_000
+    assert save_figure(draw_feedback(wrong), tmp_path / "f.png").stat().st_size > 5_000
     assert {each.parameter for each in found.differences} >= {"handshape", "place", "orientation", "movement", "timing"}
     assert max(wrong.differences[0].moment) < max(len(wrong.clip_sign), len(wrong.exemplar_sign))
 

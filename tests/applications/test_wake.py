@@ -7,9 +7,18 @@ import numpy as np
 import pytest
 
 from experiments.applications.signs import film
-from signspot.applications.wake import WakeStream, enrol, own_gallery, settle
-from signspot.applications.wake_detector import OnlineAlignment, WakeDetector, WakeSign, are_verified
-from signspot.applications.wake_source import draw_wake, open_stream
+from signspot.applications.wake import (
+    OnlineAlignment,
+    WakeDetector,
+    WakeSign,
+    WakeStream,
+    are_verified,
+    draw_wake,
+    enrol,
+    open_stream,
+    own_gallery,
+    settle,
+)
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import NoHandsError, NotAVideoError, OptionsError
 from signspot.landmarks.landmarks import Landmarks

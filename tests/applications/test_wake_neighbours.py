@@ -7,8 +7,15 @@ import pytest
 from numpy.typing import NDArray
 
 from experiments.applications.signs import film
-from signspot.applications.wake import among_known_signs, enrol
-from signspot.applications.wake_neighbours import SIGNS_PER_HOUR, alarm_chance, by_decoys, by_dictionary, distances_of
+from signspot.applications.wake import (
+    SIGNS_PER_HOUR,
+    alarm_chance,
+    among_known_signs,
+    by_decoys,
+    by_dictionary,
+    distances_of,
+    enrol,
+)
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.spotting.decoys import cohort_of
 from signspot.spotting.spotter import Spotter

@@ -13,10 +13,9 @@ from experiments.applications.signs import alter, film, make_words
 from experiments.applications.speed import measure_scan
 from experiments.applications.verdicts import fit, trade_rows
 from experiments.applications.waking import WakeSize, said_rows
-from signspot.applications.differences import Measure
 from signspot.applications.faux_amis import FauxAmis, Friends
-from signspot.applications.feedback import MEANING, RIGHT_SCORE, MeasuredDifference
-from signspot.applications.verdict import CHANGES, USUAL
+from signspot.applications.feedback import CHANGES, MEANING, RIGHT_SCORE, USUAL, MeasuredDifference
+from signspot.applications.movement import Measure
 from signspot.embedding.exemplars import ExemplarEmbedder
 from signspot.spotting.spotter import load
 from signspot.types import Exemplar

@@ -7,7 +7,7 @@ import pytest
 
 from signspot.errors import OptionsError, OutputError, VideoError
 from signspot.plots.curves import View
-from signspot.plots.film import WIDTH, draw_page, film, fit, page_spans
+from signspot.plots.video import WIDTH, draw_page, film, fit, page_spans
 from signspot.types import Segment
 from signspot.video.reader import Video, open_video
 

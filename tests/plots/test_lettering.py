@@ -7,7 +7,7 @@ import numpy as np
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 
-from signspot.plots.drawing import lettering, text_picture
+from signspot.plots.plot import lettering, text_image
 
 
 def test_letters_without_a_font_become_boxes_and_others_stay() -> None:
@@ -18,7 +18,7 @@ def test_letters_without_a_font_become_boxes_and_others_stay() -> None:
 
 
 def test_text_is_drawn_in_its_colour_on_nothing_and_longer_text_is_wider() -> None:
-    short, long = text_picture("i", 30, "#ff0000"), text_picture("mmmm 0.83", 30, "#ff0000")
+    short, long = text_image("i", 30, "#ff0000"), text_image("mmmm 0.83", 30, "#ff0000")
     assert short.shape[0] == long.shape[0] == 30
     assert short.shape[1] < long.shape[1] < 300
     solid = long[long[..., 3] == 255]
@@ -28,11 +28,11 @@ def test_text_is_drawn_in_its_colour_on_nothing_and_longer_text_is_wider() -> No
 
 
 def test_a_dollar_is_a_letter() -> None:
-    assert not np.array_equal(text_picture("$x$", 30), text_picture("x", 30))
+    assert not np.array_equal(text_image("$x$", 30), text_image("x", 30))
 
 
 def test_no_text_is_one_empty_column() -> None:
-    assert text_picture("", 30).shape == (30, 1, 4)
+    assert text_image("", 30).shape == (30, 1, 4)
 
 
 def write_font(path: Path, letters: str) -> None:
@@ -59,8 +59,8 @@ def write_font(path: Path, letters: str) -> None:
 def test_a_font_that_is_installed_later_is_used_and_until_then_one_remark_tells_of_boxes(tmp_path: Path) -> None:
     code = (
         "import logging; logging.basicConfig()\n"
-        "from signspot.plots.drawing import lettering, text_picture\n"
-        "for word in (chr(0xF1234), chr(0xF1235)): print(ascii(lettering(word)[0])); text_picture(word, 30)"
+        "from signspot.plots.plot import lettering, text_image\n"
+        "for word in (chr(0xF1234), chr(0xF1235)): print(ascii(lettering(word)[0])); text_image(word, 30)"
     )
 
     def draw() -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,7 @@ from matplotlib.image import imread
 
 from signspot.errors import OutputError
 from signspot.plots.curves import Curve, View
-from signspot.plots.plot import check_picture, draw, plot
+from signspot.plots.plot import check_plot_path, draw, plot
 
 
 def pixel(path: Path, figure: Figure, axes: int, time: float, score: float) -> tuple[int, ...]:
@@ -127,12 +127,12 @@ def test_the_same_picture_twice_is_the_same_bytes(view: View, tmp_path: Path, su
     assert (tmp_path / f"0{suffix}").read_bytes() == (tmp_path / f"1{suffix}").read_bytes()
 
 
-@pytest.mark.parametrize(("picture", "name"), [("plot", "a.PNG"), ("film", "a.mp4"), ("report", "a.htm")])
+@pytest.mark.parametrize(("picture", "name"), [("plot", "a.PNG"), ("video", "a.mp4"), ("report", "a.htm")])
 def test_fitting_names_pass(picture: str, name: str) -> None:
-    assert check_picture(picture, name).name == name  # type: ignore[arg-type]
+    assert check_plot_path(picture, name).name == name  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("picture", "name"), [("plot", "a.bmp"), ("film", "a.avi"), ("report", "a")])
+@pytest.mark.parametrize(("picture", "name"), [("plot", "a.bmp"), ("video", "a.avi"), ("report", "a")])
 def test_others_are_refused_with_the_known_ones(picture: str, name: str) -> None:
     with pytest.raises(OutputError, match=rf"cannot write the {picture} {name}: unknown kind .* Known: \."):
-        check_picture(picture, name)  # type: ignore[arg-type]
+        check_plot_path(picture, name)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import pytest
 
 from signspot.annotation.records import Findings, VideoRecord
 from signspot.annotation.store import FILE, open_store
-from signspot.applications.sketches import COLUMNS, Axes, SketchCache
+from signspot.applications.archive import COLUMNS, Axes, SketchCache
 from signspot.corpus.corpus import FORMAT, VERSION
 from signspot.embedding.tracks import track_entry, write_track
 from signspot.io.files import content_digest

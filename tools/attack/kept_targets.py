@@ -24,10 +24,9 @@ from torch import nn
 from experiments.isolated.importing import read_wlasl_list
 from experiments.isolated.lsa64 import read_lsa64
 from signspot.annotation.plan import Digests
-from signspot.applications.archive import open_archive
+from signspot.applications.archive import open_archive, scan
 from signspot.applications.faux_amis import read_translations
 from signspot.applications.loop import kept_outcome
-from signspot.applications.scanning import scan
 from signspot.corpus.corpus import Layout
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.download import PartFile

@@ -1,4 +1,4 @@
-"""A moving picture of a result: the video above its curves, the cursor moving, as in Figs. 6 and 7 of the paper."""
+"""A video of a result: the input beside the moving curve."""
 
 import os
 from collections.abc import Iterator
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
 from signspot.plots.curves import Panel, View, clock, panels
-from signspot.plots.drawing import draw_curves, lettering, text_picture
-from signspot.plots.plot import check_picture
+from signspot.plots.plot import DOTS_PER_INCH, check_plot_path, draw_curves, lettering, text_image
 from signspot.types import Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter
@@ -33,7 +32,6 @@ _ROW, _FOOT = 104, 34
 _LEFT, _RIGHT = 210, 20  # margins of the curves; thumbnails lie in the left one
 _PAGE = 20.0  # seconds
 _CURSOR = (196, 30, 58)
-_DOTS_PER_INCH = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +70,7 @@ def draw_page(view: View, span: Segment) -> Page:
     """Draw the curves over `span`: the words spotted in it first, at most four."""
     shown, left_out = panels(view, MOST_ROWS, span)
     height = _height(view)
-    figure = Figure(figsize=(WIDTH / _DOTS_PER_INCH, height / _DOTS_PER_INCH), dpi=_DOTS_PER_INCH, facecolor="white")
+    figure = Figure(figsize=(WIDTH / DOTS_PER_INCH, height / DOTS_PER_INCH), dpi=DOTS_PER_INCH, facecolor="white")
     canvas = FigureCanvasAgg(figure)
     for row, panel in enumerate(shown):
         bottom = height - _ROW * (row + 1) + 10
@@ -131,7 +129,7 @@ def film(view: View, path: str | os.PathLike[str], progress: Progress | None = N
     """
     if view.video is None:
         raise OptionsError(f"cannot film '{view.title}': there is no video behind it. Use --plot or --html.")
-    check_picture("film", path)
+    check_plot_path("video", path)
     report = progress or silent
     with open_video(view.video, max_side=WIDTH) as video, VideoWriter(path, FPS) as writer:
         total = max(1, round(video.info.duration * FPS))
@@ -180,7 +178,7 @@ def _write_caption(canvas: Image, view: View, time: float) -> None:
 
 @lru_cache(maxsize=64)
 def _text(text: str) -> Image:
-    return text_picture(text, _TEXT_HEIGHT)
+    return text_image(text, _TEXT_HEIGHT)
 
 
 def _blend(canvas: Image, text: Image, top: int, left: int) -> None:
