@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import WordSplit
+from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.evaluation.queries import RetrievalQuery, find_queries, labelled_queries
@@ -91,7 +92,12 @@ def part_to_test(corpus: Corpus, tested: Tested = "test") -> tuple[Corpus, tuple
 
 
 def evaluate_corpus(
-    spotter: Spotter, corpus: Corpus, words: Collection[str], options: SpotOptions, progress: Progress = silent
+    spotter: Spotter,
+    corpus: Corpus,
+    words: Collection[str],
+    options: SpotOptions,
+    progress: Progress = silent,
+    dictionary: Dictionary | None = None,
 ) -> CorpusScores:
     """Measure a spotter on a corpus, by the very search that its users run.
 
@@ -101,12 +107,13 @@ def evaluate_corpus(
         words: that are looked up.
         options: how to spot; the threshold decides what counts as spotted.
         progress: told the videos that are done.
+        dictionary: that words are looked up in; None: the corpus's own.
 
     Raises:
         OptionsError: no word has a usable exemplar, or none is known to be signed in any video.
     """
     filmed = spotter.encoder.contract.kind == "rgb"
-    dictionary = corpus.dictionary(video=filmed)
+    dictionary = dictionary or corpus.dictionary(video=filmed)
     listed = [word for word in sorted(set(words)) if word in dictionary]
     if not listed:
         raise OptionsError(f"none of the {len(set(words))} words has an exemplar that '{spotter.encoder.name}' can see")
