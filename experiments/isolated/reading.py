@@ -14,7 +14,7 @@ from signspot.landmarks.cache import Cache, default_cache
 from signspot.landmarks.estimate import PoseJob, estimate_files, estimate_landmarks
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
-from signspot.video.suffixes import MEDIA_SUFFIXES
+from signspot.video import MEDIA_SUFFIXES
 
 
 def read_isolated(

@@ -191,7 +191,7 @@ def videos_in(places: Sequence[Path]) -> Iterator[str]:
         OptionsError: a folder holds none, or a path leads nowhere.
     """
     from signspot.embedding.tracks import SUFFIX
-    from signspot.video.suffixes import MEDIA_SUFFIXES
+    from signspot.video import MEDIA_SUFFIXES
 
     suffixes = {*MEDIA_SUFFIXES, SUFFIX}
     for place in places:

@@ -56,7 +56,7 @@ def landmarks(
 def _videos(path: Path) -> Iterator[Path]:
     """The videos that an argument names: itself, or all in a folder and below."""
     from signspot.errors import OptionsError
-    from signspot.video.suffixes import VIDEO_SUFFIXES
+    from signspot.video import VIDEO_SUFFIXES
 
     if not path.is_dir():
         yield path

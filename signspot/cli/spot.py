@@ -266,7 +266,7 @@ def read_arguments(paths: Sequence[str], dictionary: Path | None) -> Arguments:
 
 
 def _suffixes() -> set[str]:
-    from signspot.video.suffixes import MEDIA_SUFFIXES
+    from signspot.video import MEDIA_SUFFIXES
 
     return {*MEDIA_SUFFIXES, _TRACK}
 

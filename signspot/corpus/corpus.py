@@ -28,7 +28,7 @@ from signspot.io.files import atomic_write, clean_up, content_digest
 from signspot.io.text import read_text
 from signspot.subtitles.reading import SUFFIXES
 from signspot.types import Label, VideoRights
-from signspot.video.suffixes import MEDIA_SUFFIXES
+from signspot.video import MEDIA_SUFFIXES
 
 LANDMARKS_SUFFIX = ".pose"
 _OTHER_FOLDERS = ("dictionary", "dictionary-video", "labels", "truth")  # of a corpus: what is in them is no footage

@@ -14,7 +14,7 @@ from signspot.formats.rows import RIGHTS
 from signspot.io.checks import parse_json
 from signspot.io.text import numbered_lines
 from signspot.types import Label, LabelSource, Spotting
-from signspot.video.suffixes import MEDIA_SUFFIXES
+from signspot.video import MEDIA_SUFFIXES
 
 logger = logging.getLogger(__name__)
 

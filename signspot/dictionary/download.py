@@ -37,8 +37,8 @@ from signspot.io.processes import locked
 from signspot.io.progress import Progress, silent
 from signspot.io.text import read_text
 from signspot.types import Exemplar
-from signspot.video.inspection import page_problem, video_problem
-from signspot.video.suffixes import VIDEO_SUFFIXES
+from signspot.video import VIDEO_SUFFIXES
+from signspot.video.probing import page_problem, video_problem
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
 from signspot.dictionary.table import TABLE_SUFFIXES, read_table, table_in
 from signspot.errors import DictionaryError
 from signspot.types import Exemplar
-from signspot.video.inspection import header_problem
-from signspot.video.suffixes import MEDIA_SUFFIXES
+from signspot.video import MEDIA_SUFFIXES
+from signspot.video.probing import header_problem
 
 _POSE_VERSIONS = (0.0, 0.1, 0.2)
 _THREADS = min(8, 2 * (os.cpu_count() or 1))

@@ -15,8 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 from signspot import errors
@@ -25,8 +24,6 @@ from signspot.io.bounded_server import GRACE, find_function
 logger = logging.getLogger(__name__)
 
 _START = 120.0  # seconds within which the process must be ready, on the busiest machine
-_LEAVING = 5.0  # seconds within which a stream that is left must end
-_KEPT = 2  # processes that wait for the next request
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from signspot.io.bounded_server import serve; serve(*json.loads(sys.argv[2]))"
@@ -75,36 +72,6 @@ class BoundedProcess:
             reply = self._reply(seconds)
             self._asked = False
             return _value(reply)
-
-    def stream(self, request: Any, seconds: float) -> Generator[tuple[Any, Any], None, None]:
-        """Give the parts of an answer whose function is a generator: pairs of a JSON value and bytes, or None.
-
-        A stream that is left early is ended in the other process, too. Nothing else can be asked meanwhile.
-
-        Args:
-            request: a JSON value.
-            seconds: within which each part, or a sign of life, must come.
-
-        Raises:
-            EndedError: as `ask`.
-            SignspotError: as `ask`.
-        """
-        with self._lock:
-            process = None if self._direct else self._ready_process()
-            if process is None:
-                yield from find_function(self._target)(request)
-                return
-            self._send({"request": request, "seconds": seconds})
-            reply: dict[str, Any] = {"part": None}
-            try:
-                while "part" in (reply := self._reply(seconds)):
-                    data = None if reply["bytes"] is None else self._payload(reply["bytes"], seconds)
-                    yield reply["part"], data
-            finally:
-                if "part" in reply:
-                    self._leave()
-                self._asked = False
-            _value(reply)
 
     def close(self) -> None:
         """End the process; the next request starts another."""
@@ -167,12 +134,6 @@ class BoundedProcess:
                 return reply
         return {"ended": self._end_late(seconds)}
 
-    def _payload(self, size: int, seconds: float) -> bytearray:
-        data = self._answers.payload(size, seconds)
-        if data is None:
-            raise EndedError(self._end_late(seconds))
-        return data
-
     def _end_late(self, seconds: float) -> str:
         """End the process, which ended or sent nothing in time; say which."""
         process = self._process
@@ -185,16 +146,6 @@ class BoundedProcess:
             return f"it took more than {seconds:.0f} s"
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         return f"its reader broke down ({how})"
-
-    def _leave(self) -> None:
-        """End a stream of which no more is wanted; a process that does not end it at once is ended itself."""
-        if self._process is None:
-            return
-        self._send({"stop": True})
-        with suppress(EndedError):
-            while "part" in (reply := self._reply(_LEAVING)):
-                if reply["bytes"] is not None:
-                    self._payload(reply["bytes"], _LEAVING)
 
     def _forget(self) -> None:
         """In a forked process: the other process, its lines and its lock belong to the parent."""
@@ -233,20 +184,6 @@ class _Answers:
         del self._waiting[: end + 1]
         return found
 
-    def payload(self, size: int, seconds: float) -> bytearray | None:
-        """The next bytes; None as above."""
-        deadline, data = time.monotonic() + seconds, bytearray(size)
-        place = min(size, len(self._waiting))
-        data[:place] = self._waiting[:place]
-        del self._waiting[:place]
-        with memoryview(data) as view:
-            while place < size:
-                got = self._read_into(view[place:], deadline)
-                if not got:
-                    return None
-                place += got
-        return data
-
     def _read_into(self, view: memoryview, deadline: float) -> int:
         ready, _, _ = select.select([self._pipe], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
@@ -254,42 +191,6 @@ class _Answers:
         size = os.readv(self._pipe, [view])
         self.open = size > 0
         return size
-
-
-class BoundedProcesses:
-    """As many processes as are asked at once; up to two that have nothing to do are kept for the next request.
-
-    Args:
-        target: as `BoundedProcess`.
-        memory: as there.
-    """
-
-    def __init__(self, target: str, *, memory: int):
-        self._target, self._memory = target, memory
-        self._idle: list[BoundedProcess] = []
-
-    def ask(self, request: Any, seconds: float) -> Any:
-        """As `BoundedProcess.ask`."""
-        with self._taken() as process:
-            return process.ask(request, seconds)
-
-    def stream(self, request: Any, seconds: float) -> Generator[tuple[Any, Any], None, None]:
-        """As `BoundedProcess.stream`; any number may go on at the same time."""
-        with self._taken() as process, closing(process.stream(request, seconds)) as parts:
-            yield from parts
-
-    @contextmanager
-    def _taken(self) -> Iterator[BoundedProcess]:
-        try:
-            process = self._idle.pop()
-        except IndexError:
-            process = BoundedProcess(self._target, memory=self._memory)
-        try:
-            yield process
-        finally:
-            if len(self._idle) >= _KEPT:
-                process.close()
-            self._idle.append(process)
 
 
 def _value(reply: dict[str, Any]) -> Any:

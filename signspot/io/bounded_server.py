@@ -4,25 +4,15 @@ import importlib
 import json
 import logging
 import os
-import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator
-from contextlib import closing, suppress
-from types import GeneratorType
+from contextlib import suppress
 from typing import IO, Any
 
 from signspot.errors import SignspotError
 
 GRACE = 5.0  # seconds after the deadline at which the process ends itself, if nobody did
-_alive: Callable[[], None] | None = None  # in the other process, while it answers
-
-
-def show_life() -> None:
-    """Say that work of unknown length goes on, and may take its time; call it often. Elsewhere it does nothing."""
-    if _alive is not None:
-        _alive()
 
 
 class _Server:
@@ -53,38 +43,21 @@ class _Server:
         signal.alarm(int(self._seconds + GRACE) + 1)
         self._shown = time.monotonic()
 
-    def show_life(self) -> None:
-        """Send a sign of life, once in a while."""
-        if time.monotonic() - self._shown > min(1.0, self._seconds / 4):
-            self.send({"alive": True})
-
     def answer(self, message: dict[str, Any]) -> None:
         """Answer one request, in one piece or in parts."""
         self._seconds = message["seconds"]
         self.set_alarm()
         reply = _reply(self._function, message["request"])
-        if isinstance(reply.get("value"), GeneratorType):
-            reply = _reply(self._send_parts, reply["value"])
         self.send(reply)
         signal.alarm(0)
-
-    def _send_parts(self, parts: Generator[tuple[Any, Any], None, None]) -> None:
-        with closing(parts):
-            for value, data in parts:
-                self.send({"part": value, "bytes": None if data is None else memoryview(data).nbytes}, data)
-                if select.select([0], [], [], 0)[0]:  # no more is wanted, or nobody is there any more
-                    sys.stdin.buffer.readline()
-                    return
 
 
 def serve(target: str, memory: int, may_write: bool) -> None:
     """The life of the process: limits first, then requests until nobody asks any more."""
-    global _alive
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is no answer
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the main process
     server = _Server(find_function(target), answers)
-    _alive = server.show_life
     _limit(memory, may_write=may_write)
     answers.write(b"{}\n")
     answers.flush()

@@ -23,7 +23,7 @@ from signspot.io.files import atomic_write
 from signspot.io.text import read_text
 from signspot.privacy.steps import Person, Removal, Step, remove_file, remove_lines, write_text
 from signspot.types import Spotting
-from signspot.video.suffixes import MEDIA_SUFFIXES
+from signspot.video import MEDIA_SUFFIXES
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _BLOCK = 1 << 20  # bytes that are read at once

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from signspot.errors import OptionsError
 from signspot.types import Segment
-from signspot.video.limits import LONGEST_STILL, StillTime
+from signspot.video.containers import LONGEST_STILL, StillTime
 
 _RESET = 1.0  # a timestamp that jumps back by more seconds than this starts anew: times go on from there
 _MICROSECOND = Fraction(1, 1_000_000)

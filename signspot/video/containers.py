@@ -1,7 +1,14 @@
-"""Opening a video file: the road's first step, where every way a file can be wrong gets one clear line."""
+"""Opening and reading of video files: limits on what a file may ask for, and one clear line for every fault.
+
+Files are decoded in the process that asks, with these limits: pixels and bytes of a picture, hours, still time, bytes
+read again and again, seconds without a frame. What cannot be limited here is a single call into FFmpeg that hangs or
+crashes, and memory for the tables of a container, which grows with the size of the file. Whoever reads files of others
+(the server) does so in `signspot.io.sandbox`.
+"""
 
 import logging
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,11 +16,20 @@ from typing import Any, Literal
 
 import av
 
-from signspot.errors import EmptyVideoError, NotAVideoError, VideoError
-from signspot.video.limits import MOST_PIXELS, check_pixels, read_packets
+from signspot.errors import EmptyVideoError, NotAVideoError, VideoError, VideoLimitError
 
 _log = logging.getLogger(__name__)
 
+MOST_PIXELS = 8192 * 4608  # of one picture: 8K and a little more
+MOST_BYTES = 160_000_000  # of one decoded picture: 8K in 10 bits, with half the colours
+LONGEST = 100 * 3600.0  # seconds of a video
+LONGEST_STILL = 3600.0  # seconds in all without a new picture; no signing has so many
+_STILL = 10.0  # seconds after which a picture counts as still
+_AGAIN = 2  # times the file's size that its packets may have in all; more is a file that repeats itself
+_SLACK = 1 << 16  # bytes
+_FRAME_SECONDS = 30.0  # of decoding without one frame
+_SCAN_SECONDS, _SCAN_RATE = 30.0, 5e6  # for reading all packets of a file: seconds, and bytes per second
+_REMEDY = "Encode it again with an honest clock, or leave it out."
 _ADVICE = "Give a video file such as .mp4, .mov, .webm, .mkv or .avi."
 
 # The only formats that are opened. Others are text, playlists and manifests that point elsewhere, patterns of names,
@@ -30,7 +46,7 @@ _READING = {
     "format_whitelist": ",".join((*_VIDEO_FORMATS, *_SOUND_FORMATS, *_PICTURE_FORMATS)),
 }
 _DECODING = {"max_pixels": str(MOST_PIXELS)}  # asked for before memory is
-_PATIENCE = 60.0  # seconds that one reading from the disk may take
+_READ_TIMEOUT = 60.0  # seconds that one reading from the disk may take
 
 # Decoding frames in parallel keeps at least one frame per thread in memory: too much beyond this many pixels.
 _PIXELS_FOR_PARALLEL_FRAMES = 4096 * 2304
@@ -51,7 +67,7 @@ def open_container(path: Path, *, parallel: bool = True) -> Iterator[tuple[Any, 
     """
     check_file(path)
     try:
-        container = _open(path, "r", _READING, options=_DECODING, timeout=_PATIENCE)
+        container = _open(path, "r", _READING, options=_DECODING, timeout=_READ_TIMEOUT)
     except av.error.FFmpegError as error:
         raise _explain_open_failure(path, error) from error
     with container:
@@ -79,17 +95,27 @@ def _open(path: Path, mode: Literal["r", "w"], container_options: dict[str, str]
 
 
 def decode_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]:
-    """Decode frame after frame in the order of showing; what is damaged is passed over, with one warning."""
-    damaged = 0
+    """Decode frame after frame in the order of showing; what is damaged is left out, with one warning.
+
+    Raises:
+        VideoLimitError: no frame comes for long; the time for which the caller holds a frame does not count.
+    """
+    damaged, start = 0, time.monotonic()
     for packet in _undamaged_packets(path, container, stream):
         damaged += packet.is_corrupt
         try:
-            yield from packet.decode()
-        except av.error.EOFError:  # it was told already that nothing follows
+            frames = packet.decode()
+        except av.error.EOFError:  # the end was reached before
             break
         except av.error.FFmpegError as error:
             damaged += 1
+            frames = []
             _log.debug("%s: a packet cannot be decoded: %s", path, error)
+        for frame in frames:
+            yield frame
+            start = time.monotonic()
+        if time.monotonic() - start > _FRAME_SECONDS:
+            raise VideoLimitError(f"{path} cannot be read: no frame in {_FRAME_SECONDS:.0f} s of decoding. {_REMEDY}")
     if damaged:
         _log.warning("%s is damaged in %d places: frames there are missing or wrong.", path, damaged)
 
@@ -109,6 +135,102 @@ def _flush_packet(stream: Any) -> Any:
     packet = av.Packet()
     packet.stream = stream
     return packet
+
+
+def read_packets(path: Path, container: Any, stream: Any, *, timeout: float | None = None) -> Iterator[Any]:
+    """Give the packets of a stream; a file that leads back to its own beginning is not followed for ever.
+
+    Args:
+        path: of the file.
+        container: as `open_container` gives it.
+        stream: as `open_container` gives it.
+        timeout: seconds for all packets; None: without one, for `decode_packets` has its own.
+
+    Raises:
+        VideoLimitError: more was read than the file can hold, or it took too long.
+        av.error.FFmpegError: it is damaged.
+    """
+    most, start = _AGAIN * path.stat().st_size + _SLACK, time.monotonic()
+    for packet in container.demux(stream):
+        most -= packet.size + 1
+        if most < 0:
+            raise VideoLimitError(f"{path} repeats itself: it gives more pictures than it has bytes for. {_REMEDY}")
+        if timeout is not None and time.monotonic() - start > timeout:
+            raise VideoLimitError(f"{path} cannot be read: it took more than {timeout:.0f} s. {_REMEDY}")
+        yield packet
+
+
+def scan_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]:
+    """Give the packets of a stream, to be looked at and not decoded, with a time limit for all of them.
+
+    Raises:
+        VideoLimitError: as `read_packets`.
+        av.error.FFmpegError: as `read_packets`.
+    """
+    timeout = _SCAN_SECONDS + path.stat().st_size / _SCAN_RATE
+    return read_packets(path, container, stream, timeout=timeout)
+
+
+def check_pixels(path: Path, width: int, height: int) -> None:
+    """Refuse giant pictures before a decoder asks for their memory.
+
+    Raises:
+        VideoLimitError: they are too large.
+    """
+    if width * height > MOST_PIXELS:
+        raise VideoLimitError(
+            f"{path} has pictures of {width} x {height} pixels; at most {MOST_PIXELS / 1e6:.1f} million are read. "
+            "Scale it down first."
+        )
+
+
+def check_bytes(path: Path, picture: Any) -> None:
+    """Refuse decoded pictures, of type `av.VideoFrame`, that store more per pixel than videos do.
+
+    Raises:
+        VideoLimitError: one takes too much memory.
+    """
+    size = sum(plane.buffer_size for plane in picture.planes)
+    if size > MOST_BYTES:
+        raise VideoLimitError(
+            f"{path} has pictures of {size / 1e6:,.0f} million bytes ({picture.width} x {picture.height} pixels, "
+            f"{picture.format.name}); at most {MOST_BYTES / 1e6:,.0f} million are read. Scale it down first."
+        )
+
+
+def check_duration(path: Path, seconds: float) -> None:
+    """Refuse a video that lasts for days.
+
+    Raises:
+        VideoLimitError: it is too long, or its clock is wrong.
+    """
+    if not -LONGEST <= seconds <= LONGEST:
+        raise VideoLimitError(
+            f"{path} says it lasts {seconds / 3600:,.0f} hours; at most {LONGEST / 3600:.0f} are read. {_REMEDY}"
+        )
+
+
+class StillTime:
+    """Adds up the time during which no new picture comes: one jump of a clock can make a video endless."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._total = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Take the time from one picture to the next, or that for which the last one is shown.
+
+        Raises:
+            VideoLimitError: it is too much, in all.
+        """
+        if seconds <= _STILL:
+            return
+        self._total += seconds
+        if self._total > LONGEST_STILL:
+            raise VideoLimitError(
+                f"{self._path} jumps in time: {self._total:,.0f} s without a new picture; at most "
+                f"{LONGEST_STILL:,.0f} s in all are taken for a pause. {_REMEDY}"
+            )
 
 
 def check_file(path: Path) -> None:

@@ -13,7 +13,7 @@ from signspot.dictionary.json_file import DICTIONARY_FILE
 from signspot.errors import FormatError, OptionsError, UnreadableFileError
 from signspot.io.checks import path_inside
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
-from signspot.video.suffixes import MEDIA_SUFFIXES
+from signspot.video import MEDIA_SUFFIXES
 
 OWN_FOLDER = ".signspot"  # in the served folder: database, thumbnails, recordings
 RUNS, ENCODERS = "runs", "encoders"  # where jobs write

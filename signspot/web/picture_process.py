@@ -12,7 +12,7 @@ from signspot.errors import LandmarksError
 from signspot.landmarks.holistic import Tracker, join_sights
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.landmarks.stretches import MAX_SIDE
-from signspot.video.limits import MOST_PIXELS
+from signspot.video.containers import MOST_PIXELS
 
 _JPEG = b"\xff\xd8\xff"
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # markers of a header that tells height and width

@@ -21,9 +21,9 @@ from signspot.io.files import content_digest, explain_write_failure, sync, tempo
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.subtitles.reading import read_subtitles
+from signspot.video import VIDEO_SUFFIXES
 from signspot.video.containers import open_container
 from signspot.video.probing import probe
-from signspot.video.suffixes import VIDEO_SUFFIXES
 from signspot.web.folder import ServedFolder
 
 MOST_BYTES = 4 << 30  # of one upload

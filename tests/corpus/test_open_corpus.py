@@ -8,7 +8,7 @@ import pytest
 
 from signspot.corpus.corpus import FORMAT, VERSION, Layout, list_footage, open_corpus
 from signspot.errors import FormatError
-from signspot.video.suffixes import VIDEO_SUFFIXES
+from signspot.video import VIDEO_SUFFIXES
 
 
 def put(folder: Path, *names: str) -> Path:

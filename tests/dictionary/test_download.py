@@ -10,7 +10,7 @@ import pytest
 from signspot.dictionary import download as connections
 from signspot.dictionary.download import Download, Downloader, DownloadOptions
 from signspot.errors import DownloadError, OutputError
-from signspot.video.inspection import page_problem, video_problem
+from signspot.video.probing import page_problem, video_problem
 from tools.attack.servers import SERVERS, lying_server, says
 
 

@@ -1,6 +1,5 @@
 """A process with limits: it answers, and it ends in time whatever it is asked to do."""
 
-import logging
 import os
 import signal
 import sys
@@ -12,7 +11,6 @@ import pytest
 
 from signspot.errors import VideoError
 from signspot.io.bounded_process import BoundedProcess, EndedError
-from signspot.io.bounded_server import show_life
 
 
 def misbehave(request: str) -> object:
@@ -29,25 +27,9 @@ def misbehave(request: str) -> object:
         time.sleep(60)
     elif request == "refuse":
         raise VideoError("it is no video")
-    elif request == "parts":
-        return ((number, bytes([number]) * 300_000 if number % 2 else None) for number in range(5))
-    elif request == "slow parts":
-        return slow_parts()
-    elif request == "late part":
-        return ((number, time.sleep(30 * number)) for number in range(2))
     elif request == "print":
         print("not an answer")
     return request
-
-
-def slow_parts():
-    """Two parts with a second between them, in which life is shown."""
-    yield "first", None
-    for _ in range(20):
-        time.sleep(0.1)
-        show_life()
-    logging.getLogger("signspot.test").warning("it took a while")
-    yield "second", None
 
 
 @pytest.fixture
@@ -115,25 +97,6 @@ def test_without_limits_the_work_is_done_here(process, monkeypatch):
     monkeypatch.delitem(sys.modules, "misbehaving")
 
 
-def test_an_answer_may_come_in_parts_with_bytes(process):
-    parts = list(process.stream("parts", 30))
-    assert [value for value, _ in parts] == [0, 1, 2, 3, 4]
-    assert [None if data is None else (len(data), data[0]) for _, data in parts[:4]] == [
-        *(None, (300_000, 1)),
-        *(None, (300_000, 3)),
-    ]
-    assert process.ask("next", 30) == "next"
-
-
-def test_a_stream_that_is_left_early_disturbs_no_later_request(process):
-    parts = process.stream("parts", 30)
-    assert next(parts) == (0, None)
-    first = process._process.pid
-    parts.close()
-    assert process.ask("next", 30) == "next"
-    assert process._process.pid == first
-
-
 def test_a_request_that_was_interrupted_leaves_no_answer_to_the_next(process, monkeypatch):
     process.ask("warm", 60)
     with monkeypatch.context() as patch:
@@ -141,18 +104,3 @@ def test_a_request_that_was_interrupted_leaves_no_answer_to_the_next(process, mo
         with pytest.raises(KeyboardInterrupt):
             process.ask("old", 30)
     assert process.ask("new", 30) == "new"
-
-
-def test_signs_of_life_and_words_come_through(process, caplog):
-    process.ask("warm", 60)
-    assert list(process.stream("slow parts", 1.0)) == [("first", None), ("second", None)]
-    assert "it took a while" in caplog.text
-
-
-def test_a_part_that_never_comes_ends_the_process(process):
-    process.ask("warm", 60)
-    parts = process.stream("late part", 0.6)
-    assert next(parts) == (0, None)
-    with pytest.raises(EndedError, match="more than 1 s"):
-        next(parts)
-    assert process.ask("next", 30) == "next"

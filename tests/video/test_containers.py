@@ -1,4 +1,4 @@
-"""Every way a file can be wrong: one clear line of our own, nothing of FFmpeg's, nothing on stderr."""
+"""Every fault of a file is one clear line, nothing of FFmpeg reaches stderr, and limits hold."""
 
 import logging
 import os
@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import signspot
-from signspot.errors import EmptyVideoError, NotAVideoError, VideoError
+from signspot.errors import EmptyVideoError, NotAVideoError, VideoError, VideoLimitError
 from signspot.types import Segment
-from signspot.video.containers import open_container
-from signspot.video.inspection import header_problem, video_problem
+from signspot.video.containers import check_pixels, open_container
+from signspot.video.probing import end_of_packets, header_problem, probe, video_problem
 from signspot.video.reader import open_video
+from tools.attack import media
 
 REPOSITORY = Path(signspot.__file__).parent.parent
 
@@ -98,7 +99,7 @@ def test_a_playlist_opens_nothing_else(tmp_path):
     playlist = tmp_path / "list.m3u8"
     playlist.write_text("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nv.ts\n#EXT-X-ENDLIST\n")
     code = (
-        "import sys; from pathlib import Path; from signspot.video.inspection import header_problem; "
+        "import sys; from pathlib import Path; from signspot.video.probing import header_problem; "
         "print(header_problem(Path(sys.argv[1])))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(playlist)], capture_output=True, text=True, timeout=60)
@@ -275,3 +276,100 @@ def test_whatever_the_damage_only_our_own_errors_come_out(any_video, tmp_path):
             messages.append(str(error))
     assert read
     assert not any("\n" in message for message in messages)
+
+
+def read(path: Path) -> int:
+    with open_video(path, max_side=64) as video:
+        return sum(1 for _ in video.resampled(25))
+
+
+@pytest.mark.parametrize("suffix", [".mkv", ".mp4", ".ts"])
+def test_a_jump_in_time_is_told(tmp_path, suffix):
+    path = media.jump(tmp_path, suffix)
+    with pytest.raises(VideoLimitError, match=r"jumps in time|says it lasts 8,760 hours"):
+        read(path)
+    assert "jumps in time" in (video_problem(path) or "") or "hours" in (video_problem(path) or "")
+
+
+@pytest.mark.parametrize(
+    "maker", [media.jumps, media.late_start, media.long_last, lambda folder: media.avi_rate(folder, 0x7FFFFFFF, 1)]
+)
+def test_a_clock_that_lies_is_told(tmp_path, maker):
+    with pytest.raises(VideoLimitError):
+        read(maker(tmp_path))
+
+
+def test_a_file_that_repeats_itself_is_told(tmp_path):
+    path = media.repeated_edits(tmp_path)
+    assert "repeats itself" in (video_problem(path) or "")
+    with pytest.raises(VideoLimitError, match="repeats itself"), open_video(path) as video:
+        sum(1 for _ in video.frames())
+
+
+@pytest.mark.parametrize(
+    "maker",
+    [
+        *(lambda folder, box=box: media.long_header(folder, box) for box in (b"mvhd", b"tkhd", b"mdhd")),
+        *(lambda folder, value=value: media.matroska_duration(folder, value) for value in (1e18, float("nan"), -5.0)),
+        media.many_durations,
+    ],
+)
+def test_a_lying_header_does_no_harm(tmp_path, maker):
+    assert read(maker(tmp_path)) == 50
+
+
+def test_a_pause_is_no_jump(tmp_path):
+    """A recorder that stood still for twenty minutes."""
+    path = media._film(tmp_path / "pause.mkv", media._even(50) + media._even(50, 1_200_000))
+    with open_video(path) as video:
+        assert len(list(video.resampled(1, Segment(1190, 1202)))) == 12
+        assert sum(1 for _ in video.resampled(1)) == 1202
+
+
+def test_giant_pictures_take_no_memory(tmp_path):
+    path = media.giant(tmp_path)
+    with pytest.raises(EmptyVideoError, match=r"37\.7 million pixels"):
+        read(path)
+
+
+def test_pictures_of_many_bytes_per_pixel_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("signspot.video.containers.MOST_BYTES", 1_000_000)
+    assert probe(media._pictures(tmp_path / "plain.avi", [500])).info.width == 500
+    with pytest.raises(VideoLimitError, match=r"pictures of 2 million bytes \(500 x 500 pixels, rgba64be\)"):
+        probe(media._pictures(tmp_path / "deep.avi", [500], deep=True))
+
+
+def test_giant_pictures_in_the_middle_are_passed_over(tmp_path):
+    path = media.growing(tmp_path)
+    code = (
+        "import sys; from signspot.video.reader import open_video\n"
+        "print(sum(1 for _ in open_video(sys.argv[1]).frames()))\n"
+        "print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    frames, kilobytes = map(int, done.stdout.split())
+    assert frames == 12
+    assert kilobytes < 250_000
+
+
+def test_a_stated_size_is_refused_before_it_is_decoded(tmp_path):
+    with pytest.raises(VideoLimitError, match=r"9000 x 9000 pixels; at most 37\.7 million"):
+        check_pixels(tmp_path / "v.mp4", 9000, 9000)
+
+
+@pytest.mark.parametrize(("limit", "read"), [("_FRAME_SECONDS", probe), ("_SCAN_SECONDS", end_of_packets)])
+def test_a_file_that_takes_too_long_is_an_error(tmp_path, make_video, monkeypatch, limit, read):
+    path = make_video(tmp_path / "v.mp4", frames=30)
+    monkeypatch.setattr(f"signspot.video.containers.{limit}", -1.0)
+    with pytest.raises(VideoLimitError) as error:
+        read(path)
+    assert str(path) in str(error.value)
+
+
+def test_messages_name_a_path_as_the_user_gave_it(tmp_path, make_video, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_video(tmp_path / "v.mp4", frames=3)
+    assert open_video("v.mp4").info.path == Path("v.mp4")
+    Path("v.mp4").write_bytes(Path("v.mp4").read_bytes()[:300])
+    with pytest.raises(VideoError, match=r"^v\.mp4 "):
+        open_video("v.mp4")

@@ -1,23 +1,21 @@
-"""The contract of the reader, over every kind of file: numbers of the pictures tell which frames came out."""
+"""The reader, over every kind of file: numbers of the pictures tell which frames came out."""
 
 import hashlib
 import logging
-import os
-import signal
-from dataclasses import asdict
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from signspot.errors import EmptyVideoError, OptionsError, VideoError, VideoLimitError
-from signspot.io.bounded_process import BoundedProcesses
+from signspot.errors import EmptyVideoError, OptionsError, VideoError
 from signspot.types import Segment
-from signspot.video import trial
-from signspot.video.decoding import RgbConverter
+from signspot.video.clock import Clock
 from signspot.video.probing import probe
-from signspot.video.reader import open_video
-from signspot.video.trial import Wish
+from signspot.video.reader import RgbConverter, fitted, open_video, timed_frames
 
 
 def test_every_frame_comes_once_in_order_with_its_time(any_video, number):
@@ -160,12 +158,11 @@ def test_frames_that_are_not_shown_are_not_converted(tmp_path, make_video, monke
     converted = []
     convert = RgbConverter._convert
     monkeypatch.setattr(RgbConverter, "_convert", lambda self, p: converted.append(p) or convert(self, p))
-    source = probe(path)
-    for wish, frames, shown in ((Wish(fps=25), 50, 50), (Wish(Segment(0.5, 0.6), 240), 24, 6)):
-        converted.clear()
-        request = {"source": trial._as_json(source), "wish": asdict(wish)}
-        assert len(list(trial._pictures(path, path.name, request))) == frames
-        assert len(converted) == shown
+    with open_video(path) as video:
+        for fps, segment, frames, different in ((25, None, 50, 50), (240, Segment(0.5, 0.6), 24, 6)):
+            converted.clear()
+            images = [frame.image for frame in video.resampled(fps, segment)]
+            assert (len(images), len({id(image) for image in images}), len(converted)) == (frames, different, different)
 
 
 def test_frame_at_any_time(tmp_path, make_video, number):
@@ -229,65 +226,62 @@ def test_a_gap_in_the_data_is_told_and_the_rest_is_read(tmp_path, make_video, ca
     assert "is damaged" in caplog.text
 
 
-@pytest.fixture
-def decoder(monkeypatch):
-    """The process that decodes, once it does; a new one, so that a test may end it."""
-    processes = BoundedProcesses("signspot.video.trial:answer", memory=1 << 30)
-    monkeypatch.setattr(trial, "_processes", processes)
-    made, take = [], processes._taken
-
-    def taken():
-        context = take()
-        return Spy(context, made)
-
-    class Spy:
-        def __init__(self, context, made):
-            self.context, self.made = context, made
-
-        def __enter__(self):
-            self.made.append(self.context.__enter__())
-            return self.made[-1]
-
-        def __exit__(self, *error):
-            return self.context.__exit__(*error)
-
-    monkeypatch.setattr(processes, "_taken", taken)
-    yield lambda: made[-1]._process.pid
-    for process in made:
-        process.close()
+def test_a_seek_reads_from_the_keyframe_before(tmp_path, make_video):
+    for name in ("v.mp4", "v.mkv", "v.ts"):
+        source = probe(make_video(tmp_path / name, frames=400))
+        first = next(timed_frames(source, 12.0))
+        assert 12.0 - first.time < (12 / 25 if name != "v.ts" else 5), name
+        assert first.time <= 12.0
+        assert first.picture.key_frame
 
 
-def test_frames_are_decoded_in_another_process_alone(tmp_path, make_video, decoder, monkeypatch, number):
-    path = make_video(tmp_path / "v.mp4", frames=5)
-    monkeypatch.setattr("av.open", None)
-    with open_video(path) as video:
-        assert [number(frame.image) for frame in video.frames()] == [0, 1, 2, 3, 4]
-        assert decoder() != os.getpid()
+def test_times_do_not_depend_on_where_reading_starts(tmp_path, make_video):
+    source = probe(make_video(tmp_path / "v.ts", frames=300, container={"output_ts_offset": "3.3"}))
+    times = [f.time for f in timed_frames(source)]
+    for start in (0.5, 4.0, 7.77, 11.9):
+        part = [f.time for f in timed_frames(source, start)]
+        assert part == times[-len(part) :]
+        assert part[0] <= start
 
 
-@pytest.mark.parametrize(
-    ("blow", "said"), [(signal.SIGSTOP, "took more than 1 s"), (signal.SIGSEGV, "broke down .killed by SIGSEGV")]
-)
-def test_a_decoder_that_hangs_or_crashes_in_the_middle_is_one_error(
-    tmp_path, make_video, decoder, monkeypatch, blow, said
-):
-    path = make_video(tmp_path / "v.mp4", frames=400, size=(640, 480))  # more than a pipe holds
-    with open_video(path) as video:
-        monkeypatch.setattr(trial, "_SECONDS", 1.0)
-        frames = video.frames()
-        next(frames)
-        os.kill(decoder(), blow)
-        with pytest.raises(VideoLimitError, match=f"v.mp4 cannot be read: .*{said}"):
-            list(frames)
-        monkeypatch.setattr(trial, "_SECONDS", 30.0)
-        assert len(list(video.resampled(5))) == 80
+def test_clock_and_origin_agree_for_every_kind(any_video):
+    source = probe(any_video)
+    first = next(timed_frames(source))
+    assert Clock(source.timing, source.info.path).timed(first.picture).time == first.time
+    assert abs(first.time) < 1e-6
 
 
-def test_a_reading_that_is_left_leaves_the_process_for_the_next(tmp_path, make_video, decoder):
-    with open_video(make_video(tmp_path / "v.mp4", frames=400, size=(640, 480))) as video:
-        used = set()
-        for _ in range(3):
-            next(video.frames())
-            used.add(decoder())
-        assert len(used) == 1
-        assert len(list(video.resampled(5))) == 80
+def test_memory_does_not_grow_with_length(tmp_path, make_video):
+    program = (
+        "import resource, sys; from signspot.video.reader import open_video\n"
+        "with open_video(sys.argv[1]) as v: n = sum(1 for _ in v.resampled(25))\n"
+        "print(n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+
+    def peak(frames):
+        path = make_video(tmp_path / f"{frames}.mp4", frames=frames, size=(640, 352), options={"preset": "ultrafast"})
+        done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+        count, kilobytes = map(int, done.stdout.split())
+        assert count == frames
+        return kilobytes
+
+    short, long = peak(40), peak(340)
+    assert long - short < 40_000  # the pictures of the longer one take 200 MB more
+
+
+@given(st.integers(1, 9000), st.integers(1, 9000), st.integers(1, 9000))
+def test_fitted_keeps_the_aspect_within_a_pixel(width, height, side):
+    new_width, new_height = fitted(width, height, side)
+    assert max(new_width, new_height) == min(side, max(width, height))
+    scale = max(new_width, new_height) / max(width, height)
+    assert abs(new_width - width * scale) <= 1
+    assert abs(new_height - height * scale) <= 1
+
+
+def test_no_limit_is_no_change():
+    assert fitted(7680, 4320, None) == (7680, 4320)
+
+
+def test_a_limit_is_at_least_one_pixel():
+    with pytest.raises(OptionsError, match="got -3"):
+        fitted(64, 64, -3)

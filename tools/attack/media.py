@@ -3,7 +3,6 @@
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ import av
 import numpy as np
 
 from tools.attack import AttackOptions, Outcome
-from tools.attack.trials import Meter, read_in_child
+from tools.attack.trials import read_in_child
 
 _DAY = 24 * 3600
 _YEAR = 365 * _DAY
@@ -256,8 +255,6 @@ def attack(options: AttackOptions) -> Iterator[Outcome]:
     lies = [make(options.folder) for name, make in makers() if not options.only or name in options.only]
     if lies:
         yield read_in_child("lies", _READER, lies)
-    if not options.only or "cost" in options.only:
-        yield _cost(options)
     for suffix, codec in _SEEDS:
         name = f"damaged{suffix}"
         if not options.only or name in options.only:
@@ -283,38 +280,9 @@ def _damaged(options: AttackOptions, suffix: str, codec: str) -> list[Path]:
     return made
 
 
-def _cost(options: AttackOptions) -> Outcome:
-    """The cost of the other process: opening and decoding there, and here, one after the other."""
-    from signspot.video import trial
-    from signspot.video.probing import probe
-    from signspot.video.reader import open_video
-
-    path, rounds = _film(options.folder / "cost.mp4", _even(100), size=(640, 480)), 10
-    open_video(path)  # starts the process
-
-    def milliseconds(work: Callable[[], object]) -> float:
-        meter = Meter()
-        meter.start()
-        for _ in range(rounds):
-            work()
-        return 1000 * meter.read()[0] / rounds
-
-    source = probe(path)
-
-    def decode_here() -> list[Any]:
-        return list(trial._pictures(path, path.name, {"source": trial._as_json(source), "wish": asdict(trial.Wish())}))
-
-    opened, here = milliseconds(lambda: open_video(path)), milliseconds(lambda: probe(path))
-    frames = milliseconds(lambda: list(open_video(path).frames())) - opened
-    frames_here = milliseconds(decode_here)
-    told = f"opening {opened:.1f} ms, here {here:.1f}; "
-    told += f"a frame of 640 x 480 {frames / 100:.2f} ms, here {frames_here / 100:.2f}"
-    return Outcome("cost", rounds, remarks=told)
-
-
 def read_media(path: Path) -> int:
     """In the other process: open a file in every way; give the number of frames."""
-    from signspot.video.inspection import header_problem, video_problem
+    from signspot.video.probing import header_problem, video_problem
     from signspot.video.reader import open_video
 
     header_problem(path)

@@ -112,7 +112,7 @@ def attack(options: AttackOptions) -> Iterator[Outcome]:
 def _lies(options: AttackOptions) -> Outcome:
     from signspot.dictionary.download import Download, Downloader, DownloadOptions
     from signspot.errors import DownloadError
-    from signspot.video.inspection import video_problem
+    from signspot.video.probing import video_problem
 
     outcome = Outcome("lies", len(SERVERS))
     manners = DownloadOptions(retries=1, timeout=1.0, patience=1.0, delay=0.0, backoff=0.0, max_bytes=2_000_000)
