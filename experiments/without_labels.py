@@ -57,7 +57,7 @@ class LoopOptions:
     trunk_steps: int = 300  # of the trunk that learns exemplars
     steps: int = 100  # of each training, about so many, whatever the number of its labels
     items: int = 32  # in a batch
-    rate: float = 1e-2
+    lr: float = 1e-2
     trainings: int = 2  # from other random weights; their results are averaged
     encoder: str | None = None  # whose trunk is frozen; None: one that is trained on the world's exemplars
     model: str | None = None  # the mouthing spotter; None: the shipped one
@@ -158,7 +158,7 @@ class LoopWorld:
     def learn(self, labels: Sequence[Label], loss: Loss) -> Learned | None:
         """Train with some labels, several times, and measure; None: they are too few to learn from."""
         batch = replace(QUICK.embedding.batch, items=self.options.items)
-        config = replace(QUICK.embedding, loss=loss, rate=self.options.rate, batch=batch)
+        config = replace(QUICK.embedding, loss=loss, lr=self.options.lr, batch=batch)
         subtitles = read_words(self.corpus, self.words, self.training)
         try:
             items = collect_items(labels, subtitles, self.words, self.words, config.items)
@@ -178,7 +178,7 @@ class LoopWorld:
         name = text_digest(repr((config.as_dict(), self.features.encoder, items)))
         path = self.out / "results" / f"{name}.json"
         if not path.is_file():
-            made = self._measure(train_embedding(config, data, self.out / "runs" / name))
+            made = self._measure(train_embedding(config, data, self.out / "runs" / name).module)
             path.parent.mkdir(exist_ok=True)
             with atomic_write(path) as temporary:
                 temporary.write_text(json.dumps({word: asdict(score) for word, score in made.items()}, indent=1) + "\n")
@@ -328,7 +328,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of everything")
     parser.add_argument("--seed", type=int, action="append", help="of a world; repeatable")
-    for name in ("words", "hours", "trunk_steps", "steps", "items", "rate", "trainings"):
+    for name in ("words", "hours", "trunk_steps", "steps", "items", "lr", "trainings"):
         value = getattr(default, name)
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     parser.add_argument("--encoder", help="whose trunk is frozen, in place of one that learns the exemplars")

@@ -28,10 +28,10 @@ class CoderOptimiser:
 
     steps: int = 1000
     signs: int = 192  # in a batch
-    rate: float = 1e-3  # the highest learning rate; it falls as a cosine to a fiftieth
-    linear_rate: float = 0.3  # of the linear map, as a share of that of the network
+    lr: float = 1e-3  # the highest learning rate; it falls as a cosine to a fiftieth
+    linear_lr: float = 0.3  # of the linear map, as a share of that of the network
     weight_decay: float = 0.05
-    warm_up: int = 30  # steps until the highest rate
+    warm_up: int = 30  # steps until the highest learning rate
     average: float = 0.99  # decay of the running mean of weights, which is what is kept
     smoothing: float = 0.1  # of labels: two clips of a word may show different signs
     embedding: float = 0.5  # weight of the loss of embeddings, against that of alignments
@@ -40,8 +40,8 @@ class CoderOptimiser:
     def __post_init__(self) -> None:
         check_numbers(self, "steps", least=1)
         check_numbers(self, "signs", least=2)
-        check_numbers(self, "rate", "clip", above=0)
-        check_numbers(self, "linear_rate", "weight_decay", "warm_up", "embedding", least=0)
+        check_numbers(self, "lr", "clip", above=0)
+        check_numbers(self, "linear_lr", "weight_decay", "warm_up", "embedding", least=0)
         check_numbers(self, "average", "smoothing", least=0, most=1)
 
 

@@ -1,10 +1,5 @@
-"""Teaches a frame coder by contrast: two performances of one sign align better than those of two signs.
+"""Trains a frame coder by contrast: two performances of one sign align better than those of two signs."""
 
-The loop can be stopped at any step and goes on to the very same weights: batch i follows from the seed and i, and the
-state (weights, their mean, the optimiser) is saved beside the result.
-"""
-
-import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -15,11 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.data import Dataset
 
 from experiments.frame_codes.assembling import assemble
 from experiments.frame_codes.changes import Ints
-from experiments.frame_codes.config import CoderOptimiser, FrameCodesConfig
+from experiments.frame_codes.config import FrameCodesConfig
 from experiments.frame_codes.partners import kept_partners
 from experiments.frame_codes.sources import PairBatchOptions, PairSource, choose_source, draw, store_bank, store_clips
 from experiments.frame_codes.world_clips import SIGNERS, world_clips
@@ -29,20 +23,16 @@ from experiments.isolated.wlasl import read_wlasl
 from experiments.isolated.world_bank import open_world_bank
 from signspot.errors import OptionsError
 from signspot.io.files import cache_folder
-from signspot.io.memory import give_back
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.losses.warping import warping_cost
-from signspot.models.encoder import Encoder, find_device
+from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import SIGN_FRAMES, CoderOptions, FrameCoder, describe
-from signspot.training.run_folder import CPU, RunFolder, StopSign, device_of, moved_to
-from signspot.training.steps import follow_weights, numbered_batches, warm_cosine
+from signspot.training.loop import Schedule, Task, device_of, train, warm_cosine
+from signspot.training.run_folder import CPU
 
-logger = logging.getLogger(__name__)
-
-SAVE_EVERY = 50  # steps
 WORLD_WORDS = 120  # of the signing world, of which decoys are drawn where WLASL has no share
-_LOWEST_RATE = 0.02  # as a share of the highest
+_LOWEST_LR = 0.02  # as a share of the highest
 _SHARPNESS = (8.0, 12.0)  # of alignment and of embedding, at the first step
 NOBODY_LEFT_OUT: Mapping[str, Collection[str]] = {}
 _BEGINNING = 1 << 40  # the number of the batches from which a coder begins: beyond all steps
@@ -55,30 +45,6 @@ class CodedPairs:
     seen: Tensor  # (N - 2, SEEN) described frames
     first: Ints  # (2 K,) as in a `PairBatch`
     lengths: Ints
-
-
-class CodedBatches(Dataset[CodedPairs]):
-    """Batch number i is made from the seed and i alone, so any number of workers gives the same training."""
-
-    def __init__(self, sources: Sequence[PairSource], steps: int, seed: int, options: PairBatchOptions):
-        self.sources, self.steps, self.seed, self.options = list(sources), steps, seed, options
-
-    def __len__(self) -> int:
-        return self.steps
-
-    def __getitem__(self, step: int) -> CodedPairs:
-        """Make batch number `step`, of one of the sources."""
-        random = np.random.default_rng((self.seed, step))
-        return self._of(choose_source(self.sources, random), random)
-
-    def beginning(self) -> Tensor:
-        """(N, SEEN) described frames of a batch of every source, which are none of the training's."""
-        random = np.random.default_rng((self.seed, _BEGINNING))
-        return torch.cat([self._of(source, random).seen for source in self.sources])
-
-    def _of(self, source: PairSource, random: np.random.Generator) -> CodedPairs:
-        batch = draw(source, self.options, random)
-        return CodedPairs(describe(batch.x[None], 1)[0], batch.first, batch.lengths)
 
 
 class PairLearner(nn.Module):
@@ -161,70 +127,63 @@ def train_coder(
     Returns:
         The coder with the running mean of its weights.
     """
-    run, how, place = RunFolder(Path(folder)), config.optimiser, find_device(device)
-    torch.manual_seed(config.seed)
-    learner, average = PairLearner(config.coder), PairLearner(config.coder)
-    options = PairBatchOptions(how.signs, learner.context, config.coder.spacing)
-    batches = CodedBatches(sources, how.steps, config.seed, options)
-    if not run.state.is_file():
-        learner.coder.begin(batches.beginning())
-    average.load_state_dict(learner.state_dict())
-    with moved_to(place, learner, average), StopSign() as stop:
-        optimiser = _optimiser(learner, how)
-        setup, parts = _setup(config), {"learner": learner, "average": average, "optimiser": optimiser}
-        saved = run.load(setup, parts, ["curve"])
-        curve: list[list[float]] = saved["curve"].tolist() if saved else []
-        learner.train()
-        for batch in numbered_batches(batches, range(len(curve), how.steps), workers):
-            step = len(curve)
-            torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
-            for group in optimiser.param_groups:
-                group["lr"] = group["highest"] * warm_cosine(step, how.steps, how.warm_up, _LOWEST_RATE)
-            aligned, embedded, hits = learner.losses(batch, how.smoothing)
-            loss = aligned + how.embedding * embedded
-            if not torch.isfinite(loss):
-                arrays = {"seen": batch.seen.numpy(), "first": batch.first, "lengths": batch.lengths}
-                raise run.keep_bad_batch(loss, step, arrays)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(learner.parameters(), how.clip)
-            optimiser.step()
-            follow_weights(average, learner, how.average, step)
-            curve.append([aligned.item(), embedded.item(), hits.item()])
-            progress(len(curve), how.steps)
-            stopped = stop.heard
-            if stopped or len(curve) % SAVE_EVERY == 0 or len(curve) == how.steps:
-                _save(run, setup, parts, curve)
-            if stopped:
-                raise KeyboardInterrupt
-    return average.coder.eval()
+    task = FrameCodesTask(config, sources)
+    return train(task, folder, progress, device=device, workers=workers).module.coder
 
 
-def _save(run: RunFolder, setup: dict[str, Any], parts: dict[str, Any], curve: list[list[float]]) -> None:
-    run.save(setup, parts, {"curve": torch.tensor(curve, dtype=torch.float64)})
-    rows = [(step, *(f"{value:.5f}" for value in values)) for step, values in enumerate(curve, 1)]
-    run.write_curve(("step", "alignment", "embedding", "hits"), rows)
-    give_back()  # batches differ in size, and what they leave behind does not fit the next ones
-    recent = np.mean(curve[-SAVE_EVERY:], axis=0)
-    logger.info("step %d: alignment %.3f, embedding %.3f, hits %.3f", len(curve), *recent)
+class FrameCodesTask(Task[PairLearner, CodedPairs]):
+    """Contrast: two performances of one sign align better than those of two signs."""
+
+    columns = ("alignment", "embedding", "hits")
+
+    def __init__(self, config: FrameCodesConfig, sources: Sequence[PairSource]):
+        how = self.how = config.optimiser
+        torch.manual_seed(config.seed)
+        self.config, self.sources, self.module = config, list(sources), PairLearner(config.coder)
+        self.options = PairBatchOptions(how.signs, self.module.context, config.coder.spacing)
+        self.settings = _setup(config)
+        lr_scale = warm_cosine(how.steps, how.warm_up, _LOWEST_LR)
+        self.schedule = Schedule(how.steps, config.seed, lr_scale, how.clip, how.average)
+
+    def initialise(self) -> None:
+        """Start from the principal axes of a batch of every source, which is none of the training's."""
+        random = np.random.default_rng((self.config.seed, _BEGINNING))
+        self.module.coder.begin(torch.cat([self._pairs(source, random).seen for source in self.sources]))
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """The linear map, which begins at the principal axes, is changed more slowly; nothing draws it to zero."""
+        how, linear, sharpness = self.how, self.module.coder.linear.weight, self.module.sharpness
+        rest = [weight for weight in self.module.parameters() if weight is not linear and weight is not sharpness]
+        groups: list[dict[str, Any]] = [
+            {"params": [linear], "lr": how.lr * how.linear_lr, "weight_decay": 0.0},
+            {"params": rest, "weight_decay": how.weight_decay},
+            {"params": [sharpness], "weight_decay": 0.0},
+        ]
+        return torch.optim.AdamW(groups, how.lr)
+
+    def batch(self, step: int) -> CodedPairs:
+        """As `Task.batch`, of one of the sources."""
+        random = np.random.default_rng((self.config.seed, step))
+        return self._pairs(choose_source(self.sources, random), random)
+
+    def _pairs(self, source: PairSource, random: np.random.Generator) -> CodedPairs:
+        batch = draw(source, self.options, random)
+        return CodedPairs(describe(batch.x[None], 1)[0], batch.first, batch.lengths)
+
+    def loss(self, module: PairLearner, batch: CodedPairs) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """As `Task.loss`."""
+        aligned, embedded, hits = module.losses(batch, self.how.smoothing)
+        return aligned + self.how.embedding * embedded, (aligned, embedded, hits)
+
+    def arrays(self, batch: CodedPairs) -> dict[str, Any]:
+        """As `Task.arrays`."""
+        return {"seen": batch.seen.numpy(), "first": batch.first, "lengths": batch.lengths}
 
 
 def _setup(config: FrameCodesConfig) -> dict[str, Any]:
     """Settings that the weights follow from; folders by their names, as places differ from machine to machine."""
     named = {key: Path(value).name for key, value in (("wlasl", config.wlasl), ("lsa64", config.lsa64))}
     return {**config.as_dict(), **named, "landmark_features": FEATURES_VERSION}
-
-
-def _optimiser(learner: PairLearner, how: CoderOptimiser) -> torch.optim.Optimizer:
-    """The linear map, which begins at the principal axes, is changed more slowly; nothing draws it to zero."""
-    linear = learner.coder.linear.weight
-    rest = [each for each in learner.parameters() if each is not linear and each is not learner.sharpness]
-    groups = [
-        {"params": [linear], "highest": how.rate * how.linear_rate, "weight_decay": 0.0},
-        {"params": rest, "highest": how.rate, "weight_decay": how.weight_decay},
-        {"params": [learner.sharpness], "highest": how.rate, "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, how.rate)
 
 
 def open_sources(

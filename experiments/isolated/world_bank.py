@@ -4,16 +4,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.contrastive.performances import MINIMAL_PAIRS, Features, Performance
 from signspot.io.files import atomic_write, text_digest
 from signspot.io.processes import results, run_each
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
-from signspot.landmarks.features import features, mirror_features
+from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import sign_segment
 from signspot.training.configuration import check_numbers
@@ -46,41 +46,11 @@ class BankOptions:
         check_numbers(self, "seed", least=0)
 
 
-class WorldBank:
-    """Draws world signs: two isolated performances, then one in continuous signing."""
+class WorldBank(NamedTuple):
+    """Performances of signs, isolated and in sentences."""
 
-    def __init__(
-        self,
-        frames: NDArray[np.float16],
-        rows: NDArray[np.int64],
-        partners: NDArray[np.int64],
-        minimal_pairs: float = MINIMAL_PAIRS,
-    ):
-        self.minimal_pairs = minimal_pairs
-        self.frames, self.rows = frames, rows  # rows: sign, is continuous, first frame, frames, start, end of the sign
-        self.partners = partners  # (signs,) which sign differs in one parameter; -1: none
-        self.alone = [rows[(rows[:, 0] == sign) & (rows[:, 1] == 0)] for sign in range(len(partners))]
-        self.signed = [rows[(rows[:, 0] == sign) & (rows[:, 1] == 1)] for sign in range(len(partners))]
-
-    def draw(self, random: np.random.Generator, signs: int, times: int) -> list[list[Performance]]:
-        """As `PerformanceSource.draw`; a share `minimal_pairs` of the signs brings the other of its minimal pair."""
-        chosen: list[int] = []
-        for sign in random.permutation(len(self.partners)):
-            if len(chosen) >= signs:
-                break
-            partner = int(self.partners[sign]) if random.random() < self.minimal_pairs else -1
-            chosen += [each for each in (int(sign), partner) if each >= 0 and each not in chosen]
-        return [self._perform(sign, random, times) for sign in chosen[:signs]]
-
-    def _perform(self, sign: int, random: np.random.Generator, times: int) -> list[Performance]:
-        mirror = random.random() < 0.5
-        picked = [*_several(self.alone[sign], times - 1, random), *_several(self.signed[sign], 1, random)]
-        performances = []
-        for index, (_, signed, first, length, start, end) in enumerate(picked):
-            cut = self.frames[first : first + length].astype(np.float32)
-            cut = mirror_features(cut) if mirror else cut
-            performances.append(Performance(index, cut, (int(start), int(end)) if signed else None))
-        return performances
+    frames: NDArray[np.float16]  # (frames, 69, 4) of all performances one after the other
+    rows: NDArray[np.int64]  # (N, 6) sign, is continuous, first frame, frames, start and end of the sign
 
 
 def open_world_bank(
@@ -88,22 +58,19 @@ def open_world_bank(
     options: BankOptions = BankOptions(),
     workers: int = 2,
     progress: Progress = silent,
-    minimal_pairs: float = MINIMAL_PAIRS,
 ) -> WorldBank:
     """Open the bank of these options in a cache folder; make it first where it is not there."""
     name = f"world-bank-{text_digest(json.dumps([WORLD_VERSION, FEATURES_VERSION, asdict(options)]))}"
-    frames, rows, partners = (folder / f"{name}-{part}.npy" for part in ("frames", "rows", "partners"))
-    if not partners.is_file():
+    frames, rows = (folder / f"{name}-{part}.npy" for part in ("frames", "rows"))
+    if not rows.is_file():
         made = _make(options, workers, progress)
-        for path, array in ((frames, made[0]), (rows, made[1]), (partners, made[2])):
+        for path, array in ((frames, made.frames), (rows, made.rows)):
             with atomic_write(path) as temporary:
                 np.save(temporary, np.asarray(array))
-    return WorldBank(np.load(frames, mmap_mode="r"), np.load(rows), np.load(partners), minimal_pairs)
+    return WorldBank(np.load(frames, mmap_mode="r"), np.load(rows))
 
 
-def _make(
-    options: BankOptions, workers: int, progress: Progress
-) -> tuple[NDArray[np.float16], NDArray[np.int64], NDArray[np.int64]]:
+def _make(options: BankOptions, workers: int, progress: Progress) -> WorldBank:
     jobs = [(options, first) for first in range(0, options.signs, 50)]
     frames: list[NDArray[np.float16]] = []
     rows: list[tuple[int, ...]] = []
@@ -114,7 +81,7 @@ def _make(
             frames.append(cut)
             begun += len(cut)
         progress(min(options.signs, done * 50), options.signs)
-    return np.concatenate(frames), np.array(rows, np.int64), _partners(_lexicon(options))
+    return WorldBank(np.concatenate(frames), np.array(rows, np.int64))
 
 
 def _lexicon(options: BankOptions) -> Lexicon:
@@ -128,16 +95,6 @@ def _lexicon(options: BankOptions) -> Lexicon:
             variant_shares=(1.0,),
         )
     )
-
-
-def _partners(lexicon: Lexicon) -> NDArray[np.int64]:
-    place = {word: index for index, word in enumerate(lexicon)}
-    partners = np.full(len(place), -1, np.int64)
-    for word, entry in lexicon.items():
-        if entry.minimal_pair_of is not None:
-            one, two = place[word], place[entry.minimal_pair_of]
-            partners[one], partners[two] = two, one
-    return partners
 
 
 def _make_some(job: tuple[BankOptions, int]) -> list[tuple[int, int, NDArray[np.float16], int, int]]:
@@ -185,11 +142,6 @@ def _film(motion: Motion, signer: Signer, rng: np.random.Generator) -> Landmarks
     return observe(project(motion, signer.camera, size), rng)
 
 
-def _seen(landmarks: Landmarks, signer: Signer) -> Features:
+def _seen(landmarks: Landmarks, signer: Signer) -> NDArray[np.float32]:
     """Features as of a right-handed signer."""
     return features(landmarks, mirror=signer.handedness is Handedness.LEFT)
-
-
-def _several(rows: NDArray[np.int64], count: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """`count` different rows as long as there are enough."""
-    return rows[np.resize(random.permutation(len(rows)), count)]

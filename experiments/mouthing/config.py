@@ -35,9 +35,9 @@ class MouthingOptimiser:
     windows: int = 14  # in a batch
     queries: int = 4  # words that are looked for in each window, half of them mouthed there where possible
     frames: int = 96  # of a window
-    rate: float = 3e-3  # the highest learning rate; it falls as a cosine to a fiftieth
+    lr: float = 3e-3  # the highest learning rate; it falls as a cosine to a fiftieth
     weight_decay: float = 0.02
-    warm_up: int = 30  # steps until the highest rate
+    warm_up: int = 30  # steps until the highest learning rate
     average: float = 0.98  # decay of the running mean of weights, which is what is kept
     hard: float = 0.5  # share of the wrong words that begin or end like a mouthed one
     clip: float = 1.0  # longest gradient
@@ -48,7 +48,7 @@ class MouthingOptimiser:
     def __post_init__(self) -> None:
         check_numbers(self, "steps", "windows", "queries", least=1)
         check_numbers(self, "frames", least=50)
-        check_numbers(self, "rate", "clip", above=0)
+        check_numbers(self, "lr", "clip", above=0)
         check_numbers(self, "weight_decay", "warm_up", "shapes", least=0)
         check_numbers(self, "average", "hard", "weakened", "filmed", least=0, most=1)
 

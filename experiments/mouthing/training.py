@@ -1,7 +1,4 @@
-"""Teaches the mouthing spotter: a word that is on the lips has a peak at its end, one that is not has none.
-
-The loop can be stopped at any step and goes on to the very same weights: batch i follows from the seed and i.
-"""
+"""Teaches the mouthing spotter: a word that is on the lips has a peak at its end, one that is not has none."""
 
 import logging
 from collections.abc import Sequence
@@ -12,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from experiments.mouthing.batches import LipBatch, LipBatches
@@ -31,16 +28,14 @@ from signspot.mouthing.checkpoints import MouthingModel, load_mouthing
 from signspot.mouthing.lips import FPS, VERSION, follow_lips
 from signspot.mouthing.network import MouthingNetwork
 from signspot.mouthing.visemes import visemes_of
-from signspot.training.run_folder import RunFolder, StopSign
-from signspot.training.steps import follow_weights, warm_cosine
+from signspot.training.loop import Schedule, Task, train, warm_cosine
 from signspot.types import LabelSource
 from signspot_synthetic.body.mouthing import MouthedWord
 from signspot_synthetic.body.signers import Role
 
 logger = logging.getLogger(__name__)
 
-SAVE_EVERY = 50  # steps
-_LOWEST_RATE = 0.02  # as a share of the highest
+_LOWEST_LR = 0.02  # as a share of the highest
 _CALIBRATES = 5  # one film in so many calibrates, and is not learned from
 
 
@@ -168,40 +163,39 @@ def train_network(
     progress: Progress = silent,
     films: Films | None = None,
 ) -> MouthingNetwork:
-    """The loop itself; as `train_mouthing`. Gives the network with the running mean of its weights."""
-    run, how, shown = RunFolder(Path(folder)), config.optimiser, films or Films()
-    visemes = vocabulary.visemes | {w.word: visemes_of(w.word) for clip in [*clips, *shown.clips] for w in clip.words}
-    batches = LipBatches(clips, vocabulary, visemes, how, config.seed, shown.clips, shown.distortions)
-    torch.manual_seed(config.seed)
-    network, average = _begin(config), MouthingNetwork(config.network)
-    average.load_state_dict(network.state_dict())
-    optimiser = torch.optim.AdamW(network.parameters(), lr=how.rate, weight_decay=how.weight_decay)
-    setup, parts = _setup(config), {"network": network, "average": average, "optimiser": optimiser}
-    saved = run.load(setup, parts, ["curve"])
-    curve: list[list[float]] = saved["curve"].tolist() if saved else []
-    network.train()
-    with StopSign() as stop:
-        for step in range(len(curve), how.steps):
-            batch = batches[step]
-            torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
-            for group in optimiser.param_groups:
-                group["lr"] = how.rate * warm_cosine(step, how.steps, how.warm_up, _LOWEST_RATE)
-            loss = mouthing_loss(network, batch, how.shapes)
-            if not torch.isfinite(loss):
-                raise run.keep_bad_batch(loss, step, {"lips": batch.lips.numpy(), "words": batch.words.numpy()})
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(network.parameters(), how.clip)
-            optimiser.step()
-            follow_weights(average, network, how.average, step)
-            curve.append([loss.item()])
-            progress(len(curve), how.steps)
-            if stop.heard or len(curve) % SAVE_EVERY == 0 or len(curve) == how.steps:
-                run.save(setup, parts, {"curve": torch.tensor(curve)})
-                run.write_curve(["loss"], curve)
-            if stop.heard:
-                raise KeyboardInterrupt
-    return average.eval()
+    """Train the network; as `train_mouthing`. Gives the network with the running mean of its weights."""
+    return train(MouthingTask(config, clips, vocabulary, films or Films()), folder, progress).module
+
+
+class MouthingTask(Task[MouthingNetwork, LipBatch]):
+    """Finding words on lips, and naming the viseme of every step."""
+
+    def __init__(self, config: MouthingConfig, clips: Sequence[LipClip], vocabulary: Vocabulary, films: Films):
+        how = self.how = config.optimiser
+        words = {word.word for clip in [*clips, *films.clips] for word in clip.words}
+        visemes = vocabulary.visemes | {word: visemes_of(word) for word in words}
+        self.batches = LipBatches(clips, vocabulary, visemes, how, config.seed, films.clips, films.distortions)
+        torch.manual_seed(config.seed)
+        self.module, self.settings = _begin(config), _setup(config)
+        lr_scale = warm_cosine(how.steps, how.warm_up, _LOWEST_LR)
+        self.schedule = Schedule(how.steps, config.seed, lr_scale, how.clip, how.average)
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """As `Task.optimiser`."""
+        return torch.optim.AdamW(self.module.parameters(), self.how.lr, weight_decay=self.how.weight_decay)
+
+    def batch(self, step: int) -> LipBatch:
+        """As `Task.batch`."""
+        return self.batches[step]
+
+    def loss(self, module: MouthingNetwork, batch: LipBatch) -> tuple[Tensor, list[Tensor]]:
+        """As `Task.loss`."""
+        loss = mouthing_loss(module, batch, self.how.shapes)
+        return loss, [loss]
+
+    def arrays(self, batch: LipBatch) -> dict[str, Any]:
+        """As `Task.arrays`."""
+        return {"lips": batch.lips.numpy(), "words": batch.words.numpy()}
 
 
 def _begin(config: MouthingConfig) -> MouthingNetwork:

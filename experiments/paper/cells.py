@@ -106,9 +106,8 @@ class Cells:
             items = self.setup.items(setting, config, recipe.vocabulary)
             pairs = synonym_pairs(config.synonyms, self.setup.corpus.dictionary(), self.setup.words(setting))
             data = EmbeddingData(features, items, config, pairs)
-            embed = train_embedding(
-                config, data, self.setup.out / "runs" / run, progress, device=self.setup.size.device
-            )
+            folder = self.setup.out / "runs" / run
+            embed = train_embedding(config, data, folder, progress, device=self.setup.size.device).module
         words = self.setup.corpus.splits().words.test
         found = retrieve(embed, features, self.setup.queries(features), words, recipe.stride)
         by_word, by_variant = found.words, found.variants.average_precision.per_group

@@ -39,9 +39,8 @@ _BOBSL_MIDDLE = 9.5 / 25  # seconds by which a sign's middle lies behind the tim
 # A trunk that learns from nothing but the labels: small, so that a cell takes seconds.
 TRAINING = TrunkConfig(
     steps=80,
-    rate=3e-3,
+    lr=3e-3,
     warm_up=10,
-    save_every=1000,  # a cell takes seconds: it is begun anew
     clips=ClipOptions(clips=32, dictionary=0.0),
     augmentation=Augmentation(lost=0.1, dropped=0.2),
     model={"hand_width": 32, "part_width": 16, "width": 64, "last_width": 128, "features": 128, "norm": "batch"},

@@ -39,7 +39,7 @@ CONFIG = RgbConfig(
     fps=12.5,
     epochs=32,
     optimiser="adam",
-    rate=1e-3,
+    lr=1e-3,
     weight_decay=0.02,
     decays=(0.6, 0.85),
     batch=RgbBatchOptions(clips=16, dictionary=0.0),

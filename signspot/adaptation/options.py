@@ -18,7 +18,7 @@ class AdaptOptions:
     bags: Bags = "released"  # of Watch-Read-Lookup: which reading of the paper
     temperature: float = 0.125  # of alignment, in units of the encoder's typical cost
     embedding_temperature: float = 0.07  # the paper's
-    rate: float = 2e-3  # the highest learning rate of both maps; it falls as a cosine
+    lr: float = 2e-3  # the highest learning rate of both maps; it falls as a cosine
     padding: float = 2.0  # seconds around a subtitle in which its signing is looked for
     longest: float = 10.0  # seconds of a stretch that are looked at, at most
     held_out: float = 0.25  # share of the footage, and of the words, that is held out in each turn
@@ -30,7 +30,7 @@ class AdaptOptions:
             raise OptionsError(f"no bags '{self.bags}'. There are: {', '.join(get_args(Bags))}")
         check_numbers(self, "steps", "exemplars", least=1)
         check_numbers(self, "stretches", least=2)
-        check_numbers(self, "temperature", "embedding_temperature", "rate", above=0)
+        check_numbers(self, "temperature", "embedding_temperature", "lr", above=0)
         check_numbers(self, "padding", "seed", least=0)
         check_numbers(self, "longest", least=2)
         check_numbers(self, "held_out", least=0.05, most=0.5)

@@ -1,12 +1,6 @@
-"""Learns the maps by Watch-Read-Lookup: over alignments of frame codes, and over embeddings of windows beside it.
+"""Learns the maps by Watch-Read-Lookup: over alignments of frame codes, and over embeddings of windows beside it."""
 
-The loop can be stopped at any step and goes on to the very same maps: batch i follows from the seed and i, and the
-state is saved beside the result.
-"""
-
-import logging
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,65 +14,56 @@ from signspot.losses.alignment import clip_costs
 from signspot.losses.watch_read_lookup import Batch, watch_read_lookup
 from signspot.models.encoder import Encoder
 from signspot.spotting.alignment import STEPS
-from signspot.training.run_folder import RunFolder, StopSign
-from signspot.training.steps import follow_weights, warm_cosine
+from signspot.training.loop import Schedule, Task, train, warm_cosine
 
-logger = logging.getLogger(__name__)
-
-SAVE_EVERY = 25  # steps
 _WARM_UP = 10  # steps
-_LOWEST_RATE = 0.05  # as a share of the highest
+_LOWEST_LR = 0.05  # as a share of the highest
 _AVERAGE = 0.95  # decay of the running mean of the maps, which is what is kept
 
 
 def learn_maps(
-    encoder: Encoder,
-    batches: StretchBatches,
-    folder: str | PathLike[str],
-    progress: Progress = silent,
+    encoder: Encoder, batches: StretchBatches, folder: str | PathLike[str], progress: Progress = silent
 ) -> Maps:
-    """Learn a map of frame codes and one of embeddings.
+    """Learn a map of frame codes and one of embeddings; arguments and errors are those of `loop.train`.
 
     Args:
         encoder: whose codes and embeddings the batches hold.
         batches: of stretches and exemplars.
-        folder: where state.pt and curve.csv are kept; a run that was stopped there goes on.
-        progress: told the steps done.
-
-    Raises:
-        SignspotError: the loss is no number; the batch is saved for inspection.
-        CheckpointError: the folder holds a state that does not fit.
-        KeyboardInterrupt: it was stopped; the state is saved.
+        folder: of the run.
+        progress: called with the number of steps done.
     """
-    run, options, coder = RunFolder(Path(folder)), batches.options, coder_of(encoder)
-    maps, average = Maps(coder.codes, coder.dimension), Maps(coder.codes, coder.dimension)
-    optimiser = torch.optim.Adam(maps.parameters(), options.rate)
-    parts = {"maps": maps, "average": average, "optimiser": optimiser}
-    setup = {**options.as_dict(), "encoder": encoder.hash, "footage": batches.footage.digest}
-    saved = run.load(setup, parts, ["curve"])
-    curve: list[list[float]] = saved["curve"].tolist() if saved else []
-    if curve:
-        logger.info("going on from step %d", len(curve))
-    with StopSign() as stop:
-        for step in range(len(curve), options.steps):
-            batch = batches[step]
-            for group in optimiser.param_groups:
-                group["lr"] = options.rate * warm_cosine(step, options.steps, _WARM_UP, _LOWEST_RATE)
-            aligned, embedded = losses(maps, batch, options, float(coder.typical_cost))
-            loss = aligned + embedded if options.embeddings else aligned
-            if not torch.isfinite(loss):
-                raise run.keep_bad_batch(loss, step, {"codes": batch.codes.numpy(), "row": batch.row.numpy()})
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-            follow_weights(average, maps, _AVERAGE, step)
-            curve.append([aligned.item(), embedded.item()])
-            progress(len(curve), options.steps)
-            if stop.heard or len(curve) % SAVE_EVERY == 0 or len(curve) == options.steps:
-                _save(run, setup, parts, curve)
-            if stop.heard:
-                raise KeyboardInterrupt
-    return average.eval()
+    return train(AdaptationTask(encoder, batches), folder, progress).module
+
+
+class AdaptationTask(Task[Maps, StretchBatch]):
+    """Watch-Read-Lookup over alignments of frame codes, and over embeddings of windows where asked to."""
+
+    columns = ("alignment", "embedding")
+
+    def __init__(self, encoder: Encoder, batches: StretchBatches):
+        options, coder = batches.options, coder_of(encoder)
+        self.batches, self.options, self.typical_cost = batches, options, float(coder.typical_cost)
+        self.module = Maps(coder.codes, coder.dimension)
+        self.settings = {**options.as_dict(), "encoder": encoder.hash, "footage": batches.footage.digest}
+        lr_scale = warm_cosine(options.steps, _WARM_UP, _LOWEST_LR)
+        self.schedule = Schedule(options.steps, options.seed, lr_scale, average=_AVERAGE, save_every=25)
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """As `Task.optimiser`."""
+        return torch.optim.Adam(self.module.parameters(), self.options.lr)
+
+    def batch(self, step: int) -> StretchBatch:
+        """As `Task.batch`."""
+        return self.batches[step]
+
+    def loss(self, module: Maps, batch: StretchBatch) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """As `Task.loss`."""
+        aligned, embedded = losses(module, batch, self.options, self.typical_cost)
+        return aligned + embedded if self.options.embeddings else aligned, (aligned, embedded)
+
+    def arrays(self, batch: StretchBatch) -> dict[str, Any]:
+        """As `Task.arrays`."""
+        return {"codes": batch.codes.numpy(), "row": batch.row.numpy()}
 
 
 def losses(maps: Maps, batch: StretchBatch, options: AdaptOptions, typical: float) -> tuple[Tensor, Tensor]:
@@ -116,9 +101,3 @@ def _bags(batch: StretchBatch, similarity: Tensor) -> Batch:
         batch.foreground,
         similarity[:, batch.row],
     )
-
-
-def _save(run: RunFolder, setup: dict[str, Any], parts: dict[str, Any], curve: list[list[float]]) -> None:
-    run.save(setup, parts, {"curve": torch.tensor(curve, dtype=torch.float64)})
-    rows = [(step, *(f"{value:.5f}" for value in values)) for step, values in enumerate(curve, 1)]
-    run.write_curve(("step", "alignment", "embedding"), rows)

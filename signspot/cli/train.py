@@ -14,7 +14,6 @@ from signspot.cli.options import Pixels, settings
 from signspot.io.progress import silent
 
 if TYPE_CHECKING:
-    from experiments.contrastive.config import ContrastiveConfig
     from experiments.frame_codes.config import FrameCodesConfig, WarpingConfig
     from experiments.mouthing.config import MouthingConfig
     from signspot.models.encoder import Encoder
@@ -44,14 +43,13 @@ def train(
 
     The key `kind` of the configuration says what: "frame_codes" is a coder of landmarks whose codes are aligned, as
     the shipped encoders are, "warping" the same without learning, "embedding" an MLP on a frozen trunk, "rgb" a trunk
-    that sees pixels, "landmark_contrastive" a landmark trunk, "recogniser" a classifier of words,
-    "mouthing" a spotter of mouthed words. Several processes can share the work of an embedding, and of nothing else:
+    that sees pixels, "recogniser" a classifier of words, "mouthing" a spotter of mouthed words. Several processes can
+    share the work of an embedding, and of nothing else:
     torchrun --standalone --nproc-per-node 4 --no-python signspot train …
 
     Example: signspot train configs/embedding.toml --corpus world/ --out runs/embedding
     """
     from experiments.frame_codes.config import FrameCodesConfig, WarpingConfig
-    from experiments.mouthing.config import MouthingConfig
     from signspot.io.files import Outputs
     from signspot.training.configuration import read_training
     from signspot.training.embedding.config import EmbeddingConfig
@@ -76,10 +74,8 @@ def train(
             _make_warping(chosen, out)
         elif isinstance(chosen, TrunkConfig):
             _train_recogniser(chosen, out, corpus)
-        elif isinstance(chosen, MouthingConfig):
-            _train_mouthing(chosen, out, corpus)
         else:
-            _train_contrastive(chosen, out, lsa64, encoder, workers)
+            _train_mouthing(chosen, out, corpus)
 
 
 @contextmanager
@@ -109,7 +105,6 @@ def _refuse_many_processes() -> None:
 
 def training_kinds() -> dict[str, type[Any]]:
     """Every kind of training that a TOML file may name, with the record that it is read into."""
-    from experiments.contrastive.config import ContrastiveConfig
     from experiments.frame_codes.config import FrameCodesConfig, WarpingConfig
     from experiments.mouthing.config import MouthingConfig
     from signspot.training.embedding.config import EmbeddingConfig
@@ -122,7 +117,6 @@ def training_kinds() -> dict[str, type[Any]]:
         "warping": WarpingConfig,
         "embedding": EmbeddingConfig,
         "rgb": RgbConfig,
-        "landmark_contrastive": ContrastiveConfig,
         "mouthing": MouthingConfig,
     }
 
@@ -172,20 +166,6 @@ def _train_mouthing(config: "MouthingConfig", out: Path, folder: Path | None) ->
     save_mouthing(model, target)
     say(f"{target}: {model.name}")
     note("measure it with: signspot evaluate mouthing --model " + shlex.quote(str(target)))
-
-
-def _train_contrastive(
-    config: "ContrastiveConfig", out: Path, lsa64: Path | None, network: str | None, workers: int
-) -> None:
-    from dataclasses import replace
-
-    from experiments.contrastive.training import train_contrastive
-
-    chosen = config if lsa64 is None else replace(config, lsa64=str(lsa64))
-    chosen = chosen if network is None else replace(chosen, network=network)
-    with bar("training", "steps") as progress:
-        encoder = train_contrastive(chosen, out, progress, workers=workers, device=settings().device)
-    _keep(encoder, out / f"{chosen.name}.safetensors", half=True)
 
 
 def _train_embedding(

@@ -35,9 +35,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from signspot.losses.contrastive import by_word, exponentials, mil_nce
-
 BACKGROUND = -1
+_FLOAT32_RANGE = 60.0  # natural log of the widest ratio of two summands that float32 sums well
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,3 +275,42 @@ def _without_synonyms(batch: Batch, members: Membership, synonyms: Tensor | None
     alike = (one & two).any(dim=2)
     alike = alike | alike.T
     return ~((members.row_words.float() @ alike.float() > 0)[:, members.column_word] & ~members.match)
+
+
+def exponentials(similarity: Tensor, temperature: float) -> Tensor:
+    """e^((ψ - 1)/τ): e^(ψ/τ) but for a common factor, which cancels in every ratio of bags.
+
+    Args:
+        similarity: (N, V) cosine similarities in [-1, 1].
+        temperature: τ > 0; a very low one is worked in double precision, so that no bag underflows.
+
+    Returns:
+        (N, V) positive numbers, at most 1.
+    """
+    if 2 / temperature > _FLOAT32_RANGE:
+        similarity = similarity.double()
+    return (similarity - 1).div_(temperature).exp_()  # one array of this size, not three
+
+
+def by_word(values: Tensor, column_word: Tensor, words: int) -> Tensor:
+    """Sum (N, V) columns that have the same word → (N, K). A scatter, not a product with a one-hot matrix.
+
+    It adds whole columns, so it is quick where these lie together in memory.
+    """
+    return values.new_zeros(words, len(values)).index_add(0, column_word, values.T).T.contiguous()
+
+
+def mil_nce(positive: Tensor, total: Tensor) -> Tensor:
+    """The mean of -log(positive / total) over bags that are not empty.
+
+    Args:
+        positive: (K,) sums of e^(ψ/τ) over the pairs of each positive bag.
+        total: (K,) the same over positive and negative bags together.
+
+    Returns:
+        A scalar; 0, and no gradient, where every bag is empty.
+    """
+    there = positive > 0
+    if not bool(there.any()):
+        return positive.sum() * 0.0
+    return (torch.log(total[there]) - torch.log(positive[there])).mean()

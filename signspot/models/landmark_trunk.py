@@ -167,7 +167,7 @@ class LinearPath(nn.Module):
     """A linear view of the middle of a clip.
 
     It learns which differences are between signers and which between signs, and nothing about single signs, so
-    signs that were never learned stay apart. `experiments.contrastive.linear_path` fits it.
+    signs that were never learned stay apart.
     """
 
     def __init__(self, options: LandmarkOptions) -> None:

@@ -1,24 +1,20 @@
-"""The folder of a training: its state, from which it goes on to the same result, its curve, and a batch gone wrong."""
+"""The folder of a training: its state, from which it resumes, its curve, its events, and a batch to inspect."""
 
 import csv
 import json
-import signal
-import threading
-import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
-from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from signspot.errors import CheckpointError, FormatError, OptionsError, SignspotError
 from signspot.io.checks import parse_json
@@ -28,102 +24,61 @@ from signspot.models.weight_files import read_state
 from signspot.training.distributed import ALONE, Group
 
 CPU = "cpu"  # where trainings run, unless the user says else
-_PATIENCE = 1.0  # seconds; signals nearer than that are one
-
-
-class StopSign:
-    """Within the block, a signal to stop is only noted; a second one, a while later, stops at once."""
-
-    def __init__(self) -> None:
-        self.heard = False
-        self._first = 0.0
-        self._before: dict[signal.Signals, Any] = {}
-
-    def __enter__(self) -> "StopSign":
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self._note_signal)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _note_signal(self, number: int, frame: FrameType | None) -> None:
-        if self.heard and time.monotonic() - self._first > _PATIENCE:
-            raise KeyboardInterrupt
-        if not self.heard:
-            self.heard, self._first = True, time.monotonic()
-
-
-def device_of(module: nn.Module) -> torch.device:
-    """The device of a module's weights."""
-    return next((weight.device for weight in module.parameters()), torch.device(CPU))
-
-
-@contextmanager
-def moved_to(device: torch.device, *modules: nn.Module) -> Iterator[None]:
-    """Within the block, modules are on a device; afterwards on the CPU, whatever happens."""
-    for module in modules:
-        module.to(device)
-    try:
-        yield
-    finally:
-        for module in modules:
-            module.cpu()
 
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Folder in which a training keeps the files that it needs to go on."""
+    """The folder in which a training keeps its files."""
 
     home: Path
 
     @property
     def state(self) -> Path:
-        """Weights, optimiser and place in the schedule."""
+        """Weights, optimiser and curve."""
         return self.home / "state.pt"
 
-    def save(self, config: Mapping[str, Any], parts: Mapping[str, Any], said: Mapping[str, Any]) -> None:
-        """Save the state of `parts` (modules, optimisers) and plain values."""
-        states = {name: part.state_dict() for name, part in parts.items()}
-        content = BytesIO()  # torch itself tells a full disk in ways that nobody expects
-        torch.save({"config": dict(config), **states, **said}, content)
+    def save(self, settings: Mapping[str, Any], states: Mapping[str, Any], curve: Sequence[Sequence[float]]) -> None:
+        """Save the states of modules and optimisers, and the curve so far."""
+        content = BytesIO()  # torch itself reports a full disk in unexpected ways
+        saved = {name: part.state_dict() for name, part in states.items()}
+        torch.save({**saved, "settings": dict(settings), "curve": torch.tensor(curve, dtype=torch.float64)}, content)
         with atomic_write(self.state) as temporary:
             temporary.write_bytes(content.getbuffer())
 
-    def load(
-        self, config: Mapping[str, Any], parts: Mapping[str, Any], said: Sequence[str] = ()
-    ) -> dict[str, Any] | None:
-        """Put a saved state into `parts`; give all that was saved, `said` among it, None where nothing was.
+    def load(self, settings: Mapping[str, Any], states: Mapping[str, Any]) -> list[list[float]]:
+        """Put a saved state into modules and optimisers; give the curve so far, empty where nothing was saved.
 
         Raises:
-            CheckpointError: the state is damaged, of other weights, or of another configuration.
+            CheckpointError: the state is damaged, of other weights, or of a training with other settings.
         """
         if not self.state.is_file():
-            return None
+            return []
         try:
             saved: dict[str, Any] = read_state(self.state)
-            before = saved["config"]
-            other = next((name for name, value in config.items() if before.get(name) != value), None)
+            before = saved["settings"]
+            other = next((name for name, value in settings.items() if before.get(name) != value), None)
+            curve: list[list[float]] = saved["curve"].tolist()
             if other is None:
-                missing = [name for name in (*parts, *said) if name not in saved]
-                if missing:
-                    raise CheckpointError(f"it has no {missing[0]}.")
-                for name, part in parts.items():
+                for name, part in states.items():
                     part.load_state_dict(saved[name])
         except Exception as error:  # whatever a damaged file makes torch raise
             lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
             reason = " ".join(lines[:2])
-            raise CheckpointError(f"cannot go on from {self.state}: {reason:.200} Remove it to start anew.") from error
+            raise CheckpointError(f"cannot resume from {self.state}: {reason:.200}. Remove it to start anew") from error
         if other is not None:
             raise CheckpointError(
-                f"{self.state} was trained with {other} {before.get(other)!s:.60}, not {config[other]!s:.60}. "
-                "Name another folder."
+                f"{self.state} was trained with {other} {before.get(other)!s:.60}, not {settings[other]!s:.60}. "
+                "Name another folder"
             )
-        return saved
+        return curve
+
+    def log(self, event: str, step: int, group: Group = ALONE, **values: object) -> None:
+        """Append an event to events.jsonl, in the first process only."""
+        if group.is_first:
+            self.home.mkdir(parents=True, exist_ok=True)
+            line = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "event": event, "step": step, **values}
+            with (self.home / "events.jsonl").open("a") as file:
+                file.write(json.dumps(line) + "\n")
 
     def write_curve(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """The curve so far, as CSV."""
@@ -131,18 +86,18 @@ class RunFolder:
             csv.writer(file).writerow(columns)
             csv.writer(file).writerows(rows)
 
-    def draw_curve(self, losses: Sequence[float], title: str, unit: str = "epoch") -> None:
-        """The loss over time, as a picture."""
+    def draw_curve(self, values: Sequence[float], name: str, unit: str) -> None:
+        """Plot the curve of one column, which is usually the loss."""
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(6, 3.2), layout="constrained")
-        axes = figure.add_subplot(xlabel=unit, ylabel="loss", title=title)
-        axes.plot(range(1, len(losses) + 1), losses)
+        axes = figure.add_subplot(xlabel=unit, ylabel=name)
+        axes.plot(range(1, len(values) + 1), values)
         with atomic_write(self.home / "curve.png") as temporary:
             figure.savefig(temporary, dpi=100)
 
-    def keep_bad_batch(self, loss: Tensor, step: int, arrays: Mapping[str, NDArray[Any]]) -> SignspotError:
-        """Save a batch whose loss is no number, for inspection; give the error to raise."""
+    def dump_batch(self, loss: Tensor, step: int, arrays: Mapping[str, NDArray[Any]]) -> SignspotError:
+        """Save a batch whose loss is not finite, for inspection; give the error to raise."""
         path = self.home / f"bad-batch-{step}.npz"
         with atomic_write(path) as temporary:
             np.savez(temporary, **dict(arrays))  # type: ignore[arg-type]  # its stub takes a name for a flag

@@ -28,7 +28,7 @@ from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.worlds import corpus_once
 
-OPTIONS = AdaptOptions(steps=8, stretches=6, exemplars=1, rate=1e-2, held_out=0.33, embeddings=True)
+OPTIONS = AdaptOptions(steps=8, stretches=6, exemplars=1, lr=1e-2, held_out=0.33, embeddings=True)
 BOTH = Kept(codes=True, embedding=True)
 
 

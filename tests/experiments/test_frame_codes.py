@@ -23,7 +23,7 @@ from experiments.frame_codes.sources import (
     store_bank,
     store_clips,
 )
-from experiments.frame_codes.training import CodedBatches, PairLearner, open_sources, train_coder
+from experiments.frame_codes.training import FrameCodesTask, open_sources, train_coder
 from experiments.frame_codes.world_clips import make_warping, world_clips
 from experiments.isolated.clips import FPS, IsolatedClip
 from experiments.isolated.world_bank import BankOptions, open_world_bank
@@ -263,16 +263,15 @@ def test_stopped_and_gone_on_is_the_same(store: PairStore, tmp_path: Path) -> No
 
 def test_it_learns_to_align_performances_of_one_sign(store: PairStore, tmp_path: Path) -> None:
     """On a batch that is none of the training's, the loss is lower than at the beginning."""
-    how = CoderOptimiser(steps=40, signs=8, warm_up=5, rate=3e-3, average=0.9)
+    how = CoderOptimiser(steps=40, signs=8, warm_up=5, lr=3e-3, average=0.9)
     config, sources = replace(CONFIG, optimiser=how), [PairSource(store, recombined=0.0)]
-    learner = PairLearner(SMALL)
-    batches = CodedBatches(sources, 1000, 1, PairBatchOptions(8, learner.context, SMALL.spacing))
-    torch.manual_seed(1)
-    learner.coder.begin(batches.beginning())
+    task = FrameCodesTask(config, sources)
+    task.initialise()
+    learner = task.module
 
     def loss() -> float:
         with torch.no_grad():
-            parts = [learner.eval().losses(batches[step], 0.0) for step in range(900, 904)]
+            parts = [learner.eval().losses(task.batch(step), 0.0) for step in range(900, 904)]
         return float(np.mean([(aligned + embedded).item() for aligned, embedded, _ in parts]))
 
     before = loss()

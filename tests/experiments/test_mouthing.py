@@ -315,7 +315,7 @@ def test_errors_of_a_film_come_in_their_order(clips):
 
 def test_a_training_starts_with_the_weights_of_another_spotter(vocabulary, clips, mouthing_file, tmp_path):
     known = load_mouthing(mouthing_file).network
-    still = replace(SMALL.optimiser, steps=1, rate=1e-12, weight_decay=0.0)
+    still = replace(SMALL.optimiser, steps=1, lr=1e-12, weight_decay=0.0)
     config = replace(SMALL, start=str(mouthing_file), network=known.options, optimiser=still)
     learned = train_network(config, clips, vocabulary, tmp_path / "started")
     for name, value in known.state_dict().items():

@@ -8,7 +8,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from signspot.losses.watch_read_lookup import Bags, Batch, classification, info_nce, watch_lookup, watch_read_lookup
+from signspot.losses.watch_read_lookup import (
+    Bags,
+    Batch,
+    by_word,
+    classification,
+    exponentials,
+    info_nce,
+    mil_nce,
+    watch_lookup,
+    watch_read_lookup,
+)
 
 FRIEND, LANGUAGE, NAME, WHAT, SPEAK = range(5)
 
@@ -364,3 +374,18 @@ def test_no_temperature_makes_it_infinite(temperature: float) -> None:
 def test_classification_is_cross_entropy() -> None:
     logits = torch.tensor([[math.log(3.0), 0.0]])
     assert classification(logits, torch.tensor([0])).item() == pytest.approx(math.log(4 / 3))
+
+
+def test_bags_are_summed_by_word_and_empty_ones_left_out() -> None:
+    values = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    assert by_word(values, torch.tensor([0, 1, 0]), 3).tolist() == [[4, 2, 0], [10, 5, 0]]
+    found = mil_nce(torch.tensor([1.0, 2.0, 0.0]), torch.tensor([2.0, 8.0, 5.0]))
+    assert found.item() == pytest.approx((math.log(2) + math.log(4)) / 2)
+    assert mil_nce(torch.zeros(2), torch.ones(2)).item() == 0
+
+
+def test_a_very_low_temperature_does_not_underflow() -> None:
+    values = exponentials(torch.tensor([[-1.0, 0.0, 1.0]]), 0.01)
+    assert values.dtype == torch.float64
+    assert values[0].log().tolist() == pytest.approx([-200, -100, 0])
+    assert exponentials(torch.tensor([0.5]), 0.07).dtype == torch.float32

@@ -19,7 +19,7 @@ KINDS = training_kinds()
         ('kind = "rgb"\nweight_decay = -1', "weight_decay must be at least 0; got -1"),
         ('kind = "rgb"\nseed = 1' + "0" * 400, "seed in .* must be less than .*; got a number of about 400 digits"),
         ('kind = "rgb"\nseed = ' + "9" * 5000, "is no TOML file"),
-        ('kind = "rgb"\nrate = inf', "rate in .* must be a finite number; got inf"),
+        ('kind = "rgb"\nlr = inf', "lr in .* must be a finite number; got inf"),
         ('kind = "rgb"\nmomentum = 2', "momentum must be at least 0 and at most 1; got 2"),
         ('kind = "rgb"\ndecays = [0.5, nan]', "decays in .* must be a finite number; got nan"),
         ('kind = "rgb"\n[model]\nwidth = nan', r"model\.width in .* must be a finite number; got nan"),
@@ -29,16 +29,7 @@ KINDS = training_kinds()
         ('kind = "embedding"\nseed = -3', "seed must be at least 0; got -3"),
         ('kind = "embedding"\n[items]\npadding = -0.5', "padding must be at least 0; got -0.5"),
         ('kind = "embedding"\n[items.least]\nmouthing = 80', "between 0 and 1; got mouthing = 80"),
-        (
-            'kind = "landmark_contrastive"\n[optimiser]\nweight_decay = nan',
-            r"weight_decay in .*\[optimiser\] must be a fin",
-        ),
-        ('kind = "landmark_contrastive"\n[optimiser]\nsteps = -1', "steps must be at least 0; got -1"),
         ('kind = "frame_codes"\n[optimiser]\nsteps = 0', "steps must be at least 1; got 0"),
-        ('kind = "landmark_contrastive"\n[shares]\nreal = -1', "real must be at least 0; got -1"),
-        ('kind = "landmark_contrastive"\n[augmentation]\ntilt = -1', "tilt must be at least 0; got -1"),
-        ('kind = "landmark_contrastive"\n[batch]\nclock = [0.9, 0.1]', "clock is a lowest and a highest value"),
-        ('kind = "landmark_contrastive"\n[batch]\nshortest = 30', r"shortest must be at most longest \(20\); got 30"),
         ('kind = "frame_codes"\n[change]\nlost_face = 2', "lost_face must be at least 0 and at most 1; got 2"),
         ('kind = "frame_codes"\n[change]\ntilt = -1', "tilt must be at least 0; got -1"),
         ('kind = "frame_codes"\n[recombined]\nlsa64 = 1.5', "lsa64 must be at least 0 and at most 1; got 1.5"),
@@ -58,13 +49,6 @@ def test_numbers_that_mean_nothing_are_refused(tmp_path: Path, text: str, messag
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "configs").glob("*.toml")), ids=lambda p: p.name)
 def test_the_configurations_that_ship_are_read(path: Path) -> None:
     assert read_training(path, KINDS).name == path.stem
-
-
-def test_the_rate_decays_at_40_and_45_of_50_epochs_and_at_the_same_shares_of_others() -> None:
-    rates = [EmbeddingConfig().rate_at(epoch) for epoch in (0, 39, 40, 44, 45, 49)]
-    assert rates == pytest.approx([1e-2, 1e-2, 1e-3, 1e-3, 1e-4, 1e-4])
-    short = EmbeddingConfig(epochs=10)
-    assert [short.rate_at(epoch) for epoch in (7, 8, 9)] == pytest.approx([1e-2, 1e-3, 1e-4])
 
 
 def test_toml_is_read_with_its_parts(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ CONFIG = RgbConfig(
     fps=12.5,
     epochs=2,
     optimiser="adam",
-    rate=3e-3,
+    lr=3e-3,
     batch=RgbBatchOptions(clips=8, before=9, after=3),
     augmentation=RgbAugmentation(flip=0.5, scale=0.05, shift=0.2, brightness=0.05, contrast=0.05, saturation=0),
 )

@@ -23,7 +23,7 @@ from signspot.types import Exemplar, Grid, Label, Segment
 
 WORDS = ("apple", "dog", "friend", "house", "tree")
 STEPS = 4
-CONFIG = EmbeddingConfig(seed=4, dimension=8, rate=0.01, batch=ItemBatchOptions(items=5, background=2, clips=2))
+CONFIG = EmbeddingConfig(seed=4, dimension=8, lr=0.01, batch=ItemBatchOptions(items=5, background=2, clips=2))
 KINDS = {
     **{loss: replace(CONFIG, loss=loss) for loss in get_args(Loss)},
     "released": replace(CONFIG, bags="released"),
@@ -52,7 +52,7 @@ def steps(folder: Path) -> None:
         for name, config in KINDS.items():
             data = known_data(config)
             mlp, standard = new_mlp(config, data), data.standard()
-            optimiser = torch.optim.SGD(mlp.parameters(), config.rate, config.momentum)
+            optimiser = torch.optim.SGD(mlp.parameters(), config.lr, config.momentum)
             losses = []
             for step in range(STEPS):
                 loss = loss_of(mlp, data.read(step, group), standard, config, group)

@@ -193,7 +193,7 @@ def _training() -> tuple[EmbeddingConfig, EmbeddingData]:
 
 def _train(inputs: Path, out: Path) -> None:
     config, data = _training()
-    mlp = train_embedding(config, data, out)
+    mlp = train_embedding(config, data, out).module
     weights = b"".join(value.numpy().tobytes() for _, value in sorted(mlp.state_dict().items()))
     with atomic_write(out / "weights") as temporary:
         temporary.write_bytes(weights)

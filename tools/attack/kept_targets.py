@@ -139,15 +139,13 @@ def _state_seeds(folder: Path) -> list[bytes]:
     optimiser = torch.optim.AdamW(mlp.parameters())
     mlp(torch.ones(1, 3)).sum().backward()
     optimiser.step()
-    RunFolder(folder).save({"seed": 4}, {"mlp": mlp, "optimiser": optimiser}, {"epoch": 1, "rows": [[1, 2.0]]})
+    RunFolder(folder).save({"seed": 4}, {"mlp": mlp, "optimiser": optimiser}, [[1, 2.0]])
     return [(folder / "state.pt").read_bytes()]
 
 
 def _read_state(path: Path) -> None:
     mlp = nn.Linear(3, 2)
-    RunFolder(path.parent).load(
-        {"seed": 4}, {"mlp": mlp, "optimiser": torch.optim.AdamW(mlp.parameters())}, ("epoch", "rows")
-    )
+    RunFolder(path.parent).load({"seed": 4}, {"mlp": mlp, "optimiser": torch.optim.AdamW(mlp.parameters())})
 
 
 def _array_seeds(folder: Path) -> list[bytes]:

@@ -27,9 +27,9 @@ class EmbeddingConfig:
     temperature: float = 0.07
     seed: int = 0
     epochs: int = 50
-    rate: float = 1e-2  # learning rate of the first epochs
+    lr: float = 1e-2  # learning rate of the first epochs
     momentum: float = 0.9
-    decay: float = 0.1  # by which the rate is multiplied, at each of:
+    decay: float = 0.1  # by which the learning rate is multiplied, at each of:
     decays: tuple[float, ...] = (0.8, 0.9)  # shares of the epochs: 40 and 45 of 50
     dimension: int = 256  # of the embedding
     domain_specific: bool = False  # one MLP for continuous signing, one for the dictionary (Table A.2)
@@ -42,13 +42,9 @@ class EmbeddingConfig:
         for name, allowed in ((name, get_args(kind)) for name, kind in choices):
             if getattr(self, name) not in allowed:
                 raise OptionsError(f"no {name} '{getattr(self, name)}'. There are: {', '.join(allowed)}")
-        check_numbers(self, "temperature", "rate", "epochs", "dimension", "decay", above=0)
+        check_numbers(self, "temperature", "lr", "epochs", "dimension", "decay", above=0)
         check_numbers(self, "seed", least=0)
         check_numbers(self, "momentum", "decays", least=0, most=1)
-
-    def rate_at(self, epoch: int) -> float:
-        """The learning rate of an epoch, counted from 0."""
-        return self.rate * self.decay ** sum(epoch >= round(share * self.epochs) for share in self.decays)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values of all that a training follows from, for checkpoints and cards."""

@@ -1,13 +1,10 @@
 """Teaches an embedding MLP on a frozen trunk, with any loss of the paper (Sec. 3.3, Optimization).
 
-The loop can be stopped at any step and goes on to the very same weights: batch i follows from the seed and i, and
-the state (weights, momentum, curve) is saved beside the result. Several processes may share the work.
+Several processes may share the work.
 """
 
-import logging
 from dataclasses import asdict
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from signspot.corpus.corpus import Corpus
-from signspot.errors import CheckpointError
 from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.losses.watch_read_lookup import classification, info_nce, watch_lookup, watch_read_lookup
 from signspot.models.encoder import Encoder, find_device, make_encoder
@@ -26,9 +22,8 @@ from signspot.training.embedding.config import EmbeddingConfig
 from signspot.training.embedding.data import EmbeddingData, FeatureBatch, Standard, synonym_pairs
 from signspot.training.embedding.trunk_features import TrunkFeatures, trunk_features
 from signspot.training.items import Item, TrainingSubset, find_training_subset
-from signspot.training.run_folder import CPU, Run, RunFolder, StopSign, claim, device_of, moved_to
-
-logger = logging.getLogger(__name__)
+from signspot.training.loop import Schedule, Task, TrainingResult, device_of, moved_to, stepwise, train
+from signspot.training.run_folder import CPU, Run, claim
 
 Mlp = EmbeddingMlp | DomainMlp
 
@@ -40,54 +35,47 @@ def train_embedding(
     progress: Progress = silent,
     group: Group = ALONE,
     device: str = CPU,
-) -> Mlp:
-    """Train an embedding MLP.
+) -> TrainingResult[Mlp]:
+    """Train an embedding MLP for the trunk's features as they are; arguments and errors are those of `loop.train`."""
+    return train(EmbeddingTask(config, data, group), folder, progress, device=device, group=group)
 
-    Args:
-        config: all that the training follows from, besides the data.
-        data: batches of trunk features.
-        folder: where state, curve.csv and curve.png are kept; a training that was stopped there goes on.
-        progress: told the steps done.
-        group: the processes that train together; they see the same folder, and the first one writes.
-        device: where it is trained.
 
-    Returns:
-        The MLP, for the trunk's features as they are.
+class EmbeddingTask(Task[Mlp, FeatureBatch]):
+    """An embedding by any loss of the paper; several processes may share each batch."""
 
-    Raises:
-        SignspotError: the loss is no number; the batch is saved for inspection.
-        CheckpointError: the folder holds a state that does not fit.
-        KeyboardInterrupt: it was stopped; the state is saved.
-    """
-    run, place = RunFolder(Path(folder)), find_device(device)
-    mlp, standard = new_mlp(config, data), data.standard()
-    length, total = len(data), config.epochs * len(data)
-    with moved_to(place, mlp), StopSign() as stop:
-        optimiser = torch.optim.SGD(mlp.parameters(), config.rate, config.momentum)
-        first, losses = _resume(run, mlp, optimiser, config, group)
-        mlp.train()
-        for step in range(first, total):
-            for settings in optimiser.param_groups:
-                settings["lr"] = config.rate_at(step // length)
-            batch = data.read(step, group)
-            loss = loss_of(mlp, batch, standard, config, group)
-            if not torch.isfinite(loss):
-                raise run.keep_bad_batch(loss, step, _arrays(data[step]))
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            group.sum_gradients(mlp)
-            optimiser.step()
-            losses.append(loss.item())
-            progress(step + 1, total)
-            stopped = group.any(is_so=stop.heard)
-            if group.is_first and (stopped or (step + 1) % length == 0):
-                _save(run, mlp, optimiser, config, losses, length)
-            if stopped:
-                raise KeyboardInterrupt
-    if group.is_first:
-        run.draw_curve(_by_epoch(losses, length), config.loss.replace("_", " "))
-    group.wait()  # until all is written
-    return folded(mlp, standard).eval()
+    def __init__(self, config: EmbeddingConfig, data: EmbeddingData, group: Group = ALONE):
+        self.config, self.data, self.group = config, data, group
+        self.module, self.standard = new_mlp(config, data), data.standard()
+        self.settings, length = config.as_dict(), len(data)
+        decays = stepwise(config.epochs, length, config.decay, config.decays)
+        self.schedule = Schedule(config.epochs * length, config.seed, decays, epoch=length, save_every=length)
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """As `Task.optimiser`."""
+        return torch.optim.SGD(self.module.parameters(), self.config.lr, self.config.momentum)
+
+    def batch(self, step: int) -> FeatureBatch:
+        """As `Task.batch`: the features of this process's share."""
+        return self.data.read(step, self.group)
+
+    def loss(self, module: Mlp, batch: FeatureBatch) -> tuple[Tensor, list[Tensor]]:
+        """As `Task.loss`, of the whole batch."""
+        loss = loss_of(module, batch, self.standard, self.config, self.group)
+        return loss, [loss]
+
+    def finish(self, module: Mlp) -> None:
+        """Fold the standardisation of features into the first layers."""
+        fold_standard(module, self.standard)
+
+    def arrays(self, batch: FeatureBatch) -> dict[str, Any]:
+        """As `Task.arrays`; of several processes, the share of one."""
+        return {
+            "clips": batch.clips.numpy(),
+            "clip_word": batch.places.clip_word,
+            "exemplars": batch.exemplars.numpy(),
+            "exemplar_word": batch.exemplar_words.numpy(),
+            "videos": np.array(batch.places.videos),
+        }
 
 
 def new_mlp(config: EmbeddingConfig, data: EmbeddingData) -> Mlp:
@@ -131,55 +119,22 @@ def parts_of(mlp: Mlp) -> tuple[EmbeddingMlp, EmbeddingMlp]:
 
 
 @torch.no_grad()
-def folded(mlp: Mlp, standard: Standard) -> Mlp:
-    """The same MLP for features that are not standardised; exact, as a leaky ReLU is linear in a scale above 0."""
+def fold_standard(mlp: Mlp, standard: Standard) -> None:
+    """Make an MLP of standardised features one of features as they are; exact, as leaky ReLUs are linear in a scale."""
+    mean = standard.mean.to(device_of(mlp))
     for part in dict.fromkeys(parts_of(mlp)):
         inner, outer = part.res[0], part.adaptor[0]
         assert isinstance(inner, nn.Linear), "as EmbeddingMlp is built"
         assert isinstance(outer, nn.Linear), "as EmbeddingMlp is built"
-        inner.bias.mul_(standard.scale).sub_(inner.weight @ standard.mean)
-        outer.bias.sub_(outer.weight @ standard.mean / standard.scale)
+        inner.bias.mul_(standard.scale).sub_(inner.weight @ mean)
+        outer.bias.sub_(outer.weight @ mean / standard.scale)
         outer.weight.div_(standard.scale)
-    return mlp
 
 
 def _logits(mlp: EmbeddingMlp, features: Tensor) -> Tensor:
     assert mlp.logits is not None, "a classifier is built with logits"
     logits: Tensor = mlp.logits(mlp.adaptor(features + mlp.res(features)))
     return logits
-
-
-def _arrays(batch: FeatureBatch) -> dict[str, Any]:
-    """A whole batch, as it is saved for inspection."""
-    return {
-        "clips": batch.clips.numpy(),
-        "clip_word": batch.places.clip_word,
-        "exemplars": batch.exemplars.numpy(),
-        "exemplar_word": batch.exemplar_words.numpy(),
-        "videos": np.array(batch.places.videos),
-    }
-
-
-def _by_epoch(losses: list[float], length: int) -> list[float]:
-    """The mean loss of every whole epoch."""
-    return [float(np.mean(losses[i : i + length])) for i in range(0, len(losses) - length + 1, length)]
-
-
-def _save(run: RunFolder, mlp: Mlp, optimiser: Any, config: EmbeddingConfig, losses: list[float], length: int) -> None:
-    run.save(config.as_dict(), {"mlp": mlp, "optimiser": optimiser}, {"losses": losses})
-    rows = [(i + 1, f"{config.rate_at(i):g}", f"{loss:.6f}") for i, loss in enumerate(_by_epoch(losses, length))]
-    run.write_curve(("epoch", "rate", "loss"), rows)
-
-
-def _resume(run: RunFolder, mlp: Mlp, optimiser: Any, config: EmbeddingConfig, group: Group) -> tuple[int, list[float]]:
-    """Load a saved state; give the step to go on from, and the losses of all steps so far."""
-    saved = run.load(config.as_dict(), {"mlp": mlp, "optimiser": optimiser}, ("losses",))
-    losses = [float(loss) for loss in saved["losses"]] if saved else []
-    if not group.agrees(len(losses)):
-        raise CheckpointError(f"the processes do not see the same {run.home}. Name a folder that all of them share.")
-    if losses:
-        logger.info("going on from step %d", len(losses))
-    return len(losses), losses
 
 
 def train_on_corpus(
@@ -211,9 +166,9 @@ def train_on_corpus(
     pairs = synonym_pairs(config.synonyms, subset.dictionary, subset.words)
     data = EmbeddingData(features, items, config, pairs)
     with stage("training") as progress:
-        mlp = train_embedding(config, data, run.out, progress, run.group, run.device)
+        trained = train_embedding(config, data, run.out, progress, run.group, run.device)
     said = {**subset.describe(), "items": len(items), "words": len({item.word for item in items})}
-    return _assemble(config, encoder, mlp, run, said)
+    return _assemble(config, encoder, trained, run, said)
 
 
 def usable_items(subset: TrainingSubset, features: TrunkFeatures, config: EmbeddingConfig) -> list[Item]:
@@ -222,25 +177,28 @@ def usable_items(subset: TrainingSubset, features: TrunkFeatures, config: Embedd
     return subset.items(config.items, [word for word in subset.words if word in seen])
 
 
-def _assemble(config: EmbeddingConfig, encoder: Encoder, mlp: Mlp, run: Run, corpus: dict[str, Any]) -> Encoder:
+def _assemble(
+    config: EmbeddingConfig, encoder: Encoder, trained: TrainingResult[Mlp], run: Run, corpus: dict[str, Any]
+) -> Encoder:
     """Trunk, new MLP and card; a classifier on the embedding is left out."""
     old = encoder.module
     end = MlpOptions(dimension=config.dimension, domain_specific=config.domain_specific)
     module = build(old.architecture, **{**old.options, **asdict(end)})
     module.trunk.load_state_dict(old.trunk.state_dict())
-    weights = {name: value for name, value in mlp.state_dict().items() if "logits" not in name.split(".")}
+    weights = {name: value for name, value in trained.module.state_dict().items() if "logits" not in name.split(".")}
     module.mlp.load_state_dict(weights)
-    seen, card = encoder.contract, _card(config, encoder, run, corpus)
+    seen, card = encoder.contract, _card(config, encoder, trained, run, corpus)
     return make_encoder(config.name, module, fps=seen.fps, threshold=seen.threshold, card=card)
 
 
-def _card(config: EmbeddingConfig, encoder: Encoder, run: Run, corpus: dict[str, Any]) -> dict[str, Any]:
-    rows = (run.out / "curve.csv").read_text().splitlines()[1:]
+def _card(
+    config: EmbeddingConfig, encoder: Encoder, trained: TrainingResult[Mlp], run: Run, corpus: dict[str, Any]
+) -> dict[str, Any]:
     sentence = f"An embedding MLP by {config.loss} on {corpus['items']:,} items, on the trunk of '{encoder.name}'."
     return {
         "licence": config.licence or encoder.card.get("licence", ""),
         "data": config.data or f"{sentence} The trunk: {encoder.card.get('data', '') or 'unknown'}",
         "config": {"kind": "embedding", **config.as_dict(), "trunk": encoder.hash, "corpus": corpus},
-        "metrics": {"loss_by_epoch": [float(row.split(",")[2]) for row in rows]},
+        "metrics": {"loss_by_epoch": [round(loss, 6) for (loss,) in trained.curve]},
         "command": run.command,
     }

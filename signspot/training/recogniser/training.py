@@ -1,14 +1,13 @@
 """Trains a landmark trunk as a classifier of labelled clips and exemplars: stage one of Sec. 3.3.
 
 First on continuous signing alone, if asked to, then jointly with the dictionary; in between batch norms may forget what
-one domain taught them (Appendix C.1). The loop can be stopped at any step and goes on to the very same weights.
+one domain taught them (Appendix C.1).
 """
 
 import logging
 import math
 from dataclasses import asdict, dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,17 +18,18 @@ from torch.nn import functional
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
-from signspot.models.encoder import Encoder, find_device, make_encoder
+from signspot.models.encoder import Encoder, SignEncoder, make_encoder
 from signspot.models.registry import build
 from signspot.recognition.recogniser import Recogniser
 from signspot.training.augment import Augmentation
 from signspot.training.configuration import check_numbers
+from signspot.training.loop import Schedule, Task, device_of, train
 from signspot.training.recogniser.clips import ClipOptions, TrunkBatches, TrunkSigns
-from signspot.training.run_folder import CPU, RunFolder, StopSign, moved_to
+from signspot.training.run_folder import CPU
 
 logger = logging.getLogger(__name__)
 
-_COLUMNS = ("step", "loss", "continuous accuracy", "dictionary accuracy")
+_RECENT = 50  # steps, over which the card's training accuracies are averaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +41,23 @@ class TrunkConfig:
     steps: int = 3000
     continuous_only_fraction: float = 0.0  # share of the steps on continuous signing alone, before the dictionary joins
     reinitialise: bool = False  # batch norms forget, when the dictionary joins
-    rate: float = 2e-3  # the highest learning rate; it falls as a cosine to nothing
-    warm_up: int = 100  # steps until the highest rate
+    lr: float = 2e-3  # the highest learning rate; it falls as a cosine to 0
+    warm_up: int = 100  # steps until the highest learning rate
     weight_decay: float = 0.05
     clip: float = 1.0  # longest gradient
-    save_every: int = 200  # steps
     clips: ClipOptions = field(default_factory=ClipOptions)
     augmentation: Augmentation = field(default_factory=Augmentation)
     model: dict[str, Any] = field(default_factory=dict)  # options of the landmark trunk
 
     def __post_init__(self) -> None:
-        check_numbers(self, "steps", "save_every", least=1)
-        check_numbers(self, "rate", "clip", above=0)
+        check_numbers(self, "steps", least=1)
+        check_numbers(self, "lr", "clip", above=0)
         check_numbers(self, "seed", "warm_up", "weight_decay", least=0)
         check_numbers(self, "continuous_only_fraction", least=0, most=1)
 
-    def rate_at(self, step: int) -> float:
-        """The learning rate of a step, counted from 0."""
-        warm = min(1.0, (step + 1) / max(1, self.warm_up))
-        return self.rate * warm * (1 + math.cos(math.pi * step / self.steps)) / 2
+    def lr_scale(self, step: int) -> float:
+        """The learning rate of a step, as a factor of the highest one."""
+        return min(1.0, (step + 1) / max(1, self.warm_up)) * (1 + math.cos(math.pi * step / self.steps)) / 2
 
     @property
     def dictionary_from(self) -> int:
@@ -90,69 +88,76 @@ def train_recogniser(
     progress: Progress = silent,
     device: str = CPU,
 ) -> Recogniser:
-    """Train a trunk to tell words apart.
+    """Train a trunk to tell words apart; arguments and errors are those of `loop.train`.
 
     Args:
         config: all that the training follows from, besides the signs.
         signs: what there is to learn from.
-        folder: where state and curve.csv are kept; a training that was stopped there goes on.
-        progress: told the steps done.
+        folder: of the run.
+        progress: called with the number of steps done.
         device: where it is trained.
-
-    Raises:
-        SignspotError: the loss is no number; the batch is saved for inspection.
-        CheckpointError: the folder holds a state that does not fit.
-        KeyboardInterrupt: it was stopped; the state is saved.
     """
-    run, place = RunFolder(Path(folder)), find_device(device)
-    torch.manual_seed(config.seed)
-    module = build("landmark", mlp=False, **config.model)
-    head = nn.Linear(module.trunk.dimension, len(signs.words))
-    batches = TrunkBatches(signs, module.trunk.frames, config.seed, config.clips, config.augmentation)
-    with moved_to(place, module, head), StopSign() as stop:
-        weights = [*module.parameters(), *head.parameters()]
-        optimiser = torch.optim.AdamW(weights, config.rate, weight_decay=config.weight_decay)
-        setup = {**config.as_dict(), "words": signs.words}
-        parts = {"trunk": module, "head": head, "optimiser": optimiser}
-        saved = run.load(setup, parts, ["curve"])
-        curve: list[list[float]] = saved["curve"].tolist() if saved else []
-        module.train()
-        for step in range(len(curve), config.steps):
-            torch.manual_seed(config.seed * 1_000_003 + step)  # dropout follows from the step, too
-            for group in optimiser.param_groups:
-                group["lr"] = config.rate_at(step)
-            if config.reinitialise and step == config.dictionary_from > 0:
-                logger.info("%d batch norms forget", reinitialise_batch_norm(module.trunk))
-            made = batches.make(step, 0.0 if step < config.dictionary_from else None)
-            clips, words, dictionary = (part.to(place) for part in made)
-            logits = head(features_by_domain(module.trunk, clips, dictionary))
-            loss = functional.cross_entropy(logits, words)
-            if not torch.isfinite(loss):
-                arrays = zip(("clips", "words", "dictionary"), made, strict=True)
-                raise run.keep_bad_batch(loss, step, {name: part.numpy() for name, part in arrays})
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(weights, config.clip)
-            optimiser.step()
-            curve.append([loss.item(), *_accuracies(logits, words, dictionary)])
-            progress(step + 1, config.steps)
-            stopped = stop.heard
-            if stopped or (step + 1) % config.save_every == 0 or step + 1 == config.steps:
-                run.save(setup, parts, {"curve": torch.tensor(curve, dtype=torch.float64)})
-                run.write_curve(_COLUMNS, [(i + 1, *(f"{value:.4f}" for value in row)) for i, row in enumerate(curve)])
-            if stopped:
-                raise KeyboardInterrupt
-    return Recogniser(config.name, signs.words, module.eval(), head.eval(), _card(config, signs, curve))
+    result = train(RecogniserTask(config, signs), folder, progress, device=device)
+    classifier, card = result.module, _card(config, signs, result.curve)
+    return Recogniser(config.name, signs.words, classifier.encoder, classifier.head, card)
 
 
-def _accuracies(logits: Tensor, words: Tensor, dictionary: Tensor) -> list[float]:
-    """The share of right answers among continuous clips, and among exemplars; nan where there are none."""
-    right = (logits.argmax(dim=1) == words).float()
-    return [float(right[kind].mean()) for kind in (~dictionary, dictionary)]
+class Classifier(nn.Module):
+    """A landmark trunk with one linear layer from features to words."""
+
+    def __init__(self, encoder: SignEncoder, words: int):
+        super().__init__()
+        self.encoder, self.head = encoder, nn.Linear(encoder.trunk.dimension, words)
+
+    def forward(self, clips: Tensor, dictionary: Tensor) -> Tensor:
+        """(N, F, J, C) clips, of exemplars where (N,) `dictionary` is True, to (N, K) logits."""
+        logits: Tensor = self.head(features_by_domain(self.encoder.trunk, clips, dictionary))
+        return logits
 
 
-def _card(config: TrunkConfig, signs: TrunkSigns, curve: list[list[float]]) -> dict[str, Any]:
-    last = np.array(curve[-config.save_every :])
+class RecogniserTask(Task[Classifier, tuple[Tensor, Tensor, Tensor]]):
+    """Classification of words. A batch is (N, F, J, C) clips, (N,) words and (N,) whether a clip is of an exemplar."""
+
+    columns = ("loss", "continuous accuracy", "dictionary accuracy")
+
+    def __init__(self, config: TrunkConfig, signs: TrunkSigns):
+        torch.manual_seed(config.seed)
+        self.config = config
+        self.module = Classifier(build("landmark", mlp=False, **config.model), len(signs.words))
+        frames = self.module.encoder.trunk.frames
+        self.batches = TrunkBatches(signs, frames, config.seed, config.clips, config.augmentation)
+        self.settings = {**config.as_dict(), "words": signs.words}
+        self.schedule = Schedule(config.steps, config.seed, config.lr_scale, config.clip)
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """As `Task.optimiser`."""
+        return torch.optim.AdamW(self.module.parameters(), self.config.lr, weight_decay=self.config.weight_decay)
+
+    def batch(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        """As `Task.batch`."""
+        return self.batches.make(step, 0.0 if step < self.config.dictionary_from else None)
+
+    def before_step(self, step: int) -> None:
+        """Reinitialise batch norms when the dictionary joins, if asked to."""
+        if self.config.reinitialise and step == self.config.dictionary_from > 0:
+            count = reinitialise_batch_norm(self.module.encoder.trunk)
+            logger.info("the dictionary joins; %d batch norms are initialised again", count)
+
+    def loss(self, module: Classifier, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, list[float]]:
+        """As `Task.loss`; the accuracy of a kind of clips is nan where there are none."""
+        clips, words, dictionary = (part.to(device_of(module)) for part in batch)
+        logits = module(clips, dictionary)
+        loss = functional.cross_entropy(logits, words)
+        right = (logits.argmax(dim=1) == words).float()
+        return loss, [loss.item(), *(float(right[kind].mean()) for kind in (~dictionary, dictionary))]
+
+    def arrays(self, batch: tuple[Tensor, Tensor, Tensor]) -> dict[str, Any]:
+        """As `Task.arrays`."""
+        return {name: part.numpy() for name, part in zip(("clips", "words", "dictionary"), batch, strict=True)}
+
+
+def _card(config: TrunkConfig, signs: TrunkSigns, curve: list[tuple[float, ...]]) -> dict[str, Any]:
+    last = np.array(curve[-_RECENT:])
     reached = {"training accuracy, continuous": last[:, 1].mean(), "training accuracy, dictionary": last[:, 2].mean()}
     return {
         "config": config.as_dict(),

@@ -64,15 +64,13 @@ class RgbConfig:
     seed: int = 0
     epochs: int = 50
     optimiser: Optimiser = "sgd"  # the paper's; adam learns faster from little
-    rate: float = 1e-2  # learning rate of the first epochs
+    lr: float = 1e-2  # learning rate of the first epochs
     momentum: float = 0.9
-    decay: float = 0.1  # by which the rate is multiplied, at each of:
+    decay: float = 0.1  # by which the learning rate is multiplied, at each of:
     decays: tuple[float, ...] = (0.4, 0.8)  # shares of the epochs: 20 and 40 of 50
     weight_decay: float = 0.0
     clip: float = 10.0  # longest gradient
-    continuous_only_fraction: float = (
-        0.0  # share of the epochs on continuous signing alone, before the dictionary joins
-    )
+    continuous_only_fraction: float = 0.0  # share of the epochs on continuous signing, before the dictionary joins
     reinitialise: bool = True  # batch norms forget, when the dictionary joins (Appendix C.1)
     distil: float = 0.0  # weight of distillation: the landmark encoder's embedding is the target of ours
     teacher: str = "landmark"  # name or file of that encoder
@@ -84,7 +82,7 @@ class RgbConfig:
         for name, allowed in ((name, get_args(kind)) for name, kind in choices):
             if getattr(self, name) not in allowed:
                 raise OptionsError(f"no {name} '{getattr(self, name)}'. There are: {', '.join(allowed)}")
-        check_numbers(self, "fps", "rate", "epochs", "clip", "decay", above=0)
+        check_numbers(self, "fps", "lr", "epochs", "clip", "decay", above=0)
         check_numbers(self, "seed", "weight_decay", "distil", least=0)
         check_numbers(self, "momentum", "decays", "continuous_only_fraction", least=0, most=1)
 
@@ -92,10 +90,6 @@ class RgbConfig:
     def dictionary_from(self) -> int:
         """The epoch from which on the dictionary is trained on, too."""
         return round(self.continuous_only_fraction * self.epochs)
-
-    def rate_at(self, epoch: int) -> float:
-        """The learning rate of an epoch, counted from 0."""
-        return self.rate * self.decay ** sum(epoch >= round(share * self.epochs) for share in self.decays)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values of all that a training follows from, for checkpoints and cards."""

@@ -1,42 +1,39 @@
 """Teaches an RGB trunk to tell words apart, on labelled clips and exemplars jointly (Sec. 3.3, Joint pretraining).
 
-The loop can be stopped at any step and goes on to the very same weights: batch i follows from the seed and i, and
-the state is saved beside the result. With a teacher, the embedding is also drawn towards what a landmark encoder sees.
+With a teacher, the embedding is also drawn towards that of a landmark encoder.
 """
 
 import logging
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from signspot.corpus.corpus import Corpus
 from signspot.errors import CheckpointError, OptionsError
-from signspot.io.progress import Progress, Stage, quiet, silent
+from signspot.io.progress import Stage, quiet
 from signspot.losses.watch_read_lookup import classification
 from signspot.metrics.classification import ClassificationAccuracy
 from signspot.models.batch_norm import DOMAINS, features_by_domain, reinitialise_batch_norm
 from signspot.models.checkpoints import load_encoder
-from signspot.models.encoder import Encoder, SignEncoder, find_device, make_encoder
+from signspot.models.encoder import Encoder, SignEncoder, make_encoder
 from signspot.models.inception import InceptionTrunk, use_channels_last
 from signspot.models.registry import build
 from signspot.training.embedding.trunk_features import trunk_features
 from signspot.training.items import TrainingSubset, find_training_subset
+from signspot.training.loop import Schedule, Task, TrainingResult, device_of, stepwise, train
 from signspot.training.rgb.batches import RgbBatch, RgbBatches, plain
 from signspot.training.rgb.config import RgbConfig
 from signspot.training.rgb.signs import PictureStore, RgbSigns, SignReader, collect_rgb_signs, with_targets
-from signspot.training.run_folder import CPU, Run, RunFolder, StopSign, claim, device_of, moved_to
+from signspot.training.run_folder import Run, claim
 
 logger = logging.getLogger(__name__)
 
-SAVE_EVERY = 100  # steps
 SETTLING = 30  # batches over which batch norms are averaged in the end
-_COLUMNS = ("epoch", "rate", "loss", "accuracy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,60 +77,61 @@ def start_from(module: SignEncoder, encoder: Encoder) -> None:
     module.trunk.load_state_dict(given, strict=False)
 
 
-def train_rgb(
-    config: RgbConfig,
-    module: SignEncoder,
-    batches: RgbBatches,
-    folder: Path,
-    progress: Progress = silent,
-    device: str = CPU,
-) -> SignEncoder:
-    """Train a trunk, in place.
+class RgbTask(Task[SignEncoder, RgbBatch]):
+    """Classification of words by a trunk that sees pixels, and distillation where there is a teacher."""
 
-    Args:
-        config: all that the training follows from, besides the signs.
-        module: as it starts.
-        batches: clips.
-        folder: where state, curve.csv and curve.png are kept; a training that was stopped there goes on.
-        progress: told the steps done.
-        device: where it is trained.
+    columns = ("loss", "accuracy")
 
-    Raises:
-        SignspotError: the loss is no number; the batch is saved for inspection.
-        CheckpointError: the folder holds a state that does not fit.
-        KeyboardInterrupt: it was stopped; the state is saved.
-    """
-    run, place = RunFolder(folder), find_device(device)
-    length, total = len(batches), config.epochs * len(batches)
-    with moved_to(place, module), StopSign() as stop:
-        optimiser = _optimiser(config, module)
-        parts = {"module": module, "optimiser": optimiser}
-        saved = run.load(config.as_dict(), parts, ("curve",))
-        curve: list[tuple[float, float]] = [(float(a), float(b)) for a, b in saved["curve"]] if saved else []
-        module.train()
-        for step in range(len(curve), total):
-            _prepare(config, module, optimiser, step, length)
-            batch = batches[step].to(place)
-            loss, right = loss_of(module, batch, config.distil)
-            if not torch.isfinite(loss):
-                raise run.keep_bad_batch(
-                    loss, step, {"clips": batch.clips.cpu().numpy(), "words": batch.words.cpu().numpy()}
-                )
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(module.parameters(), config.clip)
-            optimiser.step()
-            curve.append((loss.item(), right))
-            progress(step + 1, total)
-            stopped = stop.heard
-            if stopped or (step + 1) % SAVE_EVERY == 0 or step + 1 == total:
-                run.save(config.as_dict(), parts, {"curve": curve})
-                run.write_curve(_COLUMNS, _rows(config, curve, length))
-            if stopped:
-                raise KeyboardInterrupt
-        settle_batch_norm(module, batches, total)
-    run.draw_curve([loss for loss, _ in _by_epoch(curve, length)], config.architecture)
-    return module.eval()
+    def __init__(self, config: RgbConfig, module: SignEncoder, batches: RgbBatches, held_out: RgbSigns | None = None):
+        """Prepare.
+
+        Args:
+            config: all that the training follows from, besides the signs.
+            module: as it starts.
+            batches: of clips.
+            held_out: signs to validate on.
+        """
+        self.config, self.module, self.batches, self.held_out = config, module, batches, held_out
+        self.settings, length = config.as_dict(), len(batches)
+        decays = stepwise(config.epochs, length, config.decay, config.decays)
+        self.schedule = Schedule(config.epochs * length, config.seed, decays, config.clip, epoch=length)
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """As `Task.optimiser`."""
+        config, weights, decay = self.config, self.module.parameters(), self.config.weight_decay
+        if config.optimiser == "adam":
+            return torch.optim.AdamW(weights, config.lr, (config.momentum, 0.999), weight_decay=decay)
+        return torch.optim.SGD(weights, config.lr, config.momentum, weight_decay=decay)
+
+    def batch(self, step: int) -> RgbBatch:
+        """As `Task.batch`."""
+        return self.batches[step]
+
+    def before_step(self, step: int) -> None:
+        """Reinitialise batch norms when the dictionary joins, if asked to."""
+        config = self.config
+        if config.reinitialise and config.dictionary_from and step == config.dictionary_from * len(self.batches):
+            count = reinitialise_batch_norm(self.module.trunk)
+            logger.info("the dictionary joins; %d batch norms are initialised again", count)
+
+    def loss(self, module: SignEncoder, batch: RgbBatch) -> tuple[Tensor, list[float]]:
+        """As `Task.loss`."""
+        loss, accuracy = loss_of(module, batch.to(device_of(module)), self.config.distil)
+        return loss, [loss.item(), accuracy]
+
+    def finish(self, module: SignEncoder) -> None:
+        """Estimate the statistics of batch norms for the final weights."""
+        settle_batch_norm(module, self.batches, self.schedule.steps)
+
+    def validate(self, module: SignEncoder) -> dict[str, float]:
+        """Accuracy on held-out signs; see `HeldOut`."""
+        if self.held_out is None:
+            return {}
+        return asdict(score_held_out(module, self.held_out, self.batches.frames, self.batches.image_size))
+
+    def arrays(self, batch: RgbBatch) -> dict[str, Any]:
+        """As `Task.arrays`."""
+        return {"clips": batch.clips.numpy(), "words": batch.words.numpy()}
 
 
 def loss_of(module: SignEncoder, batch: RgbBatch, distil: float) -> tuple[Tensor, float]:
@@ -173,47 +171,20 @@ def settle_batch_norm(module: SignEncoder, batches: RgbBatches, first: int) -> N
 
 
 @torch.inference_mode()
-def held_out(module: SignEncoder, signs: RgbSigns, frames: int, image_size: int) -> HeldOut:
-    """Classify stretches of continuous signing, logits averaged over all their windows."""
+def score_held_out(module: SignEncoder, signs: RgbSigns, frames: int, image_size: int) -> HeldOut:
+    """Classify segments of continuous signing, logits averaged over all their windows."""
     accuracy = ClassificationAccuracy()
     assert isinstance(module.trunk, InceptionTrunk), "an rgb trunk"
     for sign in signs.continuous:
         starts = range(len(sign.pictures) - frames + 1)
         clips = np.stack([plain(sign.pictures[start : start + frames], image_size) for start in starts])
-        logits = module.trunk.logits(module.trunk(torch.from_numpy(clips)))  # type: ignore[operator]
-        accuracy.add(logits.mean(dim=0, keepdim=True).numpy(), [sign.word])
+        features = module.trunk(torch.from_numpy(clips).to(device_of(module)))
+        logits = module.trunk.logits(features)  # type: ignore[operator]  # built with a classifier
+        accuracy.add(logits.mean(dim=0, keepdim=True).cpu().numpy(), [sign.word])
     value = accuracy.value((1, 5))
     return HeldOut(
         len(signs.continuous), len(signs.words), value[1].per_instance, value[5].per_instance, value[1].per_group
     )
-
-
-def _optimiser(config: RgbConfig, module: SignEncoder) -> torch.optim.Optimizer:
-    weights, decay = module.parameters(), config.weight_decay
-    if config.optimiser == "adam":
-        return torch.optim.AdamW(weights, config.rate, (config.momentum, 0.999), weight_decay=decay)
-    return torch.optim.SGD(weights, config.rate, config.momentum, weight_decay=decay)
-
-
-def _prepare(config: RgbConfig, module: SignEncoder, optimiser: Any, step: int, length: int) -> None:
-    """Prepare a step: the rate, the random numbers of dropout, batch norms when the dictionary joins."""
-    torch.manual_seed(config.seed * 1_000_003 + step)
-    for settings in optimiser.param_groups:
-        settings["lr"] = config.rate_at(step // length)
-    if config.reinitialise and config.dictionary_from and step == config.dictionary_from * length:
-        count = reinitialise_batch_norm(module.trunk)
-        logger.info("the dictionary joins; %d batch norms start anew", count)
-
-
-def _rows(config: RgbConfig, curve: list[tuple[float, float]], length: int) -> list[tuple[object, ...]]:
-    means = enumerate(_by_epoch(curve, length))
-    return [(i + 1, f"{config.rate_at(i):g}", f"{loss:.5f}", f"{right:.4f}") for i, (loss, right) in means]
-
-
-def _by_epoch(curve: list[tuple[float, float]], length: int) -> list[tuple[float, float]]:
-    """The mean loss and accuracy of every whole epoch."""
-    means = [np.mean(curve[i : i + length], axis=0) for i in range(0, len(curve) - length + 1, length)]
-    return [(float(loss), float(right)) for loss, right in means]
 
 
 def train_rgb_on_corpus(
@@ -253,12 +224,14 @@ def train_rgb_on_corpus(
         start_from(module, start)
         if config.reinitialise and not config.dictionary_from:
             reinitialise_batch_norm(module.trunk)
-    with stage("training") as progress:
-        batches = RgbBatches(signs, config, shape.frames, shape.image_size)
-        train_rgb(config, module, batches, run.out, progress, run.device)
     with stage("held-out clips"):
-        tested = _held_out(module, corpus, subset, signs, reader)
-    return make_encoder(config.name, module, fps=config.fps, card=_card(config, subset, signs, run, tested)), tested
+        held_out = _held_out(corpus, subset, signs, reader)
+    with stage("training") as progress:
+        task = RgbTask(config, module, RgbBatches(signs, config, shape.frames, shape.image_size), held_out)
+        trained = train(task, run.out, progress, device=run.device)
+    tested = HeldOut(**trained.validation) if trained.validation else None
+    card = _card(config, subset, signs, run, trained)
+    return make_encoder(config.name, trained.module, fps=config.fps, card=card), tested
 
 
 def _teacher(config: RgbConfig) -> Encoder | None:
@@ -270,33 +243,29 @@ def _teacher(config: RgbConfig) -> Encoder | None:
     return teacher
 
 
-def _held_out(
-    module: SignEncoder, corpus: Corpus, subset: TrainingSubset, signs: RgbSigns, reader: SignReader
-) -> HeldOut | None:
-    """Accuracy on the labels of the test videos, of the words that were learned."""
+def _held_out(corpus: Corpus, subset: TrainingSubset, signs: RgbSigns, reader: SignReader) -> RgbSigns | None:
+    """The labelled signs of the test videos, of the words that are learned; None: there are none."""
     videos = {video.id: video for video in corpus.in_split("test")}
     number = {word: index for index, word in enumerate(signs.words)}
     labels = [label for label in corpus.labels(list(videos), reader.options.least) if label.word in number]
     if not labels:
         return None
-    tested = reader.continuous(replace(subset.corpus, videos=videos), labels, number)
-    return held_out(module, replace(signs, continuous=tuple(tested)), reader.frames, reader.store.image_size)
+    return replace(signs, continuous=tuple(reader.continuous(replace(subset.corpus, videos=videos), labels, number)))
 
 
 def _card(
-    config: RgbConfig, subset: TrainingSubset, signs: RgbSigns, run: Run, tested: HeldOut | None
+    config: RgbConfig, subset: TrainingSubset, signs: RgbSigns, run: Run, trained: TrainingResult[SignEncoder]
 ) -> dict[str, Any]:
     counts = {"words": len(signs.words), "clips": len(signs.continuous), "exemplars": len(signs.dictionary)}
     sentence = f"{counts['clips']:,} labelled clips and {counts['exemplars']:,} exemplars of {counts['words']:,} words."
-    rows = [row.split(",") for row in Path(run.out / "curve.csv").read_text().splitlines()[1:]]
     return {
         "licence": config.licence,
         "data": config.data or sentence,
         "config": {"kind": "rgb", **config.as_dict(), "corpus": {**subset.describe(), **counts}},
         "metrics": {
-            "held_out": None if tested is None else asdict(tested),
-            "loss_by_epoch": [float(row[2]) for row in rows],
-            "accuracy_by_epoch": [float(row[3]) for row in rows],
+            "held_out": dict(trained.validation) or None,
+            "loss_by_epoch": [round(loss, 5) for loss, _ in trained.curve],
+            "accuracy_by_epoch": [round(accuracy, 4) for _, accuracy in trained.curve],
         },
         "command": run.command,
     }

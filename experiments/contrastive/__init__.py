@@ -1,1 +1,0 @@
-"""A landmark encoder learns signs by contrast between performances."""
