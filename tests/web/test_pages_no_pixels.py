@@ -4,7 +4,6 @@ All films are purple, as nothing else is. The browser has visited a server with 
 is the counter-proof: there the same pages are purple, and thumbnails are kept.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,8 @@ from playwright.sync_api import Page, expect
 from signspot.video.writer import write_video
 from tests.privacy.test_no_pixels_end_to_end import PURPLE, is_purple, pictures, purple
 
-from .conftest import SUBTITLES, Server, remember
-from .test_journeys import until
-from .test_pages_in_use import _DRAWN, _MOVES, until_true
+from .conftest import SUBTITLES, Server, remember, until
+from .test_browser import DRAWN, MOVES, until_sent
 
 pytestmark = pytest.mark.slow
 SPOT = "/spot?video=news.mp4&dictionary=signs&word=river"
@@ -57,9 +55,47 @@ def sees_a_film(page: Page) -> bool:
     return is_purple(shown[..., ::-1])
 
 
-@pytest.fixture
-def hidden(page: Page, folder: Path, tmp_path: Path) -> Iterator[Server]:
-    """A server without pixels, where one with pixels was a moment ago."""
+def spot_and_verify(page: Page, server: Server) -> None:
+    """Find a word, look at a hit beside its exemplar, cut it out, decide about it: all with skeletons."""
+    page.goto(server.address + SPOT)
+    page.locator("#rows button").first.click()
+    until(page.locator("#skeleton"), DRAWN)
+    for name in ("hit", "exemplar"):
+        until(page.locator(f"#{name}-skeleton"), DRAWN)
+    exemplar = page.locator(".exemplars button").first
+    exemplar.hover()
+    until(exemplar, MOVES)
+    page.get_by_role("button", name="Verify these").click()
+    page.wait_for_url("**/verify/*")
+    page.get_by_label("Who").fill("Ada")
+    page.keyboard.press("Enter")
+    until(page.locator("#slot canvas"), DRAWN)
+    until(page.locator("#model-skeleton"), DRAWN)
+    queue = page.url.rpartition("/")[2]
+    page.keyboard.press("y")
+    until_sent(page, queue)
+    page.goto(f"{server.address}/verify/{queue}/results")
+    picture = page.locator("li.card img").first
+    until(picture, "(image) => image.complete && image.naturalWidth > 0")
+
+
+def give_clips(page: Page, server: Server, clip: Path) -> None:
+    """The person's own clip is searched for and compared, and is not kept; a film to keep is refused."""
+    page.goto(server.address + "/")
+    page.locator("#files").set_input_files(str(clip))
+    expect(page.locator("#uploads li")).to_contain_text("shows people")
+    page.goto(server.address + "/spot?video=news.mp4&dictionary=signs")
+    page.locator("#clip").set_input_files(str(clip))
+    expect(page.locator("#rows tr")).not_to_have_count(0)
+    for address in PAGES[2:5:2]:  # there every clip is looked at afresh, and nobody is in this one
+        page.goto(server.address + address)
+        page.locator("#clip").set_input_files(str(clip))
+        expect(page.get_by_role("alert")).to_contain_text("nobody is in view")
+
+
+def test_pages_show_skeletons_and_nobody(
+    page: Page, folder: Path, stretch: Any, bench_cache: Path, tmp_path: Path
+) -> None:
     shown = Server(folder=folder).start()
     for address in PAGES[:4]:
         page.goto(shown.address + address)
@@ -67,75 +103,29 @@ def hidden(page: Page, folder: Path, tmp_path: Path) -> Iterator[Server]:
     assert {path.split("/")[2] for path in sent(shown, tmp_path / "x")} == {"thumbnail", "media", "exemplar"}
     shown.stop()
     assert purple(folder / ".signspot"), "with pixels thumbnails are kept"
-    made = Server(folder=folder, port=shown.port, pixels=False).start()
-    yield made
-    made.stop()
-
-
-def test_pages_show_skeletons_and_nobody(page: Page, hidden: Server, bench_cache: Path, tmp_path: Path) -> None:
+    hidden = Server(folder=folder, port=shown.port, pixels=False).start()
     for address in PAGES:
         page.goto(hidden.address + address)
         assert not sees_a_film(page), f"{address} shows a film"
         assert page.locator("video[src]").count() == 0
     page.goto(hidden.address + "/")
     drawn = page.locator("#videos img")
-    until_true(drawn, "(image) => image.complete && image.naturalWidth > 0")
+    until(drawn, "(image) => image.complete && image.naturalWidth > 0")
     spot_and_verify(page, hidden)
     page.goto(hidden.address + PAGES[2])
     expect(page.locator("#side canvas.bones")).to_have_count(2)
     for each in page.locator("#side canvas.bones").all():
-        until_true(each, _DRAWN)
+        until(each, DRAWN)
     page.goto(hidden.address + PAGES[3])
     cards = page.locator("#words .card")
     expect(cards).to_have_count(2)
     cards.first.hover()
-    until_true(cards.first, _MOVES)
+    until(cards.first, MOVES)
     assert not sees_a_film(page)
-    assert sent(hidden, tmp_path / "x") == []
-    kept = [*purple(hidden.folder / ".signspot"), *purple(bench_cache)]
-    assert kept == []
-
-
-def spot_and_verify(page: Page, server: Server) -> None:
-    """Find a word, look at a hit beside its exemplar, cut it out, decide about it: all with skeletons."""
-    page.goto(server.address + SPOT)
-    page.locator("#rows button").first.click()
-    until_true(page.locator("#skeleton"), _DRAWN)
-    for name in ("hit", "exemplar"):
-        until_true(page.locator(f"#{name}-skeleton"), _DRAWN)
-    exemplar = page.locator(".exemplars button").first
-    exemplar.hover()
-    until_true(exemplar, _MOVES)
-    page.get_by_role("button", name="Verify these").click()
-    page.wait_for_url("**/verify/*")
-    page.get_by_label("Who").fill("Ada")
-    page.keyboard.press("Enter")
-    until_true(page.locator("#slot canvas"), _DRAWN)
-    until_true(page.locator("#model-skeleton"), _DRAWN)
-    queue = page.url.rpartition("/")[2]
-    page.keyboard.press("y")
-    until(page, f"localStorage.getItem('signspot-decisions-{queue}') === '[]'")
-    page.goto(f"{server.address}/verify/{queue}/results")
-    picture = page.locator("li.card img").first
-    until_true(picture, "(image) => image.complete && image.naturalWidth > 0")
-
-
-def test_clips_are_compared_and_searched_and_not_kept(
-    page: Page, hidden: Server, stretch: Any, bench_cache: Path, tmp_path: Path
-) -> None:
-    """The person's own clip stays in their browser; a film to keep is refused."""
     clip = tmp_path / "mine.mp4"
     purple_film(clip, stretch.exemplars["river"][2:], bench_cache)
-    page.goto(hidden.address + "/")
-    page.locator("#files").set_input_files(str(clip))
-    expect(page.locator("#uploads li")).to_contain_text("shows people")
-    page.goto(hidden.address + "/spot?video=news.mp4&dictionary=signs")
-    page.locator("#clip").set_input_files(str(clip))
-    expect(page.locator("#rows tr")).not_to_have_count(0)
-    for address in PAGES[2:5:2]:  # there every clip is looked at afresh, and nobody is in this one
-        page.goto(hidden.address + address)
-        page.locator("#clip").set_input_files(str(clip))
-        expect(page.get_by_role("alert")).to_contain_text("nobody is in view")
+    give_clips(page, hidden, clip)
     assert sent(hidden, tmp_path / "x") == []
     assert [*purple(hidden.folder / ".signspot"), *purple(bench_cache)] == []
     assert sorted(path.name for path in hidden.folder.rglob("*.mp4")) == ["0.mp4", "0.mp4", "1.mp4", "news.mp4"]
+    hidden.stop()

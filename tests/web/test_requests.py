@@ -1,7 +1,6 @@
 """Requests that scripts and pages send: searches, dictionaries, comparisons, exports; over HTTP."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,6 @@ from signspot.web import editing
 from signspot.web.workbench import Workbench, WorkbenchOptions
 
 from .conftest import Server
-
-
-@pytest.fixture
-def own(material: Path, tmp_path: Path) -> Iterator[Server]:
-    """A server whose folder may be changed."""
-    shutil.copytree(material, tmp_path / "folder")
-    made = Server(folder=tmp_path / "folder").start()
-    yield made
-    made.stop()
 
 
 def test_the_page_gets_what_the_command_line_prints(server: Server) -> None:

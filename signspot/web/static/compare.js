@@ -4,7 +4,7 @@ import { combobox } from "./combo.js";
 import { exemplarBones, isBones, livePicture, onScreen, Skeleton } from "./skeleton.js";
 
 const side = document.getElementById("side"), signs = document.getElementById("dictionary"), input = document.getElementById("word");
-let shown = [], playing = true, rate = 1, frame = 0, since = 0, skeletons = false;
+let turn = 0, shown = [], playing = true, rate = 1, frame = 0, since = 0, skeletons = false;
 const MOST = 12, ROUND = 1.6; // signs at once; seconds in which every sign is shown once
 
 // A sign with its name; `address`: of its film, null where there are landmarks alone; `skeleton`: of its landmarks, or null.
@@ -25,15 +25,18 @@ async function spanOf(id) {
 async function show(word) {
   if (!signs.value || !word.trim()) return [];
   problem(null);
+  const asked = ++turn;
   const found = await ask("GET", `/api/dictionaries/${path(signs.value)}/exemplars?word=${encodeURIComponent(word)}`).catch((error) => { problem(error); return []; });
   const groups = found.length > 1 ? await ask("GET", `/api/variants/${path(signs.value)}?word=${encodeURIComponent(word)}`).catch(() => []) : [];
   const group = (exemplar) => exemplar.variant || (groups.length > 1 ? (groups.find((each) => each.exemplars.includes(exemplar.id)) || {}).name : "") || "";
   const films = found.sort((a, b) => group(a).localeCompare(group(b))).slice(0, MOST);
-  shown = await Promise.all(films.map(async (exemplar) => {
+  const figures = await Promise.all(films.map(async (exemplar) => {
     const name = exemplar.id + (group(exemplar) ? " · " + t("variant", { name: group(exemplar) }) : "");
     const address = exemplar.film ? exemplarFilm(signs.value, exemplar.id) : null;
     return figure(name, address, await spanOf(exemplar.id), exemplarBones(signs.value, exemplar.id));
   }));
+  if (asked !== turn) return shown; // another word was chosen meanwhile
+  shown = figures;
   document.getElementById("feedback").hidden = true;
   layout();
   history.replaceState(null, "", "/compare?" + new URLSearchParams({ dictionary: signs.value, word }));

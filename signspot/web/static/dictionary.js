@@ -4,7 +4,7 @@ import { exemplarBones, livePicture, onScreen } from "./skeleton.js";
 
 const SIZE = 60, list = document.getElementById("words"), more = document.getElementById("more"), editor = document.getElementById("editor");
 const form = document.getElementById("edit");
-let page = 0, current = null, film = null; // what the editor plays: a film, or landmarks
+let page = 0, turn = 0, current = null, film = null; // what the editor plays: a film, or landmarks
 
 function exemplarButton(word, exemplar) {
   const image = element("img", { alt: "", loading: "lazy", src: "/api/thumbnail/exemplar/" + path(data.dictionary) + "?id=" + encodeURIComponent(exemplar.id) });
@@ -30,9 +30,12 @@ function card(entry) {
 
 async function load(fresh) {
   if (!data.dictionary) return;
-  if (fresh) { page = 0; list.replaceChildren(); }
+  const asked = ++turn;
+  if (fresh) page = 0;
   const query = new URLSearchParams({ q: data.q, page: String(page), size: String(SIZE) });
   const found = await ask("GET", `/api/dictionaries/${path(data.dictionary)}/words?${query}`).catch((error) => { problem(error); return { words: [], count: 0 }; });
+  if (asked !== turn) return; // asked again meanwhile
+  if (fresh) list.replaceChildren();
   list.append(...found.words.map(card));
   page += 1;
   document.getElementById("count").textContent = t("words", { count: found.count });

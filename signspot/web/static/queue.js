@@ -39,6 +39,7 @@ function clip(item) {
   const begin = () => Math.max(0, item.spotting.start - AROUND);
   film.addEventListener("loadedmetadata", () => { film.currentTime = begin(); });
   film.addEventListener("timeupdate", () => { if (film.currentTime > item.spotting.end + AROUND || film.currentTime < begin() - 0.5) film.currentTime = begin(); });
+  film.addEventListener("ended", () => { film.currentTime = begin(); if (playing && current && current.film === film) film.play().catch(() => {}); }); // a sign at the end of its video, or a slow machine
   film.addEventListener("error", () => { film.replaceWith(element("p", { class: "no-video" }, item.spotting.video)); });
   return film;
 }

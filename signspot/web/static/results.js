@@ -4,7 +4,7 @@ import { isBones, livePicture, videoBones } from "./skeleton.js";
 
 const list = document.getElementById("gallery"), form = document.getElementById("filter"), more = document.getElementById("more");
 const SAID = { yes: t("answer_yes"), no: t("answer_no"), unsure: t("answer_unsure"), variant: t("answer_variant"), word: t("answer_word") };
-let page = 0;
+let page = 0, turn = 0; // pages that are shown; number of the latest request, whose answer alone is shown
 
 function card(item) {
   const spotting = item.spotting, kind = { yes: "right", no: "wrong" }[item.decision] || "";
@@ -18,9 +18,12 @@ function card(item) {
 }
 
 async function load(fresh) {
-  if (fresh) { page = 0; list.replaceChildren(); }
+  const asked = ++turn;
+  if (fresh) page = 0;
   const query = new URLSearchParams({ ...Object.fromEntries(new FormData(form)), page: String(page) });
   const found = await ask("GET", `/api/queues/${data.queue}/gallery?${query}`).catch((error) => { problem(error); return { items: [], count: 0 }; });
+  if (asked !== turn) return; // another filter was chosen meanwhile
+  if (fresh) list.replaceChildren();
   list.append(...found.items.map(card));
   page += 1;
   more.hidden = list.children.length >= found.count;

@@ -30,6 +30,7 @@ export class Skeleton {
     const context = this.canvas.getContext("2d");
     if (!this.on) { context.clearRect(0, 0, this.canvas.width, this.canvas.height); return; }
     const part = await this.load(time);
+    if (!this.on) return; // switched off while it was loading
     const box = this.canvas.getBoundingClientRect(), scale = devicePixelRatio || 1, width = Math.round(box.width * scale);
     if (this.canvas.width !== width) { this.canvas.width = width; this.canvas.height = Math.round(box.height * scale); }
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);

@@ -10,7 +10,7 @@ const film = document.getElementById("film") || (canvas ? new LandmarkFilm(canva
 const signs = document.getElementById("dictionary"), input = document.getElementById("word");
 let known = new Map(), rest = 0; // hit → its row; timer of the whole table
 const keep = document.getElementById("keep"); // the chosen hit as an exemplar
-let result = null, panels = [], from = 0, to = 1, time = 0, chosen = null, lines = [], scheduled = false;
+let turn = 0, result = null, panels = [], from = 0, to = 1, time = 0, chosen = null, lines = [], scheduled = false;
 
 const skeleton = data.film ? new Skeleton(canvas, film, bones) : null;
 
@@ -110,17 +110,20 @@ function drawn(found) {
 async function search(word) {
   if (!data.video || !signs.value || !word.trim()) return;
   problem(null);
-  const nothing = document.getElementById("nothing");
+  const asked = ++turn, nothing = document.getElementById("nothing");
   nothing.hidden = false;
   nothing.textContent = data.ready === false ? t("preparing") : t("searching");
   rows.replaceChildren();
   const words = word.split(",").map((each) => each.trim()).filter(Boolean);
   const query = new URLSearchParams([["dictionary", signs.value], ...words.map((each) => ["word", each])]);
   try {
-    drawn(await ask("GET", `/api/spot/${path(data.video)}?${query}`));
+    const found = await ask("GET", `/api/spot/${path(data.video)}?${query}`);
     data.ready = true;
+    if (asked !== turn) return; // something else was asked for meanwhile
+    drawn(found);
     history.replaceState(null, "", "/spot?" + new URLSearchParams({ video: data.video, dictionary: signs.value, word }));
   } catch (error) {
+    if (asked !== turn) return;
     nothing.textContent = "";
     problem(error);
   }
@@ -131,9 +134,10 @@ async function searchClip(file) {
   if (!data.video) { problem(t("video_first")); return; }
   problem(null);
   input.value = "";
+  const number = ++turn;
   const query = new URLSearchParams({ name: file.name });
   const clip = isBones(file.name) ? null : URL.createObjectURL(file);
-  const asked = send("PUT", `/api/clips/${path(data.video)}?${query}`, file).then((found) => drawn({ ...found, clip }));
+  const asked = send("PUT", `/api/clips/${path(data.video)}?${query}`, file).then((found) => { if (number === turn) drawn({ ...found, clip }); });
   await busy(asked, data.ready === false ? t("preparing") : t("searching_clip", { name: file.name })).catch(problem);
 }
 
