@@ -21,8 +21,7 @@ from experiments.isolated.lsa64 import read_lsa64
 from signspot.landmarks.landmarks import Landmarks
 from signspot_synthetic.body.motion import isolated
 from signspot_synthetic.body.signers import make_signers
-from signspot_synthetic.camera.estimator import observe
-from signspot_synthetic.camera.faults import GLOVED, NoiseOptions
+from signspot_synthetic.camera.estimator import GLOVED, NoiseOptions, observe
 from signspot_synthetic.camera.projection import project
 from signspot_synthetic.geometry.framing import Camera
 from signspot_synthetic.knobs import named_rng

@@ -11,8 +11,7 @@ from signspot_synthetic.camera.estimator import observe
 from signspot_synthetic.camera.projection import project
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import Lexicon, LexiconOptions, change_one, make_lexicon
-from signspot_synthetic.language.phonology import Hands, Sign
-from signspot_synthetic.language.places import PLACES, Region
+from signspot_synthetic.language.phonology import PLACES, Hands, Region, Sign
 
 
 def make_words(words: int, seed: int, variants: tuple[float, ...] = (1.0,)) -> Lexicon:

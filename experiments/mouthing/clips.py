@@ -14,8 +14,7 @@ from signspot.types import Segment
 from signspot_synthetic.body.motion import Motion, talking
 from signspot_synthetic.body.mouthing import MouthedWord, habits_of, say
 from signspot_synthetic.body.signers import Role, Signer, make_signer
-from signspot_synthetic.camera.estimator import observe
-from signspot_synthetic.camera.faults import for_lips
+from signspot_synthetic.camera.estimator import for_lips, observe
 from signspot_synthetic.camera.projection import project
 from signspot_synthetic.knobs import named_rng
 

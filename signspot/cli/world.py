@@ -102,7 +102,7 @@ def show(
     from signspot.io.files import Outputs
     from signspot_synthetic.options import CorpusOptions
     from signspot_synthetic.show import contact_sheet, sign_film
-    from signspot_synthetic.show_page import page as write_page
+    from signspot_synthetic.show import page as write_page
     from signspot_synthetic.world import World
 
     world = World(CorpusOptions(words=words, seed=seed))

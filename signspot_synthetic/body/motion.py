@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from signspot.errors import OptionsError
 from signspot.landmarks.landmarks import FACE_POINTS
 from signspot.types import Segment
-from signspot_synthetic.body.body import Points, assemble
+from signspot_synthetic.body.body import Points, assemble, draw_expression, draw_sway, followed
 from signspot_synthetic.body.coarticulation import (
     Span,
     assimilate,
@@ -20,7 +20,6 @@ from signspot_synthetic.body.coarticulation import (
     reduce_token,
     way_seconds,
 )
-from signspot_synthetic.body.expression import draw_expression, draw_sway, followed
 from signspot_synthetic.body.gestures import (
     ANGLES,
     MIRROR,
@@ -30,11 +29,12 @@ from signspot_synthetic.body.gestures import (
     Gesture,
     SignToken,
     make_token,
+    minimum_jerk,
     rest_state,
+    stroke_states,
 )
 from signspot_synthetic.body.mouthing import MouthedWord, habits_of, mouth_shapes, say
 from signspot_synthetic.body.signers import Handedness, Signer
-from signspot_synthetic.body.strokes import minimum_jerk, stroke_states
 from signspot_synthetic.geometry.rotations import Array, frame, matrix, quaternion, slerp
 from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.language.phonology import Sign

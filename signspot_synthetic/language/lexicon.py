@@ -3,16 +3,281 @@
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 
 from signspot.errors import OptionsError, UnknownWordError
+from signspot_synthetic.geometry.limbs import MEAN, ArmBuild, elbow_of, possible_hand, reachable
+from signspot_synthetic.geometry.rotations import Array, frame
 from signspot_synthetic.knobs import named_rng
-from signspot_synthetic.language.handshapes import HANDSHAPES
-from signspot_synthetic.language.phonology import VECTORS, Detail, Direction, HandOrientation, Local, Sign
-from signspot_synthetic.language.places import PLACES
-from signspot_synthetic.language.sign_sampler import draw_detail, draw_path, draw_sign, ease, pick
+from signspot_synthetic.language.handshapes import BASE_SHAPES, HANDSHAPES
+from signspot_synthetic.language.phonology import (
+    PLACES,
+    VECTORS,
+    Contact,
+    Detail,
+    Direction,
+    HandOrientation,
+    HandPath,
+    Hands,
+    Local,
+    PathKind,
+    Place,
+    Region,
+    Sign,
+    Symmetry,
+)
+
+D = Direction
+Choice = TypeVar("Choice")
+Weighted = Sequence[tuple[Choice, float]]
+
+_BASE = np.array([0.02, 0.155, -0.27])  # where a base hand is
+_PALM = np.array([0.0, 0.07, 0.015])  # the palm's middle in the hand's frame
+_HANDS: Weighted[Hands] = [(Hands.ONE, 0.48), (Hands.SYMMETRIC, 0.32), (Hands.BASE, 0.20)]
+_PATHS: Weighted[PathKind] = [
+    (PathKind.STRAIGHT, 30),
+    (PathKind.NONE, 20),
+    (PathKind.ARC, 13),
+    (PathKind.CIRCLE, 11),
+    (PathKind.ZIGZAG, 4),
+    (PathKind.TO_BODY, 12),
+    (PathKind.FROM_BODY, 10),
+]
+_DIRECTIONS: Weighted[Direction] = [
+    (D.DOWN, 5),
+    (D.UP, 3),
+    (D.STRONG, 4),
+    (D.WEAK, 3),
+    (D.FORTH, 5),
+    (D.UP_FORTH, 1.5),
+    (D.DOWN_FORTH, 2.5),
+    (D.DOWN_STRONG, 2),
+    (D.FORTH_STRONG, 2),
+    (D.FORTH_WEAK, 1.5),
+    (D.UP_WEAK, 1),
+]
+_AXES: Weighted[Direction] = [(D.FORTH, 4), (D.UP, 3), (D.STRONG, 3)]
+_LOCALS: Weighted[Local] = [
+    (Local.NONE, 66),
+    (Local.WIGGLE, 7),
+    (Local.OPEN_CLOSE, 8),
+    (Local.TWIST, 11),
+    (Local.NOD, 8),
+]
+_IN_SPACE: Weighted[HandOrientation] = [
+    (HandOrientation(D.FORTH, D.UP), 3),
+    (HandOrientation(D.BACK, D.UP), 2),
+    (HandOrientation(D.WEAK, D.UP), 2.5),
+    (HandOrientation(D.WEAK, D.FORTH), 3),
+    (HandOrientation(D.WEAK, D.UP_FORTH), 2),
+    (HandOrientation(D.DOWN, D.FORTH), 3),
+    (HandOrientation(D.DOWN, D.FORTH_WEAK), 2.5),
+    (HandOrientation(D.DOWN, D.WEAK), 1.5),
+    (HandOrientation(D.UP, D.FORTH), 1.5),
+    (HandOrientation(D.UP, D.FORTH_WEAK), 2),
+    (HandOrientation(D.BACK, D.WEAK), 2.5),
+    (HandOrientation(D.BACK, D.UP_WEAK), 1.5),
+    (HandOrientation(D.FORTH, D.UP_WEAK), 1),
+    (HandOrientation(D.BACK, D.DOWN), 0.4),
+    (HandOrientation(D.DOWN_FORTH, D.UP_FORTH), 1.5),
+]
+_ON_HEAD: Weighted[HandOrientation] = [
+    (HandOrientation(D.BACK, D.UP), 3),
+    (HandOrientation(D.BACK, D.UP_WEAK), 3),
+    (HandOrientation(D.WEAK, D.UP), 4),
+    (HandOrientation(D.FORTH, D.UP), 1.5),
+    (HandOrientation(D.BACK, D.WEAK), 2),
+    (HandOrientation(D.DOWN, D.WEAK), 1.5),
+    (HandOrientation(D.FORTH, D.UP_WEAK), 0.7),
+]
+_ON_BODY: Weighted[HandOrientation] = [
+    (HandOrientation(D.BACK, D.WEAK), 4),
+    (HandOrientation(D.BACK, D.UP_WEAK), 4),
+    (HandOrientation(D.DOWN, D.WEAK), 1.5),
+    (HandOrientation(D.WEAK, D.UP), 1),
+    (HandOrientation(D.UP, D.WEAK), 1),
+    (HandOrientation(D.BACK, D.UP), 0.6),
+]
+_BASES: Weighted[HandOrientation] = [
+    (HandOrientation(D.UP, D.FORTH_STRONG), 3),
+    (HandOrientation(D.DOWN, D.FORTH_STRONG), 2),
+    (HandOrientation(D.DOWN, D.STRONG), 1),
+    (HandOrientation(D.STRONG, D.FORTH), 2),
+    (HandOrientation(D.BACK, D.STRONG), 2),
+    (HandOrientation(D.STRONG, D.UP_FORTH), 1.2),
+]
+_BY_REGION = {Region.HEAD: _ON_HEAD, Region.BODY: _ON_BODY, Region.ARM: _ON_BODY, Region.SPACE: _IN_SPACE}
+_CHANGES = (
+    ("5", "S"), ("5", "flat-O"), ("S", "5"), ("flat-O", "5"), ("O", "5"), ("C", "S"), ("curved-5", "S"),
+    ("1", "X"), ("B", "bent-B"), ("bent-B", "B"), ("V", "bent-V"), ("L", "baby-O"), ("bent-L", "baby-O"),
+    ("A", "5"), ("F", "5"), ("open-F", "F"), ("S", "1"), ("S", "V"), ("X", "1"), ("U", "bent-U"),
+    ("H-thumb", "flat-N"), ("flat-N", "H-thumb"), ("bent-B-open", "flat-O"), ("claw-5", "S"), ("5", "claw-5"),
+    ("bent-middle-5", "8"), ("8", "5"), ("3", "claw-3"), ("baby-O", "L"), ("T", "1"), ("5", "A"), ("O", "B-thumb-out"),
+)  # fmt: skip
+_WIGGLERS = ("5", "V", "curved-5", "4", "claw-5", "W", "3", "U", "dipped-5", "bent-V")
+_SIDES = {
+    Contact.PALM: ((0, 0, 1), 0.25),
+    Contact.TIPS: ((0, 1, 0), 0.15),
+    Contact.THUMB_SIDE: ((1, 0, 0), 0.0),
+    Contact.EDGE: ((-1, 0, 0), 0.0),
+    Contact.BACK: ((0, 0, -1), -0.1),
+}
+_BASE_ODDS = (0.45, 0.1, 0.15, 0.06, 0.14, 0.06, 0.04)
+
+
+def turned(orientation: HandOrientation) -> Array:
+    """The (3, 3) frame of a strong hand that is held so: columns thumb side, fingers, palm."""
+    return frame(np.array(VECTORS[orientation.fingers], float), np.array(VECTORS[orientation.palm], float))
+
+
+@cache
+def strain(place: str, orientation: HandOrientation) -> float:
+    """By how much, in radians, the mean adult's strong hand fails to be held so at a place."""
+    at = PLACES[place]
+    wanted = turned(orientation)[None]
+    point = _BASE if at.region is Region.WEAK else at.point
+    shoulder = np.array([[-MEAN.shoulders / 2, 0.0, 0.0]])
+    arm = ArmBuild(MEAN.upper_arm, MEAN.forearm)
+    wrist = reachable(shoulder, point - wanted @ _PALM, arm)
+    elbow = elbow_of(shoulder, wrist, wanted[..., 1], arm)
+    held = possible_hand(elbow, wrist, shoulder, wanted)
+    cosine = (np.einsum("tij,tij->t", wanted, held) - 1) / 2
+    return float(np.arccos(np.clip(cosine, -1, 1))[0])
+
+
+def ease(place: str, orientation: HandOrientation) -> float:
+    """Ease of holding a hand so at a place: 1 without strain, near 0 where it cannot be done."""
+    return float(np.exp(-((strain(place, orientation) / 0.45) ** 2)))
+
+
+def pick(rng: np.random.Generator, choices: Weighted[Choice]) -> Choice:
+    """Draw one of the weighted choices."""
+    total = sum(weight for _, weight in choices)
+    left = rng.random() * total
+    for choice, weight in choices:
+        left -= weight
+        if left < 0:
+            return choice
+    return choices[-1][0]
+
+
+def contact_side(orientation: HandOrientation, outward: Array) -> Contact:
+    """The part of a hand that faces a surface whose outward direction is given, (3,)."""
+    hand = turned(orientation)
+    scores = {side: float(-(hand @ np.array(axis, float)) @ outward) + bias for side, (axis, bias) in _SIDES.items()}
+    return max(scores, key=lambda side: scores[side])
+
+
+def place_outward(place: Place, base: HandOrientation) -> Array:
+    """The outward direction of a place, (3,), in space: on the weak hand it turns with that hand."""
+    if place.region is not Region.WEAK or place.at[1] < 0:  # a forearm does not turn with its hand
+        return place.outward
+    mirror = np.array([-1.0, 1.0, 1.0])
+    hand = frame(np.array(VECTORS[base.fingers], float) * mirror, np.array(VECTORS[base.palm], float) * mirror)
+    return np.asarray((hand @ place.outward) * mirror)
+
+
+def _draw_shapes(rng: np.random.Generator, local: Local) -> tuple[str, str]:
+    if local is Local.WIGGLE:
+        shape = _WIGGLERS[int(rng.integers(len(_WIGGLERS)))]
+        return shape, shape
+    if local is Local.OPEN_CLOSE or (local is Local.NONE and rng.random() < 0.22):
+        return _CHANGES[int(rng.integers(len(_CHANGES)))]
+    shape = pick(rng, [(s.name, s.weight) for s in HANDSHAPES.values()])
+    return shape, shape
+
+
+def _draw_place(rng: np.random.Generator, hands: Hands) -> Place:
+    if hands is Hands.BASE:
+        allowed = {Region.WEAK}
+    elif hands is Hands.SYMMETRIC:
+        allowed = {Region.SPACE} if rng.random() < 0.75 else {Region.HEAD, Region.BODY}
+    else:
+        allowed = {Region.SPACE, Region.HEAD, Region.BODY, Region.ARM}
+    return pick(rng, [(p, p.weight) for p in PLACES.values() if p.region in allowed and _fits(p, hands)])
+
+
+def _fits(place: Place, hands: Hands) -> bool:
+    """Two equal hands take only places of the strong side or the middle."""
+    return hands is not Hands.SYMMETRIC or not place.name.startswith("weak")
+
+
+def _draw_orientation(rng: np.random.Generator, place: Place, base: HandOrientation) -> tuple[HandOrientation, Contact]:
+    usual = _BY_REGION.get(place.region, _IN_SPACE)
+    orientation = pick(rng, [(o, weight * ease(place.name, o)) for o, weight in usual])
+    if place.region is Region.SPACE:
+        return orientation, Contact.PALM
+    outward = place_outward(place, base)
+    return orientation, contact_side(orientation, outward)
+
+
+def draw_path(rng: np.random.Generator) -> HandPath:
+    """Draw a movement of the whole hand."""
+    kind = pick(rng, _PATHS)
+    if kind in (PathKind.NONE, PathKind.TO_BODY, PathKind.FROM_BODY):
+        return HandPath(kind)
+    return HandPath(kind, pick(rng, _AXES if kind is PathKind.CIRCLE else _DIRECTIONS))
+
+
+def draw_detail(rng: np.random.Generator, sign: Sign) -> Detail:
+    """Draw the continuous values of a sign."""
+    on_head = PLACES[sign.place].region in (Region.HEAD, Region.WEAK)
+    middle, most = (0.105, 0.18) if on_head else (0.20, 0.32)
+    size = min(middle * float(np.exp(rng.normal(0, 0.3))), most)
+    if sign.path.kind is PathKind.CIRCLE:
+        size *= 0.7
+    lean, tilt = rng.normal(0, 0.18, 3), rng.normal(0, 0.16, 3)
+    shift = rng.normal(0, 0.012 if on_head else 0.022, 3)
+    return Detail(
+        size=size,
+        lean=(float(lean[0]), float(lean[1]), float(lean[2])),
+        shift=(float(shift[0]), float(shift[1]), float(shift[2])),
+        tilt=(float(tilt[0]), float(tilt[1]), float(tilt[2])),
+        flex=tuple(rng.normal(0, 0.13, 5).tolist()),
+        fan=float(rng.normal(0, 0.06)),
+        bulge=float(rng.uniform(0.25, 0.6)),
+        gap=float(rng.uniform(0.035, 0.13)),
+        weight=float(np.exp(rng.normal(0, 0.12))),
+    )
+
+
+def draw_sign(rng: np.random.Generator) -> Sign:
+    """Draw a random sign: everything that a natural sign could be, nothing that stands still for no reason."""
+    hands, local, path = pick(rng, _HANDS), pick(rng, _LOCALS), draw_path(rng)
+    shape, end_shape = _draw_shapes(rng, local)
+    place = _draw_place(rng, hands)
+    base = pick(rng, _BASES) if hands is Hands.BASE else Sign().base_orientation
+    orientation, contact = _draw_orientation(rng, place, base)
+    still = path.kind is PathKind.NONE and local is Local.NONE and shape == end_shape
+    if still and rng.random() < 0.8:  # a tap; the rest are held postures
+        path = HandPath(PathKind.TO_BODY)
+    repeats = pick(rng, [(1, 50), (2, 36), (3, 14)])
+    sign = Sign(
+        hands=hands,
+        shape=shape,
+        end_shape=end_shape,
+        place=place.name,
+        orientation=orientation,
+        contact=contact,
+        path=path,
+        local=local,
+        repetition=1 if still and path.kind is PathKind.NONE else repeats,
+        symmetry=_draw_symmetry(rng, repeats) if hands is Hands.SYMMETRIC else Symmetry.MIRRORED,
+        base_shape=BASE_SHAPES[int(rng.choice(7, p=_BASE_ODDS))] if hands is Hands.BASE else "B",
+        base_orientation=base,
+    )
+    return replace(sign, detail=draw_detail(rng, sign))
+
+
+def _draw_symmetry(rng: np.random.Generator, repeats: int) -> Symmetry:
+    if repeats > 1 and rng.random() < 0.35:
+        return Symmetry.ALTERNATING
+    return Symmetry.PARALLEL if rng.random() < 0.1 else Symmetry.MIRRORED
+
 
 _FORTH = HandOrientation(Direction.FORTH, Direction.UP)
 _SIDEWAYS = HandOrientation(Direction.BACK, Direction.WEAK)

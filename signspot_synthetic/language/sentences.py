@@ -1,14 +1,343 @@
 """English sentences that look like subtitles, and the signs an interpreter makes of them, reordered."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from signspot_synthetic.knobs import named_rng
-from signspot_synthetic.language.drafting import ENDS, FLATTENING, POINT, Draft, DraftToken, WordFrequencies
-from signspot_synthetic.language.english import EnglishWord, english_words
-from signspot_synthetic.language.patterns import write_tokens
+from signspot_synthetic.language.drafting import (
+    ACTION,
+    AGENT,
+    ENDS,
+    FLATTENING,
+    MANNER,
+    NEGATION,
+    PLACE,
+    POINT,
+    QUERY,
+    TIME,
+    TOPIC,
+    Draft,
+    DraftToken,
+    Subject,
+    WordFrequencies,
+    amount,
+    be,
+    noun_phrase,
+    number,
+    place_phrase,
+    plain,
+    subject,
+    time_phrase,
+    verb_phrase,
+    word_token,
+)
+from signspot_synthetic.language.english import (
+    VERBS,
+    EnglishWord,
+    comparative,
+    english_words,
+    gerund,
+    plural,
+    superlative,
+)
+
+Pattern = Callable[[Draft], list[DraftToken]]
+_ACTORS = ("person", "animal")
+_OBJECTS = ("thing", "idea", "mass", "phrase", "person", "animal", "abbreviation")
+_CONJUNCTIONS = ("because", "if", "but", "until", "since")
+_MODAL_QUESTIONS = ("can", "will", "should")
+
+
+def write_tokens(draft: Draft) -> list[DraftToken]:
+    """Draft one sentence that holds the wanted word, where there is one."""
+    wanted = draft.wanted
+    patterns = _patterns_for(wanted.kind if wanted is not None else "")
+    for _ in range(6):
+        draft.wanted = wanted
+        tokens = patterns[int(draft.rng.integers(len(patterns)))](draft)
+        if draft.wanted is None or wanted is None:
+            break
+    draft.wanted = None
+    return tokens
+
+
+def clause(draft: Draft) -> list[DraftToken]:
+    """Somebody does something: the heart of most sentences, without end or tail."""
+    return _clause_of(draft, subject(draft, *_ACTORS))
+
+
+def _clause_of(draft: Draft, who: Subject) -> list[DraftToken]:
+    wanted = draft.wanted.kind if draft.wanted is not None else ""
+    if wanted in ("quality", "colour") or (wanted not in VERBS and draft.chance(0.2)):
+        return [*who.tokens, *_being(draft, who.person)]
+    kind = _verb_kind(draft, wanted)
+    verb = draft.pick(kind)
+    tokens = [*who.tokens, *verb_phrase(draft, verb, who.person)]
+    if kind in ("do", "doing"):
+        tokens += noun_phrase(draft, TOPIC, *_OBJECTS)[0]
+    elif kind == "eat":
+        tokens += noun_phrase(draft, TOPIC, "food", "drink")[0]
+    elif kind == "move":
+        tokens += plain(draft.one_of("to", "to", "from")) + noun_phrase(draft, PLACE, "place", "nation")[0]
+    elif kind == "say":
+        inner = subject(draft, *_ACTORS)
+        tokens += [*plain("that"), *inner.tokens, *_being(draft, inner.person)]
+    return tokens
+
+
+def _verb_kind(draft: Draft, wanted: str) -> str:
+    """Choose the verb's class so that the wanted word finds a place beside it."""
+    if wanted in VERBS:
+        return wanted
+    beside = {"food": "eat", "drink": "eat", "place": "move", "nation": "move"}.get(wanted)
+    if beside or wanted in _OBJECTS:
+        return beside or "do"
+    return draft.one_of("do", "do", "do", "do", "do", "eat", "act", "act", "move", "say", "doing")
+
+
+def _being(draft: Draft, person: int) -> list[DraftToken]:
+    quality = draft.pick("quality", "colour")
+    verb = be(person, was=draft.chance(0.4))
+    degree = plain(*draft.one_of("", "", "very", "so", "too", "quite").split())
+    if draft.chance(0.1):
+        return [draft.fixed("not", verb + " not", NEGATION), word_token(quality, ACTION)]
+    return [*plain(verb), *degree, word_token(quality, ACTION)]
+
+
+def _tail(draft: Draft) -> list[DraftToken]:
+    """A few more words at the end of a clause, or none."""
+    wanted = draft.wanted.kind if draft.wanted is not None else ""
+    choice = {
+        "manner": "how",
+        "when": "when",
+        "period": "when",
+        "ordinal": "when",
+        "relation": "relation",
+    }.get(wanted)
+    choice = choice or draft.one_of("", "how", "when", "where", "where", "relation", "relation")
+    if choice == "how":
+        return [word_token(draft.pick("manner"), MANNER)]
+    if choice == "when":
+        return time_phrase(draft)
+    if choice == "where":
+        return place_phrase(draft)
+    return _relation(draft) if choice else []
+
+
+def _relation(draft: Draft) -> list[DraftToken]:
+    relation = draft.pick("relation")
+    if relation.word in _CONJUNCTIONS:
+        return [*plain(","), word_token(relation, 10), *_later(clause(draft))]
+    if relation.word == "during":
+        return [word_token(relation, TIME + 0.3), *noun_phrase(draft, TIME, "period", "idea")[0]]
+    return [
+        word_token(relation, PLACE + 0.3),
+        *noun_phrase(draft, PLACE, "thing", "person", "idea", "place")[0],
+    ]
+
+
+def _later(tokens: list[DraftToken]) -> list[DraftToken]:
+    """The same tokens, signed after everything before them."""
+    return [DraftToken(t.text, t.words, None if t.place is None else t.place + 11) for t in tokens]
+
+
+def statement(draft: Draft) -> list[DraftToken]:
+    """Such as 'The old man went to the park on Monday'."""
+    tokens = [*clause(draft), *_tail(draft)]
+    if len(tokens) < 8 and draft.chance(0.5):
+        tokens += plain(draft.one_of("and", "so", "and then")) + _later(clause(draft))
+    return [*tokens, *plain(draft.one_of(".", ".", ".", ".", "!"))]
+
+
+def timed(draft: Draft) -> list[DraftToken]:
+    """Such as 'In the 1990s, she lived near the sea'."""
+    return [*time_phrase(draft), *plain(","), *clause(draft), *plain(".")]
+
+
+def mannered(draft: Draft) -> list[DraftToken]:
+    """Such as 'Unfortunately, the boys sometimes forget their names'."""
+    first = word_token(draft.pick("manner"), MANNER)
+    return [first, *plain(","), *clause(draft), *_tail(draft), *plain(".")]
+
+
+def wh_question(draft: Draft) -> list[DraftToken]:
+    """Such as 'What do you want?', 'How many apples did she eat?'."""
+    asked = draft.pick("question")
+    question = word_token(asked, QUERY)
+    who = subject(draft, "person")
+    if asked.word == "how old":
+        return [question, *plain(be(who.person)), *who.tokens, *plain("?")]
+    head = [question]
+    if asked.word in ("how many", "which"):
+        noun = draft.pick("food", "thing", "person", "animal")
+        head.append(word_token(noun, TOPIC, plural(noun) if asked.word == "how many" else ""))
+    elif asked.word == "how much":
+        head.append(word_token(draft.pick("mass", "drink"), TOPIC))
+    verb = draft.pick(*(("act", "move") if asked.word in ("where", "when", "why", "how") else ("do",)))
+    auxiliary = draft.one_of("did", "does" if who.person == 3 else "do", *_MODAL_QUESTIONS)
+    return [*head, *plain(auxiliary), *who.tokens, word_token(verb, ACTION), *plain("?")]
+
+
+def yes_no_question(draft: Draft) -> list[DraftToken]:
+    """Such as 'Did your sister buy the red car?'."""
+    who = subject(draft, "person")
+    verb = draft.pick("do", "doing")
+    auxiliary = draft.one_of("did", "does" if who.person == 3 else "do", *_MODAL_QUESTIONS)
+    thing, _ = noun_phrase(draft, TOPIC, *_OBJECTS)
+    return [*plain(auxiliary), *who.tokens, word_token(verb, ACTION), *thing, *_tail(draft), *plain("?")]
+
+
+def request(draft: Draft) -> list[DraftToken]:
+    """Such as 'Please open the window', 'Don't forget your ticket!'."""
+    verb = draft.pick("do", "doing")
+    opening = draft.one_of("please", "don't", "let's", "you must", "")
+    words = {
+        "please": [draft.fixed("please", "please", TIME)],
+        "don't": [draft.fixed("not", "don't", NEGATION)],
+    }
+    thing, _ = noun_phrase(draft, TOPIC, *_OBJECTS)
+    first = words.get(opening, plain(*opening.split()))
+    return [*first, word_token(verb, ACTION), *thing, *_tail(draft), *plain(draft.one_of(".", "!", "."))]
+
+
+def existence(draft: Draft) -> list[DraftToken]:
+    """Such as 'There are 20 people in the park'."""
+    what, is_plural = noun_phrase(draft, TOPIC, "person", "animal", "thing", "idea", "food")
+    verb = be(2 if is_plural else 3, was=draft.chance(0.4))
+    return [*plain("there", verb), *what, *place_phrase(draft), *plain(".")]
+
+
+def counted(draft: Draft) -> list[DraftToken]:
+    """Such as 'The tickets cost £5', 'About 20% of people like it', '300 children were waiting'."""
+    wanted = draft.wanted.kind if draft.wanted is not None else ""
+    style = 0 if wanted == "unit" else 2 if wanted == "number" else int(draft.rng.integers(3))
+    if style == 0:
+        what, _ = noun_phrase(draft, TOPIC, "thing", "food", "phrase")
+        return [
+            *what,
+            *plain("cost" if draft.chance(0.5) else "is only"),
+            *amount(draft, ACTION),
+            *_tail(draft),
+            *plain("."),
+        ]
+    if style == 1:
+        share = DraftToken(f"{10 * int(draft.rng.integers(1, 10))}%", ("percent",), TOPIC)
+        who = draft.pick("person")
+        end = verb_phrase(draft, draft.pick("act"), 2)
+        return [
+            *plain(draft.one_of("about", "nearly", "almost")),
+            share,
+            *plain("of"),
+            word_token(who, AGENT, plural(who)),
+            *end,
+            *plain("."),
+        ]
+    who, count = draft.pick("person", "animal"), number(draft, AGENT + 0.2)
+    alone = count.words == ("one",)
+    verb = word_token(verb_word := draft.pick("act"), ACTION, gerund(verb_word))
+    name = word_token(who, AGENT, who.shown if alone else plural(who))
+    return [count, name, *plain(be(3 if alone else 2, was=True)), verb, *_tail(draft), *plain(".")]
+
+
+def comparison(draft: Draft) -> list[DraftToken]:
+    """Such as 'My house is bigger than the school', 'It was the happiest day of the year'."""
+    quality = draft.pick("quality")
+    if draft.chance(0.5):
+        first, is_plural = noun_phrase(draft, TOPIC, "thing", "person", "animal", "place")
+        second, _ = noun_phrase(draft, AGENT, "thing", "person", "animal", "place")
+        middle = word_token(quality, ACTION, comparative(quality))
+        return [*first, *plain(be(2 if is_plural else 3)), middle, *plain("than"), *second, *plain(".")]
+    thing = draft.pick("thing", "person", "idea", "period")
+    who = DraftToken(draft.one_of("it", "this", "that"), (POINT,), AGENT)
+    best = word_token(quality, ACTION, superlative(quality))
+    return [who, *plain("was", "the"), best, word_token(thing, TOPIC), *place_phrase(draft), *plain(".")]
+
+
+def origin(draft: Draft) -> list[DraftToken]:
+    """Such as 'Her uncle comes from France and speaks Italian'."""
+    who = subject(draft, "person")
+    tongue, come = draft.pick("tongue"), "comes" if who.person == 3 else "come"
+    nation = word_token(draft.pick("nation"), PLACE)
+    speak = "speaks" if who.person == 3 else "speak"
+    rest = [
+        *plain("and"),
+        draft.fixed("speak", speak, ACTION + 11),
+        word_token(tongue, TOPIC + 11),
+        *plain("."),
+    ]
+    return [*who.tokens, draft.fixed("come", come, ACTION), *plain("from"), nation, *rest]
+
+
+def nobody_does(draft: Draft) -> list[DraftToken]:
+    """Such as 'Nobody knew the answer'."""
+    who = draft.pick("negation")
+    if who.word != "nobody":
+        return [
+            *clause(draft),
+            *plain(", but"),
+            word_token(who, NEGATION + 11),
+            *plain(draft.one_of("today", "here")),
+            *plain("."),
+        ]
+    return [
+        word_token(who, AGENT),
+        *verb_phrase(draft, draft.pick("do"), 3),
+        *noun_phrase(draft, TOPIC, *_OBJECTS)[0],
+        *plain("."),
+    ]
+
+
+def greeting(draft: Draft) -> list[DraftToken]:
+    """Such as 'Thank you', 'Hello, my name is …', 'Good morning, everyone!'."""
+    word = word_token(draft.pick("greeting"), TIME)
+    if draft.chance(0.4):
+        return [word, *plain(draft.one_of(".", "!"))]
+    return [word, *plain(","), *_later(clause(draft)), *plain(".")]
+
+
+def _patterns_for(kind: str) -> tuple[Pattern, ...]:
+    return _BY_KIND.get(kind, _ANY)
+
+
+_COMMON: tuple[Pattern, ...] = (statement, statement, statement, timed, yes_no_question, request)
+_ANY: tuple[Pattern, ...] = (
+    *_COMMON, statement, statement, mannered, wh_question, existence, counted, comparison, origin, greeting,
+)  # fmt: skip
+_BY_KIND: dict[str, tuple[Pattern, ...]] = {
+    "person": (*_ANY,),
+    "animal": (statement, timed, existence, comparison, counted),
+    "thing": (*_COMMON, existence, comparison, counted, wh_question),
+    "idea": (*_COMMON, existence),
+    "phrase": (statement, yes_no_question, request, timed),
+    "abbreviation": (statement, yes_no_question, request, timed),
+    "mass": (statement, yes_no_question, request, timed, wh_question),
+    "food": (statement, timed, existence, wh_question),
+    "drink": (statement, timed),
+    "place": (statement, timed, existence, comparison),
+    "period": (timed, statement, comparison),
+    "eat": (statement, timed, mannered),
+    "do": (*_COMMON, mannered, wh_question),
+    "act": (statement, timed, mannered, counted),
+    "move": (statement, timed, mannered),
+    "say": (statement, timed, mannered),
+    "doing": (statement, yes_no_question, request),
+    "quality": (statement, timed, comparison, existence),
+    "colour": (statement, existence, yes_no_question),
+    "manner": (statement, mannered),
+    "when": (timed, statement),
+    "number": (counted, existence, counted),
+    "ordinal": (timed,),
+    "unit": (counted,),
+    "question": (wh_question,),
+    "nation": (origin, existence, statement),
+    "tongue": (origin,),
+    "greeting": (greeting,),
+    "relation": (statement,),
+    "negation": (nobody_does, statement),
+}
+
 
 GESTURES = (POINT, "(palm up)", "(shrug)")  # signs that no dictionary lists
 _LISTED_SHARE = 0.85  # of the words that a sentence is written around

@@ -8,8 +8,7 @@ import numpy as np
 from signspot.errors import LandmarksError
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot_synthetic.render.appearance import Appearance
-from signspot_synthetic.render.canvas import Canvas, ColourRamp, Floats, point
-from signspot_synthetic.render.paint import Paint
+from signspot_synthetic.render.canvas import Canvas, ColourRamp, Floats, Paint, point
 
 LEFT, RIGHT = 0, 1  # the signer's own sides
 SHOULDERS, ELBOWS, WRISTS, HIPS, KNEES, EARS = (11, 12), (13, 14), (15, 16), (23, 24), (25, 26), (7, 8)

@@ -18,11 +18,9 @@ from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.video.writer import VideoWriter
 from signspot_synthetic.render.appearance import Appearance
-from signspot_synthetic.render.canvas import Canvas, Floats, Image
-from signspot_synthetic.render.face import FaceTexture
+from signspot_synthetic.render.canvas import Canvas, Floats, Image, Paint, mix_paint
+from signspot_synthetic.render.face import FaceTexture, draw_head
 from signspot_synthetic.render.figure import Build, draw_arm, draw_trunk, measure_build, pose_figure
-from signspot_synthetic.render.head import draw_head
-from signspot_synthetic.render.paint import Paint, mix_paint
 
 _MOST_MOMENTS = 8  # pictures averaged for the blur of movement in one frame
 _NOISE = 2.2  # of the sensor, in grey levels

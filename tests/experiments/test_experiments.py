@@ -7,7 +7,7 @@ import pytest
 
 from experiments import world_calibration
 from experiments.isolated.importing import SourceClip, pack
-from signspot_synthetic.camera.faults import GLOVED
+from signspot_synthetic.camera.estimator import GLOVED
 
 
 def test_the_world_is_compared_with_real_clips(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,8 +23,8 @@ from signspot.mouthing.checkpoints import default_for
 from signspot.subtitles.reading import read_vtt
 from signspot.video.reader import open_video
 from signspot_synthetic.corpus_writer import make_corpus
-from signspot_synthetic.language.mouthing import is_right
 from signspot_synthetic.options import CorpusOptions
+from signspot_synthetic.performance import is_right
 from signspot_synthetic.world import World
 
 OPTIONS = CorpusOptions(words=24, hours=0.0125, seed=11, dictionary_signers=5)

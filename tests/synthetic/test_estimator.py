@@ -9,8 +9,7 @@ from signspot.errors import OptionsError
 from signspot.landmarks.landmarks import Landmarks
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import make_signers
-from signspot_synthetic.camera.estimator import observe
-from signspot_synthetic.camera.faults import GLOVED, NoiseOptions, draw_runs, draw_shivers, slow_drift
+from signspot_synthetic.camera.estimator import GLOVED, NoiseOptions, draw_runs, draw_shivers, observe, slow_drift
 from signspot_synthetic.camera.projection import project
 from signspot_synthetic.geometry.framing import Camera
 from signspot_synthetic.knobs import Knobs

@@ -5,8 +5,7 @@ import pytest
 
 from signspot.landmarks.landmarks import FACE_POINTS, MIRRORED_FACE_POINT
 from signspot.types import Segment
-from signspot_synthetic.body.expression import draw_expression, mouth_keys, visemes
-from signspot_synthetic.body.face import Expression, face_points
+from signspot_synthetic.body.body import Expression, draw_expression, face_points, mouth_keys, visemes
 from signspot_synthetic.body.signers import make_signers
 
 SIGNER = make_signers(1, 1, "test")[0]

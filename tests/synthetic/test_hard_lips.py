@@ -10,8 +10,7 @@ from signspot.types import Segment
 from signspot_synthetic.body.motion import continuous, talking
 from signspot_synthetic.body.mouthing import MouthedWord, habits_of, mouth_shapes, say
 from signspot_synthetic.body.signers import Role, make_signer, make_signers
-from signspot_synthetic.camera.estimator import observe
-from signspot_synthetic.camera.faults import NoiseOptions
+from signspot_synthetic.camera.estimator import NoiseOptions, observe
 from signspot_synthetic.camera.projection import project
 from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.language.phonology import Sign

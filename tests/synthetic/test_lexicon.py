@@ -9,8 +9,7 @@ import pytest
 
 from signspot.errors import OptionsError, UnknownWordError
 from signspot_synthetic.language.lexicon import LexiconOptions, change_one, make_lexicon
-from signspot_synthetic.language.phonology import Contact, HandPath, Hands, Local, PathKind, Sign
-from signspot_synthetic.language.places import PLACES, Region
+from signspot_synthetic.language.phonology import PLACES, Contact, HandPath, Hands, Local, PathKind, Region, Sign
 
 OPTIONS = LexiconOptions(words=600, seed=7)
 LEXICON = make_lexicon(OPTIONS)

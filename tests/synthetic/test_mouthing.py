@@ -6,7 +6,7 @@ import pytest
 from signspot.corpus.truth import MentionTruth, SignTruth
 from signspot.types import Label, Subtitle
 from signspot_synthetic.knobs import named_rng
-from signspot_synthetic.language.mouthing import SimulatedMouthingSpotter, is_right, mouthing_rate
+from signspot_synthetic.performance import SimulatedMouthingSpotter, is_right, mouthing_rate
 
 COUNT = 6_000
 

@@ -7,7 +7,6 @@ import pytest
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.drafting import Draft, DraftToken, WordFrequencies
 from signspot_synthetic.language.english import english_words, vocabulary
-from signspot_synthetic.language.patterns import write_tokens
 from signspot_synthetic.language.sentences import (
     GESTURES,
     Interpreter,
@@ -15,6 +14,7 @@ from signspot_synthetic.language.sentences import (
     SentenceMention,
     SentenceWriter,
     assemble,
+    write_tokens,
 )
 
 LISTED = vocabulary(1064)

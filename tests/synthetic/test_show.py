@@ -10,8 +10,7 @@ from signspot.errors import OptionsError, UnknownWordError
 from signspot.video.reader import open_video
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.options import CorpusOptions
-from signspot_synthetic.show import contact_sheet, scenes, sign_film
-from signspot_synthetic.show_page import page
+from signspot_synthetic.show import contact_sheet, page, scenes, sign_film
 from signspot_synthetic.world import World
 
 

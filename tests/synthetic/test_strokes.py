@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from signspot_synthetic.body.gestures import ANGLES, POSITION, TURN, make_token
+from signspot_synthetic.body.gestures import ANGLES, POSITION, TURN, make_token, minimum_jerk, stroke_states, to_and_fro
 from signspot_synthetic.body.signers import make_signers
-from signspot_synthetic.body.strokes import minimum_jerk, stroke_states, to_and_fro
 from signspot_synthetic.language.handshapes import joint_angles
 from signspot_synthetic.language.phonology import (
     Direction,
