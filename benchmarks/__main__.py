@@ -19,13 +19,13 @@ from benchmarks.road import road_rows
 from benchmarks.rows import Comparison, page
 from benchmarks.search import search_rows
 from benchmarks.sizes import FULL, QUICK, Sizes
+from benchmarks.synthetic import synthetic_rows
 from benchmarks.trunks import trunk_rows
-from benchmarks.world import world_rows
 from signspot.io.files import atomic_write
 
 PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
 BENCHMARKS: dict[str, Callable[[Sizes], list[Comparison]]] = {
-    "world": world_rows,
+    "synthetic": synthetic_rows,
     "loss": loss_rows,
     "trunks": trunk_rows,
     "search": search_rows,

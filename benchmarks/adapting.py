@@ -31,7 +31,7 @@ def adapting_rows(sizes: Sizes) -> list[Comparison]:
 
 
 def learn(hours: float, words: int, steps: int) -> dict[str, float]:
-    """Seconds of adapting on a corpus of the world, landmarks given."""
+    """Seconds of adapting on a synthetic corpus, landmarks given."""
     with TemporaryDirectory() as folder:
         options = CorpusOptions(words=words, hours=hours, seed=5, video_seconds=36.0, exemplars=2.0, variants=1)
         corpus = make_corpus(options, Path(folder, "corpus"))

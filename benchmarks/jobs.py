@@ -34,31 +34,31 @@ def prepare(folder: Path) -> None:
     make_corpus(CorpusOptions(words=60, hours=0.05, seed=7, video_seconds=60), folder / "corpus")
 
 
-def world_landmarks(folder: Path) -> Work:
-    """The signing world: three minutes of landmarks."""
+def synthetic_landmarks(folder: Path) -> Work:
+    """Synthetic signing: three minutes of landmarks."""
     from dataclasses import replace
 
     from benchmarks.material import SEED
     from signspot_synthetic.options import CorpusOptions
     from signspot_synthetic.performance import perform_video
-    from signspot_synthetic.world import World
+    from signspot_synthetic.plan import CorpusPlan
 
-    world = World(CorpusOptions(words=20, seed=SEED))
-    plan = world.videos[0]
-    perform_video(world, replace(plan, seconds=5.0))
-    return lambda: f"{len(perform_video(world, replace(plan, seconds=180.0)).footage.exact):,} frames"
+    corpus = CorpusPlan(CorpusOptions(words=20, seed=SEED))
+    plan = corpus.videos[0]
+    perform_video(corpus, replace(plan, seconds=5.0))
+    return lambda: f"{len(perform_video(corpus, replace(plan, seconds=180.0)).footage.exact):,} frames"
 
 
-def world_film(folder: Path) -> Work:
-    """The signing world: two seconds of film, 256 × 256."""
-    from benchmarks.world import render
+def synthetic_video(folder: Path) -> Work:
+    """Synthetic signing: two seconds of film, 256 × 256."""
+    from benchmarks.synthetic import render
 
     return lambda: f"{render(2.0, 256, 1)['filmed']:g} s"
 
 
-def world_corpus(folder: Path) -> Work:
-    """The signing world: a corpus of three minutes of landmarks, 20 words."""
-    from benchmarks.world import fill
+def synthetic_corpus(folder: Path) -> Work:
+    """Synthetic signing: a corpus of three minutes of landmarks, 20 words."""
+    from benchmarks.synthetic import fill
 
     return lambda: f"{fill(0.05, 20)['videos']} videos"
 

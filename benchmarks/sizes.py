@@ -21,8 +21,8 @@ class Sizes:
     windows: int = 2000  # that the landmark trunk embeds
     rgb_windows: int = 8  # that I3D embeds
     rgb_side: int = 224  # pixels
-    signing: float = 180.0  # seconds of landmarks that the world generates
-    corpus_words: int = 20  # in the world's dictionary
+    signing: float = 180.0  # seconds of landmarks that the synthetic corpus generates
+    corpus_words: int = 20  # in the synthetic dictionary
     corpus: float = 0.1  # hours of the smaller corpus; the larger one has four times as much
     rendered: float = 10.0  # seconds that each core renders
     rendered_side: int = 256  # pixels

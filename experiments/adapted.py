@@ -2,7 +2,7 @@
 
     python -m experiments.adapted CORPUS… --encoder landmark-world --bags appendix --bags released
 
-A corpus has splits and its truth: one of the signing world, or of `experiments.subtitled_streams`. Learned from are
+A corpus has splits and its truth: one of synthetic signing, or of `experiments.subtitled_streams`. Learned from are
 the subtitles of training videos and training words, with or without labels. Measured are, on the test videos: the
 average precision of spotting every word, and how well subtitles' words are told (the measure that needs no truth and
 by which `signspot adapt` decides), before and after, so that one can be held against the other.

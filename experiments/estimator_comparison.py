@@ -1,12 +1,12 @@
 """Comparison of an estimator with MediaPipe: speed, distance of the landmarks, and the spottings made with them.
 
-    signspot world make filmed/ --words 40 --hours 0.02 --video-seconds 36 --render --seed 5
+    signspot synthetic make filmed/ --words 40 --hours 0.02 --video-seconds 36 --render --seed 5
     python -m experiments.estimator_comparison filmed/ --seconds 30
 
 All estimators see the same decoded frames, one video after the other, in one process; speed is frames per second of
 processor time, so other work on the computer disturbs it little. Landmarks are kept in a folder, so that a run that
 was stopped goes on where it was. mAP is by `signspot evaluate streams --filmed`'s own measure, with the exemplars of
-the corpus's dictionary; beside it stands what the exact landmarks of the world give. The estimator "exact" is
+the corpus's dictionary; beside it stands what the exact synthetic landmarks give. The estimator "exact" is
 "openvino" without its savings. How far MediaPipe's landmarks move when pixels change by one of 255 is the yardstick
 for differences.
 """
@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         scores = _told(spotted(material, landmarks, options.seconds, options.encoder))
         lines.append(f"| {name} | {rate:.1f} | {rate / usual:.2f} | {cells} | {scores} |")
     scores = _told(spotted(material, exact, options.seconds, options.encoder))
-    lines.append(f"| the world's own landmarks | – | – | {' | '.join('–' * len(PARTS))} | {scores} |")
+    lines.append(f"| the synthetic landmarks | – | – | {' | '.join('–' * len(PARTS))} | {scores} |")
     sys.stdout.write("\n".join(lines) + "\n")
 
 

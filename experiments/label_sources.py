@@ -1,10 +1,10 @@
-"""Labels M and D of a run of `signspot learn` on a world beside each other: how many, how right, what D adds to M.
+"""Labels M and D of a run of `signspot learn` on a corpus beside each other: how many, how right, what D adds to M.
 
-    python -m experiments.label_sources world/ learnt/
-    python -m experiments.label_sources world/ learnt/ other-world/ learnt-there/ --recognisers runs/ --trainings 3
+    python -m experiments.label_sources corpus/ learnt/
+    python -m experiments.label_sources corpus/ learnt/ other/ learnt-there/ --recognisers runs/ --trainings 3
 
 Only training videos count. The second command trains recognisers on sets of these labels, several times each, as
-`signspot learn` trains them, and says how far each set is above M, word by word, in each world and in all.
+`signspot learn` trains them, and says how far each set is above M, word by word, in each corpus and in all.
 """
 
 import argparse
@@ -84,7 +84,7 @@ def learned_words(
     """Recognisers on sets of labels: for each set and training, the share of the signs of each word that are named.
 
     Args:
-        corpus: a world.
+        corpus: a corpus.
         sets: labels to learn from.
         asked: words that are tested.
         folder: of the trainings; those that are there are not made again.
@@ -106,18 +106,18 @@ def recogniser_rows(learned: Sequence[Mapping[str, Sequence[Mapping[str, float]]
     """Rows: which labels, top 1 per word of each training, their mean, and how far it is above the first set's.
 
     Args:
-        learned: of each world, as `learned_words` gives it; words of two worlds are two words.
+        learned: of each corpus, as `learned_words` gives it; words of two synthetic corpora are two words.
     """
     first: dict[tuple[int, str], float] = {}
     for name, trained in learned[0].items():
         means = [
-            float(np.mean([share for world in learned for share in world[name][seed].values()]))
+            float(np.mean([share for corpus in learned for share in corpus[name][seed].values()]))
             for seed in range(len(trained))
         ]
         words = {
-            (number, word): float(np.mean([shares[word] for shares in world[name]]))
-            for number, world in enumerate(learned)
-            for word in world[name][0]
+            (number, word): float(np.mean([shares[word] for shares in corpus[name]]))
+            for number, corpus in enumerate(learned)
+            for word in corpus[name][0]
         }
         first = first or words
         above = bootstrap_mean({place: [share - first[place]] for place, share in words.items()})
@@ -134,17 +134,17 @@ def main() -> None:
     chosen = parser.parse_args()
     if len(chosen.pairs) % 2:
         parser.error(
-            f"name a world and a run of signspot learn on it, then the next two; got {len(chosen.pairs)} folders"
+            f"name a corpus and a run of signspot learn on it, then the next two; got {len(chosen.pairs)} folders"
         )
     learned = []
-    for world, learnt in zip(chosen.pairs[::2], chosen.pairs[1::2], strict=True):
-        corpus = open_corpus(world)
+    for folder, learnt in zip(chosen.pairs[::2], chosen.pairs[1::2], strict=True):
+        corpus = open_corpus(folder)
         m, d = (list(read_records(Label, learnt / f"labels-{source}.jsonl")) for source in "MD")
         _print(("labels", "count", "words", "right"), label_rows(corpus, m, d))
         if chosen.recognisers is not None:
             sets, asked = label_sets(corpus, m, d), sorted({label.word for label in [*m, *d]})
             own = {name: sets[name] for name in LEARNED}
-            learned.append(learned_words(corpus, own, asked, chosen.recognisers / world.name, chosen.trainings))
+            learned.append(learned_words(corpus, own, asked, chosen.recognisers / folder.name, chosen.trainings))
             _print(_HEADS, recogniser_rows(learned[-1:]))
     if len(learned) > 1:
         _print(_HEADS, recogniser_rows(learned))

@@ -3,7 +3,7 @@
     python -m experiments.promised_alarms --lsa64 FOLDER --wlasl FOLDER --encoder landmark --half second
 
 Streams are joined of isolated signs of some words; exemplars are of other words. Every spotting is false. The constants
-in `signspot.spotting.rates` were chosen with the first half of the words and with the world of seed 77.
+in `signspot.spotting.rates` were chosen with the first half of the words and with the corpus of seed 77.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from experiments.isolated.reading import read_isolated
 from signspot.evaluation.streams import StreamMaterial, StreamOptions, material_of_clips, measure_streams
 from signspot.spotting.spotter import Spotter, load
 
-WORLD = {"first": 77, "second": 78}  # seeds
-_WORLD_WORDS, _WORLD_SIGNERS = 100, 8
+SEEDS = {"first": 77, "second": 78}  # seeds
+_WORDS, _SIGNERS = 100, 8
 _SPLIT = 5  # seed of the order of words in which every other one is of the second half
 
 
@@ -32,14 +32,14 @@ def half_of(clips: Sequence[IsolatedClip], half: str) -> list[IsolatedClip]:
 
 
 def backgrounds(places: Sequence[Path], half: str, each: int, seed: int) -> list[StreamMaterial]:
-    """Streams of every corpus, and of the world, in which the words looked for are not signed.
+    """Streams of every corpus, and of synthetic signs, in which the words looked for are not signed.
 
-    Of the world twice: with minimal pairs, of which one is looked for where the other is signed, and without.
+    Of synthetic signs twice: with minimal pairs, of which one is looked for where the other is signed, and without.
     """
     options = StreamOptions(signs=700, each=each, signed=False, seed=seed)
     found = [material_of_clips(place.name, half_of(read_isolated(place), half), options) for place in places]
-    for name, share in (("world", 0.2), ("world without minimal pairs", 0.0)):
-        clips = world_clips(_WORLD_WORDS, _WORLD_SIGNERS, WORLD[half], share)
+    for name, share in (("synthetic", 0.2), ("synthetic without minimal pairs", 0.0)):
+        clips = world_clips(_WORDS, _SIGNERS, SEEDS[half], share)
         found.append(material_of_clips(name, clips, options))
     return found
 
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--encoder", action="append", help="repeatable; the shipped one if not given")
     parser.add_argument("--lsa64", type=Path)
     parser.add_argument("--wlasl", type=Path)
-    parser.add_argument("--half", choices=sorted(WORLD), default="second", help="of the words")
+    parser.add_argument("--half", choices=sorted(SEEDS), default="second", help="of the words")
     parser.add_argument("--each", type=int, default=140, help="signs in a stream: how long videos are")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()

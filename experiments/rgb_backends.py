@@ -130,7 +130,7 @@ def spot_corpus(encoder: str, folder: str, device: str, frames: Tensor | None = 
     scores = evaluate_corpus(spotter, corpus, words, SpotOptions())
     spent = (time.process_time() - began) / (60 * scores.hours)
     if scores.spotting is None:
-        raise OptionsError(f"not every sign of {folder} is known. Take a corpus of the signing world")
+        raise OptionsError(f"not every sign of {folder} is known. Take a synthetic corpus")
     told = scores.spotting.mean_average_precision, scores.mean_average_precision, scores.localisation
     return [*map(str, told), f"{spent:.2f}"]
 

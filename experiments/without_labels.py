@@ -1,7 +1,7 @@
 """From subtitled video to D with no label given: M by the mouthing spotter, then Watch-Read-Lookup, then look-up.
 
-The same training on the same worlds: with the labels M that the spotter reads off the lips, with those of all signs
-that are really mouthed, with those that the world hands out by dice, with each word of a subtitle in the middle of its
+The same training on the same corpora: with the labels M that the spotter reads off the lips, with those of all signs
+that are really mouthed, with the labels of the generator, with each word of a subtitle in the middle of its
 time (nobody looks at lips), and with none: then nothing is learned besides the trunk, which knows exemplars alone. Run
 with `python -m experiments.without_labels --out FOLDER`; what is there already is not made again.
 """
@@ -41,16 +41,16 @@ from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.options import CorpusOptions
 
 CONFIDENCES = (0.9, 0.8, 0.7, 0.6, 0.5)  # of Table 4
-SPOTTER, TRUTH, DICE = "this spotter", "the truth: every mouthed sign", "the world's dice"
+SPOTTER, TRUTH, DICE = "this spotter", "the truth: every mouthed sign", "the generator's labels"
 SUBTITLES, NOBODY = "subtitles alone: the middle of their time", "nobody: nothing is learned"
 KINDS = (SPOTTER, TRUTH, DICE, SUBTITLES)
-SEEDS = (61, 62)  # of the worlds
+SEEDS = (61, 62)  # of the synthetic corpuss
 _PADDING = 4.0  # seconds around a subtitle in which D is looked for (Sec. 4.5)
 
 
 @dataclass(frozen=True, slots=True)
 class LoopOptions:
-    """Size of the worlds, and length of the trainings."""
+    """Size of the synthetic corpuss, and length of the trainings."""
 
     words: int = 80
     hours: float = 1.0
@@ -59,7 +59,7 @@ class LoopOptions:
     items: int = 32  # in a batch
     lr: float = 1e-2
     trainings: int = 2  # from other random weights; their results are averaged
-    encoder: str | None = None  # whose trunk is frozen; None: one that is trained on the world's exemplars
+    encoder: str | None = None  # whose trunk is frozen; None: one that is trained on the synthetic exemplars
     model: str | None = None  # the mouthing spotter; None: the shipped one
 
 
@@ -83,10 +83,10 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
-    """Scores of one kind of labels, of one world or of all together."""
+    """Scores of one kind of labels, of one corpus or of all together."""
 
     labels_of: str
-    scores: tuple[LabelScore, ...]  # of the labels of training videos, one per world
+    scores: tuple[LabelScore, ...]  # of the labels of training videos, one per loop
     learned: Learned | None  # None: too few labels to learn from
 
 
@@ -106,14 +106,14 @@ def subtitle_middles(corpus: Corpus) -> list[Label]:
     ]
 
 
-class LoopWorld:
-    """A corpus of the signing world with lips that are hard to read, its labels and a frozen trunk, each made once."""
+class LoopCorpus:
+    """A synthetic corpus with lips that are hard to read, its labels and a frozen trunk, each made once."""
 
     def __init__(self, options: LoopOptions, seed: int, out: Path):
-        self.options, self.out = options, out / f"world-{seed}"
+        self.options, self.out = options, out / f"loop-{seed}"
         knobs = Knobs(variants=0.5, lips=1.0)
-        world = CorpusOptions(words=options.words, hours=options.hours, seed=seed, test_share=0.3, knobs=knobs)
-        self.corpus = make_corpus(world, self.out / "corpus")
+        loop = CorpusOptions(words=options.words, hours=options.hours, seed=seed, test_share=0.3, knobs=knobs)
+        self.corpus = make_corpus(loop, self.out / "corpus")
         self.words = tuple(sorted(self.corpus.dictionary()))  # each may have labels, and each is tested
         self.training = tuple(sorted(self.corpus.splits().train))
 
@@ -226,16 +226,16 @@ def run_loop(
     """Learn from labels of each kind; then, if it is among them, from the spotter's of each confidence (Table 4).
 
     Args:
-        options: size of the worlds, and length of the trainings.
-        seeds: of the worlds, which are done one after the other.
+        options: size of the synthetic corpuss, and length of the trainings.
+        seeds: of the synthetic corpuss, which are done one after the other.
         out: folder of everything; what is there already is not made again.
         kinds: of labels.
     """
-    tables = [_measure_world(LoopWorld(options, seed, out), kinds) for seed in seeds]
+    tables = [_measure_corpus(LoopCorpus(options, seed, out), kinds) for seed in seeds]
     found = []
-    for of_worlds in zip(*tables, strict=True):
+    for of_corpora in zip(*tables, strict=True):
         rows = []
-        for same in zip(*of_worlds, strict=True):  # the same row of each world
+        for same in zip(*of_corpora, strict=True):  # the same row of each corpus
             scores = tuple(score for row in same for score in row.scores)
             learned = dict(zip(seeds, (row.learned for row in same), strict=True))
             rows.append(LoopRow(same[0].labels_of, scores, _together(learned)))
@@ -243,21 +243,21 @@ def run_loop(
     return found[0], found[1]
 
 
-def _measure_world(world: LoopWorld, kinds: Sequence[str]) -> tuple[list[LoopRow], list[LoopRow]]:
-    """Both tables of one world."""
+def _measure_corpus(loop: LoopCorpus, kinds: Sequence[str]) -> tuple[list[LoopRow], list[LoopRow]]:
+    """Both tables of one corpus."""
     rows, table_4 = [], []
     for kind in kinds:
-        labels = world.labels(kind)
-        rows.append(LoopRow(kind, (world.score(labels),), world.learn(labels, "watch_read_lookup")))
-    rows.append(LoopRow(NOBODY, (), world.untaught()))
+        labels = loop.labels(kind)
+        rows.append(LoopRow(kind, (loop.score(labels),), loop.learn(labels, "watch_read_lookup")))
+    rows.append(LoopRow(NOBODY, (), loop.untaught()))
     for least in CONFIDENCES if SPOTTER in kinds else ():
-        kept = [label for label in world.labels(SPOTTER) if label.confidence >= least]
-        table_4.append(LoopRow(f"{least:g}", (world.score(kept),), world.learn(kept, "watch_lookup")))
+        kept = [label for label in loop.labels(SPOTTER) if label.confidence >= least]
+        table_4.append(LoopRow(f"{least:g}", (loop.score(kept),), loop.learn(kept, "watch_lookup")))
     return rows, table_4
 
 
 def _together(learned: Mapping[int, Learned | None]) -> Learned | None:
-    """The words of all worlds, each under its world's seed; None where a world has too few labels."""
+    """The words of all corpora, each under its loop's seed; None where a corpus has too few labels."""
     known = {seed: each for seed, each in learned.items() if each is not None}
     if len(known) < len(learned):
         return None
@@ -327,7 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     default = LoopOptions()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of everything")
-    parser.add_argument("--seed", type=int, action="append", help="of a world; repeatable")
+    parser.add_argument("--seed", type=int, action="append", help="of a synthetic corpus; repeatable")
     for name in ("words", "hours", "trunk_steps", "steps", "items", "lr", "trainings"):
         value = getattr(default, name)
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)

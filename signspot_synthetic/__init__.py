@@ -1,1 +1,1 @@
-"""The signing world: an invented sign language, its signers, their videos and the exact truth."""
+"""Synthetic signing: an invented sign language, its signers, their videos and the exact truth."""

@@ -25,12 +25,11 @@ from signspot.version import VERSION as SIGNSPOT_VERSION
 from signspot_synthetic.language.subtitles import write_vtt
 from signspot_synthetic.options import CorpusOptions, options_as_json
 from signspot_synthetic.performance import FilmedSigning, perform_exemplar, perform_video
-from signspot_synthetic.world import ExemplarPlan, VideoPlan, World
+from signspot_synthetic.plan import CorpusPlan, ExemplarPlan, VideoPlan
 
-WORLD_VERSION = 3  # raised whenever the same options would give other bytes
+GENERATOR_VERSION = 3  # raised whenever the same options would give other bytes
 _EXEMPLARS_PER_ITEM = 100
-_SOURCE, _LICENCE = "signspot world", "CC0-1.0"
-_here: tuple[World, Layout] | None = None  # what a worker process works on
+_SOURCE, _LICENCE = "signspot synthetic", "CC0-1.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,47 +58,47 @@ def make_corpus(options: CorpusOptions, folder: str | Path, progress: Progress =
     """
     if workers < 1:
         raise OptionsError(f"workers must be at least 1; got {workers}")
-    world, layout = _world(options), Layout(Path(folder))
-    _claim(world, layout)
-    items = list(_items(world))
+    corpus, layout = _plan(options), Layout(Path(folder))
+    _claim(corpus, layout)
+    items = list(_items(corpus))
     waiting = [item for item in items if not layout.is_finished(item.name)]
     done = len(items) - len(waiting)
     progress(done, len(items))
-    for _ in _work(world, layout, waiting, workers):
+    for _ in _work(corpus, layout, waiting, workers):
         done += 1
         progress(done, len(items))
-    _write_dictionaries(world, layout)
-    write_splits(world.splits, layout.splits)
+    _write_dictionaries(corpus, layout)
+    write_splits(corpus.splits, layout.splits)
     return open_corpus(layout.folder)
 
 
-def describe(world: World, folder: Path) -> dict[str, Any]:
+def describe(corpus: CorpusPlan, folder: Path) -> dict[str, Any]:
     """Contents of `corpus.json`: all that the corpus follows from."""
     layout = Layout(folder)
     videos = [
         CorpusVideo(
             id=plan.id,
             landmarks=layout.video(plan.id, ".pose"),
-            video=layout.video(plan.id, ".mp4") if world.options.render else None,
+            video=layout.video(plan.id, ".mp4") if corpus.options.render else None,
             subtitles=layout.video(plan.id, ".vtt"),
             signer=plan.signer.id,
             split=plan.split,
         )
-        for plan in world.videos
+        for plan in corpus.videos
     ]
     return {
         "format": FORMAT,
         "version": VERSION,
-        "made_by": {"signspot": SIGNSPOT_VERSION, "world": WORLD_VERSION, "numpy": np.__version__},
+        "made_by": {"signspot": SIGNSPOT_VERSION, "generator": GENERATOR_VERSION, "numpy": np.__version__},
         "licence": _LICENCE,
-        "options": options_as_json(world.options),
+        "options": options_as_json(corpus.options),
         "videos": [video_as_json(video, folder) for video in videos],
     }
 
 
-def _claim(world: World, layout: Layout) -> None:
+def _claim(corpus: CorpusPlan, layout: Layout) -> None:
     """Write `corpus.json`, or see that the one that is there is of the very same corpus."""
-    wanted = json.loads(json.dumps(describe(world, layout.folder)))
+    wanted = json.loads(json.dumps(describe(corpus, layout.folder)))
     try:
         if layout.corpus.is_file():
             there = parse_json(read_text(layout.corpus, exact=True).text, str(layout.corpus))
@@ -129,53 +128,53 @@ def _compare(there: dict[str, Any], wanted: dict[str, Any], folder: Path) -> Non
         raise OptionsError(f"{folder} holds another corpus. Name a new or an empty folder")
 
 
-def _items(world: World) -> Iterator[_Item]:
+def _items(corpus: CorpusPlan) -> Iterator[_Item]:
     """All work, in the order in which it is begun."""
-    for index, plan in enumerate(world.videos):
+    for index, plan in enumerate(corpus.videos):
         yield _Item(plan.id, index, index + 1)
-    for number, first in enumerate(range(0, len(world.exemplars), _EXEMPLARS_PER_ITEM)):
-        last = min(first + _EXEMPLARS_PER_ITEM, len(world.exemplars))
+    for number, first in enumerate(range(0, len(corpus.exemplars), _EXEMPLARS_PER_ITEM)):
+        last = min(first + _EXEMPLARS_PER_ITEM, len(corpus.exemplars))
         yield _Item(f"exemplars-{number + 1:04d}", first, last)
 
 
-def _work(world: World, layout: Layout, items: Sequence[_Item], workers: int) -> Iterator[None]:
-    """Make all items; the world is built once per process."""
-    return results(run_each(partial(_make, world.options, layout), items, min(workers, max(1, len(items)))))
+def _work(corpus: CorpusPlan, layout: Layout, items: Sequence[_Item], workers: int) -> Iterator[None]:
+    """Make all items; the plan is made once per process."""
+    return results(run_each(partial(_make, corpus.options, layout), items, min(workers, max(1, len(items)))))
 
 
 @lru_cache(maxsize=1)
-def _world(options: CorpusOptions) -> World:
-    return World(options)
+def _plan(options: CorpusOptions) -> CorpusPlan:
+    return CorpusPlan(options)
 
 
 def _make(options: CorpusOptions, layout: Layout, item: _Item) -> None:
-    world = _world(options)
+    corpus = _plan(options)
     if item.name.startswith("exemplars-"):
-        files = _make_exemplars(world, layout, item)
+        files = _make_exemplars(corpus, layout, item)
     else:
-        files = _make_video(world, layout, world.videos[item.first])
+        files = _make_video(corpus, layout, corpus.videos[item.first])
     layout.mark_finished(item.name, files)
 
 
-def _make_video(world: World, layout: Layout, plan: VideoPlan) -> list[Path]:
-    made = perform_video(world, plan)
+def _make_video(corpus: CorpusPlan, layout: Layout, plan: VideoPlan) -> list[Path]:
+    made = perform_video(corpus, plan)
     files = [
         write_vtt(made.subtitles, layout.video(plan.id, ".vtt")),
         write_records(made.signs, layout.truth("signs", plan.id)),
         write_records(made.mentions, layout.truth("mentions", plan.id)),
         write_records(made.labels, layout.labels(plan.id)),
     ]
-    picture = layout.video(plan.id, ".mp4") if world.options.render else None
+    picture = layout.video(plan.id, ".mp4") if corpus.options.render else None
     return files + _write_footage(made.footage, layout.video(plan.id, ".pose"), picture)
 
 
-def _make_exemplars(world: World, layout: Layout, item: _Item) -> list[Path]:
+def _make_exemplars(corpus: CorpusPlan, layout: Layout, item: _Item) -> list[Path]:
     files: list[Path] = []
     truths = []
-    for plan in world.exemplars[item.first : item.last]:
-        footage, truth = perform_exemplar(world, plan)
+    for plan in corpus.exemplars[item.first : item.last]:
+        footage, truth = perform_exemplar(corpus, plan)
         truths.append(truth)
-        picture = layout.exemplar(plan.id, video=True) if world.options.render else None
+        picture = layout.exemplar(plan.id, video=True) if corpus.options.render else None
         files += _write_footage(footage, layout.exemplar(plan.id), picture)
     return [*files, write_records(truths, layout.truth("exemplars", item.name))]
 
@@ -192,14 +191,14 @@ def _write_footage(footage: FilmedSigning, landmarks: Path, picture: Path | None
     return files
 
 
-def _write_dictionaries(world: World, layout: Layout) -> None:
+def _write_dictionaries(corpus: CorpusPlan, layout: Layout) -> None:
     synonyms = {
-        word: tuple(sorted((group & world.listed) - {word}))
-        for word, group in sorted(world.same_sign.items())
-        if word in world.listed and len(group & world.listed) > 1
+        word: tuple(sorted((group & corpus.listed) - {word}))
+        for word, group in sorted(corpus.same_sign.items())
+        if word in corpus.listed and len(group & corpus.listed) > 1
     }
-    for video in (False, True) if world.options.render else (False,):
-        exemplars = tuple(_exemplar(plan, layout.exemplar(plan.id, video=video)) for plan in world.exemplars)
+    for video in (False, True) if corpus.options.render else (False,):
+        exemplars = tuple(_exemplar(plan, layout.exemplar(plan.id, video=video)) for plan in corpus.exemplars)
         write_dictionary(
             Contents(exemplars, synonyms=synonyms), layout.dictionary_video if video else layout.dictionary
         )

@@ -1,4 +1,4 @@
-"""Difficulties of the world: one number each, 0 switches it off, 1 is as in real signing."""
+"""Difficulties of synthetic signing: one number each, 0 switches it off, 1 is as in real signing."""
 
 import hashlib
 import math
@@ -26,7 +26,7 @@ def named_seed(seed: int, *names: str | int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Knobs:
-    """The difficulties of the world. The ones of co-articulation are multiplied by `coarticulation`."""
+    """The difficulties of synthetic signing. The ones of co-articulation are multiplied by `coarticulation`."""
 
     coarticulation: float = 1.0  # all five below at once
     undershoot: float = 1.0  # movements are smoothed and cut short towards their neighbours

@@ -17,7 +17,7 @@ from signspot_synthetic.camera.projection import project
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.sentences import Gloss, Sentence
 from signspot_synthetic.language.subtitles import CueText, cut_into_cues, sound_captions, time_cues
-from signspot_synthetic.world import ExemplarPlan, VideoPlan, World
+from signspot_synthetic.plan import CorpusPlan, ExemplarPlan, VideoPlan
 
 _MOUTHED = 0.58  # of the signs that have a word, on average
 _FOUND = 0.75  # of the mouthed signs in a subtitle
@@ -124,10 +124,10 @@ class _Line:
     mouthed: tuple[bool, ...]  # one a gloss
 
 
-def perform_exemplar(world: World, plan: ExemplarPlan) -> tuple[FilmedSigning, ExemplarTruth]:
+def perform_exemplar(corpus: CorpusPlan, plan: ExemplarPlan) -> tuple[FilmedSigning, ExemplarTruth]:
     """Perform one exemplar of the dictionary."""
-    options = world.options
-    entry = world.lexicon[plan.word]
+    options = corpus.options
+    entry = corpus.lexicon[plan.word]
     sign = entry.variants[plan.variant]
     rng = named_rng(options.seed, "exemplar", plan.id)
     motion, segment = isolated(sign, plan.signer, rng, word=plan.word, knobs=options.knobs)
@@ -141,49 +141,49 @@ def perform_exemplar(world: World, plan: ExemplarPlan) -> tuple[FilmedSigning, E
         sign=str(sign),
         fingerspelled=entry.fingerspelled,
     )
-    return _film(world, motion, plan.signer, rng), truth
+    return _film(corpus, motion, plan.signer, rng), truth
 
 
-def perform_video(world: World, plan: VideoPlan) -> PerformedVideo:
+def perform_video(corpus: CorpusPlan, plan: VideoPlan) -> PerformedVideo:
     """Perform one continuous video: sentences are written, signed, subtitled and searched for mouthings."""
-    seed = world.options.seed
-    motion, lines = _sign(world, plan)
+    seed = corpus.options.seed
+    motion, lines = _sign(corpus, plan)
     sentences = [line.sentence for line in lines]
     rng = named_rng(seed, "subtitles", plan.id)
     cues = cut_into_cues(sentences, rng)
     signing = [Segment(line.segments[0].start, line.segments[-1].end) for line in lines]
-    shown = time_cues(cues, signing, rng, world.options.knobs.misalignment)
+    shown = time_cues(cues, signing, rng, corpus.options.knobs.misalignment)
     together = sorted([*shown, *sound_captions(shown, rng)], key=lambda s: (s.start, s.end))
     places = {id(subtitle): index for index, subtitle in enumerate(together)}
     numbers = [places[id(subtitle)] for subtitle in shown]
-    signs = _sign_truths(world, plan, lines, _cue_of_mention(cues, numbers))
-    mentions = _mention_truths(world, plan, lines, cues, numbers)
+    signs = _sign_truths(corpus, plan, lines, _cue_of_mention(cues, numbers))
+    mentions = _mention_truths(corpus, plan, lines, cues, numbers)
     spotter = SimulatedMouthingSpotter(
-        together, signs, len(motion) / FPS, world.same_sign, world.options.knobs.mouthing
+        together, signs, len(motion) / FPS, corpus.same_sign, corpus.options.knobs.mouthing
     )
     labels = spotter.labels(mentions, named_rng(seed, "labels", plan.id))
-    footage = _film(world, motion, plan.signer, named_rng(seed, "estimator", plan.id))
+    footage = _film(corpus, motion, plan.signer, named_rng(seed, "estimator", plan.id))
     return PerformedVideo(footage, tuple(together), tuple(signs), tuple(mentions), tuple(labels))
 
 
-def _film(world: World, motion: Motion, signer: Signer, rng: np.random.Generator) -> FilmedSigning:
-    exact = project(motion, signer.camera, world.options.size)
-    knobs = world.options.knobs
+def _film(corpus: CorpusPlan, motion: Motion, signer: Signer, rng: np.random.Generator) -> FilmedSigning:
+    exact = project(motion, signer.camera, corpus.options.size)
+    knobs = corpus.options.knobs
     return FilmedSigning(exact, observe(exact, rng, for_lips(knobs.noise, knobs.lips)), signer)
 
 
-def _sign(world: World, plan: VideoPlan) -> tuple[Motion, list[_Line]]:
+def _sign(corpus: CorpusPlan, plan: VideoPlan) -> tuple[Motion, list[_Line]]:
     """Sign sentences, in turns between rests, until the video is long enough."""
-    script = named_rng(world.options.seed, "script", plan.id)
+    script = named_rng(corpus.options.seed, "script", plan.id)
     motions: list[Motion] = []
     lines: list[_Line] = []
     frames = 0
     while frames < plan.seconds * FPS:
         left = (plan.seconds - frames / FPS) / _SENTENCE_SECONDS
         count = max(1, min(int(script.integers(*_TURN)), int(left)))
-        sentences = [world.writer.write(script, _theme(world, plan, script)) for _ in range(count)]
-        rng = named_rng(world.options.seed, "motion", plan.id, len(motions))
-        motion, made = _turn(world, plan.signer, sentences, script, rng)
+        sentences = [corpus.writer.write(script, _theme(corpus, plan, script)) for _ in range(count)]
+        rng = named_rng(corpus.options.seed, "motion", plan.id, len(motions))
+        motion, made = _turn(corpus, plan.signer, sentences, script, rng)
         if motions:
             bridge = _bridge(motions[-1], motion, int(script.integers(*_BRIDGE)))
             motions.append(bridge)
@@ -194,25 +194,29 @@ def _sign(world: World, plan: VideoPlan) -> tuple[Motion, list[_Line]]:
     return _joined(motions), lines
 
 
-def _theme(world: World, plan: VideoPlan, script: np.random.Generator) -> str | None:
+def _theme(corpus: CorpusPlan, plan: VideoPlan, script: np.random.Generator) -> str | None:
     """In test videos, half of the sentences are about a word of the test vocabulary, so that all are tested."""
-    words = world.splits.words.test
+    words = corpus.splits.words.test
     if plan.split != "test" or not words or script.random() >= _TEST_THEMES:
         return None
     return words[int(script.integers(len(words)))]
 
 
 def _turn(
-    world: World, signer: Signer, sentences: Sequence[Sentence], script: np.random.Generator, rng: np.random.Generator
+    corpus: CorpusPlan,
+    signer: Signer,
+    sentences: Sequence[Sentence],
+    script: np.random.Generator,
+    rng: np.random.Generator,
 ) -> tuple[Motion, list[_Line]]:
-    knobs, seed = world.options.knobs, world.options.seed
-    glosses = [world.interpreter.sign(sentence, script) for sentence in sentences]
+    knobs, seed = corpus.options.knobs, corpus.options.seed
+    glosses = [corpus.interpreter.sign(sentence, script) for sentence in sentences]
     flat = [gloss for line in glosses for gloss in line]
     mouthed = [
         not gloss.word.startswith("(") and bool(script.random() < mouthing_rate(gloss.word, seed, knobs.mouthing))
         for gloss in flat
     ]
-    signs = [world.lexicon[g.word].variants[_variant(world, signer, g.word)] for g in flat]
+    signs = [corpus.lexicon[g.word].variants[_variant(corpus, signer, g.word)] for g in flat]
     mouthings = [gloss.word if moved else None for gloss, moved in zip(flat, mouthed, strict=True)]
     motion, segments = continuous(signs, signer, rng, knobs, mouthings)
     lines: list[_Line] = []
@@ -224,9 +228,9 @@ def _turn(
     return motion, lines
 
 
-def _variant(world: World, signer: Signer, word: str) -> int:
-    count = len(world.lexicon[word].variants)
-    return signer.variant(word, count, strength=min(1.0, world.options.knobs.variants)) if count > 1 else 0
+def _variant(corpus: CorpusPlan, signer: Signer, word: str) -> int:
+    count = len(corpus.lexicon[word].variants)
+    return signer.variant(word, count, strength=min(1.0, corpus.options.knobs.variants)) if count > 1 else 0
 
 
 def _later(line: _Line, seconds: float) -> _Line:
@@ -269,13 +273,13 @@ def _cue_of_mention(cues: Sequence[CueText], numbers: Sequence[int]) -> dict[tup
 
 
 def _sign_truths(
-    world: World, plan: VideoPlan, lines: Sequence[_Line], subtitle_of: dict[tuple[int, int], int]
+    corpus: CorpusPlan, plan: VideoPlan, lines: Sequence[_Line], subtitle_of: dict[tuple[int, int], int]
 ) -> list[SignTruth]:
     truths: list[SignTruth] = []
     for number, line in enumerate(lines):
         for gloss, segment, mouthed in zip(line.glosses, line.segments, line.mouthed, strict=True):
-            entry = world.lexicon[gloss.word]
-            variant = _variant(world, plan.signer, gloss.word)
+            entry = corpus.lexicon[gloss.word]
+            variant = _variant(corpus, plan.signer, gloss.word)
             truths.append(
                 SignTruth(
                     video=plan.id,
@@ -285,8 +289,8 @@ def _sign_truths(
                     end=segment.end,
                     variant=str(variant + 1),
                     signer=plan.signer.id,
-                    exemplars=world.exemplars_of_sign.get(entry.variants[variant], ()),
-                    listed=gloss.word in world.listed,
+                    exemplars=corpus.exemplars_of_sign.get(entry.variants[variant], ()),
+                    listed=gloss.word in corpus.listed,
                     fingerspelled=entry.fingerspelled,
                     mouthed=mouthed,
                     subtitle=None if gloss.mention is None else subtitle_of.get((number, gloss.mention)),
@@ -296,7 +300,7 @@ def _sign_truths(
 
 
 def _mention_truths(
-    world: World, plan: VideoPlan, lines: Sequence[_Line], cues: Sequence[CueText], numbers: Sequence[int]
+    corpus: CorpusPlan, plan: VideoPlan, lines: Sequence[_Line], cues: Sequence[CueText], numbers: Sequence[int]
 ) -> list[MentionTruth]:
     first = np.cumsum([0, *(len(line.glosses) for line in lines)])
     truths: list[MentionTruth] = []
@@ -304,7 +308,7 @@ def _mention_truths(
         for place in cue.mentions:
             line = lines[place.sentence]
             for word in line.sentence.mentions[place.mention].words:
-                if word not in world.listed:
+                if word not in corpus.listed:
                     continue
                 made = [i for i, g in enumerate(line.glosses) if g.word == word and g.mention == place.mention]
                 truths.append(

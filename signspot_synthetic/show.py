@@ -31,10 +31,10 @@ from signspot_synthetic.geometry.framing import Camera
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import Lexicon
 from signspot_synthetic.performance import PerformedVideo, perform_video
+from signspot_synthetic.plan import CorpusPlan, VideoPlan
 from signspot_synthetic.render.appearance import Appearance, make_appearance
 from signspot_synthetic.render.canvas import Image
 from signspot_synthetic.render.render import render, render_video
-from signspot_synthetic.world import VideoPlan, World
 
 # Pictures for people: seen from the front, from the hips to above the head.
 SHOW_CAMERA = Camera(distance=2.6, height=0.98, aim=(0.0, 0.03))
@@ -292,22 +292,22 @@ if (start !== null) video.addEventListener("loadeddata", () => { video.currentTi
 
 
 def page(
-    world: World,
+    corpus: CorpusPlan,
     path: str | os.PathLike[str],
     *,
     seconds: float = 15.0,
     height: int = 360,
     progress: Progress = silent,
 ) -> Path:
-    """Write an HTML page that plays a few sentences of a world, with glosses and subtitles in step.
+    """Write an HTML page that plays a few synthetic sentences, with glosses and subtitles in step.
 
     The page is one file that needs no network; a time in its address (`?t=4.2`) is where it starts.
 
     Args:
-        world: whose words, sentences and signers are shown.
+        corpus: whose words, sentences and signers are shown.
         path: the HTML file.
         seconds: about how long the signing lasts.
-        height: of the video in pixels; its width follows from the world's image.
+        height: of the video in pixels; its width follows from the synthetic image.
         progress: told how many frames are drawn.
 
     Raises:
@@ -316,13 +316,13 @@ def page(
     """
     if not 1 <= seconds <= 300:
         raise OptionsError(f"a page shows 1 to 300 seconds of signing; got {seconds}")
-    first = next(plan for plan in world.videos if plan.split == "test")
+    first = next(plan for plan in corpus.videos if plan.split == "test")
     plan = VideoPlan("page", first.signer, "test", seconds)
-    performed = perform_video(world, plan)
-    width, tall = world.options.size
+    performed = perform_video(corpus, plan)
+    width, tall = corpus.options.size
     film = _film(performed, plan, (round(height * width / tall), height), progress)
     text = _PAGE.substitute(
-        title=escape(f"Signing of {plan.signer.id}, world {world.options.seed}"),
+        title=escape(f"Signing of {plan.signer.id}, corpus {corpus.options.seed}"),
         note=escape(f"{len(performed.signs)} signs, co-articulated; everything here is made from one seed."),
         video=base64.b64encode(film).decode(),
         data=json.dumps(_data(performed)).replace("<", "\\u003c"),

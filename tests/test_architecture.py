@@ -54,7 +54,7 @@ WITHIN_A_LAYER = {
 }  # fmt: skip
 
 # Commands that load the synthetic generator or experiments, inside their functions only.
-COMMANDS_THAT_LOAD_OTHERS = {"calibrate", "corpus", "demo", "evaluate", "train", "world"}
+COMMANDS_THAT_LOAD_OTHERS = {"calibrate", "corpus", "demo", "evaluate", "synthetic", "train"}
 READS_PICKLES = {PRODUCT / "io" / "pickle.py", PRODUCT / "models" / "weight_files.py"}
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 LONG = pytest.mark.long
 
 GROUPS = [
-    *("The signing world", "Training", "Windows", "Search", "Adapting", "Mouthing", "The road, speed"),
+    *("Synthetic signing", "Training", "Windows", "Search", "Adapting", "Mouthing", "The road, speed"),
     *("The road, peak memory", "Annotation"),
 ]
 

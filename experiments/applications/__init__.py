@@ -1,1 +1,1 @@
-"""Measurements of the applications, on the signing world and on real isolated signs where they suffice."""
+"""Measurements of the applications, on synthetic signing and on real isolated signs where they suffice."""

@@ -1,4 +1,4 @@
-"""Dense timelines and mining measured on footage of the signing world, whose truth is known."""
+"""Dense timelines and mining measured on synthetic footage, whose truth is known."""
 
 import tempfile
 from collections import Counter
@@ -43,7 +43,7 @@ def dense_rows(
         for rate in rates:
             asked = signed = found = right = 0
             for name, video in corpus.videos.items():
-                assert video.landmarks is not None, "the world writes landmarks"
+                assert video.landmarks is not None, "the synthetic corpus writes landmarks"
                 assert video.subtitles is not None, "and subtitles"
                 lines = read_subtitles(video.subtitles)
                 made = densify(spotter, str(video.landmarks), lines, dictionary, DensifyOptions(rate=rate))

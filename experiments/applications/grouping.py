@@ -1,4 +1,4 @@
-"""Look-up, variants and faux amis measured: on worlds with exact truth, and on real isolated signs."""
+"""Look-up, variants and faux amis measured: on synthetic corpora with exact truth, and on real isolated signs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ def _gallery(shown: Sequence[Shown]) -> Gallery:
     return gallery_of(exemplars, [each.views for each in shown])
 
 
-def world_variants(spotter: Spotter, words: int, seed: int, each: int = 4) -> list[Shown]:
+def synthetic_variants(spotter: Spotter, words: int, seed: int, each: int = 4) -> list[Shown]:
     """Words with one to four variants, each by some signers."""
     lexicon = make_words(words, seed, (0.25, 0.25, 0.25, 0.25))
     clips = [
@@ -139,8 +139,8 @@ def look_ups(spotter: Spotter, shown: Sequence[Shown], exemplars: int, seed: int
     return str(len({each.word for each in shown})), str(len(ranks)), *(f"{cell:.3f}" for cell in cells)
 
 
-def world_words(spotter: Spotter, words: int, seed: int, signers: int = 6) -> list[Shown]:
-    """Words of a world, each by the same number of signers."""
+def synthetic_words(spotter: Spotter, words: int, seed: int, signers: int = 6) -> list[Shown]:
+    """Words of a synthetic corpus, each by the same number of signers."""
     lexicon = make_words(words, seed)
     clips = [(w, w, str(n), film(e.variants[0], seed, w, n)) for w, e in lexicon.items() for n in range(signers)]
     return _embed(spotter, clips)
@@ -168,7 +168,7 @@ def real_words(
 def two_languages(
     spotter: Spotter, words: int, seed: int, shared: float = 0.3
 ) -> tuple[Gallery, Gallery, set[tuple[str, str]]]:
-    """Two worlds of which the second has part of the first's signs, half under the same word; the truth."""
+    """Two synthetic corpora of which the second has part of the first's signs, half under the same word; the truth."""
     first, second = make_words(words, seed), make_words(words, seed + 100)
     names, others = list(first), list(second)
     count = round(shared * words)

@@ -75,8 +75,8 @@ def sign_of(landmarks: Landmarks) -> Frames:
     return seen[first : last + 1]
 
 
-def world_trials(spotter: Spotter, words: int, seed: int, progress: Progress = silent) -> Iterator[Trial]:
-    """Every sign of a world as it is, and with each parameter changed, against exemplars by three others."""
+def synthetic_trials(spotter: Spotter, words: int, seed: int, progress: Progress = silent) -> Iterator[Trial]:
+    """Every sign of a synthetic corpus as it is, and with each parameter changed, against exemplars by three others."""
     lexicon = make_words(words, seed)
     embedder = ExemplarEmbedder(spotter.encoder)
     shown, views, signs = [], [], {}

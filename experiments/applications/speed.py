@@ -64,7 +64,7 @@ def _best(works: Mapping[str, Callable[[], object]], times: int = 5) -> dict[str
 
 
 def _windows(spotter: Spotter, seed: int, signed: int) -> torch.Tensor:
-    """(T, D) windows of signing of a world by three signers."""
+    """(T, D) windows of signing of a synthetic corpus by three signers."""
     lexicon, random = make_words(100, seed), named_rng(seed, "archive")
     tracks = []
     for number in range(3):
@@ -76,7 +76,7 @@ def _windows(spotter: Spotter, seed: int, signed: int) -> torch.Tensor:
 
 
 def _write_archive(spotter: Spotter, folder: Path, windows: int, seed: int, signed: int) -> None:
-    """Tracks of so many windows, each a mixture of two windows of a world's signing, in the order of time."""
+    """Tracks of so many windows, each a mixture of two windows of synthetic signing, in the order of time."""
     seen, random = _windows(spotter, seed, signed), np.random.default_rng(seed)
     for start in range(0, windows, _EACH):
         count = min(_EACH, windows - start)

@@ -1,4 +1,4 @@
-"""The verdict of feedback fitted on worlds, and what it trades: wrong signs taken for right against right ones."""
+"""The verdict of feedback fitted on synthetic corpora, and what it trades: wrong signs taken for right against right ones."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +16,7 @@ _CLASSES = ("", *CHANGES)
 
 
 def fit(trials: Sequence[Trial]) -> Iterator[str]:
-    """Lines of the constants of `signspot.applications.feedback`, by trials of several worlds."""
+    """Lines of the constants of `signspot.applications.feedback`, by trials of several corpora."""
     names = [*MEANING, UNLIKE]
     between = {name: _mean([pair for trial in trials for pair in _pairs(trial, name)]) for name in MEANING}
     beyond = np.array([[_beyond(trial, name, between) for name in names] for trial in trials])

@@ -52,8 +52,8 @@ class _Stretch:
     alone: bool = False  # the sign and nothing else: the first event is for it, wherever; further ones are false
 
 
-class _World:
-    """Words of a world, signed by the user and by somebody else."""
+class _Signing:
+    """Words of a synthetic corpus, signed by the user and by somebody else."""
 
     def __init__(self, spotter: Spotter, words: int, seed: int):
         self.spotter, self.seed = spotter, seed
@@ -154,13 +154,13 @@ class WakeSize:
     recordings: int = 3  # of the sign by the user
 
 
-def _waiting(world: _World, size: WakeSize) -> Iterator[tuple[str, str, WakeSign]]:
+def _waiting(signing: _Signing, size: WakeSize) -> Iterator[tuple[str, str, WakeSign]]:
     """Words that are waited for, each by several rules: word, rule, sign."""
-    spotter = world.spotter
-    background = [each.track for each in world.hours("background", world.known, size.background)]
+    spotter = signing.spotter
+    background = [each.track for each in signing.hours("background", signing.known, size.background)]
     seconds = sum(track.grid.frames / track.grid.fps for track in background)
-    for word in world.tested:
-        enrolled = world.enrolled(word, size.recordings)
+    for word in signing.tested:
+        enrolled = signing.enrolled(word, size.recordings)
         if enrolled is not None:
             lowest = WakeSign(enrolled[0], LIKE_THE_SIGN, 0, 0, ())
             peaks = [peak for track in background for peak in _peaks(spotter, lowest, track)]
@@ -177,17 +177,17 @@ def wake_rows(
     The sign is looked for in stretches with it, and in hours without it; false alarms of both count. Hours are those of
     footage times the words that are waited for.
     """
-    chosen, world = size or WakeSize(), _World(spotter, words, seed)
-    waiting = list(_waiting(world, chosen))
+    chosen, signing = size or WakeSize(), _Signing(spotter, words, seed)
+    waiting = list(_waiting(signing, chosen))
     kinds: dict[str, tuple[Sequence[str], str]] = {"the sign alone": ((), "user")}
-    kinds |= {"words of the background": (world.known, "user"), "other words": (world.new, "user")}
-    kinds["another signer"] = ([*world.known, *world.new], "somebody else")
+    kinds |= {"words of the background": (signing.known, "user"), "other words": (signing.new, "user")}
+    kinds["another signer"] = ([*signing.known, *signing.new], "somebody else")
     for kind, (signed, who) in kinds.items():
         counted: dict[str, list[float]] = {}
         for word in dict.fromkeys(word for word, _, _ in waiting if who == "user"):
-            for stretch in world.stretches(kind, word, signed):
+            for stretch in signing.stretches(kind, word, signed):
                 _count(spotter, stretch, [each for each in waiting if each[0] == word], counted)
-        for stretch in world.hours(kind, signed, chosen.hours, who):
+        for stretch in signing.hours(kind, signed, chosen.hours, who):
             _count(spotter, stretch, waiting, counted)
         yield from _told(seed, kind, counted)
     counted = {}
@@ -218,18 +218,18 @@ def _told(seed: int, kind: str, counted: dict[str, list[float]]) -> Iterator[tup
 
 
 def said_rows(spotter: Spotter, seed: int, words: int, size: WakeSize) -> Iterator[tuple[str, ...]]:
-    """Rows: world, word, by what, false alarms per hour that enrolment says, those counted, nearest signs, seen.
+    """Rows: signing, word, by what, false alarms per hour that enrolment says, those counted, nearest signs, seen.
 
     Counted is on words that the background did not show; seen are signs made alone.
     """
-    world = _World(spotter, words, seed)
-    footage = [each.track for each in world.hours("other words", world.new, size.hours)]
+    signing = _Signing(spotter, words, seed)
+    footage = [each.track for each in signing.hours("other words", signing.new, size.hours)]
     hours = sum(track.grid.frames / track.grid.fps for track in footage) / 3600
-    for word, rule, sign in _waiting(world, size):
+    for word, rule, sign in _waiting(signing, size):
         if rule != "shipped":
             continue
-        alone = list(world.stretches("the sign alone", word, ()))
-        for by, known in (("decoys", None), ("a dictionary", world.dictionary)):
+        alone = list(signing.stretches("the sign alone", word, ()))
+        for by, known in (("decoys", None), ("a dictionary", signing.dictionary)):
             told = among_known_signs(spotter.encoder, sign, known)
             assert told.distinct is not None, "an encoder with decoys"
             counted = sum(len(_peaks(spotter, told, track)) for track in footage) / hours
@@ -241,12 +241,12 @@ def said_rows(spotter: Spotter, seed: int, words: int, size: WakeSize) -> Iterat
 
 def latency_row(spotter: Spotter, seed: int, words: int) -> tuple[str, ...]:
     """Events of one sign through the stream itself: how many, frames late in the mean and at most, and promised."""
-    world = _World(spotter, words, seed)
+    signing = _Signing(spotter, words, seed)
     word, enrolled = next(
-        (word, found) for word in world.tested if (found := world.enrolled(word, WakeSize().recordings)) is not None
+        (word, found) for word in signing.tested if (found := signing.enrolled(word, WakeSize().recordings)) is not None
     )
-    chosen = [each for other in world.known for each in (other, word)][:_SIGNS]
+    chosen = [each for other in signing.known for each in (other, word)][:_SIGNS]
     stream = WakeStream(spotter.encoder, WakeSign(enrolled[0], 0.5, 0.0, 0, enrolled[1]))
-    late = [event.latency for event in stream.push(world.sign(chosen, "user", "latency")[0])]
+    late = [event.latency for event in stream.push(signing.sign(chosen, "user", "latency")[0])]
     mean = f"{np.mean(late):.1f}" if late else "no event"
     return str(len(late)), mean, str(max(late, default=0)), str(stream.latency)

@@ -21,7 +21,7 @@ from signspot_synthetic.body.motion import Motion, continuous, isolated
 from signspot_synthetic.body.signers import Handedness, Role, Signer, make_signer
 from signspot_synthetic.camera.estimator import observe
 from signspot_synthetic.camera.projection import project
-from signspot_synthetic.corpus_writer import WORLD_VERSION
+from signspot_synthetic.corpus_writer import GENERATOR_VERSION
 from signspot_synthetic.knobs import Knobs, named_rng
 from signspot_synthetic.language.lexicon import Lexicon, LexiconOptions, make_lexicon
 
@@ -60,7 +60,7 @@ def open_world_bank(
     progress: Progress = silent,
 ) -> WorldBank:
     """Open the bank of these options in a cache folder; make it first where it is not there."""
-    name = f"world-bank-{text_digest(json.dumps([WORLD_VERSION, FEATURES_VERSION, asdict(options)]))}"
+    name = f"world-bank-{text_digest(json.dumps([GENERATOR_VERSION, FEATURES_VERSION, asdict(options)]))}"
     frames, rows = (folder / f"{name}-{part}.npy" for part in ("frames", "rows"))
     if not rows.is_file():
         made = _make(options, workers, progress)

@@ -1,1 +1,1 @@
-"""Mouthing: clips of lips out of the world, the training of the spotter, and what it is worth."""
+"""Mouthing: clips of lips out of the synthetic corpus, the training of the spotter, and what it is worth."""

@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Calibrate the hand-written templates, and write them with their card."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="a .safetensors file")
-    parser.add_argument("--clips", type=int, default=120, help="of the signing world")
+    parser.add_argument("--clips", type=int, default=120, help="of synthetic signing")
     parser.add_argument("--seed", type=int, default=3)
     chosen = parser.parse_args(arguments)
     vocabulary = read_vocabulary(unseen=False)
@@ -93,8 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     clips = list(make_clips(chosen.clips, chosen.seed, vocabulary, people))
     card = {
         "licence": "CC0-1.0",
-        "data": "Nothing was learned: shapes of visemes were written by hand. Two numbers were fitted to the signspot "
-        "world, so that probabilities are calibrated there.",
+        "data": "Nothing was learned: shapes of visemes were written by hand. Two numbers were fitted to synthetic "
+        "signing, so that probabilities are calibrated there.",
         "command": f"python -m experiments.mouthing.calibration --clips {chosen.clips} --seed {chosen.seed}",
     }
     model = MouthingModel(chosen.out.stem, TemplateMatcher().eval(), card)

@@ -1,4 +1,4 @@
-"""Clips of mouthing signers out of the signing world, with all that is known of their lips."""
+"""Clips of mouthing signers out of synthetic signing, with all that is known of their lips."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ class ClipOptions:
 
     seconds: float = 24.0
     mouthing: float = 0.55  # share of the signs that are mouthed, on average over signers; 0: nobody mouths
-    lips: float = 1.0  # how hard to read, as the world's knob of that name
+    lips: float = 1.0  # how hard to read, as the generator's knob of that name
     covers: float = 0.06  # per second: a hand comes before the mouth
     role: Role = Role.TRAIN
     chance: int | None = None  # seed of what is mouthed; None: that of the signers
@@ -100,7 +100,7 @@ def make_clip(signer: Signer, vocabulary: Vocabulary, rng: np.random.Generator, 
 
 
 def _signs(seconds: float, rng: np.random.Generator) -> Iterator[Segment]:
-    """Times of signs: as fast as in the world's continuous signing, with rests."""
+    """Times of signs: as fast as in the synthetic continuous signing, with rests."""
     now = float(rng.uniform(0.3, 1.0))
     while True:
         lasts = float(np.clip(np.exp(rng.normal(-0.95, 0.4)), 0.16, 1.3))

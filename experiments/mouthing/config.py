@@ -9,12 +9,12 @@ from signspot.training.configuration import check_numbers
 
 @dataclass(frozen=True, slots=True)
 class LipsOptions:
-    """The clips of the signing world that are learned from."""
+    """The csynthetic lips that are learned from."""
 
     clips: int = 160
     seconds: float = 24.0  # of each
     signers: int = 80
-    lips: float = 1.0  # how hard to read: the world's knob of that name
+    lips: float = 1.0  # how hard to read: the generator's knob of that name
     calibration: int = 30  # clips of other signers, by which probabilities are calibrated
     films: int = 0  # clips that are filmed, too, and read through MediaPipe; one in five calibrates
     film_seconds: float = 12.0  # of each
@@ -57,7 +57,7 @@ class MouthingOptimiser:
 class MouthingConfig:
     """Settings of the training of a mouthing spotter."""
 
-    name: str = "mouthing-world"
+    name: str = "mouthing-synthetic"
     seed: int = 0
     licence: str = ""
     data: str = ""  # one sentence for the card

@@ -69,12 +69,12 @@ def measure_labels(
     """
     truth = {video: corpus.signs(video) for video in corpus.videos}
     if not any(truth.values()):
-        raise OptionsError(f"{corpus.folder} does not know its signs (truth/signs). Make one with: signspot world make")
+        raise OptionsError(f"{corpus.folder} does not know its signs (truth/signs). Make one: signspot synthetic make")
     kinds = {}
     for model in models:
         with TemporaryDirectory(prefix="signspot-mouthing-") as folder:
             kinds[Path(model).stem] = label_corpus(corpus, model, Path(folder), least, stages)
-    kinds["the world's dice"] = [label for label in corpus.labels() if label.source is LabelSource.MOUTHING]
+    kinds["the generator's labels"] = [label for label in corpus.labels() if label.source is LabelSource.MOUTHING]
     rows = []
     for name, labels in kinds.items():
         for threshold in THRESHOLDS:

@@ -1,10 +1,10 @@
 """Measures how MediaPipe distorts lips on film: `python -m experiments.mouthing.distortion` writes what trainings use.
 
-Signers of the world are filmed, as `experiments.mouthing.filmed` films them, and what MediaPipe sees is fitted to the
-world's own landmarks, film by film: how much of each shape comes through, what shapes take over of each other, and
-errors that last over time and are shared by shapes, since shapes are distances between the same few points. The world's
-landmarks have its faults of an estimator, as those that are trained on: exact shapes follow from each other so nearly
-that a fit to them would be differences of large numbers.
+Synthetic signers are filmed, as `experiments.mouthing.filmed` films them, and what MediaPipe sees is fitted to the
+synthetic landmarks, film by film: how much of each shape comes through, what shapes take over of each other, and
+errors that last over time and are shared by shapes, since shapes are distances between the same few points. The
+synthetic landmarks have the faults of an estimator, as those that are trained on: exact shapes follow from each other
+so nearly that a fit to them would be differences of large numbers.
 
 With `--explain` it writes nothing, and prints which part of the distortion costs words.
 """
@@ -40,9 +40,9 @@ def fit_distortions(pairs: Sequence[tuple[LipClip, LipClip]]) -> list[FilmDistor
     """Fit one distortion to each film.
 
     Args:
-        pairs: the world's and MediaPipe's lips of each clip; films in which hardly any lips are seen are left out.
+        pairs: the synthetic and MediaPipe's lips of each clip; films in which hardly any lips are seen are left out.
     """
-    shapes = [part for world, filmed in pairs if len((part := _both_seen(world, filmed))[0]) > 2 * len(SHAPES)]
+    shapes = [part for synthetic, filmed in pairs if len((part := _both_seen(synthetic, filmed))[0]) > 2 * len(SHAPES)]
     gram = [_with_one(true).T @ _with_one(true) for true, _ in shapes]
     moments = [_with_one(true).T @ seen for true, seen in shapes]
     few = 1e-3 * np.eye(len(SHAPES) + 1)
@@ -65,10 +65,10 @@ def fit_distortions(pairs: Sequence[tuple[LipClip, LipClip]]) -> list[FilmDistor
     return found
 
 
-def _both_seen(world: LipClip, filmed: LipClip) -> tuple[Array, Array]:
-    """Shapes (m, n) in the world and on film, of the frames in which lips are seen both ways."""
-    count = min(len(world.lips), len(filmed.lips))
-    true, seen = world.lips.values[:count].astype(float), filmed.lips.values[:count].astype(float)
+def _both_seen(synthetic: LipClip, filmed: LipClip) -> tuple[Array, Array]:
+    """Shapes (m, n) in the synthetic corpus and on film, of the frames in which lips are seen both ways."""
+    count = min(len(synthetic.lips), len(filmed.lips))
+    true, seen = synthetic.lips.values[:count].astype(float), filmed.lips.values[:count].astype(float)
     both = (true[:, -2] > 0) & (seen[:, -2] > 0)
     return true[both, :-2], seen[both, :-2]
 
@@ -110,7 +110,7 @@ def explain_loss(model: MouthingModel, clips: Sequence[FilmedClip], seed: int, e
     films = [clip.filmed for clip in clips]
     looks = {
         "exact landmarks": [clip.exact for clip in clips],
-        "the world's landmarks": [clip.estimated for clip in clips],
+        "synthetic landmarks": [clip.estimated for clip in clips],
         "the same, shapes mixed as on their film": _distorted(clips, still, seed),
         "the same, with errors as on their film": _distorted(clips, fitted, seed),
         "film": films,
@@ -130,7 +130,7 @@ def explain_loss(model: MouthingModel, clips: Sequence[FilmedClip], seed: int, e
 
 
 def _distorted(clips: Sequence[FilmedClip], found: Sequence[FilmDistortion], seed: int) -> list[LipClip]:
-    """The world's lips as their own film would show them."""
+    """Synthetic lips as their own film would show them."""
     random = np.random.default_rng((seed, 11))
     return [
         _changed(clip.estimated, partial(each.apply, random=random)) for clip, each in zip(clips, found, strict=True)

@@ -30,7 +30,7 @@ _BINS = np.linspace(0, 1, 11)
 class MouthingSize:
     """Amounts that are measured."""
 
-    clips: int = 60  # of the world, for each row
+    clips: int = 60  # of the synthetic corpus, for each row
     each: int = 12  # questions to each clip
     real: int = 4000  # questions to each corpus of real faces
 
@@ -83,7 +83,7 @@ def measure_mouthing(
     wlasl: str | PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> MouthingReport:
-    """Ask spotters for words in clips of the signing world and, where they are named, of real faces.
+    """Ask spotters for words in csynthetic lips and, where they are named, of real faces.
 
     Args:
         models: the spotters; all are asked the same.
@@ -95,7 +95,7 @@ def measure_mouthing(
     """
     chosen = size or MouthingSize()
     trained = next((int(model.card["config"]["seed"]) for model in models if "config" in model.card), 0)
-    rows = [*_world_rows(chosen, seed, trained)]
+    rows = [*_synthetic_rows(chosen, seed, trained)]
     rows += [(f"real faces, {name}", *_real_row(real, chosen.real, seed)) for name, real in read_faces(lsa64, wlasl)]
     scores: list[MouthingScore] = []
     reliability = {}
@@ -112,7 +112,7 @@ def measure_mouthing(
     return MouthingReport(tuple(ordered), reliability, _homophenes())
 
 
-def _world_rows(size: MouthingSize, seed: int, trained: int) -> Iterator[tuple[str, list[LipClip], list[Trial]]]:
+def _synthetic_rows(size: MouthingSize, seed: int, trained: int) -> Iterator[tuple[str, list[LipClip], list[Trial]]]:
     """Each row of the table with its clips and questions."""
     seen, unseen = read_vocabulary(unseen=False), read_vocabulary(unseen=True)
     others = [f"test {number}" for number in range(size.clips)]

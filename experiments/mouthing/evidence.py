@@ -1,6 +1,6 @@
-"""Gain in precision by agreement of hand and lips, at equal yield: `python -m experiments.mouthing.evidence WORLD`.
+"""Gain in precision by agreement of hand and lips, at equal yield: `python -m experiments.mouthing.evidence CORPUS`.
 
-A corpus of the signing world is annotated twice, by its dictionary and by mouthing. Then spottings by hand are ranked
+A synthetic corpus is annotated twice, by its dictionary and by mouthing. Then spottings by hand are ranked
 by score alone, and with those first that a mouthing agrees with; of either ranking as many are taken from the top.
 """
 
@@ -85,7 +85,7 @@ def as_text(rows: Sequence[EvidenceRow]) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the comparison."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("corpus", type=Path, help="made by: signspot world make … --knob lips=1")
+    parser.add_argument("corpus", type=Path, help="made by: signspot synthetic make … --knob lips=1")
     parser.add_argument("--out", type=Path, required=True, help="folder of both runs")
     parser.add_argument("--encoder", help="name or file")
     parser.add_argument("--model", help="name or file of a mouthing spotter")

@@ -1,9 +1,9 @@
 """The mouthing spotter on filmed faces: `python -m experiments.mouthing.filmed` prints what MediaPipe costs.
 
-Signers of the world mouth words before a camera that stands close. First tables say how lips on film follow the exact
-ones, shape by shape. Then the same clips are read several times: from exact landmarks, from landmarks with the world's
-faults of an estimator, and from the video through MediaPipe, by its network of faces that looks at lips a second time,
-as users' videos are read, and by its usual one; and are asked the same questions.
+Synthetic signers mouth words before a camera that stands close. First tables say how lips on film follow the exact
+ones, shape by shape. Then the same clips are read several times: from exact landmarks, from landmarks with synthetic
+faults of an estimator, and from the video through MediaPipe, by its network of faces that looks at lips a second
+time, as users' videos are read, and by its usual one; and are asked the same questions.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from signspot_synthetic.body.mouthing import MouthedWord, MouthHabits, habits_of
 from signspot_synthetic.body.signers import Role, Signer, make_signer
 from signspot_synthetic.camera.estimator import for_lips, observe
 from signspot_synthetic.camera.projection import project
-from signspot_synthetic.corpus_writer import WORLD_VERSION
+from signspot_synthetic.corpus_writer import GENERATOR_VERSION
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video
@@ -81,7 +81,7 @@ def film_clips(
         seconds: of each; at least as long as a question's window.
         seed: of all chance.
         folder: of the videos and of what MediaPipe sees in them; what is there already is not made again.
-        lips: how hard to read, as the world's knob of that name.
+        lips: how hard to read, as the generator's knob of that name.
         usual: look with the usual estimator, too.
         role: people to train on mouth words that may be trained on, all others such as never are.
     """
@@ -110,7 +110,7 @@ def _film(
     words = _talk(seconds, habits_of(signer, lips), vocabulary, rng)
     motion = talking(words, seconds, signer, rng, lips)
     marks = project(motion, replace(signer.camera, height=_CLOSE, aim=_FACE), SIZE)
-    path = folder / f"{seed}-{number}-{seconds:g}-{lips:g}-{WORLD_VERSION}.mp4"
+    path = folder / f"{seed}-{number}-{seconds:g}-{lips:g}-{GENERATOR_VERSION}.mp4"
     if not path.is_file():
         with atomic_write(path) as temporary:
             render_video(marks, make_appearance(seed + number), temporary, SIZE, FPS)
@@ -147,7 +147,7 @@ def measure_filmed(
     """Ask each spotter the same questions of all ways of looking."""
     looks = {
         "exact landmarks": [clip.exact for clip in clips],
-        "landmarks with the world's faults": [clip.estimated for clip in clips],
+        "landmarks with synthetic estimator errors": [clip.estimated for clip in clips],
         "video through MediaPipe": [clip.filmed for clip in clips],
         "video through MediaPipe's usual face": [clip.usual for clip in clips if clip.usual],
     }
@@ -261,7 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         blamed = [row for model in models for row in blame_shapes(model, clips, chosen.seed, chosen.questions)]
         sys.stdout.write(blame_table(blamed))
         return
-    looks = {"world, exact": [clip.exact for clip in clips], "world, filmed": [clip.filmed for clip in clips]}
+    looks = {"synthetic, exact": [clip.exact for clip in clips], "synthetic, filmed": [clip.filmed for clip in clips]}
     sys.stdout.write(as_text([describe_lips(name, _pieces(seen)) for name, seen in looks.items()]) + "\n")
     sys.stdout.write(shape_table([(clip.exact, clip.filmed) for clip in clips], "shape, as lips are read"))
     if chosen.usual:

@@ -1,4 +1,4 @@
-"""Real faces beside those of the world: how far their lips move, and how fast. `python -m` prints the comparison."""
+"""Real faces beside synthetic ones: how far their lips move, and how fast. `python -m` prints the comparison."""
 
 import argparse
 import sys
@@ -17,7 +17,7 @@ from signspot.errors import LandmarksError
 from signspot.mouthing.lips import FPS, SHAPES, LipTrack, follow_lips
 
 _FEWEST = 15  # frames of a clip in which the lips are seen
-PIECE = 2.4  # of the pieces of the world's clips: about what a clip of an isolated sign lasts
+PIECE = 2.4  # of the pieces of the synthetic clips: about what a clip of an isolated sign lasts
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ def describe_lips(name: str, tracks: Sequence[LipTrack]) -> LipMovement:
     )
 
 
-def world_lips(count: int, seed: int, mouthing: float) -> list[LipTrack]:
-    """Pieces of the world's clips, as long as clips of isolated signs; `mouthing` is the share of mouthed signs."""
+def synthetic_lips(count: int, seed: int, mouthing: float) -> list[LipTrack]:
+    """Pieces of the synthetic clips, as long as clips of isolated signs; `mouthing` is the share of mouthed signs."""
     people = [str(number) for number in range(count)]
     made = make_clips(count, seed, read_vocabulary(unseen=False), people, ClipOptions(mouthing=mouthing))
     frames = round(PIECE * FPS)
@@ -103,12 +103,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lsa64", help="folder of LSA64 landmarks")
     parser.add_argument("--wlasl", help="folder of WLASL landmarks")
-    parser.add_argument("--clips", type=int, default=30, help="clips of the world")
+    parser.add_argument("--clips", type=int, default=30, help="synthetic clips")
     parser.add_argument("--every", type=int, default=1, help="take every so manieth real clip")
     chosen = parser.parse_args(arguments)
     rows = [
-        describe_lips("world, mouthing", world_lips(chosen.clips, 1, 0.55)),
-        describe_lips("world, nobody mouths", world_lips(chosen.clips, 1, 0.0)),
+        describe_lips("synthetic, mouthing", synthetic_lips(chosen.clips, 1, 0.55)),
+        describe_lips("synthetic, nobody mouths", synthetic_lips(chosen.clips, 1, 0.0)),
     ]
     rows += [
         describe_lips(name, lips_of(clips[:: chosen.every])) for name, clips in read_faces(chosen.lsa64, chosen.wlasl)

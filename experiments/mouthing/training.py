@@ -56,13 +56,13 @@ def train_mouthing(
     corpus: Corpus | None = None,
     command: str = "",
 ) -> MouthingModel:
-    """Train a mouthing spotter on the signing world, or on the mouthings of a corpus.
+    """Train a mouthing spotter on synthetic signing, or on the mouthings of a corpus.
 
     Args:
         config: all that the training follows from.
         folder: where its state and its curve are kept; a training that was stopped there goes on.
         progress: told the steps done.
-        corpus: landmarks of videos, and labels of source M; None: clips of the signing world.
+        corpus: landmarks of videos, and labels of source M; None: csynthetic lips.
         command: for the card.
 
     Raises:

@@ -1,1 +1,1 @@
-"""The tables and figures of the paper, on the signing world."""
+"""The tables and figures of the paper, on synthetic signing."""

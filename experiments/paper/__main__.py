@@ -112,7 +112,7 @@ def _sizes(
         retrieval = replace(retrieval, seeds=seeds)
         recognition, pretraining = (replace(each, seeds=seeds) for each in (recognition, pretraining))
     if corpora is not None:
-        recognition = replace(recognition, worlds=corpora)
+        recognition = replace(recognition, corpora=corpora)
     if epochs is not None:
         retrieval = replace(retrieval, embedding=replace(retrieval.embedding, epochs=epochs))
     if trunk_steps is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from experiments.paper.recognition_worlds import LabelledWorld, Vocabulary
+from experiments.paper.labelled_corpora import LabelledCorpus, Vocabulary
 from signspot.corpus.truth import right_labels
 from signspot.evaluation.recognition import NearestExemplar
 from signspot.io.files import atomic_write, text_digest
@@ -36,13 +36,13 @@ class LabelChoice:
     padded: bool = True  # D is searched for 4 s before and after its subtitle, too
     vocabulary: Vocabulary = "mouthed"  # of D
 
-    def of(self, world: LabelledWorld) -> list[Label]:
-        """The labels of a world's training videos."""
+    def of(self, labelled: LabelledCorpus) -> list[Label]:
+        """The labels of a synthetic corpus's training videos."""
         found = []
         if self.mouthing is not None:
-            found += world.labels(LabelSource.MOUTHING, self.mouthing, self.vocabulary)
+            found += labelled.labels(LabelSource.MOUTHING, self.mouthing, self.vocabulary)
         if self.dictionary is not None:
-            found += world.labels(LabelSource.DICTIONARY, self.dictionary, self.vocabulary, padded=self.padded)
+            found += labelled.labels(LabelSource.DICTIONARY, self.dictionary, self.vocabulary, padded=self.padded)
         return found
 
 
@@ -62,51 +62,55 @@ class RecognitionCells:
     def __init__(self, out: Path, training: TrunkConfig, device: str = "cpu"):
         self.out, self.training, self.device = out, training, device
 
-    def measure(self, world: LabelledWorld, choice: LabelChoice, seed: int, progress: Progress = silent) -> CellOutcome:
+    def measure(
+        self, labelled: LabelledCorpus, choice: LabelChoice, seed: int, progress: Progress = silent
+    ) -> CellOutcome:
         """Train a fresh trunk on the labels of a choice and test it on the words that may have labels M."""
         config = replace(self.training, seed=seed)
-        labels = sorted(choice.of(world), key=lambda label: _clip(label, config))
+        labels = sorted(choice.of(labelled), key=lambda label: _clip(label, config))
         known = {
-            "world": world.identity,
+            "labelled": labelled.identity,
             "clips": [_clip(label, config) for label in labels],
             "config": config.as_dict(),
         }
         name = text_digest(json.dumps(known))
         path = self.out / "cells" / f"recognition-{name}.json"
         if not path.is_file():
-            outcome = self._train(world, labels, config, self.out / "runs" / f"recognition-{name}", progress)
-            _write(outcome, path, {"world": world.name, "seed": seed, "choice": str(choice)})
+            outcome = self._train(labelled, labels, config, self.out / "runs" / f"recognition-{name}", progress)
+            _write(outcome, path, {"labelled": labelled.name, "seed": seed, "choice": str(choice)})
         return _read(path)
 
-    def nearest(self, world: LabelledWorld, encoder: str) -> CellOutcome:
+    def nearest(self, labelled: LabelledCorpus, encoder: str) -> CellOutcome:
         """Test the nearest exemplar, which learns nothing, on the same signs."""
         spotter = load(encoder)
-        name = text_digest(json.dumps([world.identity, spotter.encoder.hash]))
+        name = text_digest(json.dumps([labelled.identity, spotter.encoder.hash]))
         path = self.out / "cells" / f"nearest-{name}.json"
         if not path.is_file():
-            words = sorted(world.words("mouthed"))
-            classifier = NearestExemplar.among(replace(spotter, cache=world.folder / "cache"), world.corpus, words)
-            scores = score_classifier(classifier, world.corpus, signs_to_test(world.corpus, set(words)))
-            _write(CellOutcome(0, len(words), None, _ranks(scores)), path, {"world": world.name})
+            words = sorted(labelled.words("mouthed"))
+            classifier = NearestExemplar.among(
+                replace(spotter, cache=labelled.folder / "cache"), labelled.corpus, words
+            )
+            scores = score_classifier(classifier, labelled.corpus, signs_to_test(labelled.corpus, set(words)))
+            _write(CellOutcome(0, len(words), None, _ranks(scores)), path, {"labelled": labelled.name})
         return _read(path)
 
     def _train(
-        self, world: LabelledWorld, labels: Sequence[Label], config: TrunkConfig, run: Path, progress: Progress
+        self, labelled: LabelledCorpus, labels: Sequence[Label], config: TrunkConfig, run: Path, progress: Progress
     ) -> CellOutcome:
         learnt = sorted({label.word for label in labels})
         words = learnt if len(learnt) > 1 else []  # one word alone cannot be told from others
         ranks: dict[str, Ranks] = {}
         if words:
-            signs = collect_signs(world.corpus, words, sorted(world.training), config.clips, labels=labels)
+            signs = collect_signs(labelled.corpus, words, sorted(labelled.training), config.clips, labels=labels)
             trained = train_recogniser(config, signs, run, progress, self.device)
-            tested = signs_to_test(world.corpus, set(words) & world.words("mouthed"))
+            tested = signs_to_test(labelled.corpus, set(words) & labelled.words("mouthed"))
             window = SignWindow(config.clips.before, config.clips.after, config.clips.around)
-            ranks = _ranks(score_classifier(RecogniserClassifier(trained), world.corpus, tested, window))
+            ranks = _ranks(score_classifier(RecogniserClassifier(trained), labelled.corpus, tested, window))
         # A word of which no label was found is never named: its signs count as missed.
-        for name, own in signs_to_test(world.corpus, set(world.words("mouthed")) - set(words)).items():
+        for name, own in signs_to_test(labelled.corpus, set(labelled.words("mouthed")) - set(words)).items():
             for label in own:
-                ranks.setdefault(name, {}).setdefault(label.word, []).append(len(words) + len(world.words("full")))
-        truth = {video: world.corpus.signs(video) for video in {label.video for label in labels}}
+                ranks.setdefault(name, {}).setdefault(label.word, []).append(len(words) + len(labelled.words("full")))
+        truth = {video: labelled.corpus.signs(video) for video in {label.video for label in labels}}
         flags = right_labels([label for label in labels if truth[label.video]], truth)
         return CellOutcome(len(labels), len(words), sum(flags) / len(flags) if flags else None, ranks)
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.recognition_cells import CellOutcome, LabelChoice, RecognitionCells
-from experiments.paper.recognition_worlds import (
+from experiments.paper.labelled_corpora import (
     LOOSE,
     MIDDLE,
     STRICT,
-    BobslWorld,
-    LabelledWorld,
+    BobslCorpus,
+    LabelledCorpus,
     RecognitionSize,
     as_bobsl,
-    make_world,
+    make_labelled_corpus,
 )
+from experiments.paper.recognition_cells import CellOutcome, LabelChoice, RecognitionCells
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.io.files import atomic_write, text_digest
@@ -104,7 +104,7 @@ TABLE_8 = RecognitionTable(
     bobsl=True,
 )
 TABLES = {table.name: table for table in (TABLE_6, TABLE_7, TABLE_8)}
-Outcomes = Mapping[int, Sequence[tuple[int, CellOutcome]]]  # row → world and outcome, by world and seed
+Outcomes = Mapping[int, Sequence[tuple[int, CellOutcome]]]  # row → labelled and outcome, by labelled and seed
 
 
 def measure(
@@ -114,51 +114,53 @@ def measure(
 
     Args:
         table: which.
-        size: of the worlds and trainings.
+        size: of the synthetic corpuss and trainings.
         out: folder; what is there already is not made again.
-        corpus: in place of the worlds, for a table whose labels come out of files: those are its own.
+        corpus: in place of the synthetic corpuss, for a table whose labels come out of files: those are its own.
         stage: shows progress.
 
     Returns:
         The outcomes of every row, and those of the nearest exemplar.
     """
-    worlds = _worlds(table, size, out, corpus, stage)
+    corpora = _corpora(table, size, out, corpus, stage)
     cells = RecognitionCells(out, size.training, size.device)
-    jobs = [(seed, n, row) for seed in range(size.seeds) for n in range(len(worlds)) for row in range(len(table.rows))]
+    jobs = [(seed, n, row) for seed in range(size.seeds) for n in range(len(corpora)) for row in range(len(table.rows))]
     found: dict[int, list[tuple[int, CellOutcome]]] = {}
     with stage(table.name) as progress:
         for done, (seed, number, row) in enumerate(jobs):
             progress(done, len(jobs))
-            outcome = cells.measure(worlds[number], table.rows[row].choice, seed)
+            outcome = cells.measure(corpora[number], table.rows[row].choice, seed)
             found.setdefault(row, []).append((number, outcome))
         progress(len(jobs), len(jobs))
-    nearest = [(number, cells.nearest(world, NEAREST)) for number, world in enumerate(worlds)]
+    nearest = [(number, cells.nearest(labelled, NEAREST)) for number, labelled in enumerate(corpora)]
     return found, nearest
 
 
-def _worlds(
+def _corpora(
     table: RecognitionTable, size: RecognitionSize, out: Path, corpus: Corpus | None, stage: Stage
-) -> Sequence[LabelledWorld]:
+) -> Sequence[LabelledCorpus]:
     if corpus is not None:
         if not corpus.in_split("train") or not corpus.in_split("test"):
             raise OptionsError(f"{corpus.folder} has no training or no test videos. Name them in its splits.json")
         folder = out / f"given-{text_digest(str(corpus.folder.resolve()))}"
-        return [(BobslWorld if table.bobsl else LabelledWorld)(corpus.folder.name, folder, corpus, size.encoder, stage)]
-    made = [make_world(size, number, out, stage) for number in range(size.worlds)]
-    return [as_bobsl(world) for world in made] if table.bobsl else made
+        return [
+            (BobslCorpus if table.bobsl else LabelledCorpus)(corpus.folder.name, folder, corpus, size.encoder, stage)
+        ]
+    made = [make_labelled_corpus(size, number, out, stage) for number in range(size.corpora)]
+    return [as_bobsl(labelled) for labelled in made] if table.bobsl else made
 
 
 def by_word(outcomes: Sequence[tuple[int, CellOutcome]], tested: str, best: int) -> dict[Group, list[float]]:
-    """(world, word) → the share of its signs whose word is among the best, seed by seed."""
+    """(labelled, word) → the share of its signs whose word is among the best, seed by seed."""
     shares: dict[Group, list[float]] = {}
-    for world, outcome in outcomes:
+    for labelled, outcome in outcomes:
         for word, ranks in outcome.ranks.get(tested, {}).items():
-            shares.setdefault((world, word), []).append(statistics.mean(rank <= best for rank in ranks))
+            shares.setdefault((labelled, word), []).append(statistics.mean(rank <= best for rank in ranks))
     return shares
 
 
 def accuracies(outcomes: Sequence[tuple[int, CellOutcome]], tested: str) -> tuple[float, float, Interval, Interval]:
-    """Top 1 and top 5 over signs, and over words with 95 % intervals over words; means over worlds and seeds."""
+    """Top 1 and top 5 over signs, and over words with 95 % intervals over words; means over corpora and seeds."""
     ranks = [[rank for own in o.ranks.get(tested, {}).values() for rank in own] for _, o in outcomes]
     one, five = (statistics.mean([float(np.mean(np.array(own) <= k)) for own in ranks if own]) for k in (1, 5))
     return one, five, bootstrap_mean(by_word(outcomes, tested, 1)), bootstrap_mean(by_word(outcomes, tested, 5))
@@ -189,11 +191,11 @@ def as_markdown(
     cells = [f"nearest exemplar, {NEAREST}", "0", "–", *(c for name in tested for c in _cells(nearest, name, None))]
     lines.append(f"| {' | '.join(cells)} |")
     orders = [_order(table, outcomes, pair, name) for name in tested for pair in table.orders]
-    worlds = len({world for world, _ in nearest})
+    corpora = len({labelled for labelled, _ in nearest})
     signs = {name: sum(len(own) for _, o in nearest for own in o.ranks.get(name, {}).values()) for name in tested}
     counted = ", ".join(f"{count:,} {name}" for name, count in signs.items())
     said = (
-        f"{plural(worlds, 'world')}, {plural(size.seeds, 'seed')}, "
+        f"{plural(corpora, 'labelled')}, {plural(size.seeds, 'seed')}, "
         f"{size.training.steps} steps of {size.training.clips.clips} clips each; "
         f"tested on {counted}; per cent; 95 % intervals over words in square brackets, the paper's in round ones."
     )

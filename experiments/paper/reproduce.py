@@ -1,4 +1,4 @@
-"""The paper's tables on the signing world, from a name to Markdown and a plot."""
+"""The paper's tables on synthetic signing, from a name to Markdown and a plot."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from experiments.paper import recognition_tables, spotting_benchmark, table_a4, table_c1
 from experiments.paper.cells import Cells
-from experiments.paper.recognition_worlds import RecognitionSize
+from experiments.paper.labelled_corpora import RecognitionSize
 from experiments.paper.setup import ReproductionSize, Setup
 from experiments.paper.table import as_markdown, draw, measurable, measure, prepare
 from experiments.paper.tables import FIGURE_5, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_A1, TABLE_A2, TABLE_A3
@@ -30,7 +30,7 @@ ALL = "all"
 _MODEL = {"hand_width": 64, "part_width": 32, "width": 128, "last_width": 256, "features": 256, "norm": "batch"}
 _CLIPS = ClipOptions(clips=64)
 _AUGMENTATION = Augmentation(lost=0.3)
-# Of the world's words 45 % have several signs. At that, whoever learns to merge them wins on mAP over words; the
+# Of the synthetic words 45 % have several signs. At that, whoever learns to merge them wins on mAP over words; the
 # paper's numbers show no such thing. Here it is half as many.
 _KNOBS = Knobs(variants=0.5)
 FULL = ReproductionSize(
@@ -49,7 +49,7 @@ QUICK = ReproductionSize(
 
 RECOGNITION = RecognitionSize()
 RECOGNITION_QUICK = replace(
-    RECOGNITION, worlds=1, words=12, hours=0.05, seeds=1, training=replace(RECOGNITION.training, steps=20)
+    RECOGNITION, corpora=1, words=12, hours=0.05, seeds=1, training=replace(RECOGNITION.training, steps=20)
 )
 # So many words and exemplars that they are not learned by heart.
 PRETRAINING = replace(
@@ -92,8 +92,8 @@ def reproduce(
     Args:
         names: which ones; `all` for all of them.
         out: folder of everything; a run that was stopped there goes on.
-        sizes: of the worlds and of the trainings.
-        corpus: one that exists already, in place of the world's; the labels of Table 8 are then its own.
+        sizes: of the synthetic corpuss and of the trainings.
+        corpus: one that exists already, in place of the synthetic; the labels of Table 8 are then its own.
         encoder: whose trunk is frozen, in place of trunks that are trained on the corpus (Tables 2 to 5, Appendix A).
         stage: shows the progress of each stage.
 

@@ -19,7 +19,7 @@ from signspot.training.embedding.trunk_features import TrunkFeatures, trunk_feat
 from signspot.training.items import Item, collect_items, read_words
 from signspot.training.recogniser.clips import collect_signs
 from signspot.training.recogniser.training import TrunkConfig, train_trunk
-from signspot_synthetic.corpus_writer import WORLD_VERSION, make_corpus
+from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus
 from signspot_synthetic.options import CorpusOptions, options_as_json
 
 Setting = Literal["seen", "unseen"]  # whether the test words have labels in training (Sec. 4.2)
@@ -31,7 +31,7 @@ _SHARES: dict[TrunkKind, float] = {"dictionary": 1.0, "continuous": 0.0, "joint"
 
 @dataclass(frozen=True, slots=True)
 class ReproductionSize:
-    """Size of the world, and the lengths of training its trunks and embeddings."""
+    """Size of the synthetic corpus, and the lengths of training its trunks and embeddings."""
 
     corpus: CorpusOptions
     trunk: TrunkConfig
@@ -58,9 +58,9 @@ class Setup:
         """Prepare; nothing is made yet.
 
         Args:
-            size: of the world and the trainings.
+            size: of the synthetic corpus and the trainings.
             out: folder of everything; what is there already is not made again.
-            corpus: one that exists already, with splits and with the truth about its test videos; None: the world's.
+            corpus: one that exists already, with splits and with the truth about its test videos; None: the synthetic.
             encoder: whose trunk is frozen in both settings, in place of trained ones.
             stage: shows the progress of each stage.
         """
@@ -74,8 +74,8 @@ class Setup:
     def corpus(self) -> Corpus:
         """The corpus, whole and fit for the protocol."""
         if self._given is None:
-            name = f"world-{text_digest(json.dumps([options_as_json(self.size.corpus), WORLD_VERSION]))}"
-            with self.stage("signing world") as progress:
+            name = f"corpus-{text_digest(json.dumps([options_as_json(self.size.corpus), GENERATOR_VERSION]))}"
+            with self.stage("synthetic corpus") as progress:
                 return make_corpus(self.size.corpus, self.out / name, progress, workers=2)
         check_corpus(self._given)
         return self._given

@@ -23,7 +23,7 @@ from signspot.metrics.ranking import Group
 from signspot.models.checkpoints import shipped
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
-from signspot_synthetic.corpus_writer import WORLD_VERSION, make_corpus
+from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus
 from signspot_synthetic.options import CorpusOptions, options_as_json
 
 NAME, TITLE = "spotting-benchmark", "Spotting rare words in long footage (Sec. 4.3), and localisation (Sec. 4.4)"
@@ -90,7 +90,7 @@ def rare_words(corpus: Corpus, hours: float, most: int, every: float = EVERY) ->
 
 def measure(size: BenchmarkSize, out: Path, only: str | None, stage: Stage) -> Benchmark:
     """Make the footage, search it with every shipped encoder, or with one; what is there already is not made again."""
-    name = text_digest(json.dumps([options_as_json(size.corpus), WORLD_VERSION]))
+    name = text_digest(json.dumps([options_as_json(size.corpus), GENERATOR_VERSION]))
     with stage("footage") as progress:
         corpus = make_corpus(size.corpus, out / f"benchmark-{name}", progress)
     words = rare_words(corpus, size.corpus.hours, size.words, size.every)
@@ -117,7 +117,7 @@ def _search(spotter: Spotter, corpus: Corpus, words: Sequence[str], stage: Stage
     with stage(f"{spotter.encoder.name}: tracks") as progress:
         for done, (name, video) in enumerate(corpus.videos.items()):
             progress(done, len(corpus.videos))
-            assert video.landmarks is not None, "the world gives landmarks of every video"
+            assert video.landmarks is not None, "the synthetic corpus gives landmarks of every video"
             tracks[name] = spotter.track(video.landmarks, options)
     every = replace(corpus, videos={name: replace(video, split="test") for name, video in corpus.videos.items()})
     queries = find_queries(every, {name: track.grid for name, track in tracks.items()}, list(gallery.words))

@@ -2,7 +2,7 @@
 
 The paper's trunks see 16 frames of 224 x 224 pixels and tell 1,064 words apart; they know pictures from Kinetics. Ours
 are a quarter as wide, begin with nothing, see 8 frames of 64 x 64 pixels at half the frame rate, and tell the few words
-of a small rendered world apart. They see only what moves: from so little they would learn clothes and rooms.
+of a small rendered corpus apart. They see only what moves: from so little they would learn clothes and rooms.
 """
 
 import json
@@ -18,7 +18,7 @@ from signspot.io.files import atomic_write, text_digest
 from signspot.training.rgb.config import Architecture, RgbAugmentation, RgbBatchOptions, RgbConfig
 from signspot.training.rgb.training import HeldOut, train_rgb_on_corpus
 from signspot.training.run_folder import Run
-from signspot_synthetic.corpus_writer import WORLD_VERSION, make_corpus
+from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus
 from signspot_synthetic.options import CorpusOptions, options_as_json
 
 NAME, TITLE = "table-a4", "Table A.4: the trunk's architecture, classification of labelled clips"
@@ -54,7 +54,7 @@ Outcomes = Mapping[Architecture, Sequence[HeldOut]]  # architecture → one outc
 
 def measure(setup: Setup) -> Outcomes:
     """Train both trunks on labelled clips, by each seed, and test them on those of the test signers."""
-    name = f"rendered-{text_digest(json.dumps([options_as_json(CORPUS), WORLD_VERSION]))}"
+    name = f"rendered-{text_digest(json.dumps([options_as_json(CORPUS), GENERATOR_VERSION]))}"
     found: dict[Architecture, list[HeldOut]] = {}
     for seed in range(setup.size.seeds):
         for architecture in PAPER:
@@ -62,7 +62,7 @@ def measure(setup: Setup) -> Outcomes:
             key = text_digest(json.dumps([name, config.as_dict()]))
             path = setup.out / "cells" / f"a4-{key}.json"
             if not path.is_file():
-                with setup.stage("rendered world") as progress:
+                with setup.stage("rendered corpus") as progress:
                     corpus = make_corpus(CORPUS, setup.out / name, progress, workers=2)
                 run = Run(setup.out / "runs" / f"a4-{key}", setup.out / f"{name}-pictures", device=setup.size.device)
                 _, tested = train_rgb_on_corpus(config, corpus, run, stage=setup.stage)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from experiments.paper.cells import changed
-from experiments.paper.recognition_worlds import LabelledWorld, RecognitionSize, make_world
+from experiments.paper.labelled_corpora import LabelledCorpus, RecognitionSize, make_labelled_corpus
 from signspot.io.files import atomic_write, text_digest
 from signspot.io.progress import Stage
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
@@ -75,15 +75,15 @@ def recipe(row: RecipeRow, size: RecognitionSize, seed: int) -> TrunkConfig:
 
 
 def measure(size: RecognitionSize, out: Path, stage: Stage) -> dict[int, list[RecipeOutcome]]:
-    """Train every recipe by every seed on one world."""
-    material = RecipeClips(make_world(size, 0, out, stage))
+    """Train every recipe by every seed on one corpus."""
+    material = RecipeClips(make_labelled_corpus(size, 0, out, stage))
     found: dict[int, list[RecipeOutcome]] = {}
     jobs = [(seed, number) for seed in range(size.seeds) for number in range(len(ROWS))]
     with stage(NAME) as progress:
         for done, (seed, number) in enumerate(jobs):
             progress(done, len(jobs))
             config = recipe(ROWS[number], size, seed)
-            name = text_digest(json.dumps([material.world.identity, config.as_dict(), "held"]))
+            name = text_digest(json.dumps([material.labelled.identity, config.as_dict(), "held"]))
             path = out / "cells" / f"c1-{name}.json"
             if not path.is_file():
                 outcome = material.measure(config, out / "runs" / f"c1-{name}", size.device)
@@ -106,9 +106,9 @@ def hold_out(exemplars: Sequence[Exemplar]) -> tuple[list[Exemplar], list[Exempl
 class RecipeClips:
     """Clips that all recipes learn from and are tested on; the same labels are cut out of the footage once."""
 
-    def __init__(self, world: LabelledWorld):
-        self.world, self.words = world, sorted(world.words("mouthed"))
-        listed = [each for each in world.corpus.dictionary().exemplars if each.word in set(self.words)]
+    def __init__(self, labelled: LabelledCorpus):
+        self.labelled, self.words = labelled, sorted(labelled.words("mouthed"))
+        listed = [each for each in labelled.corpus.dictionary().exemplars if each.word in set(self.words)]
         self.shown, self.held = hold_out(listed)
         self._cut: dict[str, TrunkSigns] = {}
 
@@ -116,20 +116,20 @@ class RecipeClips:
         """Labelled clips and the exemplars that are trained on."""
         key = json.dumps(asdict(replace(clips, exemplars="rate")))  # sampled later, from the same
         if key not in self._cut:
-            videos = sorted(self.world.training)
-            self._cut[key] = collect_signs(self.world.corpus, self.words, videos, clips, exemplars=self.shown)
+            videos = sorted(self.labelled.training)
+            self._cut[key] = collect_signs(self.labelled.corpus, self.words, videos, clips, exemplars=self.shown)
         return self._cut[key]
 
     @cached_property
     def _held_out(self) -> TrunkSigns:
-        return collect_signs(self.world.corpus, self.words, [], ClipOptions(dictionary=1.0), exemplars=self.held)
+        return collect_signs(self.labelled.corpus, self.words, [], ClipOptions(dictionary=1.0), exemplars=self.held)
 
     def measure(self, config: TrunkConfig, run: Path, device: str) -> RecipeOutcome:
         """Train by one recipe, and test."""
         signs = self.signs(config.clips)
         trained = train_recogniser(config, signs, run, device=device)
-        tested = {ALL: signs_to_test(self.world.corpus, set(self.words)).get(ALL, [])}
-        (scores,) = score_classifier(RecogniserClassifier(trained), self.world.corpus, tested)
+        tested = {ALL: signs_to_test(self.labelled.corpus, set(self.words)).get(ALL, [])}
+        (scores,) = score_classifier(RecogniserClassifier(trained), self.labelled.corpus, tested)
         right = {word: [float(rank == 1) for rank in ranks] for word, ranks in scores.ranks.items()}
         own, others = (_exemplars_right(trained, each, config) for each in (signs, self._held_out))
         return RecipeOutcome(own, others, right)

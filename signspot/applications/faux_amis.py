@@ -20,7 +20,7 @@ from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 
-# The largest cost of one form in two languages, as a part of what different signs cost: chosen on the worlds of seeds
+# The largest cost of one form in two languages, as a part of what different signs cost: chosen on the corpora of seeds
 # 51 and 151, by `python -m experiments.applications faux-amis --choose`.
 SAME_FORM = 0.6
 _MOST_PAIRS = 60  # of each kind, on a page

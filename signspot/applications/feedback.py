@@ -29,8 +29,8 @@ from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 
-_LIMITS = (1.34, 1.27, 1.19)  # with 1, 2, 3 or more exemplars: nine of ten right signs are below, on the same worlds
-_TYPICAL = 0.42  # of what two different signs cost: two signers with one sign, on the worlds of seeds 51 and 61
+_LIMITS = (1.34, 1.27, 1.19)  # with 1, 2, 3 or more exemplars: nine of ten right signs are below, on the same corpora
+_TYPICAL = 0.42  # of what two different signs cost: two signers with one sign, on the corpora of seeds 51 and 61
 _PRIOR = 3.0  # pairs of exemplars that what is typical counts as, beside those of the word itself
 _WORDS, _EACH, _FEWEST = 60, 3, 8  # words of a dictionary, and exemplars of each, that say what is typical; at least
 

@@ -24,7 +24,7 @@ from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Spotting, Track
 
 # Two groups are one variant where the mean cost between them is below this part of what other words cost: the middle
-# of the plateau on the world of seed 51, by `python -m experiments.applications variants --choose`.
+# of the plateau on the corpus of seed 51, by `python -m experiments.applications variants --choose`.
 SAME_SIGN = 0.75
 _OTHER_WORDS = 60  # of the dictionary, that tell what different signs cost
 _FEWEST_OTHERS = 10  # with fewer, the encoder's own unit stands

@@ -42,9 +42,9 @@ from signspot.video.reader import open_video
 
 logger = logging.getLogger(__name__)
 
-SIGNS_PER_HOUR = 6700.0  # of signing without any pause, as people of the signing world do
+SIGNS_PER_HOUR = 6700.0  # of signing without any pause, as synthetic signers do
 _UNKNOWN = (0.2, 1.65, 0.07)  # height, middle and width of the chance of an alarm over the distance
-_KNOWN = (0.1, 1.5, 0.07)  # the same, of signs that serve as impostors; all by the world of seed 57
+_KNOWN = (0.1, 1.5, 0.07)  # the same, of signs that serve as impostors; all by the corpus of seed 57
 _SAME = 1.35  # distance below which an exemplar shows the sign itself, or one that cannot be told from it
 _IMPOSTORS = 60  # exemplars of a dictionary, the nearest ones, that the verifier compares with
 _SHOWN = 3  # neighbours that people are told of
@@ -134,7 +134,7 @@ CONFIRMED = 4  # frames without a better score until a peak is an event
 _APART = 2.5  # seconds between two events, at least: on their way back to rest, hands pass through much of a sign
 _LEFT = 5 / 6  # of an event's score: below, its sign is over; what scores less than it before that is the same sign
 _TINY = 1e-6
-_MARGIN, _LEAST = 0.5, -0.5  # weight of being nearer than impostors, and the least verdict; both by worlds 151 and 152
+_MARGIN, _LEAST = 0.5, -0.5  # weight of being nearer than impostors, and the least verdict; both by corpora 151 and 152
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +305,7 @@ _LONGEST_GAP = 0.4  # seconds without a frame after which a sign that had begun 
 _BLOCK = 1.0  # seconds of the decoys' signing of which the best score counts as one peak
 # places of the background that come nearest to the sign
 _OWN = 0.8  # of the score of the recordings among each other: a threshold above would miss the sign itself
-_FLOOR = 0.6  # least threshold, by the worlds of seeds 151 and 152
+_FLOOR = 0.6  # least threshold, by the corpora of seeds 151 and 152
 _LOOSEST = 0.4  # of what different signs cost: recordings that differ more among each other allow no more; as _FLOOR
 LIKE_THE_SIGN = 0.4  # score from which a place of the background is looked at
 _KEPT = 2 * CONTEXT + 10  # frames of landmarks that are remembered

@@ -18,15 +18,15 @@ def mouthing(
     lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks: false alarms on real faces.")] = None,
     wlasl: Annotated[Path | None, typer.Option(help="Folder of WLASL landmarks: the same.")] = None,
     corpus: Annotated[
-        Path | None, typer.Option(help="A corpus of the world, to be labelled by the paper's procedure, too.")
+        Path | None, typer.Option(help="A synthetic corpus, to be labelled by the paper's procedure, too.")
     ] = None,
-    clips: Annotated[int, typer.Option(min=2, help="Clips of the world for each row.")] = 60,
+    clips: Annotated[int, typer.Option(min=2, help="Synthetic clips for each row.")] = 60,
     questions: Annotated[int, typer.Option(min=2, help="Words that are looked for in each clip.")] = 12,
     real: Annotated[int, typer.Option(min=2, help="Words that are looked for on the faces of each corpus.")] = 4000,
     seed: Annotated[int, typer.Option(help="Random seed of clips and words.")] = 1000,
     out: Annotated[Path | None, typer.Option(help="Write the tables (.md) and, beside them, the plot (.png).")] = None,
 ) -> None:
-    """Ask for words on the lips of the signing world: precision, recall, false alarms, time error, reliability.
+    """Ask for words on synthetic lips: precision, recall, false alarms, time error, reliability.
 
     Questions are asked as signspot mouth asks them. Beside the network stands a spotter that has learned nothing.
 

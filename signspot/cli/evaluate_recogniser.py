@@ -19,7 +19,7 @@ def recogniser(
 ) -> None:
     """Name the signs of test videos: top 1 and top 5, over signs and over words, beside the nearest exemplar.
 
-    Example: signspot evaluate recogniser world/ runs/recogniser/recogniser.safetensors
+    Example: signspot evaluate recogniser corpus/ runs/recogniser/recogniser.safetensors
     """
     import json
     from dataclasses import asdict

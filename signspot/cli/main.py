@@ -35,10 +35,10 @@ from signspot.cli import (
     search,
     serve,
     spot,
+    synthetic,
     train,
     variants,
     wake,
-    world,
 )
 from signspot.cli.console import note, unprinted
 from signspot.cli.options import Device, EstimatorName, Force, Settings, use_settings
@@ -94,7 +94,7 @@ PANELS: dict[str, dict[str, tuple[Callable[..., None] | typer.Typer, str]]] = {
         "models": (models.models, "List the shipped encoders."),
         "cache": (cache.app, "Show or empty the cache folder."),
         "forget": (forget.forget, "Remove a signer or a video from everything."),
-        "world": (world.app, "Make synthetic signing with exact truth."),
+        "synthetic": (synthetic.app, "Make synthetic signing with exact truth."),
     },
 }
 

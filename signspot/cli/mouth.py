@@ -30,7 +30,7 @@ def mouth(
     language: Annotated[str, typer.Option(help="Language of the words and the subtitles.")] = "en",
     model: Annotated[
         str | None,
-        typer.Option(help="A mouthing spotter. [default: mouthing-films; of the world's landmarks mouthing-world]"),
+        typer.Option(help="A mouthing spotter. [default: mouthing-video; of synthetic landmarks mouthing-synthetic]"),
     ] = None,
     out: Annotated[
         list[Path] | None, typer.Option(help="Write spottings: .bobsl.json .eaf .vtt .csv .jsonl …; repeatable.")
@@ -44,7 +44,7 @@ def mouth(
     A whole corpus is searched by annotate --source mouthing.
 
     A spotting is the 0.6 s before a peak of probability; its time marks the end of the sign. The shipped spotter was
-    taught by the signing world alone and has seen no real lips: check what it finds.
+    taught by synthetic signing alone and has seen no real lips: check what it finds.
 
     Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
     """

@@ -47,7 +47,7 @@ def train(
     share the work of an embedding, and of nothing else:
     torchrun --standalone --nproc-per-node 4 --no-python signspot train …
 
-    Example: signspot train configs/embedding.toml --corpus world/ --out runs/embedding
+    Example: signspot train configs/embedding.toml --corpus corpus/ --out runs/embedding
     """
     from experiments.frame_codes.config import FrameCodesConfig, WarpingConfig
     from signspot.io.files import Outputs

@@ -216,7 +216,7 @@ class Corpus:
 
     folder: Path
     videos: Mapping[str, CorpusVideo]
-    options: Mapping[str, Any]  # of the world that made it; empty for real footage
+    options: Mapping[str, Any]  # of the synthetic corpus that made it; empty for real footage
     problems: tuple[CorpusProblem, ...] = ()  # files that were left out
 
     @property
@@ -262,7 +262,7 @@ class Corpus:
 
 
 def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
-    """Open a corpus: one that the world made, or any folder of footage.
+    """Open a corpus: one that the synthetic corpus made, or any folder of footage.
 
     Args:
         folder: with a corpus.json, or with videos or .pose files in it or in folders below.
@@ -291,17 +291,17 @@ def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
     return Corpus(layout.folder, known, {}, tuple(problems))
 
 
-def is_of_world(videos: Path) -> bool:
-    """Whether a folder of `.pose` files belongs to a corpus that the signing world made: then nobody filmed them.
+def is_synthetic(videos: Path) -> bool:
+    """Whether a folder of `.pose` files belongs to a synthetic corpus: then nobody filmed them.
 
-    The files themselves do not tell: the world's landmarks have an estimator's faults and visibilities, too.
+    The files themselves do not tell: synthetic landmarks have an estimator's faults and visibilities, too.
     """
     corpus = Layout(videos.absolute().parent).corpus
     try:
         made_by = parse_json(read_text(corpus, exact=True).text, str(corpus)).get("made_by")
     except (FormatError, AttributeError):  # there is none, or it is no corpus
         return False
-    return isinstance(made_by, dict) and "world" in made_by
+    return isinstance(made_by, dict) and "generator" in made_by
 
 
 def video_as_json(video: CorpusVideo, folder: Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Retrieval queries of a corpus (Sec. 4.2): stretches of test videos whose subtitle has a word that is signed there.
 
-The paper's test labels are mouthings of confidence above 0.9. A corpus of the signing world has few of those and knows
+The paper's test labels are mouthings of confidence above 0.9. A synthetic corpus has few of those and knows
 every sign exactly, so each true use of a test word is a query, labelled at the end of the sign, as mouthings are.
 """
 

@@ -118,7 +118,7 @@ def material_of_corpus(
     """The footage of a corpus whose signs are known, and its dictionary.
 
     Args:
-        corpus: as `signspot world make` writes it.
+        corpus: as `signspot synthetic make` writes it.
         filmed: estimate landmarks in its videos, instead of reading those beside them.
         cache: where estimated landmarks are kept, so that they are estimated once; None: nowhere.
         progress: told the videos that are done.

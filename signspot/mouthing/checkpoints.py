@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 from safetensors.torch import save_file
 
-from signspot.corpus.corpus import is_of_world
+from signspot.corpus.corpus import is_synthetic
 from signspot.errors import CheckpointError, FormatError, OptionsError
 from signspot.io.checks import check_int, check_list, check_text, parse_json
 from signspot.io.files import atomic_write
@@ -24,7 +24,7 @@ from signspot.mouthing.rgb_network import RgbMouthingNetwork
 from signspot.mouthing.templates import TemplateMatcher, TemplateOptions
 from signspot.mouthing.visemes import VISEMES
 
-DEFAULT, FOR_FILMS = "mouthing-world", "mouthing-films"
+DEFAULT, FOR_FILMS = "mouthing-synthetic", "mouthing-video"
 _SHIPPED = Path(__file__).parent / "weights"
 _SEES, _LANDMARKS, _RGB = "input", "landmarks", "rgb"  # what a network sees of lips, in its card
 _MATCHER, _LEARNED, _TEMPLATES = "matcher", "network", "templates"  # what compares lips with words, in its card
@@ -61,12 +61,12 @@ def shipped() -> list[str]:
 def default_for(sources: Iterable[str | PathLike[str]]) -> str:
     """The shipped spotter that finds most: on film, where an estimator shrinks and guesses lips, or in clean landmarks.
 
-    A `.pose` file was estimated on film, too, unless it lies in a corpus that the signing world made.
+    A `.pose` file was estimated on film, too, unless it lies in a synthetic corpus.
     """
     paths = [Path(source) for source in sources]
     if not paths or any(path.suffix.lower() != ".pose" for path in paths):
         return FOR_FILMS
-    return DEFAULT if all(is_of_world(folder) for folder in {path.parent for path in paths}) else FOR_FILMS
+    return DEFAULT if all(is_synthetic(folder) for folder in {path.parent for path in paths}) else FOR_FILMS
 
 
 def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingModel:
@@ -84,7 +84,7 @@ def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingMo
     header = read_header(path).get(_HEADER)
     if header is None:
         raise CheckpointError(
-            f"{path} holds no mouthing spotter. Train one with: signspot train configs/mouthing-world.toml"
+            f"{path} holds no mouthing spotter. Train one with: signspot train configs/mouthing-synthetic.toml"
         )
     try:
         card = parse_json(header, path.name)

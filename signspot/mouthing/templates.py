@@ -15,7 +15,7 @@ from signspot.mouthing.network import PADDING, STEP, LipMatcher
 from signspot.mouthing.visemes import VISEMES
 
 # Opening, width, protrusion and thickness of the lips, from the resting mouth, in standard deviations of a speaker;
-# written by hand, and once put to scale after a look at eight clips of the world.
+# written by hand, and once put to scale after a look at eight synthetic clips.
 _TEMPLATES: dict[str, tuple[float, float, float, float]] = {
     **{"closed": (0.4, 0.0, 0.2, -3.0), "teeth": (0.6, 0.0, 0.0, -2.0), "between": (1.0, 0.2, 0.2, 0.4)},
     **{"tongue": (1.3, 0.0, 0.3, 0.4), "hiss": (0.7, 0.5, 0.2, 0.4), "hush": (1.0, -2.5, 1.7, 0.4)},

@@ -1,4 +1,4 @@
-"""The people of the world: how they are built, how they sign, and how they are filmed."""
+"""The synthetic people: how they are built, how they sign, and how they are filmed."""
 
 from dataclasses import dataclass
 from enum import StrEnum

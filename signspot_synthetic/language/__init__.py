@@ -1,1 +1,1 @@
-"""Words, signs and sentences of the world."""
+"""Words, signs and sentences of the language."""

@@ -1,4 +1,4 @@
-"""English for the signing world: common words by class, their inflected forms, and more words on demand."""
+"""English for synthetic signing: common words by class, their inflected forms, and more words on demand."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The handshapes of the world's lexicon: each one a table of joint angles, from which limbs.py builds the hand."""
+"""The handshapes of the synthetic lexicon: each one a table of joint angles, from which limbs.py builds the hand."""
 
 from dataclasses import dataclass
 from enum import StrEnum

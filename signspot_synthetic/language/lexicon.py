@@ -363,7 +363,7 @@ class Entry:
 
 
 class Lexicon(Mapping[str, Entry]):
-    """All words of one world, in the order they were given."""
+    """All words of one language, in the order they were given."""
 
     def __init__(self, entries: Sequence[Entry]):
         self._entries = {entry.word: entry for entry in entries}

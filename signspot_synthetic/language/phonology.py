@@ -231,7 +231,7 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A sign of the world: everything that its signers agree on."""
+    """A sign of the synthetic language: everything that its signers agree on."""
 
     hands: Hands = Hands.ONE
     shape: str = "B"

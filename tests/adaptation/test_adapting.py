@@ -1,4 +1,4 @@
-"""Adapting on a small world: it learns, goes on after a stop, makes an ordinary encoder, and tells mistakes."""
+"""Adapting on a small corpus: it learns, goes on after a stop, makes an ordinary encoder, and tells mistakes."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ from signspot.spotting.identification import alignment_scale
 from signspot.spotting.spotter import Spotter, load
 from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.options import CorpusOptions
-from tests.fixtures.worlds import corpus_once
+from tests.fixtures.corpora import corpus_once
 
 OPTIONS = AdaptOptions(steps=8, stretches=6, exemplars=1, lr=1e-2, held_out=0.33, embeddings=True)
 BOTH = Kept(codes=True, embedding=True)

@@ -1,4 +1,4 @@
-"""Signs of a small world as files: two words with one variant each, one word with two, by three signers each."""
+"""Signs of a small corpus as files: two words with one variant each, one word with two, by three signers each."""
 
 from dataclasses import replace
 from pathlib import Path

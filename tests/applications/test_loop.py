@@ -1,4 +1,4 @@
-"""The whole loop on a tiny world: every stage, what is done again, and a corpus from which nothing can be learnt."""
+"""The whole loop on a tiny corpus: every stage, what is done again, and a corpus from which nothing can be learnt."""
 
 import json
 import re
@@ -30,7 +30,7 @@ from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.annotation import HereEngine
-from tests.fixtures.worlds import TINY
+from tests.fixtures.corpora import TINY
 
 
 @pytest.fixture(scope="module")
@@ -167,16 +167,16 @@ def test_on_films_alone(tmp_path: Path) -> None:
     """People's own footage is films: lips, hands and exemplars are seen by MediaPipe, and the loop comes to its end."""
     people = {"train_signers": 1, "test_signers": 1, "exemplars": 1.0, "variants": 1}
     size = CorpusOptions(words=4, hours=0.008, seed=5, video_seconds=15, render=True, knobs=Knobs(lips=1.0), **people)
-    world = make_corpus(size, tmp_path / "world")
-    signs = world.layout.dictionary_video
+    corpus = make_corpus(size, tmp_path / "corpus")
+    signs = corpus.layout.dictionary_video
     footage = tmp_path / "footage"
     footage.mkdir()
-    for video in world.videos.values():
+    for video in corpus.videos.values():
         assert video.video is not None
         assert video.subtitles is not None
         shutil.copy(video.video, footage)
         shutil.copy(video.subtitles, footage)
-    shutil.copy(world.layout.splits, footage / "splits.json")
+    shutil.copy(corpus.layout.splits, footage / "splits.json")
     out = tmp_path / "out"
     chosen = LearnOptions(labels="lips", recogniser=replace(TINY.trunk, steps=20), threshold=0.7)
     learnt = Loop(footage, signs, out, chosen, HereEngine).run()

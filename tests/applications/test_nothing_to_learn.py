@@ -14,7 +14,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.errors import DictionaryError, NothingToLearnError, OptionsError
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from tests.fixtures.annotation import HereEngine
-from tests.fixtures.worlds import TINY
+from tests.fixtures.corpora import TINY
 
 
 @pytest.fixture

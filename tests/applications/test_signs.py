@@ -65,7 +65,7 @@ def test_groups_are_joined_by_mean_cost() -> None:
     assert cluster(costs, 0.61) == [[0, 1, 2]]
 
 
-def test_variants_are_those_of_the_world(
+def test_variants_are_those_of_the_language(
     spotter: Spotter, dictionary: Dictionary, twofold: str, tmp_path: Path
 ) -> None:
     found = find_variants(spotter, dictionary, twofold)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from signspot_synthetic.options import CorpusOptions
-from tests.fixtures.worlds import corpus_once
+from tests.fixtures.corpora import corpus_once
 
 Call = Callable[..., tuple[int, str, str]]
 

@@ -27,7 +27,7 @@ def test_h_is_help(signspot: Call, verb: tuple[str, ...]) -> None:
     [
         (("spot", "--no-such-option"), "See: signspot spot --help"),
         (("dictionary", "build"), "See: signspot dictionary build --help"),
-        (("world", "make", "w", "--words", "many"), "See: signspot world make --help"),
+        (("synthetic", "make", "w", "--words", "many"), "See: signspot synthetic make --help"),
         (("no-such-verb",), "See: signspot --help"),
     ],
 )
@@ -38,7 +38,7 @@ def test_misuse_names_the_help_of_its_verb(signspot: Call, arguments: tuple[str,
 
 
 def test_bad_values_end_with_2_and_failures_with_1(signspot: Call, corner: Path, tmp_path: Path) -> None:
-    assert signspot("world", "make", tmp_path / "w", "--size", "large")[0] == 2
+    assert signspot("synthetic", "make", tmp_path / "w", "--size", "large")[0] == 2
     assert signspot("convert", corner / "footage.pose", tmp_path / "a.docx")[0] == 2
     (tmp_path / "damaged.jsonl").write_text("no json")
     assert signspot("convert", tmp_path / "damaged.jsonl", tmp_path / "a.csv")[0] == 1

@@ -12,7 +12,7 @@ import pytest
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.models.checkpoints import load_encoder
 from signspot_synthetic.options import CorpusOptions
-from tests.fixtures.worlds import corpus_once
+from tests.fixtures.corpora import corpus_once
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -54,20 +54,20 @@ def test_exemplars_of_little_use_are_named(signspot: Call, corner: Path, tmp_pat
 
 
 @pytest.fixture(scope="module")
-def small_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = CorpusOptions(
         words=4, hours=0.01, seed=3, video_seconds=18.0, dictionary_signers=3, exemplars=3.0, variants=1
     )
     return corpus_once(options, tmp_path_factory).folder
 
 
-def test_streams_of_a_corpus_are_measured(signspot: Call, small_world: Path, corner: Path) -> None:
-    command = ("evaluate", "streams", small_world, "--encoder", "warping")
+def test_streams_of_a_corpus_are_measured(signspot: Call, small_corpus: Path, corner: Path) -> None:
+    command = ("evaluate", "streams", small_corpus, "--encoder", "warping")
     code, out, err = signspot(*command, "--json")
     assert code == 0, err
     rows = [json.loads(line) for line in out.splitlines()]
     assert [row["exemplars"] for row in rows][:1] == [1]
-    assert rows[0]["place"] == small_world.name
+    assert rows[0]["place"] == small_corpus.name
     assert rows[0]["signs"] > 3
     assert 0 <= rows[0]["mean_average_precision"] <= 1
     assert [alarms[0] for alarms in rows[0]["alarms"]] == [1.0, 10.0, 60.0]
@@ -75,6 +75,6 @@ def test_streams_of_a_corpus_are_measured(signspot: Call, small_world: Path, cor
     assert code == 0, err
     assert "boundary" in out.splitlines()[0]
     assert len(out.splitlines()) >= 2
-    code, _, err = signspot("evaluate", "streams", small_world, "--filmed")
+    code, _, err = signspot("evaluate", "streams", small_corpus, "--filmed")
     assert code == 2
     assert "has no film" in err

@@ -26,7 +26,7 @@ from signspot.training.embedding.batches import ItemBatches, ItemBatchOptions
 from signspot.training.items import ItemOptions, find_training_subset
 from signspot.types import Grid
 from signspot_synthetic.options import CorpusOptions
-from tests.fixtures.worlds import corpus_once
+from tests.fixtures.corpora import corpus_once
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -71,7 +71,7 @@ def centred_share(folder: Path, source: str) -> float:
 
 
 def test_what_annotation_finds_is_trained_on_where_it_is_signed(signspot: Call, corpus: Path, tmp_path: Path) -> None:
-    """By the world's truth; a D label that was taken for the end of a sign gave a quarter of such windows."""
+    """By the synthetic truth; a D label that was taken for the end of a sign gave a quarter of such windows."""
     labels = corpus / "labels" / "D.jsonl"
     found = ("annotate", corpus, "--dictionary", corpus / "dictionary", "--out", tmp_path / "run", "--labels", labels)
     code, _, err = signspot(*found)

@@ -60,7 +60,7 @@ def test_of_several_subtitle_files_one_is_taken_and_always_the_same(tmp_path: Pa
     assert list_footage(tmp_path, "landmarks").footage[0].subtitles.name == "a.vtt"
 
 
-def test_a_corpus_of_the_world_is_read_by_its_own_list(corpus_folder: Path) -> None:
+def test_a_synthetic_corpus_is_read_by_its_own_list(corpus_folder: Path) -> None:
     listing = list_footage(corpus_folder, "landmarks")
     assert [each.video for each in listing.footage] == ["test-0001", "train-0001", "train-0002", "train-0003"]
     assert all(each.media.suffix == ".pose" for each in listing.footage)

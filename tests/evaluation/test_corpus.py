@@ -24,7 +24,7 @@ from signspot.spotting.search import Found, Search
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Grid, Spotting, Track
 from signspot_synthetic.options import CorpusOptions
-from tests.fixtures.worlds import corpus_once
+from tests.fixtures.corpora import corpus_once
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
 

@@ -1,4 +1,4 @@
-"""One-shot identification, on a few signs of the world."""
+"""One-shot identification, on a few synthetic signs."""
 
 from dataclasses import dataclass, replace
 

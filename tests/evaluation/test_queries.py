@@ -7,7 +7,7 @@ from signspot.evaluation.queries import find_queries, merged
 from signspot.training.items import Item
 from signspot.types import Grid, Label, LabelSource, Segment
 from signspot_synthetic.options import CorpusOptions
-from tests.fixtures.worlds import corpus_once
+from tests.fixtures.corpora import corpus_once
 
 
 def test_queries_are_true_uses_that_a_subtitle_mentions(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -14,7 +14,7 @@ from signspot.recognition.scoring import ALL, SignWindow, score_classifier, sign
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import load
 from signspot.training.recogniser.on_corpus import train_on_labels
-from tests.fixtures.worlds import TINY
+from tests.fixtures.corpora import TINY
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ def clips() -> list[IsolatedClip]:
 
 @pytest.fixture(scope="module")
 def material(clips: list[IsolatedClip]) -> StreamMaterial:
-    return material_of_clips("world", clips, OPTIONS)
+    return material_of_clips("synthetic", clips, OPTIONS)
 
 
 def test_no_lender_of_a_word_signs_it_in_the_streams(clips: list[IsolatedClip], material: StreamMaterial) -> None:
@@ -45,7 +45,7 @@ def test_no_lender_of_a_word_signs_it_in_the_streams(clips: list[IsolatedClip], 
 
 
 def test_words_that_are_not_to_be_signed_are_not(clips: list[IsolatedClip]) -> None:
-    absent = material_of_clips("world", clips, replace(OPTIONS, signed=False))
+    absent = material_of_clips("synthetic", clips, replace(OPTIONS, signed=False))
     assert absent.exemplars.keys().isdisjoint({true.word for stream in absent.streams for true in stream.truth})
 
 
@@ -76,7 +76,7 @@ def test_streams_are_measured_through_the_search_of_users(material: StreamMateri
 
 def test_few_false_alarms_are_counted_where_few_were_promised(clips: list[IsolatedClip]) -> None:
     """Words that are never signed: counted alarms stay near what was promised, at a rate that so little can tell."""
-    absent = material_of_clips("world", clips, replace(OPTIONS, signed=False, signs=56, each=56))
+    absent = material_of_clips("synthetic", clips, replace(OPTIONS, signed=False, signs=56, each=56))
     (scores,) = measure_streams(load("warping", cache=False), absent, (3,))
     often = scores.alarms[-1]
     expected, counted = often.promised * scores.word_hours, often.counted * scores.word_hours

@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from experiments.applications.grouping import rand_index, score_pairs, variant_rows, world_variants
+from experiments.applications.grouping import rand_index, score_pairs, synthetic_variants, variant_rows
 from experiments.applications.learners import Trial, _seen, tell
 from experiments.applications.signs import alter, film, make_words
 from experiments.applications.speed import measure_scan
@@ -86,8 +86,8 @@ def test_one_parameter_is_changed_and_no_other() -> None:
 
 
 def test_small_measures_run() -> None:
-    shown = world_variants(load("warping", cache=False), 2, 5, each=2)
-    rows = list(variant_rows(load("warping", cache=False), "world", shown, choose=True))
+    shown = synthetic_variants(load("warping", cache=False), 2, 5, each=2)
+    rows = list(variant_rows(load("warping", cache=False), "synthetic", shown, choose=True))
     assert all(-1 <= float(row[4]) <= 1 for row in rows)
     measured = dict(measure_scan(load("landmark", cache=False), 3000, queries=2, signed=9))
     assert measured["queries at once, threads"] == "2, 2"
@@ -95,7 +95,7 @@ def test_small_measures_run() -> None:
 
 
 def test_performances_in_which_no_hand_is_seen_are_left_out() -> None:
-    """A world of many words always has one; feedback is measured with the performance after it."""
+    """A synthetic corpus of many words always has one; feedback is measured with the performance after it."""
     sign = next(iter(make_words(1, 3).values())).variants[0]
     clips = [film(sign, 3, "friend", number) for number in range(2)]
     hidden = np.full_like(clips[0].left_hand, np.nan)

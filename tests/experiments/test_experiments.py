@@ -5,18 +5,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import world_calibration
+from experiments import synthetic_realism
 from experiments.isolated.importing import SourceClip, pack
 from signspot_synthetic.camera.estimator import GLOVED
 
 
-def test_the_world_is_compared_with_real_clips(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    clips = list(world_calibration.world_clips(3, GLOVED))
+def test_synthetic_signing_is_compared_with_real_clips(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clips = list(synthetic_realism.world_clips(3, GLOVED))
     pairs = [(SourceClip(Path("clip"), (number, 1, 1)), clip) for number, clip in enumerate(clips, start=1)]
     np.savez(tmp_path / "signer_01.npz", allow_pickle=False, **pack(pairs))
-    world_calibration.main([str(tmp_path), "--every", "1", "--clips", "3"])
+    synthetic_realism.main([str(tmp_path), "--every", "1", "--clips", "3"])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 + len(world_calibration.ROWS)
+    assert len(lines) == 2 + len(synthetic_realism.ROWS)
     rows = {cells[1].strip(): cells[2:4] for line in lines[2:] if (cells := line.split("|"))}
     real, gloved = rows["face breadth, median"]
     assert float(real) == pytest.approx(float(gloved), rel=0.01)  # the same clips, in half precision

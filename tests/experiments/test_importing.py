@@ -1,4 +1,4 @@
-"""Published corpora become the files that measurements read: real videos of the world under the corpora's names."""
+"""Published corpora become the files that measurements read: synthetic videos under the corpora's names."""
 
 import json
 import shutil

@@ -6,7 +6,7 @@ from pathlib import Path
 from experiments.label_sources import label_rows, learned_words, recogniser_rows
 from signspot.corpus.corpus import Corpus
 from signspot.types import Label, LabelSource
-from tests.fixtures.worlds import TINY
+from tests.fixtures.corpora import TINY
 
 
 def test_what_agrees_what_clashes_and_what_is_new(tiny_corpus: Corpus) -> None:

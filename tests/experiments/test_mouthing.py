@@ -355,8 +355,8 @@ def test_configurations_refuse_nonsense():
 def test_labels_of_a_corpus_are_held_against_its_truth(tiny_corpus, mouthing_file, tmp_path):
     rows = measure_labels(tiny_corpus, [str(mouthing_file)], least=0.0)
     given = [label for label in tiny_corpus.labels() if label.confidence >= 0.5]
-    assert {row.source for row in rows} == {mouthing_file.stem, "the world's dice"}
-    dice = next(row for row in rows if row.source == "the world's dice" and row.threshold == 0.5)
+    assert {row.source for row in rows} == {mouthing_file.stem, "the generator's labels"}
+    dice = next(row for row in rows if row.source == "the generator's labels" and row.threshold == 0.5)
     assert dice.labels == len(given) > 0
     assert dice.precision > 0.4
 
@@ -424,7 +424,7 @@ def test_a_film_that_only_mixes_shapes_is_explained_by_its_mixing(clips):
     text = explain_loss(model, pairs, 0, each=10)
     rows = {cells[2].strip(): cells[3:7] for cells in (line.split("|") for line in text.splitlines())}
     assert len(rows) == 8
-    assert rows["exact landmarks"] == rows["the world's landmarks"]
+    assert rows["exact landmarks"] == rows["synthetic landmarks"]
     assert (
         rows["the same, shapes mixed as on their film"]
         == rows["the same, with errors as on their film"]
@@ -435,7 +435,7 @@ def test_a_film_that_only_mixes_shapes_is_explained_by_its_mixing(clips):
 def test_all_ways_of_looking_are_asked_the_same(clips, mouthing_file):
     looks = [FilmedClip(clip, clip, clip) for clip in clips]
     rows = measure_filmed([load_mouthing(mouthing_file)], looks, 0, each=2)
-    names = ["exact landmarks", "landmarks with the world's faults", "video through MediaPipe"]
+    names = ["exact landmarks", "landmarks with synthetic estimator errors", "video through MediaPipe"]
     assert list(dict.fromkeys(row.trials for row in rows)) == names
     by_name = [[(row.threshold, row.asked, row.mouthed) for row in rows if row.trials == name] for name in names]
     assert by_name[0] == by_name[1] == by_name[2]

@@ -12,6 +12,6 @@ def test_halves_share_no_word_and_the_table_has_a_row_for_every_promise() -> Non
     assert first.isdisjoint(second)
     assert first | second == {clip.word for clip in clips}
     options = StreamOptions(words=3, signs=24, each=24, signed=False)
-    rows = keep_promises(load("warping", cache=False), material_of_clips("world", clips, options))
-    assert [row[1:4] for row in rows] == [("world", n, rate) for n in ("1", "3", "5") for rate in ("1", "10", "60")]
+    rows = keep_promises(load("warping", cache=False), material_of_clips("synthetic", clips, options))
+    assert [row[1:4] for row in rows] == [("synthetic", n, rate) for n in ("1", "3", "5") for rate in ("1", "10", "60")]
     assert all(float(row[4]) >= 0 for row in rows)

@@ -6,54 +6,54 @@ from pathlib import Path
 import pytest
 
 from experiments.paper import recognition_cells, recognition_tables, table_c1
+from experiments.paper.labelled_corpora import LOOSE, LabelledCorpus, RecognitionSize, as_bobsl
 from experiments.paper.recognition_cells import CellOutcome, LabelChoice, RecognitionCells
 from experiments.paper.recognition_tables import TABLE_6, accuracies, as_markdown, difference, draw, measure
-from experiments.paper.recognition_worlds import LOOSE, LabelledWorld, RecognitionSize, as_bobsl
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.io.progress import quiet
 from signspot.recognition.scoring import ALL
 from signspot.types import LabelSource
-from tests.fixtures.worlds import TINY
+from tests.fixtures.corpora import TINY
 
 CONTINUOUS = replace(TINY.trunk, clips=replace(TINY.trunk.clips, dictionary=0.0))
 BATCH_NORM = replace(TINY.trunk, model={**TINY.trunk.model, "norm": "batch"})
 
 
 @pytest.fixture(scope="module")
-def world(tiny_corpus: Corpus, encoder_file: Path, tmp_path_factory: pytest.TempPathFactory) -> LabelledWorld:
+def labelled(tiny_corpus: Corpus, encoder_file: Path, tmp_path_factory: pytest.TempPathFactory) -> LabelledCorpus:
     """Labelled by an encoder that knows nothing: it finds every word somewhere."""
-    return LabelledWorld("tiny", tmp_path_factory.mktemp("labelled"), tiny_corpus, str(encoder_file))
+    return LabelledCorpus("tiny", tmp_path_factory.mktemp("labelled"), tiny_corpus, str(encoder_file))
 
 
-def test_labels_are_of_training_videos_and_follow_the_choice(world: LabelledWorld) -> None:
-    full = world.labels(LabelSource.DICTIONARY, 0.0, "full")
-    some = world.labels(LabelSource.DICTIONARY, 0.0, "mouthed")
-    assert {label.word for label in some} < {label.word for label in full} <= world.words("full")
-    assert {label.video for label in full} <= world.training
+def test_labels_are_of_training_videos_and_follow_the_choice(labelled: LabelledCorpus) -> None:
+    full = labelled.labels(LabelSource.DICTIONARY, 0.0, "full")
+    some = labelled.labels(LabelSource.DICTIONARY, 0.0, "mouthed")
+    assert {label.word for label in some} < {label.word for label in full} <= labelled.words("full")
+    assert {label.video for label in full} <= labelled.training
     assert all(label.confidence >= LOOSE for label in full)
-    unpadded = world.labels(LabelSource.DICTIONARY, 0.0, "full", padded=False)
+    unpadded = labelled.labels(LabelSource.DICTIONARY, 0.0, "full", padded=False)
     assert {(each.video, each.word, each.time) for each in unpadded} != {(e.video, e.word, e.time) for e in full}
-    sure = LabelChoice(0.8, LOOSE).of(world)
+    sure = LabelChoice(0.8, LOOSE).of(labelled)
     assert {label.source.value for label in sure} == {"M", "D"}
     assert all(label.confidence >= 0.8 for label in sure)
 
 
 def test_files_of_bobsl_give_the_same_cells(
-    world: LabelledWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    labelled: LabelledCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, cells = as_bobsl(world), RecognitionCells(tmp_path, CONTINUOUS)
+    read, cells = as_bobsl(labelled), RecognitionCells(tmp_path, CONTINUOUS)
     assert sorted(path.name for path in (read.corpus.folder / "labels").iterdir()) == [
         "dict_spottings.json",
         "mouthing_spottings.json",
     ]
     for source in (LabelSource.MOUTHING, LabelSource.DICTIONARY):
-        ours = {(each.word, each.video, round(each.segment.middle, 3)) for each in world.labels(source, 0.0, "full")}
+        ours = {(each.word, each.video, round(each.segment.middle, 3)) for each in labelled.labels(source, 0.0, "full")}
         theirs = {(each.word, each.video, round(each.segment.middle, 3)) for each in read.labels(source, 0.0, "full")}
         assert ours == theirs
     choice = LabelChoice(0.5, LOOSE)
-    first = cells.measure(world, choice, 0)
-    assert first.labels == len(choice.of(world))
+    first = cells.measure(labelled, choice, 0)
+    assert first.labels == len(choice.of(labelled))
     assert first.right is not None
     monkeypatch.setattr(recognition_cells, "train_recogniser", lambda *_: pytest.fail("trained again"))
     assert cells.measure(read, choice, 0) == first
@@ -61,12 +61,12 @@ def test_files_of_bobsl_give_the_same_cells(
         cells.measure(read, choice, 1)
 
 
-def test_words_without_labels_count_as_missed(world: LabelledWorld, tmp_path: Path) -> None:
-    outcome = RecognitionCells(tmp_path, CONTINUOUS).measure(world, LabelChoice(mouthing=0.99), 0)
-    every = [s for v in world.corpus.in_split("test") for s in world.corpus.signs(v.id)]
-    asked = [sign for sign in every if sign.word in world.words("mouthed")]
+def test_words_without_labels_count_as_missed(labelled: LabelledCorpus, tmp_path: Path) -> None:
+    outcome = RecognitionCells(tmp_path, CONTINUOUS).measure(labelled, LabelChoice(mouthing=0.99), 0)
+    every = [s for v in labelled.corpus.in_split("test") for s in labelled.corpus.signs(v.id)]
+    asked = [sign for sign in every if sign.word in labelled.words("mouthed")]
     assert sum(map(len, outcome.ranks[ALL].values())) == len(asked)
-    unknown = {sign.word for sign in asked} - {each.word for each in LabelChoice(mouthing=0.99).of(world)}
+    unknown = {sign.word for sign in asked} - {each.word for each in LabelChoice(mouthing=0.99).of(labelled)}
     assert unknown
     assert all(rank > outcome.words for word in unknown for rank in outcome.ranks[ALL][word])
 
@@ -94,7 +94,7 @@ def test_accuracies_and_differences_by_hand() -> None:
     assert (words_one.value, words_five.value) == (0.75, 0.75)
     gap = difference(better, worse, ALL)
     assert (gap.value, gap.low, gap.high) == (0.5, 0.5, 0.5)
-    two = [*worse, (1, CellOutcome(9, 2, 1.0, {ALL: {"a": [1]}}))]  # another world: its word a is another
+    two = [*worse, (1, CellOutcome(9, 2, 1.0, {ALL: {"a": [1]}}))]  # another corpus: its word a is another
     assert accuracies(two, ALL)[0] == pytest.approx((0.25 + 1) / 2)
     assert accuracies(two, ALL)[2].value == pytest.approx((0.5 + 0 + 1) / 3)
 
@@ -106,7 +106,9 @@ def test_recipes_of_the_appendix(tiny_corpus: Corpus, tmp_path: Path, monkeypatc
     assert (forget.reinitialise, forget.dictionary_from, forget.steps) == (True, 2, 4)
     assert (forget.clips.least.mouthing, forget.clips.surer) == (0.5, 0.8)
     monkeypatch.setattr(table_c1, "ROWS", table_c1.ROWS[2:4])  # domain-specific, consecutive
-    monkeypatch.setattr(table_c1, "make_world", lambda *_: LabelledWorld("tiny", tmp_path / "world", tiny_corpus, None))
+    monkeypatch.setattr(
+        table_c1, "make_labelled_corpus", lambda *_: LabelledCorpus("tiny", tmp_path / "labelled", tiny_corpus, None)
+    )
     found = table_c1.measure(size, tmp_path, quiet)
     assert table_c1.as_markdown(found, size).count("\n| ") == 2
     shown, held = table_c1.hold_out(tiny_corpus.dictionary().exemplars)
@@ -122,6 +124,6 @@ def test_recipes_of_the_appendix(tiny_corpus: Corpus, tmp_path: Path, monkeypatc
 
 
 def test_mistakes_are_named() -> None:
-    with pytest.raises(OptionsError, match="worlds must be at least 1; got 0"):
-        RecognitionSize(worlds=0)
+    with pytest.raises(OptionsError, match="corpora must be at least 1; got 0"):
+        RecognitionSize(corpora=0)
     assert set(recognition_tables.TABLES) == {"table6", "table7", "table8"}

@@ -35,6 +35,6 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_quick_world_is_a_small_one() -> None:
+def test_a_quick_corpus_is_a_small_one() -> None:
     assert QUICK.corpus.hours < FULL.corpus.hours
     assert QUICK.seeds < FULL.seeds

@@ -13,9 +13,9 @@ from experiments.without_labels import (
     SUBTITLES,
     TRUTH,
     Learned,
+    LoopCorpus,
     LoopOptions,
     LoopRow,
-    LoopWorld,
     WordScore,
     as_text,
     difference,
@@ -49,7 +49,7 @@ def test_who_looks_at_no_lips_labels_every_mention_in_the_middle(tiny_corpus):
     assert {label.at for label in labels} == {TimeMeaning.MIDDLE}
 
 
-def test_words_of_all_worlds_are_averaged_and_compared_word_by_word():
+def test_words_of_all_corpora_are_averaged_and_compared_word_by_word():
     good = Learned(5, {"1 a": WordScore(1.0, 1.0, 4, 3), "1 b": WordScore(0.5, 1.0, 0, 0)})
     poor = Learned(0, {"1 a": WordScore(0.5, 0.0, 1, 0), "1 b": WordScore(0.25, 1.0, 3, 1)})
     assert [each.value for each in measures(good)] == [0.75, 1.0, 0.75]
@@ -73,12 +73,12 @@ def test_the_whole_loop_runs_and_goes_on(tmp_path: Path):
     by_name = {row.labels_of: row for row in rows}
     assert by_name[TRUTH].scores[0].precision == 1.0
     assert by_name[NOBODY].learned is not None
-    world = LoopWorld(TINY, 40, tmp_path)
-    mentions = sum(label.video in world.training for label in subtitle_middles(world.corpus))
+    loop = LoopCorpus(TINY, 40, tmp_path)
+    mentions = sum(label.video in loop.training for label in subtitle_middles(loop.corpus))
     for row in rows:
         assert row.learned is not None
-        assert set(row.learned.words) == {f"40 {query.word}" for query in world.queries}
-    untaught = world.untaught()
+        assert set(row.learned.words) == {f"40 {query.word}" for query in loop.queries}
+    untaught = loop.untaught()
     assert by_name[NOBODY].learned.words == {f"40 {word}": score for word, score in untaught.words.items()}
     assert sum(score.spotted for score in untaught.words.values()) <= mentions // 2
     assert all(score.right <= score.spotted for score in untaught.words.values())

@@ -41,7 +41,7 @@ SIZE = (256, 256)
 
 @pytest.fixture(scope="module")
 def film() -> list[Frame]:
-    """A second of a signer of the world, in the middle of a sign."""
+    """A second of a signer of the synthetic corpus, in the middle of a sign."""
     lexicon = make_lexicon(LexiconOptions(words=("apple",), seed=3, variant_shares=(1.0,)))
     signer = make_signer("one", 1, Role.DICTIONARY, left_share=0, webcam_share=0)
     motion, _ = isolated(lexicon["apple"].variants[0], signer, named_rng(1, "apple"))

@@ -100,7 +100,7 @@ def foreign(path: Path, components, *, frames: int = 4, people: int = 1, fps: fl
 
 
 @pytest.mark.parametrize("mesh", [468, 478])
-def test_full_faces_world_landmarks_and_another_order_are_read(tmp_path, mesh):
+def test_full_faces_synthetic_landmarks_and_another_order_are_read(tmp_path, mesh):
     path = tmp_path / "a.pose"
     parts = [
         component("RIGHT_HAND_LANDMARKS", list(HAND_NAMES)),

@@ -18,14 +18,14 @@ FOLDER = Path(checkpoints.__file__).parent / "weights"
 
 def test_weights_are_small_and_their_card_says_where_they_come_from():
     made_by = {
-        "mouthing-films": "signspot train ",
+        "mouthing-video": "signspot train ",
         "mouthing-templates": "python -m experiments.mouthing.calibration",
-        "mouthing-world": "signspot train ",
+        "mouthing-synthetic": "signspot train ",
     }
     said = {
-        "mouthing-films": "no real face",
+        "mouthing-video": "no real face",
         "mouthing-templates": "Nothing was learned",
-        "mouthing-world": "no real face",
+        "mouthing-synthetic": "no real face",
     }
     assert checkpoints.shipped() == sorted(made_by)
     for name, command in made_by.items():
@@ -36,28 +36,31 @@ def test_weights_are_small_and_their_card_says_where_they_come_from():
         assert said[name] in card["data"]
         assert card["command"].startswith(command)
         assert name in (FOLDER / "LICENSES.md").read_text()
-    assert checkpoints.load_mouthing().name == "mouthing-world"
+    assert checkpoints.load_mouthing().name == "mouthing-synthetic"
 
 
 def test_only_landmarks_that_nobody_filmed_have_another_spotter_than_films(tmp_path):
-    """A `.pose` file of people was estimated on film; the world's corpora say that theirs are the world's."""
-    world, people = tmp_path / "world", tmp_path / "people"
-    made_by = {world: {"made_by": {"signspot": "0.1.0", "world": 3}}, people: {"made_by": {"signspot": "0.1.0"}}}
+    """A `.pose` file of people was estimated on film; the synthetic corpora say that theirs are the synthetic."""
+    synthetic, people = tmp_path / "synthetic", tmp_path / "people"
+    made_by = {
+        synthetic: {"made_by": {"signspot": "0.1.0", "generator": 3}},
+        people: {"made_by": {"signspot": "0.1.0"}},
+    }
     for folder, data in made_by.items():
         folder.mkdir()
         (folder / "corpus.json").write_text(json.dumps(data))
-    clean, filmed = [world / "videos" / name for name in ("a.pose", "b.POSE")], people / "videos" / "c.pose"
+    clean, filmed = [synthetic / "videos" / name for name in ("a.pose", "b.POSE")], people / "videos" / "c.pose"
     chosen = checkpoints.default_for
-    assert chosen(clean) == "mouthing-world"
-    assert {chosen([filmed]), chosen([*clean, filmed]), chosen([world / "videos" / "a.mp4"])} == {"mouthing-films"}
-    assert {chosen(["alone.pose"]), chosen([])} == {"mouthing-films"}
-    for damaged in ("", "{", "[]", '{"made_by": "world"}'):
-        (world / "corpus.json").write_text(damaged)
-        assert chosen(clean) == "mouthing-films"
+    assert chosen(clean) == "mouthing-synthetic"
+    assert {chosen([filmed]), chosen([*clean, filmed]), chosen([synthetic / "videos" / "a.mp4"])} == {"mouthing-video"}
+    assert {chosen(["alone.pose"]), chosen([])} == {"mouthing-video"}
+    for damaged in ("", "{", "[]", '{"made_by": "synthetic"}'):
+        (synthetic / "corpus.json").write_text(damaged)
+        assert chosen(clean) == "mouthing-video"
 
 
 def test_lips_as_films_show_them_are_read_better_by_the_spotter_for_films():
-    """World-made lips, weakened as MediaPipe weakens them: its estimator itself is measured by the laboratory."""
+    """Synthetic lips, weakened as MediaPipe weakens them: its estimator itself is measured by the laboratory."""
     unseen = read_vocabulary(unseen=True)
     clips = make_clips(4, 8765, unseen, [f"film {n}" for n in range(4)], ClipOptions(seconds=20.0, role=Role.TEST))
     weak = weaken_some(list(clips), 1.0, 0)
@@ -65,9 +68,9 @@ def test_lips_as_films_show_them_are_read_better_by_the_spotter_for_films():
     mouthed = np.array([bool(trial.ends) for trial in trials])
     right = {
         name: answer(MouthingSpotter(checkpoints.load_mouthing(name)), weak, trials).right[mouthed].mean()
-        for name in ("mouthing-films", "mouthing-world")
+        for name in ("mouthing-video", "mouthing-synthetic")
     }
-    assert right["mouthing-films"] > right["mouthing-world"]
+    assert right["mouthing-video"] > right["mouthing-synthetic"]
 
 
 @pytest.fixture(scope="module")

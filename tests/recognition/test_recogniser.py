@@ -17,8 +17,8 @@ from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.on_corpus import train_on_labels
 from signspot.training.recogniser.training import TrunkConfig
 from signspot.types import LabelSource, Segment
+from tests.fixtures.corpora import TINY
 from tests.fixtures.headers import with_card
-from tests.fixtures.worlds import TINY
 
 Trained = tuple[Recogniser, list[RecogniserScores]]
 CONFIG = replace(TINY.trunk, name="tiny")

@@ -30,7 +30,7 @@ from tests.fixtures.spotting import Stretch
 
 @pytest.fixture(scope="module")
 def coder_encoder() -> Encoder:
-    """Plain geometry, which learns nothing, with a few decoys of the signing world."""
+    """Plain geometry, which learns nothing, with a few decoys of synthetic signing."""
     torch.manual_seed(0)
     coder = FrameCoder(build("frame_codes", codes=48, width=0, embedding=16, mlp=False).trunk.options).eval()
     return assemble("plain", coder, world_clips(24, 3, 5), {}, 1)

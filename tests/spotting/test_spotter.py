@@ -1,4 +1,4 @@
-"""The whole road: spottings of the world, mirrored, cached, refined, and every user mistake."""
+"""The whole road: spottings of the synthetic corpus, mirrored, cached, refined, and every user mistake."""
 
 import os
 from dataclasses import replace

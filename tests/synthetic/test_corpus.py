@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.corpus.corpus import is_of_world, open_corpus
+from signspot.corpus.corpus import is_synthetic, open_corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.io.files import temporary_name
@@ -25,7 +25,7 @@ from signspot.video.reader import open_video
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.options import CorpusOptions
 from signspot_synthetic.performance import is_right
-from signspot_synthetic.world import World
+from signspot_synthetic.plan import CorpusPlan
 
 OPTIONS = CorpusOptions(words=24, hours=0.0125, seed=11, dictionary_signers=5)
 
@@ -37,7 +37,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("corpus") / "world"
+    made = tmp_path_factory.mktemp("corpus") / "made"
     calls = []
     make_corpus(OPTIONS, made, lambda done, total: calls.append((done, total)))
     assert calls[0][0] == 0
@@ -56,24 +56,24 @@ def copy(folder, tmp_path):
 
 
 def test_the_dictionary_shows_every_variant_of_every_word(corpus):
-    dictionary, world = corpus.dictionary(), World(OPTIONS)
-    assert set(dictionary) == world.listed
+    dictionary, plan = corpus.dictionary(), CorpusPlan(OPTIONS)
+    assert set(dictionary) == plan.listed
     for word, exemplars in dictionary.items():
         assert 1 <= len(exemplars) <= 10
-        assert len({e.variant for e in exemplars}) == len(world.lexicon[word].variants)
+        assert len({e.variant for e in exemplars}) == len(plan.lexicon[word].variants)
         assert all(e.path.is_file() and e.licence for e in exemplars)
 
 
 def test_exemplars_number_three_on_average_and_ten_at_most():
-    counts = np.unique([plan.word for plan in World(CorpusOptions()).exemplars], return_counts=True)[1]
+    counts = np.unique([plan.word for plan in CorpusPlan(CorpusOptions()).exemplars], return_counts=True)[1]
     assert 2.8 < counts.mean() < 3.2
     assert set(counts) == set(range(1, 11))
 
 
 def test_the_corpus_says_that_nobody_filmed_its_landmarks(corpus):
     (folder,) = {video.landmarks.parent for video in corpus.videos.values()}
-    assert is_of_world(folder)
-    assert default_for(video.landmarks for video in corpus.videos.values()) == "mouthing-world"
+    assert is_synthetic(folder)
+    assert default_for(video.landmarks for video in corpus.videos.values()) == "mouthing-synthetic"
 
 
 def test_signers_are_disjoint(corpus):
@@ -129,7 +129,7 @@ def test_labels_are_of_listed_words_and_mostly_right(corpus):
     labels = corpus.labels()
     assert len(labels) > 10
     assert {label.word for label in labels} <= set(corpus.dictionary())
-    right = [is_right(label, corpus.signs(label.video), World(OPTIONS).same_sign) for label in labels]
+    right = [is_right(label, corpus.signs(label.video), CorpusPlan(OPTIONS).same_sign) for label in labels]
     assert np.mean(right) > 0.5
     assert all(label.confidence >= 0.8 for label in corpus.labels(least=LeastConfidence(0.8)))
     one = next(iter(corpus.videos))

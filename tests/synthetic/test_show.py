@@ -10,8 +10,8 @@ from signspot.errors import OptionsError, UnknownWordError
 from signspot.video.reader import open_video
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.options import CorpusOptions
+from signspot_synthetic.plan import CorpusPlan
 from signspot_synthetic.show import contact_sheet, page, scenes, sign_film
-from signspot_synthetic.world import World
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,8 @@ def test_a_film_shows_all_scenes_with_a_caption(lexicon, word, tmp_path):
 
 
 def test_a_page_is_one_file_with_video_glosses_and_subtitles(tmp_path):
-    world = World(CorpusOptions(words=20, hours=0.02, seed=7))
-    path = page(world, tmp_path / "page.html", seconds=2, height=64)
+    plan = CorpusPlan(CorpusOptions(words=20, hours=0.02, seed=7))
+    path = page(plan, tmp_path / "page.html", seconds=2, height=64)
     text = path.read_text(encoding="utf-8")
     assert "http" not in text.replace("data:video/mp4", "")
     data = json.loads(re.search(r"const data = (.*);", text)[1])
@@ -76,4 +76,4 @@ def test_a_page_is_one_file_with_video_glosses_and_subtitles(tmp_path):
 
 def test_an_endless_page_is_refused(tmp_path):
     with pytest.raises(OptionsError, match="1 to 300"):
-        page(World(CorpusOptions(words=20, hours=0.02)), tmp_path / "page.html", seconds=1000)
+        page(CorpusPlan(CorpusOptions(words=20, hours=0.02)), tmp_path / "page.html", seconds=1000)

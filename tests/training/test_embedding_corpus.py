@@ -17,7 +17,7 @@ from signspot.training.embedding.training import train_on_corpus
 from signspot.training.run_folder import Run
 from signspot.types import Exemplar
 from signspot_synthetic.options import CorpusOptions
-from tests.fixtures.worlds import corpus_once
+from tests.fixtures.corpora import corpus_once
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
 

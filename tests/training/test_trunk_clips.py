@@ -14,7 +14,7 @@ from signspot.landmarks.features import CHANNELS, JOINTS
 from signspot.training.augment import Augmentation
 from signspot.training.recogniser.clips import ClipOptions, TrunkBatches, TrunkSigns, collect_signs
 from signspot_synthetic.options import CorpusOptions
-from tests.fixtures.worlds import corpus_once
+from tests.fixtures.corpora import corpus_once
 
 STILL = Augmentation(*[0.0] * 13)
 

@@ -1,4 +1,4 @@
-"""`signspot world`."""
+"""`signspot synthetic`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ Call = Callable[..., tuple[int, str, str]]
 def test_a_small_corpus_is_made_and_its_knobs_kept(signspot: Call, tmp_path: Path) -> None:
     size = ("--words", 12, "--hours", 0.02, "--seed", 3)
     people = ("--signers", 3, "--test-signers", 1)
-    code, out, err = signspot("world", "make", tmp_path / "w", *size, *people, "--knob", "noise=0", "--variants", 1)
+    code, out, err = signspot("synthetic", "make", tmp_path / "w", *size, *people, "--knob", "noise=0", "--variants", 1)
     assert code == 0, err
     assert "12 words" in out
     corpus = open_corpus(tmp_path / "w")
@@ -34,16 +34,16 @@ def test_a_small_corpus_is_made_and_its_knobs_kept(signspot: Call, tmp_path: Pat
         (("--size", "320x2"), "at least 64 x 64 pixels"),
     ],
 )
-def test_impossible_worlds_are_one_line(
+def test_impossible_corpora_are_one_line(
     signspot: Call, tmp_path: Path, arguments: tuple[object, ...], message: str
 ) -> None:
-    code, _, err = signspot("world", "make", tmp_path / "w", *arguments)
+    code, _, err = signspot("synthetic", "make", tmp_path / "w", *arguments)
     assert code == 2
     assert message in err
     assert not (tmp_path / "w").exists()
 
 
 def test_showing_an_unknown_word_suggests(signspot: Call, tmp_path: Path) -> None:
-    code, _, err = signspot("world", "show", "aple", "--words", 300, "--out", tmp_path)
+    code, _, err = signspot("synthetic", "show", "aple", "--words", 300, "--out", tmp_path)
     assert code == 1
     assert "no word 'aple'" in err

@@ -1,6 +1,6 @@
-"""Draw the picture of the world for docs/explanation/world.md: handshapes, an isolated sign and a stream, as sticks.
+"""Draw handshapes, an isolated sign and a stream as stick figures, for docs/explanation/synthetic-corpus.md.
 
-python tools/draw_world.py docs/images/world-skeletons.png
+python tools/draw_synthetic.py docs/images/synthetic-skeletons.png
 """
 
 import argparse
@@ -112,7 +112,7 @@ def picture() -> Image:
 
 def main() -> None:
     """Read the arguments, draw, write."""
-    parser = argparse.ArgumentParser(description="Draw the picture of the signing world.")
+    parser = argparse.ArgumentParser(description="Draw the picture of synthetic signing.")
     parser.add_argument("path", type=Path, help="the PNG file to write")
     options = parser.parse_args()
     with atomic_write(options.path) as temporary:

@@ -1,4 +1,4 @@
-"""One world: its language, its people, and who signs what, all fixed by the options before anything is made."""
+"""The plan of a corpus: its language, its people, and who signs what, all fixed by the options."""
 
 import re
 from collections import defaultdict
@@ -38,7 +38,7 @@ class VideoPlan:
     seconds: float  # about how long
 
 
-class World:
+class CorpusPlan:
     """Facts about a corpus that are known before it is made."""
 
     def __init__(self, options: CorpusOptions):

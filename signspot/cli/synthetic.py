@@ -1,4 +1,4 @@
-"""`signspot world`: make a corpus of the signing world, and look at it."""
+"""`signspot synthetic`: make a synthetic corpus, and look at it."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -12,7 +12,7 @@ from signspot.cli.options import settings
 if TYPE_CHECKING:
     from signspot_synthetic.knobs import Knobs
 
-app = typer.Typer(help="A seeded, fully known world of signing.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Seeded synthetic signing with exact truth.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("make")
@@ -33,7 +33,7 @@ def make(
 ) -> None:
     """Make a corpus: a dictionary, continuous videos, subtitles, mouthing labels, exact truth and splits.
 
-    Example: signspot world make world/ --words 1064 --hours 2 --seed 7 --workers 2
+    Example: signspot synthetic make corpus/ --words 1064 --hours 2 --seed 7 --workers 2
     """
     from signspot_synthetic.corpus_writer import make_corpus
     from signspot_synthetic.options import CorpusOptions
@@ -90,28 +90,28 @@ def read_knobs(texts: list[str]) -> "Knobs":
 
 @app.command("show")
 def show(
-    word: Annotated[str, typer.Argument(help="A word of the world.")],
-    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("world-show"),
-    words: Annotated[int, typer.Option(help="Words of the world.")] = 1064,
-    seed: Annotated[int, typer.Option(help="Seed of the world.")] = 7,
+    word: Annotated[str, typer.Argument(help="A word of the synthetic language.")],
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("synthetic-show"),
+    words: Annotated[int, typer.Option(help="Words of the synthetic language.")] = 1064,
+    seed: Annotated[int, typer.Option(help="Seed of the language.")] = 7,
 ) -> None:
     """Show a word's signs: a contact sheet, a short film, and a page of sentences with glosses and subtitles.
 
-    Example: signspot world show apple --out apple/
+    Example: signspot synthetic show apple --out apple/
     """
     from signspot.io.files import Outputs
     from signspot_synthetic.options import CorpusOptions
+    from signspot_synthetic.plan import CorpusPlan
     from signspot_synthetic.show import contact_sheet, sign_film
     from signspot_synthetic.show import page as write_page
-    from signspot_synthetic.world import World
 
-    world = World(CorpusOptions(words=words, seed=seed))
+    corpus = CorpusPlan(CorpusOptions(words=words, seed=seed))
     with Outputs(force=settings().force) as outputs:
         sheet, film, page = (outputs.claim(out / name) for name in (f"{word}.png", f"{word}.mp4", "sentences.html"))
-        contact_sheet(world.lexicon, word, sheet, seed=seed)
+        contact_sheet(corpus.lexicon, word, sheet, seed=seed)
         with bar("video", "frames") as progress:
-            sign_film(world.lexicon, word, film, seed=seed, progress=progress)
+            sign_film(corpus.lexicon, word, film, seed=seed, progress=progress)
         with bar("page", "frames") as progress:
-            write_page(world, page, progress=progress)
+            write_page(corpus, page, progress=progress)
     for path in (sheet, film, page):
         say(str(path))

@@ -1,11 +1,11 @@
-"""Compare the signing world with real landmarks, statistic by statistic, and print the table.
+"""Compare synthetic signing with real landmarks, statistic by statistic, and print the table.
 
-    python -m experiments.world_calibration path/to/lsa64
+    python -m experiments.synthetic_realism path/to/lsa64
 
-The folder holds `signer_NN.npz` files, as `signspot corpus import lsa64` makes them. The world performs clips by other
-signers before a camera that frames them alike. LSA64's signers wear gloves and hold the first and the last posture of
-each sign, so the world is measured from just before a sign to just after it, with the estimator's faults for gloved
-hands; the third column has the faults for bare hands.
+The folder holds `signer_NN.npz` files, as `signspot corpus import lsa64` makes them. Synthetic clips are of other
+signers, before a camera that frames them alike. LSA64's signers wear gloves and hold the first and the last posture
+of each sign, so a synthetic clip is measured from just before a sign to just after it, with the estimator's faults
+for gloved hands; the third column has the faults for bare hands.
 """
 
 import argparse
@@ -198,7 +198,7 @@ def real_clips(folder: Path, every: int) -> Iterator[Landmarks]:
 
 
 def world_clips(count: int, noise: NoiseOptions) -> Iterator[Landmarks]:
-    """As many clips of the world, filmed alike."""
+    """As many synthetic clips, filmed alike."""
     lexicon = make_lexicon(LexiconOptions(words=count, seed=1, fingerspelled_share=0))
     signers = make_signers(9, 11, "dictionary", left_share=0)
     for index, entry in enumerate(lexicon.values()):
@@ -235,10 +235,10 @@ def table(pools: dict[str, Pool]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the arguments, compare, write the table to stdout."""
-    parser = argparse.ArgumentParser(description="Compare the signing world with LSA64 landmarks.")
+    parser = argparse.ArgumentParser(description="Compare synthetic signing with LSA64 landmarks.")
     parser.add_argument("folder", type=Path, help="where the signer_NN.npz files are")
     parser.add_argument("--every", type=int, default=4, help="use every n-th real clip")
-    parser.add_argument("--clips", type=int, default=600, help="clips of the world")
+    parser.add_argument("--clips", type=int, default=600, help="synthetic clips")
     options = parser.parse_args(arguments)
     pools = {
         "LSA64 (gloved hands)": pooled(real_clips(options.folder, options.every)),

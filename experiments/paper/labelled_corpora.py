@@ -1,4 +1,4 @@
-"""Worlds of Tables 6 to 8, with labels M and D, as footage would be labelled, and exact truth."""
+"""Corpora of Tables 6 to 8, with labels M and D, as footage would be labelled, and exact truth."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from signspot.training.augment import Augmentation
 from signspot.training.recogniser.clips import ClipOptions
 from signspot.training.recogniser.training import TrunkConfig
 from signspot.types import Label, LabelSource
-from signspot_synthetic.corpus_writer import WORLD_VERSION, make_corpus
+from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus
 from signspot_synthetic.knobs import Knobs, named_rng
 from signspot_synthetic.language.english import vocabulary
 from signspot_synthetic.options import CorpusOptions, options_as_json
@@ -33,7 +33,7 @@ from signspot_synthetic.options import CorpusOptions, options_as_json
 LOOSE, MIDDLE, STRICT = 0.8, 0.86, 0.9  # thresholds of D, on the scale of the shipped encoder
 PADDING = 4.0  # seconds around a subtitle (Sec. 4.5)
 Vocabulary = Literal["mouthed", "full"]  # words that may have labels M, or all words of the dictionary
-_COMMON = 1064  # words from which each world draws its own
+_COMMON = 1064  # words from which each corpus draws its own
 _BOBSL_MIDDLE = 9.5 / 25  # seconds by which a sign's middle lies behind the time that BOBSL records for a D
 
 # A trunk that learns from nothing but the labels: small, so that a cell takes seconds.
@@ -49,26 +49,26 @@ TRAINING = TrunkConfig(
 
 @dataclass(frozen=True, slots=True)
 class RecognitionSize:
-    """The number of worlds, the size of each, and the length of the trainings."""
+    """The number of corpora, the size of each, and the length of the trainings."""
 
-    worlds: int = 3
+    corpora: int = 3
     words: int = 20
     hours: float = 0.2
     seeds: int = 3
-    first_seed: int = 71  # of the first world
+    first_seed: int = 71  # of the first labelled
     training: TrunkConfig = field(default_factory=lambda: TRAINING)
     exemplars: float = 3.0  # of a word, on average
     encoder: str | None = None  # that finds D; its features are not learnt from. None: the shipped one
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        for name in ("worlds", "seeds"):
+        for name in ("corpora", "seeds"):
             if getattr(self, name) < 1:
                 raise OptionsError(f"{name} must be at least 1; got {getattr(self, name)}")
 
 
-def world_options(size: RecognitionSize, number: int) -> CorpusOptions:
-    """One world: other signs, signers, sentences and words than the others."""
+def corpus_options(size: RecognitionSize, number: int) -> CorpusOptions:
+    """One corpus before it is made: other signs, signers, sentences and words than the others."""
     seed = size.first_seed + number
     common = [word.word for word in vocabulary(_COMMON)]
     chosen = named_rng(seed, "recognised words").permutation(len(common))[: size.words]
@@ -83,16 +83,16 @@ def world_options(size: RecognitionSize, number: int) -> CorpusOptions:
     )
 
 
-class LabelledWorld:
-    """A world, its mouthings, and what the dictionary finds in it with and without padding; made when asked for."""
+class LabelledCorpus:
+    """A labelled, its mouthings, and what the dictionary finds in it with and without padding; made when asked for."""
 
     def __init__(self, name: str, folder: Path, corpus: Corpus, encoder: str | None, stage: Stage = quiet):
         self.name, self.folder, self.corpus, self.encoder, self.stage = name, folder, corpus, encoder, stage
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Settings that the world follows from, as plain values."""
-        return {"options": dict(self.corpus.options), "videos": list(self.corpus.videos), "version": WORLD_VERSION}
+        """Settings that the synthetic corpus follows from, as plain values."""
+        return {"options": dict(self.corpus.options), "videos": list(self.corpus.videos), "version": GENERATOR_VERSION}
 
     @cached_property
     def training(self) -> frozenset[str]:
@@ -143,7 +143,7 @@ class LabelledWorld:
         return list(read_records(Label, kept))
 
 
-class BobslWorld(LabelledWorld):
+class BobslCorpus(LabelledCorpus):
     """The same corpus with its labels in files as BOBSL publishes its own, and read back by the reader of those."""
 
     def labels(self, source: LabelSource, least: float, vocabulary: Vocabulary, *, padded: bool = True) -> list[Label]:
@@ -171,31 +171,31 @@ def _middle(label: Label) -> Label:
     return Label(label.word, label.video, round(label.segment.middle * FPS) / FPS, label.confidence, label.source)
 
 
-def make_world(size: RecognitionSize, number: int, out: Path, stage: Stage = quiet) -> LabelledWorld:
-    """Make a world, or go on making it."""
-    options = world_options(size, number)
-    folder = out / f"world-{text_digest(json.dumps([options_as_json(options), WORLD_VERSION, size.encoder]))}"
-    with stage(f"world {number + 1}") as progress:
+def make_labelled_corpus(size: RecognitionSize, number: int, out: Path, stage: Stage = quiet) -> LabelledCorpus:
+    """Make a corpus, or go on making it."""
+    options = corpus_options(size, number)
+    folder = out / f"labelled-{text_digest(json.dumps([options_as_json(options), GENERATOR_VERSION, size.encoder]))}"
+    with stage(f"labelled {number + 1}") as progress:
         corpus = make_corpus(options, folder / "corpus", progress)
-    return LabelledWorld(f"world {number + 1}", folder, corpus, size.encoder, stage)
+    return LabelledCorpus(f"labelled {number + 1}", folder, corpus, size.encoder, stage)
 
 
-def as_bobsl(world: LabelledWorld) -> BobslWorld:
-    """Write the labels of a world as BOBSL files, into a corpus that shares its other files, and open that."""
-    target = world.folder / "bobsl"
+def as_bobsl(labelled: LabelledCorpus) -> BobslCorpus:
+    """Write the labels of a corpus as BOBSL files, into a corpus that shares its other files, and open that."""
+    target = labelled.folder / "bobsl"
     if not target.is_dir():
-        beside = world.folder / "bobsl.part"
+        beside = labelled.folder / "bobsl.part"
         shutil.rmtree(beside, ignore_errors=True)
         shutil.copytree(
-            world.corpus.folder, beside, copy_function=os.link, ignore=shutil.ignore_patterns("labels", ".finished")
+            labelled.corpus.folder, beside, copy_function=os.link, ignore=shutil.ignore_patterns("labels", ".finished")
         )
-        mouthings = world.labels(LabelSource.MOUTHING, 0.0, "mouthed")
-        found = world.labels(LabelSource.DICTIONARY, 0.0, "full")
+        mouthings = labelled.labels(LabelSource.MOUTHING, 0.0, "mouthed")
+        found = labelled.labels(LabelSource.DICTIONARY, 0.0, "full")
         (beside / "labels").mkdir()
         write_json(_spottings(mouthings, 0.0), beside / "labels" / "mouthing_spottings.json")
         write_json(_spottings(found, _BOBSL_MIDDLE), beside / "labels" / "dict_spottings.json")
         beside.rename(target)
-    return BobslWorld(world.name, world.folder, open_corpus(target), world.encoder, world.stage)
+    return BobslCorpus(labelled.name, labelled.folder, open_corpus(target), labelled.encoder, labelled.stage)
 
 
 def _spottings(labels: Collection[Label], middle: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The signing world: how much faster than life it signs and is filmed, and whether a larger one needs more memory."""
+"""Synthetic signing: how much faster than life it signs and is filmed, and whether a larger one needs more memory."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,23 +13,23 @@ from signspot_synthetic.body.motion import FPS
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.options import CorpusOptions
 from signspot_synthetic.performance import perform_video
+from signspot_synthetic.plan import CorpusPlan
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video
-from signspot_synthetic.world import World
 
-_GROUP = "The signing world"
+_GROUP = "Synthetic signing"
 _GENERATING_LEAST, _RENDERING_LEAST = 100.0, 1.0  # × real time
 _MORE = 4  # times as large is the larger corpus
 _ALLOWANCE = 8.0  # MB
 
 
-def world_rows(sizes: Sizes) -> list[Comparison]:
+def synthetic_rows(sizes: Sizes) -> list[Comparison]:
     """Generating, rendering, and memory."""
     return [_generating(sizes), _rendering(sizes), _memory(sizes)]
 
 
 def _generating(sizes: Sizes) -> Comparison:
-    done = run(Call("world:generate", {"seconds": sizes.signing, "rounds": sizes.rounds}), apart=sizes.apart).values
+    done = run(Call("synthetic:generate", {"seconds": sizes.signing, "rounds": sizes.rounds}), apart=sizes.apart).values
     ratio = done["signed"] / done["spent"]
     return Comparison(
         _GROUP,
@@ -41,7 +41,9 @@ def _generating(sizes: Sizes) -> Comparison:
 
 
 def _rendering(sizes: Sizes) -> Comparison:
-    jobs = [Call("world:render", {"seconds": sizes.rendered, "side": sizes.rendered_side, "seed": n}) for n in (1, 2)]
+    jobs = [
+        Call("synthetic:render", {"seconds": sizes.rendered, "side": sizes.rendered_side, "seed": n}) for n in (1, 2)
+    ]
     done = run_side_by_side(jobs, apart=sizes.apart)
     together = are_side_by_side(len(jobs), apart=sizes.apart)
     spent = (max if together else sum)(each.values["spent"] for each in done)
@@ -59,7 +61,7 @@ def _rendering(sizes: Sizes) -> Comparison:
 def _memory(sizes: Sizes) -> Comparison:
     hours = sizes.corpus, sizes.corpus * _MORE
     small, large = (
-        run(Call("world:fill", {"hours": each, "words": sizes.corpus_words}), apart=sizes.apart) for each in hours
+        run(Call("synthetic:fill", {"hours": each, "words": sizes.corpus_words}), apart=sizes.apart) for each in hours
     )
     return Comparison(
         _GROUP,
@@ -73,13 +75,13 @@ def _memory(sizes: Sizes) -> Comparison:
 
 def generate(seconds: float, rounds: int) -> dict[str, float]:
     """Seconds of signing, and seconds that they take; the lexicon is made before."""
-    world = World(CorpusOptions(words=20, seed=SEED))
-    plan = world.videos[0]
-    perform_video(world, replace(plan, seconds=5.0))
+    corpus = CorpusPlan(CorpusOptions(words=20, seed=SEED))
+    plan = corpus.videos[0]
+    perform_video(corpus, replace(plan, seconds=5.0))
     best, signed = float("inf"), 0.0
     for _ in range(rounds):
         start = process_time()
-        performed = perform_video(world, replace(plan, seconds=seconds))
+        performed = perform_video(corpus, replace(plan, seconds=seconds))
         best, signed = min(best, process_time() - start), len(performed.footage.exact) / FPS
     return {"signed": signed, "spent": best}
 
