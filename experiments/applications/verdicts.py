@@ -1,4 +1,4 @@
-"""The verdict of feedback fitted on synthetic corpora, and what it trades: wrong signs taken for right against right ones."""
+"""The verdict of feedback fitted on synthetic signs, and what it trades: wrong signs that pass against right ones."""
 
 from collections.abc import Iterator, Sequence
 
