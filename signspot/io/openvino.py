@@ -1,8 +1,8 @@
 """OpenVINO, without its reports to its makers and in a precision that is always asked for by name.
 
 OpenVINO and its quantiser report every import and conversion to their makers, unless the package that sends the reports
-is missing; so that package is hidden before OpenVINO is first loaded. By default OpenVINO computes in bfloat16 where the
-processor can, so one network would give different numbers on different computers.
+is missing; so that package is hidden before OpenVINO is first loaded. By default OpenVINO computes in bfloat16 where
+the processor can, so one network would give different numbers on different computers.
 """
 
 import importlib
