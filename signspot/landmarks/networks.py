@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
-from signspot.io.openvino import compile_model, load_openvino
+from signspot.io.openvino import compile_model, load_openvino, openvino_core
 from signspot.landmarks.regions import Floats, Picture
 
 
@@ -91,7 +91,7 @@ def _openvino() -> Any:
 def _compiled(network: Network) -> Any:
     """Read a network, leave out what nobody asks for, take colours as bytes, and compile it; once per process."""
     openvino = _openvino()
-    model = openvino.Core().read_model(find_models() / network.file)
+    model = openvino_core().read_model(find_models() / network.file)
     model = openvino.Model([model.output(name) for name in network.outputs], model.get_parameters())
     steps = openvino.preprocess.PrePostProcessor(model)
     steps.input().tensor().set_element_type(openvino.Type.u8)

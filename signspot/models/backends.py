@@ -7,14 +7,11 @@ Precision is chosen here, never inherited from the processor, the environment or
 and `signspot.io.openvino`.
 """
 
-import logging
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
-from io import StringIO
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -23,9 +20,7 @@ from torch import Tensor, nn
 
 from signspot.errors import OptionsError
 from signspot.io.files import content_digest
-from signspot.io.openvino import Precision, compile_model, has_bfloat16, load_nncf, load_openvino
-
-logger = logging.getLogger(__name__)
+from signspot.io.openvino import Precision, compile_model, has_bfloat16, load_openvino, quantise
 
 How = Literal["eager", "compiled", "half", "openvino", "openvino-bf16", "openvino-int8"]
 TensorFunction = Callable[[Tensor], Tensor]
@@ -177,12 +172,7 @@ def _openvino(module: nn.Module, examples: list[Tensor], precision: Precision, *
         warnings.simplefilter("ignore")  # of tracing: lengths become constants, as they should for one shape
         model: Any = openvino.convert_model(module, example_input=shown, input=[tuple(shown.shape)])
     if int8:
-        nncf = load_nncf()
-        logger.info("int8 is calibrated on %d inputs of %s", len(examples), tuple(shown.shape))
-        nncf.set_log_level(logging.ERROR)
-        given = nncf.Dataset(examples, lambda example: example.contiguous().numpy())
-        with redirect_stdout(StringIO()):  # it draws bars
-            model = nncf.quantize(model, given, subset_size=len(examples))
+        model = quantise(model, [example.contiguous().numpy() for example in examples])
     compiled = compile_model(model, precision, torch.get_num_threads())
 
     def run(x: Tensor) -> Tensor:
