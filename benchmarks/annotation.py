@@ -15,7 +15,7 @@ from time import process_time
 from benchmarks.isolation import Call, Measurement, run_on
 from benchmarks.rows import Comparison, against, rounded
 from benchmarks.sizes import Sizes
-from signspot.annotation.records import AnnotateOptions
+from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import AnnotationJob as Annotation
 from signspot.annotation.run import annotate
 from signspot.io.processes import WorkerPool

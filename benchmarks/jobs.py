@@ -301,7 +301,7 @@ class _Known:
 
 
 def _annotate(folder: Path, engine: Any, cache: Path | None = None) -> str:
-    from signspot.annotation.records import AnnotateOptions
+    from signspot.annotation.options import AnnotateOptions
     from signspot.annotation.run import AnnotationJob, annotate
 
     with TemporaryDirectory() as place:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from signspot.adaptation.adapting import Adapted, adapt
     from signspot.adaptation.options import AdaptOptions
-    from signspot.annotation.records import AnnotateOptions
+    from signspot.annotation.options import AnnotateOptions
     from signspot.annotation.run import AnnotationJob, annotate
     from signspot.corpus.corpus import Corpus, open_corpus
     from signspot.dictionary.dictionary import Dictionary
@@ -71,7 +71,7 @@ __version__ = VERSION
 _HOME = {
     "AdaptOptions": "signspot.adaptation.options",
     "Adapted": "signspot.adaptation.adapting",
-    "AnnotateOptions": "signspot.annotation.records",
+    "AnnotateOptions": "signspot.annotation.options",
     "AnnotationJob": "signspot.annotation.run",
     "CheckpointError": "signspot.errors",
     "Corpus": "signspot.corpus.corpus",

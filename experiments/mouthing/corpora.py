@@ -7,14 +7,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from signspot.annotation.records import RunOptions
-from signspot.annotation.run import MouthingJob, annotate_mouthings, mouthings
-from signspot.annotation.store import open_store
+from signspot.annotation.options import RunOptions
+from signspot.annotation.run import MouthingJob, annotate_mouthings
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
 from signspot.io.processes import WorkerPool
-from signspot.io.progress import Stage
+from signspot.io.progress import Stage, quiet
 from signspot.mouthing.candidates import LEAST
 from signspot.types import Label, LabelSource
 
@@ -36,7 +35,7 @@ class LabelScore:
 
 
 def label_corpus(
-    corpus: Corpus, model: str | None, out: Path, least: float = LEAST, stages: Stage | None = None
+    corpus: Corpus, model: str | None, out: Path, least: float = LEAST, stages: Stage = quiet
 ) -> list[Label]:
     """Labels M for the words of a corpus's own dictionary, by a run of annotation; of every word, sure or not.
 
@@ -47,14 +46,14 @@ def label_corpus(
         least: probability of a label.
         stages: as `annotate_mouthings` takes them.
     """
-    job = MouthingJob(corpus.folder, out, tuple(corpus.dictionary()), model=model, threshold=least)
-    annotate_mouthings(job, RunOptions(keep=least, peaks=1, impostors=0), WorkerPool(1), stages)
-    with open_store(out) as store:
-        return [candidate.as_label() for candidate in mouthings(store, least, corpus, word_least=0.0)]
+    words = tuple(corpus.dictionary())
+    job = MouthingJob(corpus, out, words, model=model, threshold=least, word_threshold=0.0)
+    report = annotate_mouthings(job, RunOptions(keep=least, peaks=1, negatives=0), WorkerPool(1), stages)
+    return [candidate.as_label() for candidate in report.spottings]
 
 
 def measure_labels(
-    corpus: Corpus, models: Sequence[str], least: float = LEAST, stages: Stage | None = None
+    corpus: Corpus, models: Sequence[str], least: float = LEAST, stages: Stage = quiet
 ) -> list[LabelScore]:
     """Compare the labels of spotters, and those that the corpus came with, with the truth.
 

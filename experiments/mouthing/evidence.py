@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.annotation.records import AnnotateOptions, RunOptions
+from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
-from signspot.annotation.statistics import Truth, is_mouthed, labels_by_video, mouthing_labels, spottings
-from signspot.annotation.store import open_store
+from signspot.annotation.statistics import Truth, is_mouthed, labels_by_video
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.io.processes import WorkerPool
 from signspot.mouthing.candidates import LEAST
@@ -61,15 +60,13 @@ def measure_evidence(
         model: name or file of a mouthing spotter; None: the shipped one.
         least: probability of a mouthing.
     """
-    signs = AnnotationJob(corpus.folder, corpus.layout.dictionary, out / "hands", encoder=encoder, threshold=KEEP)
-    annotate(signs, AnnotateOptions(keep=KEEP, impostors=0, peaks=1), WorkerPool(1))
+    signs = AnnotationJob(corpus, corpus.layout.dictionary, out / "hands", encoder=encoder, threshold=KEEP)
+    found = annotate(signs, AnnotateOptions(keep=KEEP, negatives=0, peaks=1), WorkerPool(1)).spottings
     words = tuple(corpus.dictionary())
-    lips = MouthingJob(corpus.folder, out / "lips", words, model=model, threshold=least)
-    annotate_mouthings(lips, RunOptions(keep=min(least, 0.3), impostors=0, peaks=1), WorkerPool(1))
-    by_video = labels_by_video(mouthing_labels(out / "lips", least))
+    lips = MouthingJob(corpus, out / "lips", words, model=model, threshold=least, word_threshold=0.0)
+    mouthed_run = annotate_mouthings(lips, RunOptions(keep=min(least, 0.3), negatives=0, peaks=1), WorkerPool(1))
+    by_video = labels_by_video(candidate.as_label() for candidate in mouthed_run.spottings)
     truth = Truth(corpus)
-    with open_store(out / "hands") as store:
-        found = list(spottings(store, KEEP))
     scores = np.array([one.score for one in found], float)
     mouthed = np.array([is_mouthed(one, by_video) for one in found], bool)
     return rank_both(scores, mouthed, np.array([truth.is_right(one) for one in found], bool))

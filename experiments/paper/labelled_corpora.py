@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from signspot.annotation.engines import HereEngine
-from signspot.annotation.records import AnnotateOptions
+from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.statistics import spottings
-from signspot.annotation.store import open_store
 from signspot.corpus.corpus import Corpus, open_corpus, write_json
 from signspot.corpus.truth import read_records, write_records
 from signspot.errors import OptionsError
@@ -134,11 +132,10 @@ class LabelledCorpus:
                 self.corpus.folder, self.corpus.layout.dictionary, out,
                 encoder=self.encoder, cache=self.folder / "cache", threshold=LOOSE,
             )  # fmt: skip
-            annotate(
+            report = annotate(
                 job, AnnotateOptions(padding=padding, keep=LOOSE), HereEngine(), lambda _: self.stage(f"{self.name}: D")
             )
-            with open_store(out) as store:
-                found = [each.as_label() for each in spottings(store, LOOSE)]
+            found = [candidate.as_label() for candidate in report.spottings]
             write_records([_middle(label) for label in found if label.video in self.training], kept)
         return list(read_records(Label, kept))
 

@@ -33,7 +33,7 @@ class Contrast:
     decoy: NDArray[np.bool_]  # (N,)
     score: Array  # (N,) in [0, 1]
     rival: Array  # (N,) the highest score of a rival; nan: there is none
-    impostor: Array  # (N,) the highest score of an impostor at this place; nan: none was compared
+    negative: Array  # (N,) the highest score of a negative at this place; nan: none was compared
     second: Array  # (N,) the score of the second-best exemplar; nan: the word has one only
 
     def __len__(self) -> int:
@@ -92,12 +92,12 @@ class _Places:
 
 
 def _row(candidate: Candidate, places: _Places) -> _Row:
-    impostor, second = candidate.impostor_best, candidate.exemplar_second
+    negative, second = candidate.negative_best, candidate.exemplar_second
     return (
         candidate.word,
         candidate.score,
         places.rival(candidate),
-        np.nan if impostor is None else impostor,
+        np.nan if negative is None else negative,
         np.nan if second is None else second,
     )
 
@@ -114,7 +114,7 @@ def _meets(spans: Mapping[str, Sequence[_Span]], word: str, place: _Span) -> boo
 
 
 _HIGHEST = 1 - 1e-4  # score: beyond it, heights mean nothing
-_FARTHEST = 3.0  # deviations: a rival or impostor that is farther below counts as so far
+_FARTHEST = 3.0  # deviations: a rival or negative that is farther below counts as so far
 _RIDGE, _NEWTON_STEPS = 1e-3, 25
 _STEEPEST = 30.0  # log-odds
 _FIRST_CENTRE = 1.5  # deviations above chance from which a place is first believed
@@ -124,7 +124,7 @@ class Part(StrEnum):
     """A kind of evidence beside the score."""
 
     PRIOR = "prior"  # of the word: what it scores by chance, and how many of its mentions are signed
-    MARGIN = "margin"  # over rivals and impostors
+    MARGIN = "margin"  # over rivals and negatives
     AGREEMENT = "agreement"  # of the word's exemplars
 
 
@@ -226,7 +226,7 @@ def describe(found: Contrast, words: NDArray[np.intp], options: AbstentionOption
     if Part.PRIOR in options.parts:
         columns["chance"] = _chance(score, words, decoy, options.chance_weight)
     if Part.MARGIN in options.parts:
-        for name, other in (("rival", found.rival), ("impostor", found.impostor)):
+        for name, other in (("rival", found.rival), ("negative", found.negative)):
             margin = (height - _height(np.nan_to_num(other))) / spread
             columns[name] = np.where(np.isnan(other), _FARTHEST, np.minimum(margin, _FARTHEST))
     if Part.AGREEMENT in options.parts:

@@ -1,23 +1,19 @@
 """The plan of a run: a unit of work for each video that has words not searched yet, named by content.
 
 The key of a word in a video is a digest of all that its result follows from: the video's content, the subtitles that
-mention it, the embeddings of its exemplars, the impostors', and the settings. Where a store has that key, the result is
+mention it, the embeddings of its exemplars, the negatives', and the settings. Where a store has that key, the result is
 there; so a run that was killed goes on where it stopped, and a new word or a new video costs what is new.
 """
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from signspot.corpus.corpus import Footage
-from signspot.errors import FormatError
-from signspot.io.checks import parse_json
-from signspot.io.files import atomic_write, content_digest
-from signspot.io.progress import Progress, silent
 from signspot.types import Subtitle
 from signspot.words.match import Form, WordMatch
 
@@ -41,62 +37,72 @@ class SubtitleMention:
     last: int
     form: Form
     count: int  # how often the word stands in the text
-    nearby: tuple[str, ...]  # words of the panel that subtitles around mention: they may be signed here, too
+    nearby: tuple[str, ...]  # words of the pool that subtitles around mention: they may be signed here, too
 
     def values(self) -> list[object]:
         """All of it, in order, for a digest."""
         return [getattr(self, each.name) for each in fields(self)]
 
 
-def find_mentions(
-    subtitles: Sequence[Subtitle],
-    finder: WordFinder,
-    padding: float,
-    panel: Collection[str] = (),
-    *,
-    decoys: bool = False,
-) -> dict[str, tuple[SubtitleMention, ...]]:
-    """Every word that the subtitles of a video mention, with the subtitles that do.
+@dataclass(frozen=True, slots=True)
+class MatchedSubtitles:
+    """The subtitles of a video, in order of time, and the words in each."""
+
+    subtitles: tuple[Subtitle, ...]
+    matches: tuple[tuple[WordMatch, ...], ...]
+
+    @property
+    def words(self) -> set[str]:
+        """Words that the subtitles mention."""
+        return {match.word for matches in self.matches for match in matches}
+
+
+def match_subtitles(subtitles: Iterable[Subtitle], finder: WordFinder) -> MatchedSubtitles:
+    """Find the words of each subtitle.
 
     Args:
         subtitles: in order of time.
         finder: of all words that may be asked for, so that a word is never found inside of a longer phrase.
+    """
+    ordered = tuple(subtitles)
+    return MatchedSubtitles(ordered, tuple(tuple(finder.find_all(subtitle.text)) for subtitle in ordered))
+
+
+def find_mentions(
+    matched: MatchedSubtitles, padding: float, pool: Collection[str] = (), *, decoys: bool = False
+) -> dict[str, tuple[SubtitleMention, ...]]:
+    """Every word that the subtitles of a video mention, with the subtitles that do.
+
+    Args:
+        matched: the subtitles.
         padding: seconds around a subtitle in which its words are looked for.
-        panel: words from which impostors are taken.
+        pool: words from which negatives are taken.
         decoys: ask for the words of each subtitle around another one.
 
     Returns:
         Words in order, each with its mentions in order of time.
     """
-    matches = [finder.find_all(subtitle.text) for subtitle in subtitles]
-    drawn = frozenset(panel)
-    present = [frozenset(match.word for match in found) & drawn for found in matches]
+    subtitles = matched.subtitles
+    in_pool = frozenset(pool)
+    present = [frozenset(match.word for match in matches) & in_pool for matches in matched.matches]
     around = _nearby(subtitles, present, padding)
     mentions: dict[str, list[SubtitleMention]] = {}
-    asked = [(_storable(subtitle.text), found) for subtitle, found in zip(subtitles, matches, strict=True)]
+    asked = [(_storable(one.text), matches) for one, matches in zip(subtitles, matched.matches, strict=True)]
     asked = rotated(asked) if decoys else asked
-    for number, (subtitle, (text, found), nearby) in enumerate(zip(subtitles, asked, around, strict=True)):
-        counts: dict[str, int] = {}
-        for match in found:
-            counts[match.word] = counts.get(match.word, 0) + 1
-        for match in found:
-            if counts[match.word]:
-                here = (number, subtitle.start, subtitle.end, text, match.start, match.end)
-                one = SubtitleMention(*here, match.form, counts[match.word], nearby)
-                mentions.setdefault(match.word, []).append(one)
-                counts[match.word] = 0
+    for number, (subtitle, (text, matches), nearby) in enumerate(zip(subtitles, asked, around, strict=True)):
+        counts = Counter(match.word for match in matches)
+        for match in matches:
+            count = counts.pop(match.word, 0)
+            if count:
+                where = (number, subtitle.start, subtitle.end, text, match.start, match.end)
+                mentions.setdefault(match.word, []).append(SubtitleMention(*where, match.form, count, nearby))
     return {word: tuple(mentions[word]) for word in sorted(mentions)}
-
-
-def mentioned_words(subtitles: Iterable[Subtitle], finder: WordFinder) -> set[str]:
-    """Words that the subtitles of a video mention."""
-    return {match.word for subtitle in subtitles for match in finder.find_all(subtitle.text)}
 
 
 def _nearby(
     subtitles: Sequence[Subtitle], present: Sequence[frozenset[str]], padding: float
 ) -> Iterator[tuple[str, ...]]:
-    """For each subtitle: the panel's words in all subtitles whose padded time meets its own."""
+    """For each subtitle: the pool's words in all subtitles whose padded time meets its own."""
     holders = [number for number, words in enumerate(present) if words]
     first = 0
     longest = max((subtitle.end - subtitle.start for subtitle in subtitles), default=0.0)
@@ -131,7 +137,7 @@ def rotated(subtitles: Sequence[T]) -> list[T]:
     return [*subtitles[half:], *subtitles[:half]]
 
 
-RESERVE = 16  # words of the panel beyond the impostors wanted, in place of those that may be signed
+RESERVE = 16  # words of the pool beyond the negatives wanted, in place of those that may be signed
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +149,7 @@ class VideoUnit:
     digest: str  # of the media's content
     mentions: Mapping[str, tuple[SubtitleMention, ...]] = field(repr=False)  # word → where the subtitles mention it
     keys: Mapping[str, str] = field(repr=False)  # word → digest of all that its result follows from
-    synonyms: Mapping[str, tuple[str, ...]] = field(repr=False)  # word → words of the panel with the same sign
+    synonyms: Mapping[str, tuple[str, ...]] = field(repr=False)  # word → words of the pool with the same sign
 
     @property
     def id(self) -> str:
@@ -152,32 +158,32 @@ class VideoUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
-    """Settings that the results of all units follow from."""
+class ResultKey:
+    """What the results of all units follow from."""
 
     settings: Mapping[str, str]  # encoder and options
     words: Mapping[str, str]  # word → digest of its exemplars' embeddings
-    panel: tuple[str, ...] = ()  # words from which impostors are taken, in order
+    pool: tuple[str, ...] = ()  # words from which negatives are taken, in order
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # word → words with the same sign
 
     def common(self) -> str:
         """The digest of what is the same for every word."""
-        return _digest([sorted(self.settings.items()), [[word, self.words[word]] for word in self.panel]])
+        return _digest([sorted(self.settings.items()), [[word, self.words[word]] for word in self.pool]])
 
 
-def sample_impostors(words: Iterable[str], impostors: int, seed: int) -> tuple[str, ...]:
-    """Sample the words from which impostors are taken; which, follows from the words and the seed alone."""
-    if not impostors:
+def sample_negatives(words: Iterable[str], count: int, seed: int) -> tuple[str, ...]:
+    """Sample the words from which negatives are taken; which, follows from the words and the seed alone."""
+    if not count:
         return ()
-    drawn = sorted(words, key=lambda word: hashlib.sha256(f"{seed} {word}".encode("utf-8", "replace")).digest())
-    return tuple(drawn[: impostors + RESERVE])
+    ordered = sorted(words, key=lambda word: hashlib.sha256(f"{seed} {word}".encode("utf-8", "replace")).digest())
+    return tuple(ordered[: count + RESERVE])
 
 
 def plan_unit(
     footage: Footage,
     digest: str,
     mentions: Mapping[str, tuple[SubtitleMention, ...]],
-    basis: Basis,
+    key: ResultKey,
     done: Mapping[str, str],
 ) -> VideoUnit | None:
     """Plan the work that is left in one video.
@@ -186,22 +192,22 @@ def plan_unit(
         footage: the video.
         digest: of its content.
         mentions: word → where its subtitles mention it, for the words that are asked for.
-        basis: what all results follow from.
+        key: what all results follow from.
         done: word → key, for the words that are finished in this video.
 
     Returns:
         The unit; None if nothing is left.
     """
-    common, panel = basis.common(), frozenset(basis.panel)
+    common, pool = key.common(), frozenset(key.pool)
     keys: dict[str, str] = {}
     synonyms: dict[str, tuple[str, ...]] = {}
     for word, places in mentions.items():
-        if word not in basis.words:
+        if word not in key.words:
             continue  # no exemplar of it can be read
-        alike = tuple(sorted(panel.intersection(basis.synonyms.get(word, ()))))
-        key = _digest([common, digest, word, basis.words[word], alike, [place.values() for place in places]])
-        if done.get(word) != key:
-            keys[word] = key
+        alike = tuple(sorted(pool.intersection(key.synonyms.get(word, ()))))
+        digested = _digest([common, digest, word, key.words[word], alike, [place.values() for place in places]])
+        if done.get(word) != digested:
+            keys[word] = digested
             synonyms |= {word: alike} if alike else {}
     if not keys:
         return None
@@ -217,44 +223,3 @@ def gone_words(
 
 def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, ensure_ascii=True).encode()).hexdigest()[:32]
-
-
-class Digests:
-    """Content digests of files, remembered in a file with size and time of change."""
-
-    def __init__(self, file: Path):
-        self._file = file
-        self._known: dict[str, tuple[int, int, str]] = {}  # path → size, time of change, digest
-        try:
-            entries = parse_json(file.read_text(encoding="utf-8"), str(file))
-            self._known = {
-                str(path): (int(size), int(when), str(digest)) for path, (size, when, digest) in entries.items()
-            }
-        except (OSError, ValueError, TypeError, AttributeError, OverflowError, FormatError):
-            self._known = {}  # not there, or damaged: all are read again
-
-    def of(self, paths: Iterable[Path], workers: int = 1, progress: Progress = silent) -> dict[Path, str | OSError]:
-        """The digest of every file, or why it cannot be read."""
-        wanted = list(paths)
-        found: dict[Path, str | OSError] = {}
-        with ThreadPoolExecutor(workers) as pool:
-            for done, (path, digest) in enumerate(zip(wanted, pool.map(self._digest, wanted), strict=True), 1):
-                found[path] = digest
-                progress(done, len(wanted))
-        self._save()
-        return found
-
-    def _digest(self, path: Path) -> str | OSError:
-        try:
-            before = path.stat()
-            size, when, digest = self._known.get(str(path.resolve()), (-1, -1, ""))
-            if (size, when) != (before.st_size, before.st_mtime_ns):
-                digest = content_digest(path)
-                self._known[str(path.resolve())] = (before.st_size, before.st_mtime_ns, digest)
-            return digest
-        except OSError as error:
-            return error
-
-    def _save(self) -> None:
-        with atomic_write(self._file) as temporary:
-            temporary.write_text(json.dumps(self._known, ensure_ascii=True, indent=0), encoding="utf-8")

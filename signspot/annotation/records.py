@@ -1,101 +1,17 @@
 """Records of annotation: one query for each subtitle and word, and its candidates with their evidence.
 
-Scores are (1 + cosine) / 2, in [0, 1]. Times are seconds in the video. An *impostor* is another word of the dictionary,
+Scores are (1 + cosine) / 2, in [0, 1]. Times are seconds in the video. A *negative* is another word of the dictionary,
 drawn at random once for a run: a subtitle has no reason to expect it, so what it scores is what chance scores.
 """
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Self
+from dataclasses import dataclass, field
 
-from signspot.errors import OptionsError
-from signspot.spotting.options import OVERLAP, SpotOptions
 from signspot.types import Label, LabelSource, Spotting, TimeMeaning, VideoRights
 from signspot.words.match import Form
 
 BELOW = 0.1  # how far below the encoder's threshold candidates are kept, unless the user says else
 SOURCE = "source"  # the setting of a store that says what was searched
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """Options that decide the results of any run. The defaults are the paper's (Sec. 4.6) where it gives them."""
-
-    padding: float = 4.0  # seconds before and after a subtitle in which its words are looked for
-    keep: float | None = None  # least score of a candidate; None: somewhat below the threshold
-    peaks: int = 3  # candidates of a query, at most, the best
-    impostors: int = 32  # other words that are compared with each word, at most
-    language: str = "en"  # of the subtitles and the words
-    decoys: bool = False  # ask for the words of each subtitle around another one, to see what chance scores
-    seed: int = 0  # of the impostors, and of the clips drawn from exemplars
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.padding) and self.padding >= 0):
-            raise OptionsError(f"padding must be 0 or more; got {self.padding}")
-        if self.keep is not None and not 0 <= self.keep <= 1:
-            raise OptionsError(f"keep is a score in [0, 1]; got {self.keep}")
-        if self.peaks < 1:
-            raise OptionsError(f"peaks must be at least 1; got {self.peaks}")
-        if self.impostors < 0:
-            raise OptionsError(f"impostors must be 0 or more; got {self.impostors}")
-        if self.seed < 0:
-            raise OptionsError(f"the seed must be 0 or more; got {self.seed}")
-
-    def with_keep(self, usual: float, threshold: float, stored: str | None = None) -> Self:
-        """The options with the least score of a candidate settled: as given, as in the store, or as usual.
-
-        Args:
-            usual: least score where nobody says else; never above the threshold.
-            threshold: of this run.
-            stored: what a store that exists was made with.
-
-        Raises:
-            OptionsError: it is above the threshold, so that spottings would be missing.
-        """
-        keep = self.keep if self.keep is not None else min(threshold, usual) if stored is None else float(stored)
-        if keep > threshold and self.keep is not None:
-            raise OptionsError(f"keep ({keep:g}) must not be above the threshold ({threshold:g})")
-        if keep > threshold:
-            raise OptionsError(
-                f"this store keeps scores from {keep:g} on, so a threshold of {threshold:g} would miss some. Name "
-                "another folder or database; runs may share their tracks with --cache"
-            )
-        return replace(self, keep=keep)
-
-    def settings(self) -> dict[str, str]:
-        """The options as a store remembers them."""
-        return {name: str(value) for name, value in asdict(self).items()}
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotateOptions(RunOptions):
-    """Options that decide the results of a run with a dictionary."""
-
-    overlap: float = OVERLAP  # largest part of the shorter of two spans of one word that they may share
-    stride: int = 1  # frames between two windows
-    mirror: bool = True  # also compare with exemplars mirrored left to right
-    agreement: float = 0.05  # exemplars within so much of the best score agree with it
-
-    def __post_init__(self) -> None:
-        RunOptions.__post_init__(self)
-        if not (math.isfinite(self.agreement) and self.agreement >= 0):
-            raise OptionsError(f"agreement must be 0 or more; got {self.agreement}")
-        if self.stride < 1:
-            raise OptionsError(f"stride must be at least 1; got {self.stride}")
-        if not 0 <= self.overlap <= 1:
-            raise OptionsError(f"overlap is a part of a span in [0, 1]; got {self.overlap}")
-
-    def spotting(self) -> SpotOptions:
-        """Options of spotting the words of a subtitle: as `signspot spot` does with these options."""
-        return SpotOptions(
-            threshold=self.keep,
-            stride=self.stride,
-            overlap=self.overlap,
-            top=self.peaks,
-            mirror=self.mirror,
-            seed=self.seed,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +32,17 @@ class SubtitleQuery:
     end: float
     exemplars: int  # of the word
     best: float | None  # the highest score of the word between start and end; None: no window lies there
-    impostors: int  # how many other words were compared
-    impostor_best: float | None  # the highest score of any of them between start and end
-    impostor_mean: float | None  # the mean of their highest scores there
-    impostors_above: int  # how many of them reach the word's best or more
+    negatives: int  # how many other words were compared
+    negative_best: float | None  # the highest score of any of them between start and end
+    negative_mean: float | None  # the mean of their highest scores there
+    negatives_above: int  # how many of them reach the word's best or more
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A peak of a query; (video, subtitle, word, rank) is unique in a store.
 
-    Exemplars and impostors are compared at the peak: each counts with its highest score within a few frames of it.
+    Exemplars and negatives are compared at the peak: each counts with its highest score within a few frames of it.
     """
 
     video: str
@@ -144,10 +60,10 @@ class Candidate:
     agreeing: int  # exemplars whose score is within the agreement margin of the best, the best one included
     exemplar_second: float | None  # the second-best exemplar's score; None: there is only one
     exemplar_mean: float  # the mean score over all exemplars
-    impostors: int  # how many other words were compared
-    impostor_best: float | None  # the highest score of any of them at the peak; None: there are none
-    impostor_mean: float | None  # the mean of their scores at the peak
-    impostors_above: int  # how many of them reach the word's score or more
+    negatives: int  # how many other words were compared
+    negative_best: float | None  # the highest score of any of them at the peak; None: there are none
+    negative_mean: float | None  # the mean of their scores at the peak
+    negatives_above: int  # how many of them reach the word's score or more
     source: LabelSource = LabelSource.DICTIONARY  # what was searched: signs by a dictionary, or lips
     at: TimeMeaning = TimeMeaning.SPAN  # which part of the sign is known: its span, or with mouthings its end
     false_alarms_per_hour: float | None = None  # of the word at this score, in this video; None: not known
@@ -156,8 +72,8 @@ class Candidate:
 
     @property
     def margin(self) -> float | None:
-        """The score less that of the best impostor; None without impostors."""
-        return None if self.impostor_best is None else self.score - self.impostor_best
+        """The score less that of the best negative; None without negatives."""
+        return None if self.negative_best is None else self.score - self.negative_best
 
     def as_spotting(self, video: str | None = None, rights: VideoRights | None = None) -> Spotting:
         """The candidate as it leaves for files.

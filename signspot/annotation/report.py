@@ -19,11 +19,10 @@ from signspot.annotation.statistics import (
     as_markdown,
     count_yield,
     describe_agreement,
-    mouthing_labels,
     spread_thresholds,
 )
-from signspot.annotation.store import Store, open_store
-from signspot.corpus.corpus import open_corpus
+from signspot.annotation.store import Store
+from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.formats.tables import csv_cell
 from signspot.io.files import atomic_write
@@ -58,43 +57,37 @@ class YieldReport:
 
 
 def report_yield(
-    run: str | Path,
+    store: Store,
     out: Path,
-    corpus: Path | None = None,
-    decoys: str | Path | None = None,
+    corpus: Corpus | None = None,
+    decoys: Store | None = None,
     options: ReportOptions | None = None,
-    mouthings: str | Path | None = None,
+    mouthings: Sequence[Label] | None = None,
 ) -> YieldReport:
     """Write `yield.md` and `yield.png`, and with decoys `words.csv`, into a folder.
 
     Args:
-        run: folder, SQLite file or URL of a store.
+        store: of the run.
         out: the folder to write to.
         corpus: that was annotated: its mouthings tell which signs are new, its truth, where it is known, the precision.
         decoys: the store of the same corpus, annotated with decoys.
         options: what to tell.
-        mouthings: the store of a run by mouthing of the same corpus, in place of the corpus's own labels.
+        mouthings: of a run by mouthing of the same corpus, in place of the corpus's own labels.
 
     Raises:
-        StoreError: there is no such store, or it holds no candidate.
+        StoreError: a store holds no candidate.
     """
     chosen = options or ReportOptions()
-    opened = open_corpus(corpus) if corpus is not None else None
-    labels = opened.labels() if opened else []
+    labels = mouthings if mouthings is not None else corpus.labels() if corpus is not None else []
+    contrasted = contrast(store, decoys) if decoys is not None else None
+    judged = judge(contrasted) if contrasted is not None else None
+    if judged is not None:
+        _write_words(store, judged, out / "words.csv")
+    truth = Truth(corpus) if corpus is not None and any(corpus.signs(video) for video in corpus.videos) else None
+    text = _describe(store, (labels, truth), contrasted, judged, chosen, out)
     if mouthings is not None:
-        labels = mouthing_labels(mouthings, chosen.mouthing)
-    with open_store(run) as store:
-        found = judged = None
-        if decoys is not None:
-            with open_store(decoys) as by_chance:
-                found = contrast(store, by_chance)
-            judged = judge(found)
-            _write_words(store, judged, out / "words.csv")
-        truth = Truth(opened) if opened is not None and any(opened.signs(video) for video in opened.videos) else None
-        text = _describe(store, (labels, truth), found, judged, chosen, out)
-        if mouthings is not None:
-            text += "\n" + describe_agreement(store, labels, truth)
-        text += _tell_unseen(store)
+        text += "\n" + describe_agreement(store, labels, truth)
+    text += _list_unseen(store)
     with atomic_write(out / "yield.md") as temporary:
         temporary.write_text(text, encoding="utf-8")
     return YieldReport(text, judged)
@@ -123,7 +116,7 @@ def _describe(
     return "\n".join(parts)
 
 
-def _tell_unseen(store: Store) -> str:
+def _list_unseen(store: Store) -> str:
     """A list of the videos of which something could not be seen, or that could not be searched at all."""
     told = [
         f"* {video.video}: {line}" for video in store.videos() for line in (video.problem or video.remarks).splitlines()
@@ -157,21 +150,14 @@ def _write_words(store: Store, judged: Judgement, path: Path) -> None:
                 table.writerow((csv_cell(word), asked[word], f"{share:.3f}"))
 
 
-def videos_of(run: str | Path) -> list[str]:
-    """The names of all videos of a run."""
-    with open_store(run) as store:
-        return [video.video for video in store.videos()]
-
-
-def accepted(run: str | Path, judged: Judgement, confidence: float) -> Iterator[Candidate]:
+def accepted(store: Store, judged: Judgement, confidence: float) -> Iterator[Candidate]:
     """The best candidates of a run that reach a confidence, each place of a word once."""
     seen = set()
-    with open_store(run) as store:
-        for candidate, value in zip(store.candidates(rank=1), judged.asked, strict=True):
-            place = (candidate.video, candidate.word, candidate.time)
-            if value >= confidence and place not in seen:
-                seen.add(place)
-                yield candidate
+    for candidate, value in zip(store.candidates(rank=1), judged.asked, strict=True):
+        place = (candidate.video, candidate.word, candidate.time)
+        if value >= confidence and place not in seen:
+            seen.add(place)
+            yield candidate
 
 
 _NEW, _KNOWN = "#0072b2", "#e69f00"

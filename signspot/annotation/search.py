@@ -1,4 +1,4 @@
-"""The work on one video, done in workers: its words, and impostors, searched around each subtitle, by signs or lips."""
+"""The work on one video, done in workers: its words, and negatives, searched around each subtitle, by signs or lips."""
 
 import hashlib
 import json
@@ -11,8 +11,9 @@ from typing import Any, SupportsFloat, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.annotation.plan import SubtitleMention, VideoUnit
-from signspot.annotation.records import AnnotateOptions, Candidate, Findings, RunOptions, SubtitleQuery, VideoRecord
+from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.tracks import read_arrays, write_arrays
 from signspot.errors import EncoderMismatchError, FormatError, SignspotError, VideoError
@@ -28,7 +29,7 @@ from signspot.spotting.search import Found
 from signspot.spotting.spotter import Spotter
 from signspot.types import SIGN_SECONDS, Exemplar, LabelSource, Segment, Spotting, TimeMeaning, Track
 
-_NEAR_FRAMES = 4  # frames before and after a peak within which exemplars and impostors may have theirs
+_NEAR_FRAMES = 4  # frames before and after a peak within which exemplars and negatives may have theirs
 
 Best = Mapping[str, float]  # word → its highest score in a stretch
 
@@ -36,12 +37,11 @@ Best = Mapping[str, float]  # word → its highest score in a stretch
 class WordSearcher:
     """Looks for words in the track of one video."""
 
-    def __init__(
-        self, spotter: Spotter, track: Track, gallery: Gallery, panel: Sequence[str], options: AnnotateOptions
-    ):
-        assert options.keep is not None, "settled before the run"
+    def __init__(self, spotter: Spotter, track: Track, gallery: Gallery, pool: Sequence[str], options: AnnotateOptions):
+        assert options.negatives is not None, "settled before the run"
         self._spotter, self._track, self._gallery, self._options = spotter, track, gallery, options
-        self._panel = tuple(panel)
+        self._negatives = options.negatives
+        self._pool = tuple(pool)
         self._spotting = options.spotting()
         grid = track.grid
         self._reach = (_NEAR_FRAMES + 0.5) / grid.fps
@@ -60,26 +60,26 @@ class WordSearcher:
             chance = self._chance(window)
             found = self._spotter.search(self._track, gallery, self._spotting, within=window)
             for query in queries:
-                impostors = impostors_of(query, unit, self._panel, self._options.impostors)
-                yield self._answer(query, found, chance, impostors)
+                negatives = negatives_of(query, unit, self._pool, self._negatives)
+                yield self._answer(query, found, chance, negatives)
 
     @cached_property
-    def _panel_scores(self) -> "ScoresOverTime | None":
-        """Those of the panel over the whole video: every subtitle, and every candidate, looks at a part of them."""
-        if not self._panel:
+    def _pool_scores(self) -> "ScoresOverTime | None":
+        """Those of the pool over the whole video: every subtitle, and every candidate, looks at a part of them."""
+        if not self._pool:
             return None
-        found = self._spotter.word_scores(self._track, self._gallery.of_words(self._panel), self._spotting)
-        return ScoresOverTime(found.times, np.stack([found.scores[word] for word in self._panel]))
+        found = self._spotter.word_scores(self._track, self._gallery.of_words(self._pool), self._spotting)
+        return ScoresOverTime(found.times, np.stack([found.scores[word] for word in self._pool]))
 
     def _chance(self, within: Segment) -> Best:
-        """The highest score of each word of the panel in a stretch."""
-        if self._panel_scores is None:
+        """The highest score of each word of the pool in a stretch."""
+        if self._pool_scores is None:
             return {}
-        found = self._panel_scores.highest(within)
-        return dict(zip(self._panel, found, strict=True)) if found else {}
+        found = self._pool_scores.highest(within)
+        return dict(zip(self._pool, found, strict=True)) if found else {}
 
     def _answer(
-        self, query: "Query", found: Found, chance: Best, impostors: Sequence[str]
+        self, query: "Query", found: Found, chance: Best, negatives: Sequence[str]
     ) -> tuple[SubtitleQuery, list[Candidate]]:
         """A query with its candidates, out of a search for all words of its subtitle."""
         if query.word not in found.best:
@@ -87,12 +87,12 @@ class WordSearcher:
         own = [spotting for spotting in found.spottings if spotting.word == query.word]
         own.sort(key=lambda spotting: (-spotting.score, spotting.time))
         each = ScoresOverTime(found.times, found.exemplar_curves(query.word))
-        candidates = [self._candidate(query, rank, spotting, each, impostors) for rank, spotting in enumerate(own, 1)]
+        candidates = [self._candidate(query, rank, spotting, each, negatives) for rank, spotting in enumerate(own, 1)]
         highest = max(each.highest(query.window))
-        return query.answered(highest, [chance[word] for word in impostors if word in chance]), candidates
+        return query.answered(highest, [chance[word] for word in negatives if word in chance]), candidates
 
     def _candidate(
-        self, query: "Query", rank: int, spotting: Spotting, exemplars: "ScoresOverTime", impostors: Sequence[str]
+        self, query: "Query", rank: int, spotting: Spotting, exemplars: "ScoresOverTime", negatives: Sequence[str]
     ) -> Candidate:
         """A spotting and the evidence for it; `exemplars` has the scores of each exemplar."""
         near = Segment(spotting.time - self._reach, spotting.time + self._reach)
@@ -114,7 +114,7 @@ class WordSearcher:
             agreeing=sum(score >= spotting.score - self._options.agreement for score in each),
             exemplar_second=rounded(each[1]) if len(each) > 1 else None,
             exemplar_mean=rounded(np.mean(each)),
-            **against([chance[word] for word in impostors if word in chance], spotting.score),
+            **against([chance[word] for word in negatives if word in chance], spotting.score),
             false_alarms_per_hour=spotting.false_alarms_per_hour,
             licence=spotting.licence,
             consent=spotting.consent,
@@ -168,7 +168,7 @@ class Query:
         return self._query(None, against([], 0.0))
 
     def answered(self, highest: float, chance: Sequence[float]) -> SubtitleQuery:
-        """The query with the word's highest score in the window, and those of the impostors."""
+        """The query with the word's highest score in the window, and those of the negatives."""
         return self._query(rounded(highest), against(chance, highest))
 
     def _query(self, best: float | None, chance: "Chance") -> SubtitleQuery:
@@ -192,28 +192,28 @@ class Query:
         )
 
 
-def impostors_of(query: Query, unit: VideoUnit, panel: Sequence[str], most: int) -> tuple[str, ...]:
-    """Impostors of a query: the first words of the panel that cannot be expected in its window."""
+def negatives_of(query: Query, unit: VideoUnit, pool: Sequence[str], most: int) -> tuple[str, ...]:
+    """Negatives of a query: the first words of the pool that cannot be expected in its window."""
     barred = {query.word, *query.mention.nearby, *unit.synonyms.get(query.word, ())}
-    return tuple(word for word in panel if word not in barred)[:most]
+    return tuple(word for word in pool if word not in barred)[:most]
 
 
 class Chance(TypedDict):
-    """The columns of queries and candidates on impostors."""
+    """The columns of queries and candidates on negatives."""
 
-    impostors: int
-    impostor_best: float | None
-    impostor_mean: float | None
-    impostors_above: int
+    negatives: int
+    negative_best: float | None
+    negative_mean: float | None
+    negatives_above: int
 
 
 def against(chance: Sequence[float], score: float) -> Chance:
-    """Comparison of the impostors' highest scores with a score."""
+    """Comparison of the negatives' highest scores with a score."""
     return {
-        "impostors": len(chance),
-        "impostor_best": rounded(max(chance)) if chance else None,
-        "impostor_mean": rounded(np.mean(chance)) if chance else None,
-        "impostors_above": sum(one >= score for one in chance),
+        "negatives": len(chance),
+        "negative_best": rounded(max(chance)) if chance else None,
+        "negative_mean": rounded(np.mean(chance)) if chance else None,
+        "negatives_above": sum(one >= score for one in chance),
     }
 
 
@@ -222,7 +222,7 @@ def rounded(score: SupportsFloat) -> float:
     return round(float(score), 6)
 
 
-_NEAR_STEPS = 2  # steps before and after a peak within which impostors may have theirs
+_NEAR_STEPS = 2  # steps before and after a peak within which negatives may have theirs
 
 Curves = Mapping[str, NDArray[np.float32]]  # word → (S,) probabilities that it ends at a step of a window
 
@@ -235,7 +235,7 @@ class LipContext:
     hash: str  # of that spotter
     landmarks: Path  # folder in which those of videos are kept
     options: RunOptions
-    panel: tuple[str, ...] = ()  # words from which impostors are taken
+    pool: tuple[str, ...] = ()  # words from which negatives are taken
 
 
 def mouth_unit(context: LipContext, unit: VideoUnit) -> Findings:
@@ -248,7 +248,7 @@ def mouth_unit(context: LipContext, unit: VideoUnit) -> Findings:
     lips = spotter.read(unit.media, context.landmarks)
     if content_digest(unit.media) != unit.digest:
         raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
-    found = list(LipSearcher(spotter, lips, context.panel, context.options).search(unit))
+    found = list(LipSearcher(spotter, lips, context.pool, context.options).search(unit))
     return Findings(
         video=VideoRecord(unit.video, unit.digest, round(lips.end, 3), remarks="\n".join(remarks_on(lips))),
         keys=dict(unit.keys),
@@ -260,10 +260,12 @@ def mouth_unit(context: LipContext, unit: VideoUnit) -> Findings:
 class LipSearcher:
     """Looks for words on the lips of one video."""
 
-    def __init__(self, spotter: MouthingSpotter, lips: LipTrack, panel: Sequence[str], options: RunOptions):
+    def __init__(self, spotter: MouthingSpotter, lips: LipTrack, pool: Sequence[str], options: RunOptions):
         assert options.keep is not None, "settled before the run"
-        self._spotter, self._lips, self._options, self._keep = spotter, lips, options, options.keep
-        self._panel = tuple(panel)
+        assert options.negatives is not None, "settled before the run"
+        self._spotter, self._lips, self._options = spotter, lips, options
+        self._keep, self._negatives = options.keep, options.negatives
+        self._pool = tuple(pool)
         self._video = Segment(lips.start, lips.end)
 
     def search(self, unit: VideoUnit) -> Iterator[tuple[SubtitleQuery, list[Candidate]]]:
@@ -275,25 +277,24 @@ class LipSearcher:
             if len(part) < SHORTEST:
                 yield from ((query.unanswered(), []) for query in queries)
                 continue
-            most = self._options.impostors
-            others = {query: impostors_of(query, unit, self._panel, most) for query in queries}
+            others = {query: negatives_of(query, unit, self._pool, self._negatives) for query in queries}
             words = dict.fromkeys([query.word for query in queries] + [w for each in others.values() for w in each])
             found = self._spotter.curves(part, list(words), self._options.language)
             curves = dict(zip(words, found, strict=True))
-            for query, impostors in others.items():
-                yield self._answer(query, part, curves, impostors)
+            for query, negatives in others.items():
+                yield self._answer(query, part, curves, negatives)
 
     def _answer(
-        self, query: Query, lips: LipTrack, curves: Curves, impostors: Sequence[str]
+        self, query: Query, lips: LipTrack, curves: Curves, negatives: Sequence[str]
     ) -> tuple[SubtitleQuery, list[Candidate]]:
         curve = curves[query.word]
         peaks = find_peaks(curve, lips, self._keep, self._options.peaks)
         candidates = [
-            self._candidate(query, rank, peak, _around(curves, impostors, round((peak.time - lips.start) * FPS / STEP)))
+            self._candidate(query, rank, peak, _around(curves, negatives, round((peak.time - lips.start) * FPS / STEP)))
             for rank, peak in enumerate(peaks, 1)
             if peak.seen
         ]
-        chance = [round(float(curves[word].max()), 4) for word in impostors]
+        chance = [round(float(curves[word].max()), 4) for word in negatives]
         return query.answered(round(float(curve.max()), 4), chance), candidates
 
     def _candidate(self, query: Query, rank: int, peak: LipPeak, chance: Sequence[float]) -> Candidate:
@@ -352,7 +353,7 @@ class WorkerContext:
     cache: Path  # folder of landmarks, tracks and exemplars
     options: AnnotateOptions
     gallery: Path | None = None  # file
-    panel: tuple[str, ...] = ()  # words from which impostors are taken
+    pool: tuple[str, ...] = ()  # words from which negatives are taken
     device: str = "cpu"  # where it embeds
 
     def spotter(self) -> Spotter:
@@ -422,7 +423,7 @@ def annotate_unit(context: WorkerContext, unit: VideoUnit) -> Findings:
     track = spotter.embed(unit.media, context.options.stride)
     if track.source != unit.digest:
         raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
-    searcher = WordSearcher(spotter, track, _gallery(context.gallery), context.panel, context.options)
+    searcher = WordSearcher(spotter, track, _gallery(context.gallery), context.pool, context.options)
     found = list(searcher.search(unit))
     return Findings(
         video=VideoRecord(unit.video, unit.digest, round(searcher.video.end, 3)),

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.annotation.records import SOURCE, Candidate, SubtitleQuery
-from signspot.annotation.store import Store, open_store
+from signspot.annotation.store import Store
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
@@ -244,20 +243,19 @@ def _share(value: float | None) -> str:
 _QUANTILES = (0.0, 0.25, 0.5, 0.75)  # quantiles of the scores at which agreement is told
 
 
-def mouthing_labels(run: str | Path, least: float) -> list[Label]:
+def mouthing_labels(store: Store, least: float) -> list[Label]:
     """The mouthings of a run, each once.
 
     Args:
-        run: folder, SQLite file or URL of a store that was made with the source mouthing.
+        store: of a run with the source mouthing.
         least: probability.
 
     Raises:
         OptionsError: the run looked for signs, not for mouthings.
     """
-    with open_store(run) as store:
-        if store.settings().get(SOURCE) != LabelSource.MOUTHING:
-            raise OptionsError(f"{run} is no run by mouthing. Make one with: signspot annotate --source mouthing")
-        return [candidate.as_label() for candidate in spottings(store, least)]
+    if store.settings().get(SOURCE) != LabelSource.MOUTHING:
+        raise OptionsError(f"{store.name} is no run by mouthing. Make one with: signspot annotate --source mouthing")
+    return [candidate.as_label() for candidate in spottings(store, least)]
 
 
 def marked(
@@ -274,10 +272,10 @@ def marked(
         media: video of the store → its path.
         rights: video of the store → what may be done with it.
     """
-    by_video, known = labels_by_video(labels), rights or {}
-    for video, each in groupby(found, key=lambda candidate: candidate.video):
-        path = media.get(video)
-        spotted = (candidate.as_spotting(path, known.get(video)) for candidate in each)
+    by_video = labels_by_video(labels)
+    for video, of_video in groupby(found, key=lambda candidate: candidate.video):
+        own_rights = (rights or {}).get(video)
+        spotted = (candidate.as_spotting(media.get(video), own_rights) for candidate in of_video)
         yield from mark_mouthed(spotted, by_video.get(video, ()))
 
 

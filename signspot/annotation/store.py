@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 FILE = "annotations.sqlite"  # in the folder of a run
 _ADDRESS = re.compile(r"[a-z][a-z0-9+]*://")
-PATIENCE = 600.0  # seconds that a database which went away is waited for
+TIMEOUT = 600.0  # seconds that a database which went away is waited for
 
 
 class Store(Protocol):
@@ -113,19 +113,19 @@ class Store(Protocol):
     ) -> None: ...
 
 
-def open_store(place: str | os.PathLike[str], *, create: bool = False, patience: float = PATIENCE) -> Store:
+def open_store(place: str | os.PathLike[str], *, create: bool = False, timeout: float = TIMEOUT) -> Store:
     """Open a store.
 
     Args:
         place: the folder of a run, a SQLite file, or the URL of a database (postgresql://user@host/name).
         create: make it if it is not there yet.
-        patience: seconds that the database is waited for when it goes away later; it must be there now.
+        timeout: seconds that the database is waited for when it goes away later; it must be there now.
 
     Raises:
         StoreError: there is none, it cannot be reached, or it is of another version.
         MissingExtraError: SQLAlchemy, or psycopg for PostgreSQL, is not installed.
     """
-    return SqlStore(_url(place), create=create, patience=patience)
+    return SqlStore(_url(place), create=create, timeout=timeout)
 
 
 def is_address(place: str | os.PathLike[str]) -> bool:
@@ -162,9 +162,9 @@ _SAME_TYPES = """
 class Database:
     """Runs transactions; one that fails because the database went away is run again when it is back."""
 
-    def __init__(self, url: str | URL, *, patience: float = PATIENCE):
+    def __init__(self, url: str | URL, *, timeout: float = TIMEOUT):
         self.url = _parse(url)
-        self.patience = patience
+        self.timeout = timeout
         self._engine = _engine(self.url)
 
     @property
@@ -174,7 +174,7 @@ class Database:
             return str(self.url.database)
         return self.url.render_as_string(hide_password=True)
 
-    def run(self, work: Callable[[Connection], T], *, patience: float | None = None) -> T:
+    def run(self, work: Callable[[Connection], T], *, timeout: float | None = None) -> T:
         """Do `work` in one transaction: all of it, or nothing; again after a failure that passes.
 
         Since nobody can tell whether a commit that was cut off arrived, `work` must be such that doing it twice is
@@ -189,7 +189,7 @@ class Database:
             with self._engine.begin() as connection:
                 return work(connection)
 
-        return self._patiently(transact, self.patience if patience is None else patience)
+        return self._patiently(transact, self.timeout if timeout is None else timeout)
 
     def rows(self, wanted: Executable, portion: int) -> Generator[RowMapping, None, None]:
         """Rows of a query, fetched a portion at a time."""
@@ -202,7 +202,7 @@ class Database:
                 connection.close()
                 raise
 
-        connection, found = self._patiently(ask, self.patience)
+        connection, found = self._patiently(ask, self.timeout)
         try:
             yield from found
         except DBAPIError as error:
@@ -386,10 +386,10 @@ QUERIES = Table(
     Column("end", Double, nullable=False),
     Column("exemplars", Integer, nullable=False),
     Column("best", Double),
-    Column("impostors", Integer, nullable=False),
-    Column("impostor_best", Double),
-    Column("impostor_mean", Double),
-    Column("impostors_above", Integer, nullable=False),
+    Column("negatives", Integer, nullable=False),
+    Column("negative_best", Double),
+    Column("negative_mean", Double),
+    Column("negatives_above", Integer, nullable=False),
 )
 
 CANDIDATES = Table(
@@ -410,10 +410,10 @@ CANDIDATES = Table(
     Column("agreeing", Integer, nullable=False),
     Column("exemplar_second", Double),
     Column("exemplar_mean", Double, nullable=False),
-    Column("impostors", Integer, nullable=False),
-    Column("impostor_best", Double),
-    Column("impostor_mean", Double),
-    Column("impostors_above", Integer, nullable=False),
+    Column("negatives", Integer, nullable=False),
+    Column("negative_best", Double),
+    Column("negative_mean", Double),
+    Column("negatives_above", Integer, nullable=False),
     Column("source", Text, nullable=False),
     Column("at", Text, nullable=False),
     Column("false_alarms_per_hour", Double),
@@ -425,7 +425,7 @@ Index("queries_by_word", QUERIES.c.word)
 Index("candidates_by_word", CANDIDATES.c.word, CANDIDATES.c.score)
 
 
-_SCORES = ("score", "best", "exemplar_second", "exemplar_mean", "impostor_best", "impostor_mean")
+_SCORES = ("score", "best", "exemplar_second", "exemplar_mean", "negative_best", "negative_mean")
 _query = record_checker(SubtitleQuery, _SCORES)
 _candidate = record_checker(Candidate, _SCORES)
 _video = record_checker(VideoRecord)
@@ -436,11 +436,11 @@ _ROWS = 1000  # that are fetched or inserted at once
 class SqlStore:
     """A store in SQLite or PostgreSQL."""
 
-    def __init__(self, url: str | URL, *, create: bool = False, patience: float = PATIENCE):
-        self._database = Database(url, patience=patience)
+    def __init__(self, url: str | URL, *, create: bool = False, timeout: float = TIMEOUT):
+        self._database = Database(url, timeout=timeout)
         self._prepare_file(create=create)
         try:
-            self._database.run(lambda connection: self._check(connection, create=create), patience=0)
+            self._database.run(lambda connection: self._check(connection, create=create), timeout=0)
         except BaseException:
             self.close()
             raise

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from signspot.annotation.plan import SubtitleMention, find_mentions
+from signspot.annotation.plan import SubtitleMention, find_mentions, match_subtitles
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.inputs import Source
 from signspot.errors import DictionaryError, OptionsError
@@ -91,7 +91,7 @@ def densify(
     chosen = options or DensifyOptions()
     passage = chosen.passage
     kept = tuple(each for each in subtitles if passage is None or each.start in passage)
-    mentions = find_mentions(kept, WordMatcher(dictionary, chosen.language), chosen.padding)
+    mentions = find_mentions(match_subtitles(kept, WordMatcher(dictionary, chosen.language)), chosen.padding)
     if not mentions:
         raise DictionaryError(
             f"no word of the dictionary ({len(dictionary):,} words) occurs in the {len(kept)} subtitles. "

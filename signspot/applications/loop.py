@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,10 +18,8 @@ from matplotlib.figure import Figure
 from signspot.adaptation.adapting import adapt
 from signspot.adaptation.options import AdaptOptions
 from signspot.annotation.engines import Engine
-from signspot.annotation.records import AnnotateOptions, RunOptions
-from signspot.annotation.run import AnnotationJob, MouthingJob, RunReport, annotate, annotate_mouthings, mouthings
-from signspot.annotation.statistics import spottings
-from signspot.annotation.store import open_store
+from signspot.annotation.options import AnnotateOptions, RunOptions
+from signspot.annotation.run import AnnotationJob, MouthingJob, RunReport, annotate, annotate_mouthings
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.labels import are_beside, contradicted
 from signspot.corpus.truth import read_records, right_labels, write_records
@@ -118,13 +116,18 @@ class Loop:
         self.stages: list[StageDone] = []
         self.asked: list[str] = []  # words that recognisers are tested on
 
+    @cached_property
+    def content(self) -> tuple[str, str]:
+        """Digests of all files of the corpus and of the dictionary."""
+        return _digest(self.folder), _digest(self.dictionary)
+
     def run(self, stage: Stage = quiet) -> Learnt:
         """Do what is left to do.
 
         Raises:
             NothingToLearnError: no two words have labels M or D, or none of the recognisers can be trained.
         """
-        footage, signs = _digest(self.folder), _digest(self.dictionary)
+        footage, signs = self.content
         speech = self.options.language
         heard = {"footage": footage, "signs": signs, "how": self.options.labels, "language": speech}
         mouthed = self._do("labels M", heard, lambda: self._mouthings(stage))
@@ -178,18 +181,16 @@ class Loop:
         if given and how != "lips":
             return self._keep("M", given, "given")
         place = self.out / f"mouthings-{self.options.language}"
-        job = MouthingJob(self.folder, place, dictionary=self.dictionary)
+        job = MouthingJob(self.corpus, place, dictionary=self.signs)
         try:
             report = annotate_mouthings(job, RunOptions(language=self.options.language), self.engine(), stage)
         except (OptionsError, FormatError) as error:
             return {"told": _none(error), "count": 0, "failed": True}
-        with open_store(job.out) as store:
-            found = mouthings(store, report.threshold, self.corpus)
-        return self._keep("M", [each.as_label() for each in found], f"by lips{_unseen(report)}")
+        return self._keep("M", [one.as_label() for one in report.spottings], f"by lips{_unseen(report)}")
 
     def _adapt(self, stage: Stage) -> Outcome:
         spotter = self.spotter
-        key = text_digest(json.dumps([_digest(self.folder), _digest(self.dictionary), asdict(self.options.adapt)]))
+        key = text_digest(json.dumps([*self.content, asdict(self.options.adapt)]))
         folder = self.out / "adaptation" / f"{key}-{spotter.encoder.hash[:8]}" / "adapted"  # its name is the encoder's
         base = {"hash": spotter.encoder.hash, "file": self.options.encoder}
         try:
@@ -209,17 +210,14 @@ class Loop:
 
     def _annotate(self, adapted: Outcome, stage: Stage) -> Outcome:
         place = path_inside(self.out, f"annotation-{adapted['hash'][:8]}-{self.options.language}", "the run")
-        job = AnnotationJob(
-            self.folder, self.dictionary, place, encoder=adapted["file"], threshold=self.options.threshold
-        )
-        options = AnnotateOptions(language=self.options.language)
+        how = {"encoder": adapted["file"], "threshold": self.options.threshold, "device": self.options.device}
+        job = AnnotationJob(self.corpus, self.signs, place, **how)
         try:
-            report = annotate(replace(job, device=self.options.device), options, self.engine(), stage)
+            report = annotate(job, AnnotateOptions(language=self.options.language), self.engine(), stage)
         except (DictionaryError, FormatError) as error:
             return {"told": _none(error), "count": 0, "failed": True}
-        with open_store(place) as store:
-            found = list(spottings(store, report.threshold, overlap=options.overlap))
-        return self._keep("D", [each.as_label() for each in found], f"threshold {report.threshold:g}{_unseen(report)}")
+        labels = [one.as_label() for one in report.spottings]
+        return self._keep("D", labels, f"threshold {report.threshold:g}{_unseen(report)}")
 
     def _recognisers(self, labels: Mapping[str, list[Label]], seen: Mapping[str, str], stage: Stage) -> None:
         """One on each source of labels, and one on both; on M + D without those M that D contradicts."""

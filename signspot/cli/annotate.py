@@ -1,26 +1,21 @@
 """`signspot annotate`: subtitled footage and a dictionary in, localised labels out, at any scale."""
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.cli.console import bar, claim_outputs, count, note, say
-from signspot.cli.options import EncoderName, settings
-from signspot.io.progress import Progress
+from signspot.cli.options import EncoderName, Fields, derive_options, settings
 
 if TYPE_CHECKING:
     from signspot.annotation.engines import Engine
-    from signspot.annotation.records import AnnotateOptions, Candidate, RunOptions
-    from signspot.annotation.run import AnnotationJob, MouthingJob, RunReport
+    from signspot.annotation.run import RunReport
     from signspot.io.files import Outputs
 
-WORD_THRESHOLD = 0.8  # probability that some mouthing of a word must reach: the paper's
-LEAST_MOUTHING = 0.5  # probability of a mouthing, from which it is a spotting: the paper's
 INCOMPLETE = 3  # the exit code of a run that is through, but could not annotate every video
 
 
@@ -38,6 +33,10 @@ class SourceName(StrEnum):
     MOUTHING = "mouthing"
 
 
+ONLY_WITH = {  # options that mean nothing with the other source
+    SourceName.DICTIONARY: ("encoder", "best", "overlap", "stride", "mirror"),
+    SourceName.MOUTHING: ("model", "word_threshold"),
+}
 _Dictionary = Annotated[
     Path | None, typer.Option(help="A folder of example videos, a table …; of mouthings its words count.")
 ]
@@ -46,16 +45,11 @@ _Threshold = Annotated[
     float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's; of mouthings 0.5]")
 ]
 _WordThreshold = Annotated[
-    float, typer.Option(help="Mouthings: keep a word only where a training video reaches this probability.")
-]
-_Keep = Annotated[
     float | None,
-    typer.Option(help="Least score that is stored. [default: the encoder's threshold less 0.1; of mouthings 0.3]"),
+    typer.Option(help="Mouthings: probability that a word must reach in some training video. [default: 0.8]"),
 ]
-_Overlap = Annotated[float, typer.Option(help="Largest part that two spottings of one word may share, in [0, 1].")]
-_Impostors = Annotated[
-    int | None, typer.Option(help="Other words that each word is compared with. [default: 32; of mouthings 8]")
-]
+_Best = Annotated[int, typer.Option(help="Signs: peaks of each subtitle and word that are spottings, at most.")]
+_Model = Annotated[str | None, typer.Option(help="Mouthings: a mouthing spotter. [default: a shipped one]")]
 _Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster. [default: one on this machine]")]
 _Cache = Annotated[Path | None, typer.Option(help="Cache folder. [default: the one that spot fills, $SIGNSPOT_CACHE]")]
 _Export = Annotated[
@@ -64,28 +58,21 @@ _Export = Annotated[
 ]
 
 
+@derive_options
 def annotate(
+    context: typer.Context,
     corpus: Annotated[Path, typer.Argument(help="A folder of videos or .pose files with subtitles beside them.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; run again with the same one to go on.")],
+    options: Annotated[AnnotateOptions, Fields.of()],
     dictionary: _Dictionary = None,
     source: _Source = SourceName.DICTIONARY,
     words: Annotated[list[str] | None, typer.Option(help="A word to look for; repeatable. [default: all]")] = None,
     words_from: Annotated[Path | None, typer.Option(help="A file of words to look for, one per line.")] = None,
     threshold: _Threshold = None,
-    word_threshold: _WordThreshold = WORD_THRESHOLD,
-    keep: _Keep = None,
-    padding: Annotated[float, typer.Option(help="Seconds searched before and after each subtitle.")] = 4.0,
-    peaks: Annotated[int, typer.Option(help="Peaks of each subtitle and word that are stored, at most.")] = 3,
-    best: Annotated[int, typer.Option(help="Peaks of each subtitle and word that are spottings, at most.")] = 1,
-    overlap: _Overlap = 0.3,
-    stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
-    mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
-    impostors: _Impostors = None,
-    decoys: Annotated[bool, typer.Option("--decoys", help="Ask around other subtitles: what chance scores.")] = False,
-    language: Annotated[str, typer.Option(help="Language of the subtitles and the dictionary.")] = "en",
-    seed: Annotated[int, typer.Option(help="Random seed for sampling exemplar clips and impostors.")] = 0,
+    word_threshold: _WordThreshold = None,
+    best: _Best = 1,
     encoder: EncoderName = None,
-    model: Annotated[str | None, typer.Option(help="A mouthing spotter. [default: the shipped one]")] = None,
+    model: _Model = None,
     engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
     workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: 1; with Ray: all]")] = None,
     address: _Address = None,
@@ -104,77 +91,43 @@ def annotate(
 
     Example: signspot annotate footage/ --dictionary my-signs/ --out run/ --workers 2 --export labels.csv
     """
-    from signspot.annotation.records import AnnotateOptions, RunOptions
-    from signspot.annotation.run import IMPOSTORS, AnnotationJob, MouthingJob
+    from signspot.annotation import run
+    from signspot.errors import OptionsError
     from signspot.io.text import read_word_list
 
-    outputs = claim_results([corpus, dictionary, words_from, encoder, model], export or [], labels)
+    _refuse_options_of_other_sources(context, source)
+    outputs = _claim_results([corpus, dictionary, words_from, encoder, model], export or [], labels)
     wanted = (*(words or ()), *(read_word_list(words_from) if words_from else ()))
-    run = make_engine(engine, workers, address)
+    workforce = make_engine(engine, workers, address)
     if source is SourceName.MOUTHING:
-        refuse(source, {"--encoder": encoder, "--stride": stride != 1, "--device": settings().device != "cpu"})
-        lips = RunOptions(padding, keep, peaks, IMPOSTORS if impostors is None else impostors, language, decoys, seed)
-        least = LEAST_MOUTHING if threshold is None else threshold
-        mouthing = MouthingJob(corpus, out, wanted, dictionary, database, model, cache, least)
-        report, found = search_lips(mouthing, lips, run, word_threshold)
+        thresholds = {"threshold": threshold, "word_threshold": word_threshold}
+        given = {name: value for name, value in thresholds.items() if value is not None}
+        mouthing = run.MouthingJob(corpus, out, wanted, dictionary, database, model, cache, **given)
+        shared = RunOptions(**{field.name: getattr(options, field.name) for field in fields(RunOptions)})
+        report = run.annotate_mouthings(mouthing, shared, workforce, bar)
     else:
-        refuse(source, {"--model": model, "--word-threshold": word_threshold != WORD_THRESHOLD})
-        options = AnnotateOptions(padding, keep, peaks, 32 if impostors is None else impostors, language, decoys, seed)
-        options = replace(options, overlap=overlap, stride=stride, mirror=mirror)
-        signs = named_dictionary(dictionary)
-        job = AnnotationJob(corpus, signs, out, wanted, database, encoder, cache, threshold, device=settings().device)
-        report, found = search_signs(job, options, run, best)
+        if dictionary is None:
+            raise OptionsError(
+                "signs are looked for by examples: name them with --dictionary, or use --source mouthing"
+            )
+        job = run.AnnotationJob(corpus, dictionary, out, wanted, database, encoder, cache, threshold, best)
+        report = run.annotate(replace(job, device=settings().device), options, workforce, bar)
     with outputs:
-        write_results(found, report, outputs, export or [], labels)
-    tell(report, found, "probability" if source is SourceName.MOUTHING else "score")
-    tell_failures(report)
+        _write_results(report, outputs, export or [], labels)
+    _print_outcome(report, "probability" if source is SourceName.MOUTHING else "score")
 
 
-def named_dictionary(dictionary: Path | None) -> Path:
-    """The dictionary, without which no sign can be looked for."""
+def _refuse_options_of_other_sources(context: typer.Context, source: SourceName) -> None:
     from signspot.errors import OptionsError
 
-    if dictionary is None:
-        raise OptionsError("signs are looked for by examples: name them with --dictionary, or use --source mouthing")
-    return dictionary
-
-
-def refuse(source: SourceName, given: Mapping[str, object]) -> None:
-    """Refuse options that mean nothing with a source."""
-    from signspot.errors import OptionsError
-
-    for option in (option for option, value in given.items() if value):
-        raise OptionsError(f"{option} means nothing with --source {source}. Leave it out")
-
-
-def search_signs(
-    job: "AnnotationJob", options: "AnnotateOptions", engine: "Engine", best: int
-) -> "tuple[RunReport, list[Candidate]]":
-    """Annotate by a dictionary; give the report and the spottings."""
-    from signspot.annotation.run import annotate as run
-    from signspot.annotation.statistics import spottings
-    from signspot.annotation.store import open_store
-
-    report = run(job, options, engine, _stages)
-    with open_store(job.database or job.out) as store:
-        return report, list(spottings(store, report.threshold, rank=best, overlap=options.overlap))
-
-
-def search_lips(
-    job: "MouthingJob", options: "RunOptions", engine: "Engine", word_least: float
-) -> "tuple[RunReport, list[Candidate]]":
-    """Annotate by mouthing; give the report and the spottings."""
-    from signspot.annotation.run import annotate_mouthings, mouthings
-    from signspot.annotation.store import open_store
-    from signspot.corpus.corpus import open_corpus
-
-    report = annotate_mouthings(job, options, engine, _stages)
-    with open_store(job.database or job.out) as store:
-        return report, mouthings(store, report.threshold, open_corpus(job.corpus, options.language), word_least)
-
-
-def _stages(stage: str) -> AbstractContextManager[Progress]:
-    return bar(stage)
+    for other, names in ONLY_WITH.items():
+        for name in names if other is not source else ():
+            given_by = context.get_parameter_source(name)
+            if given_by is not None and given_by.name == "COMMANDLINE":
+                option = f"--{name.replace('_', '-')}"
+                raise OptionsError(f"{option} belongs to --source {other}; with --source {source} leave it out")
+    if source is SourceName.MOUTHING and settings().device != "cpu":
+        raise OptionsError(f"--device {settings().device} belongs to --source {SourceName.DICTIONARY}; lips need none")
 
 
 def make_engine(name: EngineName, workers: int | None, address: str | None) -> "Engine":
@@ -190,27 +143,20 @@ def make_engine(name: EngineName, workers: int | None, address: str | None) -> "
     return WorkerPool(1 if workers is None else workers)
 
 
-def tell(report: "RunReport", found: "list[Candidate]", scale: str = "score") -> None:
-    """Tell the outcome of a run in two lines."""
-    done = [
-        f"{report.annotated:,} annotated",
-        f"{report.unchanged:,} unchanged",
-        f"{len(report.failed):,} failed",
-    ]
-    say(f"{count(report.videos, 'video')} with subtitles: {', '.join(done)}")
-    distinct = len({candidate.word for candidate in found})
-    say(f"{count(len(found), 'spotting')} of {count(distinct, 'word')} with a {scale} of {report.threshold:g} or more")
-
-
-def tell_failures(report: "RunReport") -> None:
-    """Name the videos that could not be annotated; the exit code says that there are some."""
+def _print_outcome(report: "RunReport", scale: str) -> None:
+    """Print the outcome of a run in two lines; name the videos that failed, which the exit code says, too."""
+    done = f"{report.annotated:,} annotated, {report.unchanged:,} unchanged, {len(report.failed):,} failed"
+    say(f"{count(report.videos, 'video')} with subtitles: {done}")
+    words = count(len({spotting.word for spotting in report.spottings}), "word")
+    spottings = count(len(report.spottings), "spotting")
+    say(f"{spottings} of {words} with a {scale} of {report.threshold:g} or more")
     for problem in report.failed:
         note(f"failed: {problem}")
     if report.failed:
         raise typer.Exit(INCOMPLETE)
 
 
-def claim_results(inputs: "list[Path | str | None]", export: list[Path], labels: Path | None) -> "Outputs":
+def _claim_results(inputs: "list[Path | str | None]", export: list[Path], labels: Path | None) -> "Outputs":
     """Claim all files of a run outside its folder."""
     from signspot.io.files import Outputs
 
@@ -221,21 +167,20 @@ def claim_results(inputs: "list[Path | str | None]", export: list[Path], labels:
     return outputs
 
 
-def write_results(
-    found: "list[Candidate]", report: "RunReport", outputs: "Outputs", export: list[Path], labels: Path | None
-) -> None:
+def _write_results(report: "RunReport", outputs: "Outputs", export: list[Path], labels: Path | None) -> None:
     """Write spottings for other tools, each with the path of its video, and labels for training."""
+    from signspot.annotation.run import media_of, rights_of
     from signspot.corpus.truth import write_records
     from signspot.formats.formats import output_paths, write
 
-    media, rights = report.media, report.rights
+    media, rights = media_of(report.corpus), rights_of(report.corpus)
     for path in export:
-        spottings = [each.as_spotting(media.get(each.video), rights.get(each.video)) for each in found]
+        spottings = [one.as_spotting(media.get(one.video), rights.get(one.video)) for one in report.spottings]
         for target in output_paths(path, (spotting.video for spotting in spottings)):
             if target != path:  # claimed before the run
                 outputs.claim(target)
         for written in write(spottings, path):
             note(f"wrote {written}")
     if labels:
-        write_records((each.as_label(rights.get(each.video)) for each in found), labels)
+        write_records((one.as_label(rights.get(one.video)) for one in report.spottings), labels)
         note(f"wrote {labels}")

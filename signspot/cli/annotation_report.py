@@ -1,5 +1,6 @@
 """`signspot annotate-report`: what an annotation run yields, and which words are worth asking for."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -31,9 +32,11 @@ def annotate_report(
 
     Example: signspot annotate-report RUN --corpus footage/ --decoys RUN-DECOYS --spottings accepted.csv
     """
-    from signspot.annotation.report import ReportOptions, accepted, report_yield, videos_of
+    from signspot.annotation.report import ReportOptions, accepted, report_yield
     from signspot.annotation.run import media_of, rights_of
     from signspot.annotation.statistics import CONFIDENCE, marked, mouthing_labels
+    from signspot.annotation.store import open_store
+    from signspot.corpus.corpus import open_corpus
     from signspot.errors import OptionsError
     from signspot.formats.formats import write
     from signspot.io.files import Outputs
@@ -46,18 +49,24 @@ def annotate_report(
     if spottings is not None and decoys is None:
         raise OptionsError("--spottings needs --decoys: without them there is no confidence to accept by")
     options = ReportOptions(wanted, mouthing=CONFIDENCE if mouthings is None else LEAST)
-    media = media_of(corpus) if corpus is not None and spottings is not None else {}
-    with Outputs([corpus, run, decoys, mouthings], force=settings().force) as outputs:
-        videos = [media.get(name, name) for name in videos_of(run)] if spottings is not None else []
+    footage = open_corpus(corpus) if corpus is not None else None
+    media, rights = (media_of(footage), rights_of(footage)) if footage is not None else ({}, {})
+    with ExitStack() as stack:
+        outputs = stack.enter_context(Outputs([corpus, run, decoys, mouthings], force=settings().force))
+        store = stack.enter_context(open_store(run))
+        videos = [media.get(video.video, video.video) for video in store.videos()] if spottings is not None else []
         claim_outputs(outputs, [spottings] if spottings else [], videos=videos)
         for name in ("yield.md", "yield.png", *(["words.csv"] if decoys else [])):
             outputs.claim(out / name)
-        made = report_yield(run, out, corpus, decoys, options, mouthings)
-        if spottings is not None and made.judged is not None:
-            kept = accepted(run, made.judged, confidence)
-            lips = mouthing_labels(mouthings, options.mouthing) if mouthings else []
-            chosen = list(marked(kept, lips, media, rights_of(corpus) if corpus is not None else {}))
+        by_chance = stack.enter_context(open_store(decoys)) if decoys is not None else None
+        lips = None
+        if mouthings is not None:
+            with open_store(mouthings) as mouthed:
+                lips = mouthing_labels(mouthed, options.mouthing)
+        report = report_yield(store, out, footage, by_chance, options, lips)
+        if spottings is not None and report.judged is not None:
+            chosen = list(marked(accepted(store, report.judged, confidence), lips or [], media, rights))
             written = write(chosen, spottings, videos=videos)
             note(f"written: {count(len(chosen), 'spotting')} to {', '.join(map(str, written))}")
     note(f"written: {out / 'yield.md'}, {out / 'yield.png'}" + (f", {out / 'words.csv'}" if decoys else ""))
-    say(made.text.rstrip())
+    say(report.text.rstrip())

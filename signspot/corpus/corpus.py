@@ -210,6 +210,26 @@ def write_json(value: Any, path: Path) -> Path:
     return path
 
 
+Kind = Literal["rgb", "landmarks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Footage:
+    """One video and its subtitles."""
+
+    video: str  # its path in the corpus, without suffix
+    media: Path  # a video or a .pose file
+    subtitles: Path
+
+
+@dataclass(frozen=True, slots=True)
+class FootageListing:
+    """The footage of a corpus, and the files that were left out."""
+
+    footage: tuple[Footage, ...]  # by name
+    problems: tuple[CorpusProblem, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """A corpus that was opened: files are read when they are asked for."""
@@ -236,6 +256,24 @@ class Corpus:
         """The videos for training ('train') or for testing ('test')."""
         return [video for video in self.videos.values() if video.split == split]
 
+    def footage(self, kind: Kind) -> FootageListing:
+        """The videos that have subtitles.
+
+        Args:
+            kind: what the encoder sees: landmarks are preferred by one kind, and of no use to the other.
+
+        Raises:
+            FormatError: nothing can be annotated.
+        """
+        joined = [_footage(video, kind) for _, video in sorted(self.videos.items())]
+        footage = tuple(one for one in joined if isinstance(one, Footage))
+        problems = (*(one for one in joined if isinstance(one, CorpusProblem)), *self.problems)
+        if not footage:
+            raise FormatError(
+                f"{self.folder} holds no video with subtitles of the same name ({problems[0]}). Put them side by side."
+            )
+        return FootageListing(footage, problems)
+
     def labels(self, videos: Sequence[str] | None = None, least: LeastConfidence = EVERY_LABEL) -> list[Label]:
         """Its labels of at least these confidences, of all videos or of some; in order of video and time."""
         wanted = self.videos.keys() if videos is None else set(videos)
@@ -259,6 +297,16 @@ class Corpus:
     def _truth(self, record: type[_Truth], kind: str, video: str) -> list[_Truth]:
         path = self.layout.truth(kind, video)
         return list(read_records(record, path)) if path.is_file() else []
+
+
+def _footage(video: CorpusVideo, kind: Kind) -> Footage | CorpusProblem:
+    media = video.landmarks or video.video if kind == "landmarks" else video.video
+    if video.subtitles is None:
+        name = video.id.rsplit("/", 1)[-1]
+        return CorpusProblem(video.id, f"there are no subtitles ({name}.vtt, .srt or .ttml); left out")
+    if media is None:
+        return CorpusProblem(video.id, "the encoder sees pixels and there are landmarks only; left out")
+    return Footage(video.id, media, video.subtitles)
 
 
 def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
@@ -351,55 +399,3 @@ def _check_complete(layout: Layout, videos: Iterable[CorpusVideo]) -> None:
             f"{layout.folder} is unfinished: {len(missing)} of {len(files)} files are missing, such as "
             f"{missing[0].name}. Run the command that makes it again"
         )
-
-
-Kind = Literal["rgb", "landmarks"]
-
-
-@dataclass(frozen=True, slots=True)
-class Footage:
-    """One video and its subtitles."""
-
-    video: str  # its path in the corpus, without suffix
-    media: Path  # a video or a .pose file
-    subtitles: Path
-
-
-@dataclass(frozen=True, slots=True)
-class FootageListing:
-    """The footage of a corpus, and the files that were left out."""
-
-    footage: tuple[Footage, ...]  # by name
-    problems: tuple[CorpusProblem, ...] = ()
-
-
-def list_footage(folder: str | Path, kind: Kind, language: str = "en") -> FootageListing:
-    """List the videos of a corpus that have subtitles.
-
-    Args:
-        folder: any that `open_corpus` opens.
-        kind: what the encoder sees: landmarks are preferred by one kind, and of no use to the other.
-        language: of the subtitles that are wanted where there are several.
-
-    Raises:
-        FormatError: there is no such folder, or nothing in it can be annotated.
-    """
-    corpus = open_corpus(folder, language)
-    joined = [_footage(video, kind) for _, video in sorted(corpus.videos.items())]
-    footage = tuple(each for each in joined if isinstance(each, Footage))
-    problems = (*(each for each in joined if isinstance(each, CorpusProblem)), *corpus.problems)
-    if not footage:
-        raise FormatError(
-            f"{corpus.folder} holds no video with subtitles of the same name ({problems[0]}). Put them side by side."
-        )
-    return FootageListing(footage, problems)
-
-
-def _footage(video: CorpusVideo, kind: Kind) -> Footage | CorpusProblem:
-    media = video.landmarks or video.video if kind == "landmarks" else video.video
-    if video.subtitles is None:
-        name = video.id.rsplit("/", 1)[-1]
-        return CorpusProblem(video.id, f"there are no subtitles ({name}.vtt, .srt or .ttml); left out")
-    if media is None:
-        return CorpusProblem(video.id, "the encoder sees pixels and there are landmarks only; left out")
-    return Footage(video.id, media, video.subtitles)

@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import json
 import logging
 import os
 import platform
@@ -188,21 +189,59 @@ def _is_stale(path: Path, host: str, process: int) -> bool:
 
 
 _Stamp = tuple[int, int, int, int]  # inode, size, times of change of content and of the file
-_digests: dict[str, tuple[_Stamp, str]] = {}  # absolute path → what was read there last in this process
+_Digests = dict[str, tuple[_Stamp, str]]  # absolute path → stamp and digest of what was read there last
+_digests: _Digests = {}
+_digests_of: set[Path] = set()  # files of digests that this process has read
+DIGESTS = "digests.jsonl"  # in the cache folder: digests that any process of this user has computed
+_WORTH_KEEPING = 1 << 14  # bytes of a file whose digest is kept: smaller ones are read as fast
+_MOST_DIGESTS_BYTES = 32_000_000  # about 150,000 files; then all are computed again
 
 
 def content_digest(path: str | os.PathLike[str]) -> str:
     """Name a file by its content: the first 32 hex digits of its SHA-256, read in bounded memory.
 
-    A file that has not changed since this process read it last (by size and times) is not read again.
+    A file that has not changed since it was read last (by inode, size and times), by this process or an earlier one
+    with the same cache folder, is not read again.
     """
+    kept = cache_folder() / DIGESTS
+    if kept not in _digests_of:
+        _digests_of.add(kept)
+        _digests.update({**read_digests(kept), **_digests})
     name, stamp = os.path.abspath(path), _stamp(path)  # noqa: PTH100 (it must not follow links: they may change)
     known = _digests.get(name)
     if known is None or known[0] != stamp:
         known = stamp, _read_digest(path)
         if _stamp(path) == stamp and abs(time.time_ns() - stamp[2]) > _TICK:  # nor may it change unseen
             _digests[name] = known
+            _keep_digest(kept, name, *known)
     return known[1]
+
+
+def read_digests(file: Path) -> _Digests:
+    """Read a file of digests; lines that are damaged are passed over."""
+    digests: _Digests = {}
+    with suppress(OSError), file.open("rb") as lines:
+        for line in lines:
+            try:
+                entry = json.loads(line)
+                inode, size, changed, status = map(int, entry["stamp"])
+                digests[str(entry["path"])] = (inode, size, changed, status), str(entry["digest"])
+            except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+                continue
+    return digests
+
+
+def _keep_digest(file: Path, path: str, stamp: _Stamp, digest: str) -> None:
+    """Add a digest to those of the cache; where it cannot be written, the file is read again another time."""
+    if stamp[1] < _WORTH_KEEPING:
+        return
+    line = json.dumps({"path": path, "stamp": stamp, "digest": digest}).encode() + b"\n"
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.exists() and file.stat().st_size > _MOST_DIGESTS_BYTES:
+            file.unlink(missing_ok=True)
+        with file.open("ab") as end:  # one short line at the end: safe beside other processes
+            end.write(line)
 
 
 def _stamp(path: str | os.PathLike[str]) -> _Stamp:

@@ -19,7 +19,7 @@ from signspot.dictionary.json_file import DICTIONARY_FILE, read_json, save_dicti
 from signspot.embedding.tracks import track_source
 from signspot.errors import DictionaryError, OptionsError, SignspotError, StoreError
 from signspot.io.checks import parse_json
-from signspot.io.files import cache_folder
+from signspot.io.files import DIGESTS, cache_folder
 from signspot.io.text import read_text
 from signspot.landmarks.cache import PARTS
 from signspot.privacy.kept_folders import KeptFolders, has_workbench, in_kept_folders, in_workbench
@@ -202,3 +202,6 @@ def _in_cache(person: Person, cache: Path) -> Iterator[Step]:
     for part, path in entries:
         if path.name.partition("-")[0] in person.digests:
             yield Step((Removal(f"cached {part}", str(path)),), partial(path.unlink, missing_ok=True))
+    yield from remove_lines(
+        cache / DIGESTS, lambda row: row.get("digest") in person.digests or person.is_video(str(row.get("path", "")))
+    )

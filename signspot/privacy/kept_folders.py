@@ -15,9 +15,8 @@ from signspot.dictionary.json_file import DICTIONARY_FILE
 from signspot.embedding.tracks import SUFFIX, track_header
 from signspot.errors import FormatError, OptionsError, SignspotError
 from signspot.io.checks import parse_json
-from signspot.io.text import read_text
 from signspot.privacy.loose_files import in_file
-from signspot.privacy.steps import Person, Removal, Step, remove_file, remove_lines, write_json
+from signspot.privacy.steps import Person, Removal, Step, remove_file, remove_lines
 from signspot.web.folder import OWN_FOLDER, ServedFolder
 
 _FEATURES = re.compile(r"(?P<video>.+)-(?P<digest>[0-9a-f]{32})-\w+\.npy")  # what a training keeps of one video
@@ -67,8 +66,6 @@ def _is_features(name: str) -> bool:
 
 def in_kept_folders(person: Person, found: KeptFolders) -> Iterator[Step]:
     """Data of a person whose videos and exemplars are known by now; stores of annotation apart."""
-    for run in found.runs:
-        yield from _in_digests(person, run / "digests.json")
     for path in found.tensors:
         if _is_persons(person, path):
             yield remove_file(path)
@@ -94,25 +91,6 @@ def _is_persons(person: Person, path: Path) -> bool:
         return person.is_video(header.get("video", "")) or header.get("source", "") in person.digests
     is_gallery = header.get("kind", "").startswith("signspot gallery") and isinstance(shown, list)
     return is_gallery and any(isinstance(each, list) and set(map(str, each[1:2])) & person.exemplars for each in shown)
-
-
-def _in_digests(person: Person, path: Path) -> Iterator[Step]:
-    """The digests of files that a run remembers, by their paths."""
-    try:
-        known = parse_json(read_text(path, exact=True).text, str(path)) if path.is_file() else {}
-    except FormatError:
-        known = {}  # the next run makes it again
-    if not isinstance(known, dict):
-        return
-    gone = {name for name, entry in known.items() if person.is_video(name) or _digest(entry) in person.digests}
-    if gone:
-        rest = {name: entry for name, entry in known.items() if name not in gone}
-        removals = tuple(Removal("digest", f"{path}: {name}") for name in sorted(gone))
-        yield Step(removals, partial(write_json, path, rest))
-
-
-def _digest(entry: Any) -> str:
-    return entry[-1] if isinstance(entry, list) and entry and isinstance(entry[-1], str) else ""
 
 
 def _in_served(person: Person, root: Path) -> Iterator[Step]:

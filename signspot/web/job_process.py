@@ -93,7 +93,7 @@ def _prepare(work: Work, spec: Mapping[str, Any]) -> str:
 
 def _annotate(work: Work, spec: Mapping[str, Any]) -> str:
     """An annotation run of the whole folder, as `signspot annotate` makes it."""
-    from signspot.annotation.records import AnnotateOptions
+    from signspot.annotation.options import AnnotateOptions
     from signspot.annotation.run import AnnotationJob, annotate
     from signspot.io.processes import WorkerPool
 

@@ -141,7 +141,7 @@ def open_database(url: str | None, folder: Path) -> Database:
     Raises:
         StoreError: it cannot be reached, or a later version made it.
     """
-    database = Database(url or URL.create("sqlite", database=str(folder / FILE)), patience=30)
+    database = Database(url or URL.create("sqlite", database=str(folder / FILE)), timeout=30)
 
     def prepare(connection: "object") -> int:
         from sqlalchemy import Connection, insert

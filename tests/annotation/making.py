@@ -22,10 +22,10 @@ def query(video: str, subtitle: int, word: str, start: float = 0.0, end: float =
         end=end,
         exemplars=2,
         best=0.9,
-        impostors=3,
-        impostor_best=0.7,
-        impostor_mean=0.6,
-        impostors_above=0,
+        negatives=3,
+        negative_best=0.7,
+        negative_mean=0.6,
+        negatives_above=0,
     )
 
 
@@ -48,10 +48,10 @@ def candidate(
         agreeing=1,
         exemplar_second=second,
         exemplar_mean=0.7,
-        impostors=3,
-        impostor_best=0.7,
-        impostor_mean=0.6,
-        impostors_above=0,
+        negatives=3,
+        negative_best=0.7,
+        negative_mean=0.6,
+        negatives_above=0,
     )
 
 

@@ -84,7 +84,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     order = np.random.default_rng(1).permutation(len(found))
     mixed = Contrast(
         tuple(found.words[index] for index in order),
-        *(column[order] for column in (found.decoy, found.score, found.rival, found.impostor, found.second)),
+        *(column[order] for column in (found.decoy, found.score, found.rival, found.negative, found.second)),
     )
     assert np.allclose(judge(mixed).confidence, judge(found).confidence[order], atol=1e-6)
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.annotation.plan import find_mentions, rotated
+from signspot.annotation.plan import find_mentions, match_subtitles, rotated
 from signspot.types import Subtitle
 from signspot.words.match import WordMatcher
 
@@ -24,9 +24,9 @@ def test_words_are_asked_where_another_subtitle_stands() -> None:
     """Texts move with their words, so that spans stay right; what is mentioned around stays where it is."""
     subtitles = [Subtitle(0.0, 2.0, "An apple."), Subtitle(30.0, 32.0, "Two pears, a pear.")]
     matcher = WordMatcher(["apple", "pear"])
-    found = find_mentions(subtitles, matcher, 4.0, ("apple", "pear"), decoys=True)
+    found = find_mentions(match_subtitles(subtitles, matcher), 4.0, ("apple", "pear"), decoys=True)
     (apple,), (pear,) = found["apple"], found["pear"]
     assert (apple.subtitle, apple.start, apple.end, apple.text) == (1, 30.0, 32.0, "An apple.")
     assert (pear.subtitle, pear.start, pear.count, pear.nearby) == (0, 0.0, 2, ("apple",))
     assert apple.text[apple.first : apple.last] == "apple"
-    assert find_mentions(subtitles, matcher, 4.0)["apple"][0].subtitle == 0
+    assert find_mentions(match_subtitles(subtitles, matcher), 4.0)["apple"][0].subtitle == 0

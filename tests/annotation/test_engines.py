@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from signspot.annotation.engines import Engine, RayEngine, raise_if_fatal
-from signspot.annotation.records import AnnotateOptions, RunOptions
+from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
 from signspot.annotation.store import dump, open_store
 from signspot.errors import EngineError, MissingExtraError, OptionsError, OutputError, VideoError
@@ -159,7 +159,7 @@ def expected(corpus_folder: Path, encoder_file: Path, tmp_path_factory: pytest.T
 
 
 def lines(job: AnnotationJob, engine: Engine) -> list[str]:
-    report = annotate(job, AnnotateOptions(keep=0.0, impostors=4), Borrowed(engine))
+    report = annotate(job, AnnotateOptions(keep=0.0, negatives=4), Borrowed(engine))
     assert (report.annotated, report.failed) == (4, [])
     with open_store(job.out) as store:
         return list(dump(store))
@@ -209,7 +209,7 @@ def test_mouthings_are_the_same_on_every_engine(
     found = []
     for name, workers in (("one", here), ("other", Borrowed(engine))):
         job = MouthingJob(corpus_folder, tmp_path / name, model=str(mouthing_file), cache=tmp_path, threshold=0.0)
-        report = annotate_mouthings(job, RunOptions(keep=0.0, impostors=2), workers)
+        report = annotate_mouthings(job, RunOptions(keep=0.0, negatives=2), workers)
         assert (report.annotated, report.failed) == (4, [])
         with open_store(job.out) as store:
             found.append(list(dump(store)))

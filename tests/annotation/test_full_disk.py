@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from signspot.annotation.records import AnnotateOptions
+from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.store import FILE, dump, open_store
 from signspot.errors import OutputError
 
-OPTIONS = AnnotateOptions(keep=0.0, impostors=4)
+OPTIONS = AnnotateOptions(keep=0.0, negatives=4)
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from signspot.annotation.records import AnnotateOptions, RunOptions
+from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
 from signspot.annotation.store import FILE, dump, open_store
 
-PATIENCE = 1200.0  # seconds for a start of Python on a busy machine
+TIMEOUT = 1200.0  # seconds for a start of Python on a busy machine
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def job(corpus_folder: Path, encoder_file: Path, tmp_path: Path) -> AnnotationJo
 
 def start(job: AnnotationJob) -> "subprocess.Popen[str]":
     words = ["--dictionary", job.dictionary, "--out", job.out, "--encoder", job.encoder, "--cache", job.cache]
-    return call("annotate", job.corpus, *words, "--keep", "0", "--impostors", "4", "--workers", "2")
+    return call("annotate", job.corpus, *words, "--keep", "0", "--negatives", "4", "--workers", "2")
 
 
 def call(*words: object) -> "subprocess.Popen[str]":
@@ -62,7 +62,7 @@ def kill(run: "subprocess.Popen[str]") -> None:
     below = family(run.pid) - {run.pid}
     run.send_signal(signal.SIGKILL)
     run.communicate()
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while any(Path(f"/proc/{process}").exists() for process in below):
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -78,13 +78,13 @@ def test_killed_twice_a_run_ends_where_an_undisturbed_one_does(
     moments = [lambda: tracks(job.out) >= 1, lambda: finished(job.out) >= 2]
     for moment in moments:
         with start(job) as run:
-            deadline = time.monotonic() + PATIENCE
+            deadline = time.monotonic() + TIMEOUT
             while not moment() and run.poll() is None:
                 assert time.monotonic() < deadline
                 time.sleep(0.005)
             kill(run)
     assert finished(job.out) >= 2
-    options = AnnotateOptions(keep=0.0, impostors=4)
+    options = AnnotateOptions(keep=0.0, negatives=4)
     report = annotate(job, options, here)
     assert (report.videos, len(report.failed)) == (4, 0)
     annotate(undisturbed := replace(job, out=tmp_path / "undisturbed", cache=shared_cache), options, here)
@@ -98,8 +98,8 @@ def test_a_run_by_mouthing_that_is_killed_goes_on(
 ) -> None:
     out = tmp_path / "run"
     words = ("annotate", corpus_folder, "--source", "mouthing", "--out", out, "--model", mouthing_file)
-    with call(*words, "--threshold", "0", "--impostors", "2") as run:
-        deadline = time.monotonic() + PATIENCE
+    with call(*words, "--threshold", "0", "--negatives", "2") as run:
+        deadline = time.monotonic() + TIMEOUT
         while not finished(out) and run.poll() is None:
             assert time.monotonic() < deadline
             time.sleep(0.005)
@@ -111,7 +111,7 @@ def test_a_run_by_mouthing_that_is_killed_goes_on(
     ]
     found = []
     for job in jobs:
-        report = annotate_mouthings(job, RunOptions(impostors=2), here)
+        report = annotate_mouthings(job, RunOptions(negatives=2), here)
         assert not report.failed
         with open_store(job.out) as store:
             found.append(list(dump(store)))

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.annotation.plan import VideoUnit
-from signspot.annotation.records import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings, mouthings
 from signspot.annotation.store import dump, open_store
 from signspot.corpus.corpus import open_corpus
@@ -23,7 +23,7 @@ from signspot.mouthing.spotter import MouthingSpotter
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import LabelSource, TimeMeaning
 
-OPTIONS = RunOptions(keep=0.0, impostors=3)
+OPTIONS = RunOptions(keep=0.0, negatives=3)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_run_finds_what_mouth_finds_and_a_second_one_does_nothing(job, here, m
         lips = read_lips(job.corpus / f"{name}.pose")
         expected += spotter.search(lips, find_candidates(shown, None, 4.0), name, least=0.0).labels
     with open_store(job.out) as store:
-        found = mouthings(store, 0.0, open_corpus(job.corpus), word_least=0.0)
+        found = mouthings(store, 0.0, open_corpus(job.corpus), word_threshold=0.0)
         assert store.settings()["source"] == "M"
         queries = list(store.queries())
     assert [each.as_label() for each in found] == expected
@@ -68,7 +68,7 @@ def test_a_run_finds_what_mouth_finds_and_a_second_one_does_nothing(job, here, m
     spotting = found[0].as_spotting("v.mp4")
     assert (spotting.source, spotting.time) == (LabelSource.MOUTHING, spotting.end)
     assert spotting.end - spotting.start == pytest.approx(min(0.6, spotting.end))
-    assert all(query.impostors == 3 and query.best is not None for query in queries)
+    assert all(query.negatives == 3 and query.best is not None for query in queries)
     first = lines(job)
     again = annotate_mouthings(job, OPTIONS, here)
     assert (again.annotated, again.unchanged) == (0, 2)
@@ -79,8 +79,8 @@ def test_new_words_cost_only_themselves_and_words_that_are_gone_are_forgotten(jo
     annotate_mouthings(job, OPTIONS, here)
     with open_store(job.out) as store:
         words = sorted({query.word for query in store.queries(video="test-0001")})
-    panel = json.loads(_settings(job)["panel"])
-    part = replace(job, out=tmp_path / "part", words=(*words[1:], *panel))
+    pool = json.loads(_settings(job)["pool"])
+    part = replace(job, out=tmp_path / "part", words=(*words[1:], *pool))
     annotate_mouthings(part, OPTIONS, here)
     here.items.clear()
     file = job.corpus / "test-0001.vtt"
@@ -111,10 +111,10 @@ def test_the_vocabulary_is_that_of_sure_training_videos(job, here, corpus_folder
     corpus = open_corpus(corpus_folder)
     train = {video.id for video in corpus.in_split("train")}
     with open_store(job.out) as store:
-        every = mouthings(store, 0.0, corpus, word_least=0.0)
+        every = mouthings(store, 0.0, corpus, word_threshold=0.0)
         best = max(each.score for each in every if each.video in train)
-        kept = mouthings(store, 0.0, corpus, word_least=best)
-        assert not mouthings(store, 0.0, corpus, word_least=1.0)
+        kept = mouthings(store, 0.0, corpus, word_threshold=best)
+        assert not mouthings(store, 0.0, corpus, word_threshold=1.0)
     surest = {each.word for each in every if each.video in train and each.score >= best}
     assert {each.word for each in kept} == surest
     assert len(surest) < len({each.word for each in every})

@@ -8,13 +8,14 @@ from threading import Timer
 
 import pytest
 
-from signspot.annotation.records import AnnotateOptions, Findings, VideoRecord
+from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.records import Findings, VideoRecord
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.store import dump, open_store
 from signspot.errors import StoreError
 from signspot.privacy.forgetting import forget
 
-OPTIONS = AnnotateOptions(keep=0.0, impostors=4)
+OPTIONS = AnnotateOptions(keep=0.0, negatives=4)
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_a_server_that_goes_away_and_comes_back_loses_nothing(
 def test_a_server_that_stays_away_ends_the_run_and_the_next_one_goes_on(
     job: AnnotationJob, here, postgres, expected: list[str]
 ) -> None:
-    broken = replace(job, database=postgres.url, patience=1.0)
+    broken = replace(job, database=postgres.url, timeout=1.0)
     try:
         start = time.monotonic()
         with pytest.raises(StoreError, match=r"the database postgresql\S+ cannot be used: .* nothing is lost") as told:

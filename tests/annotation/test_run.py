@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.plan import VideoUnit
-from signspot.annotation.records import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, RunReport, annotate, cache_of
 from signspot.annotation.store import dump, open_store
 from signspot.dictionary.json_file import save_dictionary
@@ -21,7 +21,7 @@ from signspot.io.files import temporary_name
 from signspot.spotting.spotter import load
 from signspot.subtitles.reading import read_subtitles
 
-OPTIONS = AnnotateOptions(keep=0.0, impostors=4)
+OPTIONS = AnnotateOptions(keep=0.0, negatives=4)
 
 
 @pytest.fixture
@@ -126,14 +126,14 @@ def test_a_changed_subtitle_is_asked_again_and_a_removed_one_forgotten(job: Anno
 
 
 def test_a_changed_exemplar_redoes_its_word_only(job: AnnotationJob, go, tmp_path: Path) -> None:
-    go(job, replace(OPTIONS, impostors=0))
+    go(job, replace(OPTIONS, negatives=0))
     with open_store(job.out) as store:
         word = next(store.queries()).word
     shown = sorted((tmp_path / "dictionary").rglob("*.pose"))
     own = [path for path in shown if path.stem.rsplit("-", 1)[0] == word]
     other = next(path for path in shown if path not in own)
     shutil.copy(other, own[0])
-    _, worked = go(job, replace(OPTIONS, impostors=0))
+    _, worked = go(job, replace(OPTIONS, negatives=0))
     assert {each for unit in worked for each in unit.keys} == {word}
 
 
@@ -148,20 +148,20 @@ def test_damaged_tracks_are_made_again(apart: AnnotationJob, go, tmp_path: Path)
 
 
 def test_the_panel_of_a_store_stays_whatever_the_dictionary_becomes(job: AnnotationJob, go) -> None:
-    options = replace(OPTIONS, impostors=2)
+    options = replace(OPTIONS, negatives=2)
     words = open_dictionary(job.dictionary)
     few = words.select(sorted(words)[:10])
     save_dictionary(few, job.dictionary)
     go(job, options)
     with open_store(job.out) as store:
-        panel = json.loads(store.settings()["panel"])
+        pool = json.loads(store.settings()["pool"])
     save_dictionary(words, job.dictionary)
     _, worked = go(job, options)
     assert {word for unit in worked for word in unit.keys}.isdisjoint(few)
     with open_store(job.out) as store:
-        assert json.loads(store.settings()["panel"]) == panel
-    save_dictionary(words.select(word for word in words if word != panel[0]), job.dictionary)
-    with pytest.raises(OptionsError, match=f"made with the impostor '{panel[0]}', a word that .* has no more"):
+        assert json.loads(store.settings()["pool"]) == pool
+    save_dictionary(words.select(word for word in words if word != pool[0]), job.dictionary)
+    with pytest.raises(OptionsError, match=f"made with the negative '{pool[0]}', a word that .* has no more"):
         go(job, options)
 
 
@@ -350,7 +350,7 @@ def test_a_folder_that_cannot_be_written_is_told(job: AnnotationJob, go, tmp_pat
         {"keep": 2.0},
         {"peaks": 0},
         {"stride": 0},
-        {"impostors": -1},
+        {"negatives": -1},
         {"seed": -1},
     ],
 )

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.plan import SubtitleMention, VideoUnit
-from signspot.annotation.records import AnnotateOptions, Candidate, SubtitleQuery
+from signspot.annotation.records import Candidate, SubtitleQuery
 from signspot.annotation.search import EmbeddedWord, WordSearcher, join_words
 from signspot.embedding.exemplars import Gallery
 from signspot.models.checkpoints import load_encoder
@@ -24,7 +25,7 @@ FPS, WINDOW, AXES = 25.0, 16, 8
 FRAMES = 1515  # 1,500 windows: 60.6 s
 REST = 0  # the axis on which nothing is signed
 APPLE, TREE, HOUSE, WOOD = 1, 2, 3, 4
-OPTIONS = AnnotateOptions(keep=0.6, padding=4.0, impostors=8)
+OPTIONS = AnnotateOptions(keep=0.6, padding=4.0, negatives=8)
 
 
 def at(axis: int, degrees: float) -> np.ndarray:
@@ -82,9 +83,9 @@ def gallery(*words: EmbeddedWord) -> Gallery:
 
 
 def search(
-    place: Track, what: VideoUnit, words: Gallery, panel: tuple[str, ...] = (), options: AnnotateOptions = OPTIONS
+    place: Track, what: VideoUnit, words: Gallery, pool: tuple[str, ...] = (), options: AnnotateOptions = OPTIONS
 ) -> list[tuple[SubtitleQuery, list[Candidate]]]:
-    return list(WordSearcher(spotter, place, words, panel, options).search(what))
+    return list(WordSearcher(spotter, place, words, pool, options).search(what))
 
 
 PLAIN = gallery(word("apple", at(APPLE, 0)), word("tree", at(TREE, 0)), word("house", at(HOUSE, 0)))
@@ -141,7 +142,7 @@ def test_a_subtitle_beyond_the_end_is_asked_in_vain() -> None:
     found = search(place, unit(apple=(mention(0, 64.0, 65.0), mention(1, 70.0, 72.0))), PLAIN, ("tree",))
     for query, candidates in found:
         if query.subtitle:
-            assert (query.best, query.impostors, query.impostor_best, candidates) == (None, 0, None, [])
+            assert (query.best, query.negatives, query.negative_best, candidates) == (None, 0, None, [])
             assert query.start == query.end == 60.6
 
 
@@ -169,33 +170,33 @@ def test_exemplars_that_agree_are_counted_each_once() -> None:
     assert found.exemplar_mean == pytest.approx((1 + score(20) + score(40) + 0.5) / 4, abs=1e-6)
 
 
-def test_impostors_are_compared_at_the_peak_and_in_the_window() -> None:
+def test_negatives_are_compared_at_the_peak_and_in_the_window() -> None:
     place = track({20.0: (APPLE, 30), 22.0: (TREE, 10)})
     words = gallery(
         word("apple", at(APPLE, 0)), word("tree", at(TREE, 0)), word("near", at(APPLE, 40)), word("house", at(HOUSE, 0))
     )
     ((query, (found,)),) = search(place, unit(apple=(mention(0, 20.0, 21.0),)), words, ("tree", "near", "house"))
-    assert (query.impostors, query.impostors_above) == (3, 2)
-    assert query.impostor_best == pytest.approx(score(5), abs=1e-6)  # "near" meets the slope at 45 degrees: 5 away
+    assert (query.negatives, query.negatives_above) == (3, 2)
+    assert query.negative_best == pytest.approx(score(5), abs=1e-6)  # "near" meets the slope at 45 degrees: 5 away
     at_peak = score(5)  # within a few frames of the peak, too; "tree" is not
-    assert (found.impostors, found.impostors_above) == (3, 1)
-    assert found.impostor_best == pytest.approx(at_peak, abs=1e-6)
-    assert found.impostor_mean == pytest.approx((at_peak + 0.5 + 0.5) / 3, abs=1e-6)
+    assert (found.negatives, found.negatives_above) == (3, 1)
+    assert found.negative_best == pytest.approx(at_peak, abs=1e-6)
+    assert found.negative_mean == pytest.approx((at_peak + 0.5 + 0.5) / 3, abs=1e-6)
     assert found.margin == pytest.approx(score(30) - at_peak, abs=2e-6)
 
 
-def test_the_word_itself_its_synonyms_and_words_nearby_are_no_impostors() -> None:
+def test_the_word_itself_its_synonyms_and_words_nearby_are_no_negatives() -> None:
     place = track({20.0: (APPLE, 30)})
     words = gallery(*(word(name, at(axis, 0)) for name, axis in (("apple", 1), ("tree", 2), ("house", 3), ("wood", 4))))
-    panel = ("wood", "apple", "tree", "house")
+    pool = ("wood", "apple", "tree", "house")
     what = unit({"apple": ("wood",)}, apple=(mention(0, 20.0, 21.0, "tree"),))
-    ((query, _),) = search(place, what, words, panel)
-    assert query.impostors == 1
-    few = replace(OPTIONS, impostors=2)
-    ((query, (found,)),) = search(place, unit(apple=(mention(0, 20.0, 21.0),)), words, panel, few)
-    assert (query.impostors, found.impostors) == (2, 2)
+    ((query, _),) = search(place, what, words, pool)
+    assert query.negatives == 1
+    few = replace(OPTIONS, negatives=2)
+    ((query, (found,)),) = search(place, unit(apple=(mention(0, 20.0, 21.0),)), words, pool, few)
+    assert (query.negatives, found.negatives) == (2, 2)
     ((query, (found,)),) = search(place, unit(apple=(mention(0, 20.0, 21.0),)), words)
-    assert (query.impostors, found.impostors, found.impostor_best, found.impostor_mean) == (0, 0, None, None)
+    assert (query.negatives, found.negatives, found.negative_best, found.negative_mean) == (0, 0, None, None)
 
 
 def test_peaks_are_ranked_by_score_and_bounded() -> None:

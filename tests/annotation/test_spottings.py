@@ -61,4 +61,4 @@ def test_a_candidate_leaves_as_a_dictionary_spotting() -> None:
     assert spotting.source is LabelSource.DICTIONARY
     assert FOUND.as_spotting("footage/v.mp4").video == "footage/v.mp4"
     assert FOUND.margin is None
-    assert replace(FOUND, impostor_best=0.7).margin == pytest.approx(0.2)
+    assert replace(FOUND, negative_best=0.7).margin == pytest.approx(0.2)

@@ -30,10 +30,10 @@ def query(video: str, subtitle: int, word: str) -> SubtitleQuery:
         end=7.0,
         exemplars=2,
         best=0.9,
-        impostors=3,
-        impostor_best=0.7,
-        impostor_mean=0.6,
-        impostors_above=0,
+        negatives=3,
+        negative_best=0.7,
+        negative_mean=0.6,
+        negatives_above=0,
     )
 
 
@@ -54,10 +54,10 @@ def candidate(video: str, subtitle: int, word: str, rank: int = 1, score: float 
         agreeing=1,
         exemplar_second=0.8,
         exemplar_mean=0.85,
-        impostors=3,
-        impostor_best=0.7,
-        impostor_mean=0.6,
-        impostors_above=0,
+        negatives=3,
+        negative_best=0.7,
+        negative_mean=0.6,
+        negatives_above=0,
     )
 
 

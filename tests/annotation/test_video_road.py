@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from signspot.annotation.records import AnnotateOptions
+from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.store import dump, open_store
 from signspot.io.processes import WorkerPool

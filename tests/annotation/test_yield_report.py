@@ -1,6 +1,7 @@
 """The report of a small run, with and without decoys; its pictures."""
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
@@ -9,8 +10,8 @@ import pytest
 
 from signspot.annotation.report import ReportOptions, accepted, draw_yield, report_yield
 from signspot.annotation.statistics import Count, YieldRow
-from signspot.annotation.store import open_store
-from signspot.errors import OptionsError, StoreError
+from signspot.annotation.store import Store, open_store
+from signspot.errors import OptionsError
 from tests.annotation.making import candidate, findings, query
 
 WORDS = ("apple", "pear", "plum")
@@ -33,16 +34,18 @@ def fill(folder: Path, best: dict[str, float], seed: int, offset: float = 0.0) -
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fill(tmp_path_factory.mktemp("run"), {"apple": 0.95, "pear": 0.95, "plum": 0.72}, 0)
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with open_store(fill(tmp_path_factory.mktemp("run"), {"apple": 0.95, "pear": 0.95, "plum": 0.72}, 0)) as store:
+        yield store
 
 
 @pytest.fixture(scope="module")
-def decoys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fill(tmp_path_factory.mktemp("decoys"), dict.fromkeys(WORDS, 0.72), 1, offset=50.0)
+def decoys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with open_store(fill(tmp_path_factory.mktemp("decoys"), dict.fromkeys(WORDS, 0.72), 1, offset=50.0)) as store:
+        yield store
 
 
-def test_a_run_alone_tells_its_yield(run: Path, tmp_path: Path) -> None:
+def test_a_run_alone_tells_its_yield(run: Store, tmp_path: Path) -> None:
     made = report_yield(run, tmp_path, options=ReportOptions((0.6, 0.9)))
     assert made.judged is None
     assert made.text.splitlines()[2:] == [
@@ -53,11 +56,11 @@ def test_a_run_alone_tells_its_yield(run: Path, tmp_path: Path) -> None:
     assert (tmp_path / "yield.png").stat().st_size > 1000
 
 
-def test_thresholds_begin_at_what_the_run_stores(run: Path, tmp_path: Path) -> None:
+def test_thresholds_begin_at_what_the_run_stores(run: Store, tmp_path: Path) -> None:
     assert report_yield(run, tmp_path).text.splitlines()[2].startswith("| 0.6 |")
 
 
-def test_decoys_tell_which_words_are_signed(run: Path, decoys: Path, tmp_path: Path) -> None:
+def test_decoys_tell_which_words_are_signed(run: Store, decoys: Store, tmp_path: Path) -> None:
     made = report_yield(run, tmp_path, decoys=decoys)
     rows = list(csv.DictReader((tmp_path / "words.csv").read_text().splitlines()))
     assert rows[0]["word"] == "plum"
@@ -70,9 +73,7 @@ def test_decoys_tell_which_words_are_signed(run: Path, decoys: Path, tmp_path: P
     assert f"| ≥ 0.9 | {len(chosen)} of 60 | " in made.text
 
 
-def test_mistakes_are_told(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no annotations"):
-        report_yield(tmp_path / "nothing", tmp_path)
+def test_options_out_of_range_are_refused() -> None:
     with pytest.raises(OptionsError, match=r"between 0 and 1; got 7\.0"):
         ReportOptions((7.0,))
     with pytest.raises(OptionsError, match="tolerance"):

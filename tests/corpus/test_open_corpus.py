@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from signspot.corpus.corpus import FORMAT, VERSION, Layout, list_footage, open_corpus
+from signspot.corpus.corpus import FORMAT, VERSION, Layout, open_corpus
 from signspot.errors import FormatError
 from signspot.video import VIDEO_SUFFIXES
 
@@ -21,7 +21,7 @@ def put(folder: Path, *names: str) -> Path:
 def test_a_folder_that_annotation_takes_is_a_corpus_for_all(tmp_path: Path) -> None:
     names = [f"week/{suffix[1:]}{suffix}" for suffix in sorted(VIDEO_SUFFIXES)]
     folder = put(tmp_path, *names, *(f"{name.rpartition('.')[0]}.en.srt" for name in names), "day.pose", "day.vtt")
-    corpus, listing = open_corpus(folder), list_footage(folder, "landmarks")
+    corpus, listing = open_corpus(folder), open_corpus(folder).footage("landmarks")
     assert sorted(corpus.videos) == [each.video for each in listing.footage]
     assert len(corpus.videos) == len(VIDEO_SUFFIXES) + 1 == 16
     day, film = corpus.videos["day"], corpus.videos["week/mp4"]
@@ -42,7 +42,7 @@ def test_dictionary_labels_and_hidden_files_are_no_footage(tmp_path: Path) -> No
         "lonely.srt: there is no video of this name beside it; left out"
     ]
     with pytest.raises(FormatError, match=r"holds no video with subtitles of the same name \(a: there are no sub"):
-        list_footage(folder, "landmarks")
+        open_corpus(folder).footage("landmarks")
 
 
 def test_the_splits_of_a_folder_are_known(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from signspot.annotation.plan import Digests
 from signspot.annotation.search import write_gallery
 from signspot.annotation.store import open_store
 from signspot.cli.main import app
@@ -224,7 +223,6 @@ def test_an_id_is_a_name_and_no_pattern(kept: Path) -> None:
 def test_runs_archives_trainings_and_loops_forget_too(kept: Path) -> None:
     """All of it below one folder: nobody has to name each."""
     talks = {signer: kept / "footage" / "videos" / f"{signer}-talk.pose" for signer in ("Ann", "Ben")}
-    Digests(kept / "run" / "digests.json").of(talks.values())
     grid = Grid(fps=25.0, stride=1, window=16, frames=17)
     for signer, talk in talks.items():
         own, other = Exemplar("apple", f"apple-{signer}"), Exemplar("apple", "apple-Eve")

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from signspot.annotation.records import AnnotateOptions
+from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.statistics import spottings
 from signspot.annotation.store import FILE, SqlStore, dump, open_store
@@ -86,7 +86,7 @@ def _annotate(inputs: Path, out: Path) -> None:
     outputs = Outputs([corpus])
     outputs.claim(out / "spottings.csv")
     job = AnnotationJob(corpus, corpus / "dictionary", out, encoder=encoder, cache=out / "cache")
-    report = annotate(job, AnnotateOptions(keep=0.0, impostors=2), _HereEngine())
+    report = annotate(job, AnnotateOptions(keep=0.0, negatives=2), _HereEngine())
     assert not report.failed, str(report.failed[0])
     with open_store(out) as store, outputs:
         write([candidate.as_spotting() for candidate in spottings(store, 0.6)], out / "spottings.csv")
@@ -96,7 +96,7 @@ def _annotation_state(out: Path) -> dict[str, object]:
     with open_store(out) as store:
         assert isinstance(store, SqlStore)
         lines = tuple(dump(store))
-    skipped = ("annotations.sqlite", "digests.json")  # their bytes tell the history; the lines tell the content
+    skipped = ("annotations.sqlite", "digests.jsonl")  # their bytes tell the history; the lines tell the content
     files = {name: content for name, content in _tree(out).items() if not name.startswith(skipped)}
     return {"store": lines, **files}
 
@@ -104,7 +104,7 @@ def _annotation_state(out: Path) -> dict[str, object]:
 def _check_annotation(inputs: Path, out: Path) -> None:
     """A killed run's store opens and holds whole videos."""
     if (out / FILE).is_file():
-        with suppress(StoreError), open_store(out, patience=0) as store:
+        with suppress(StoreError), open_store(out, timeout=0) as store:
             marks = store.keys()
             done = {video for video, _ in marks}
             assert {query.video for query in store.queries()} <= done, "queries of a video that is not done"

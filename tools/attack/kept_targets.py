@@ -23,7 +23,6 @@ from torch import nn
 
 from experiments.isolated.importing import read_wlasl_list
 from experiments.isolated.lsa64 import read_lsa64
-from signspot.annotation.plan import Digests
 from signspot.applications.archive import open_archive, scan
 from signspot.applications.faux_amis import read_translations
 from signspot.applications.loop import kept_outcome
@@ -31,7 +30,7 @@ from signspot.corpus.corpus import Layout
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.download import PartFile
 from signspot.embedding.tracks import write_track
-from signspot.io.files import text_digest
+from signspot.io.files import read_digests, text_digest
 from signspot.io.text import read_word_list
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
@@ -166,12 +165,12 @@ def _read_array(path: Path) -> None:
 
 def _digest_seeds(folder: Path) -> list[bytes]:
     (folder / "a.pose").write_bytes(b"x")
-    return [json.dumps({str((folder / "a.pose").resolve()): [1, 2, "0" * 64]}).encode()]
+    entry = {"path": str((folder / "a.pose").resolve()), "stamp": [1, 2, 3, 4], "digest": "0" * 32}
+    return [json.dumps(entry).encode()]
 
 
 def _read_digests(path: Path) -> None:
-    found = Digests(path).of([path.parent / "a.pose"])
-    assert all(isinstance(digest, str | OSError) for digest in found.values())
+    assert all(isinstance(digest, str) for _, digest in read_digests(path).values())
 
 
 def _finished_seeds(folder: Path) -> list[bytes]:
@@ -249,7 +248,7 @@ def _read_workbench(path: Path) -> None:
 
 def _look_through(folder: Path) -> None:
     with closing(open_database(None, folder)) as database:
-        database.patience = 0
+        database.timeout = 0
         Jobs(database, JobSettings("x", None, None)).all()
         queues = Queues(database)
         for queue in queues.all():
@@ -335,7 +334,7 @@ def kept_targets() -> list[Target]:
         Target("run.json", "run.json", "json", _text_seeds(json.dumps(RUN)), _read_claim),
         Target("training state", "state.pt", "bytes", _state_seeds, _read_state),
         Target("kept arrays", "x.npy", "bytes", _array_seeds, _read_array),
-        Target("digests.json", "digests.json", "json", _digest_seeds, _read_digests),
+        Target("digests.jsonl", "digests.jsonl", "json", _digest_seeds, _read_digests),
         Target("finished marks", ".finished/a.json", "json", _finished_seeds, _read_finished),
         Target("stages of learn", "stages/labels-M.json", "json", _stage_seeds, _read_stage),
         Target("word list", "x.txt", "text", _text_seeds("apple\nice cream\n", "\ufeffBär\r\n"), _read_words),

@@ -313,7 +313,7 @@ def _store_seeds(folder: Path) -> list[bytes]:
 def _read_store(path: Path) -> None:
     for suffix in ("-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-    with open_store(path.parent, patience=0) as store:
+    with open_store(path.parent, timeout=0) as store:
         store.settings()
         store.keys()
         store.videos()

@@ -1,0 +1,104 @@
+"""Options that decide the results of annotation: one record for the library and the command line; quick to import."""
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from typing import Self
+
+from signspot.errors import OptionsError
+from signspot.spotting.options import OVERLAP, SpotOptions
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Options that decide the results of any run; defaults are the paper's (Sec. 4.6) where it gives them.
+
+    `help` in a field's metadata is the text that the command line shows.
+    """
+
+    padding: float = field(default=4.0, metadata={"help": "Seconds searched before and after each subtitle."})
+    keep: float | None = field(
+        default=None,
+        metadata={"help": "Least score that is stored. [default: the encoder's threshold less 0.1; of mouthings 0.3]"},
+    )
+    peaks: int = field(default=3, metadata={"help": "Peaks of each subtitle and word that are stored, at most."})
+    negatives: int | None = field(
+        default=None,
+        metadata={"help": "Other words that each word is compared with. [default: 32; of mouthings 8]"},
+    )
+    language: str = field(default="en", metadata={"help": "Language of the subtitles and the dictionary."})
+    decoys: bool = field(default=False, metadata={"help": "Ask around other subtitles: what chance scores."})
+    seed: int = field(default=0, metadata={"help": "Random seed for sampling exemplar clips and negatives."})
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.padding) and self.padding >= 0):
+            raise OptionsError(f"padding must be 0 or more; got {self.padding}")
+        if self.keep is not None and not 0 <= self.keep <= 1:
+            raise OptionsError(f"keep is a score in [0, 1]; got {self.keep}")
+        if self.peaks < 1:
+            raise OptionsError(f"peaks must be at least 1; got {self.peaks}")
+        if self.negatives is not None and self.negatives < 0:
+            raise OptionsError(f"negatives must be 0 or more; got {self.negatives}")
+        if self.seed < 0:
+            raise OptionsError(f"the seed must be 0 or more; got {self.seed}")
+
+    def settled(self, keep: float, negatives: int, threshold: float, stored: str | None = None) -> Self:
+        """The options with nothing left open: as given, as in the store, or the usual values.
+
+        Args:
+            keep: usual least score of a candidate; never above the threshold.
+            negatives: usual number of other words.
+            threshold: of this run.
+            stored: the least score that a store which exists was made with.
+
+        Raises:
+            OptionsError: it is above the threshold, so that spottings would be missing.
+        """
+        usual = min(threshold, keep) if stored is None else float(stored)
+        keep = usual if self.keep is None else self.keep
+        if keep > threshold and self.keep is not None:
+            raise OptionsError(f"keep ({keep:g}) must not be above the threshold ({threshold:g})")
+        if keep > threshold:
+            raise OptionsError(
+                f"this store keeps scores from {keep:g} on, so a threshold of {threshold:g} would miss some. Name "
+                "another folder or database; runs may share their tracks with --cache"
+            )
+        return replace(self, keep=keep, negatives=negatives if self.negatives is None else self.negatives)
+
+    def settings(self) -> dict[str, str]:
+        """The options as a store remembers them."""
+        return {name: str(value) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotateOptions(RunOptions):
+    """Options that decide the results of a run with a dictionary."""
+
+    overlap: float = field(
+        default=OVERLAP,
+        metadata={"help": "Signs: largest part that two spottings of one word may share, in [0, 1]."},
+    )
+    stride: int = field(default=1, metadata={"help": "Signs: frames between two windows."})
+    mirror: bool = field(
+        default=True, metadata={"help": "Signs: also compare with mirrored exemplars, for left-handed signers."}
+    )
+    agreement: float = 0.05  # exemplars within so much of the best score agree with it
+
+    def __post_init__(self) -> None:
+        RunOptions.__post_init__(self)
+        if not (math.isfinite(self.agreement) and self.agreement >= 0):
+            raise OptionsError(f"agreement must be 0 or more; got {self.agreement}")
+        if self.stride < 1:
+            raise OptionsError(f"stride must be at least 1; got {self.stride}")
+        if not 0 <= self.overlap <= 1:
+            raise OptionsError(f"overlap is a part of a span in [0, 1]; got {self.overlap}")
+
+    def spotting(self) -> SpotOptions:
+        """Options of spotting the words of a subtitle: as `signspot spot` does with these options."""
+        return SpotOptions(
+            threshold=self.keep,
+            stride=self.stride,
+            overlap=self.overlap,
+            top=self.peaks,
+            mirror=self.mirror,
+            seed=self.seed,
+        )

@@ -1,0 +1,93 @@
+"""A run opens its corpus, its dictionary, every subtitle file and its store once; videos are digested once for all."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from signspot.annotation.options import AnnotateOptions, RunOptions
+from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
+from signspot.corpus.corpus import open_corpus
+from signspot.dictionary.opening import open_dictionary
+
+_watching: list[Counter[str]] = []
+
+
+def _count(event: str, arguments: tuple[object, ...]) -> None:
+    if _watching and event in ("open", "sqlite3.connect") and isinstance(arguments[0], str | os.PathLike):
+        for opened in _watching:
+            opened[Path(os.fspath(arguments[0])).name] += 1
+
+
+sys.addaudithook(_count)  # for good: a hook cannot be removed
+
+
+@contextmanager
+def counting() -> Iterator[Counter[str]]:
+    """How often files are opened, by name."""
+    opened: Counter[str] = Counter()
+    _watching.append(opened)
+    try:
+        yield opened
+    finally:
+        _watching.remove(opened)
+
+
+@pytest.fixture
+def job(corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> AnnotationJob:
+    dictionary, out = corpus_folder / "dictionary", tmp_path / "run"
+    return AnnotationJob(corpus_folder, dictionary, out, encoder=str(encoder_file), cache=shared_cache)
+
+
+def test_annotate(job: AnnotationJob, here) -> None:
+    options = AnnotateOptions(keep=0.0, negatives=2)
+    with counting() as opened:
+        report = annotate(job, options, here)
+    assert report.spottings
+    expected = [
+        "corpus.json",
+        "dictionary.json",
+        "annotations.sqlite",
+        *(f"{name}.vtt" for name in report.corpus.videos),
+    ]
+    assert {name: opened[name] for name in expected} == dict.fromkeys(expected, 1)
+    with counting() as opened:
+        annotate(job, options, here)
+    media = [f"{name}.pose" for name in report.corpus.videos]
+    assert {name: opened[name] for name in media} == dict.fromkeys(media, 0), "digests are kept"
+
+
+def test_what_is_open_is_taken_as_it_is(job: AnnotationJob, mouthing_file: Path, here) -> None:
+    corpus, dictionary = open_corpus(str(job.corpus)), open_dictionary(str(job.dictionary))
+    lips = MouthingJob(corpus, job.out / "lips", dictionary=dictionary, model=str(mouthing_file), threshold=0.0)
+    with counting() as opened:
+        annotate(replace(job, corpus=corpus, dictionary=dictionary), AnnotateOptions(keep=0.0, negatives=0), here)
+        annotate_mouthings(lips, RunOptions(negatives=0), here)
+    assert (opened["corpus.json"], opened["dictionary.json"], opened["annotations.sqlite"]) == (0, 0, 2)
+
+
+def test_another_process_does_not_read_a_file_again_to_digest_it(tmp_path: Path) -> None:
+    video = tmp_path / "a.mp4"
+    video.write_bytes(bytes(100_000))
+    os.utime(video, (1, 1))
+    code = (
+        "import sys; opened = []\n"
+        "sys.addaudithook(lambda event, args: opened.append(args[0]) if event == 'open' else None)\n"
+        "from signspot.io.files import content_digest\n"
+        "print(content_digest(sys.argv[1]), opened.count(sys.argv[1]))"
+    )
+    said = []
+    for _ in range(2):
+        environment = {**os.environ, "SIGNSPOT_CACHE": str(tmp_path / "cache")}
+        done = subprocess.run([sys.executable, "-c", code, video], env=environment, capture_output=True, check=True)
+        said.append(done.stdout.decode().split())
+        with (tmp_path / "cache" / "digests.jsonl").open("a") as kept:
+            kept.write('{"path": 1, "stamp": [1e400], "digest": []}\n[\n')  # damage is passed over
+    assert [opens for _, opens in said] == ["1", "0"]
+    assert said[0][0] == said[1][0]
