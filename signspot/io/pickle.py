@@ -1,26 +1,32 @@
-"""Reads old data files in pickle form without letting them run anything.
+"""Data files in pickle form, read without running anything.
 
-Only plain containers and arrays are rebuilt, and arrays by our own few lines: no class or function that a
-pickle names is ever looked up, so none can be called. Its instructions are looked through before they are followed.
+Only plain containers and arrays are rebuilt, and arrays by our own few lines: no class or function that a pickle names
+is ever looked up, so none can be called. The memory that its instructions may take is counted while they are followed.
 """
 
 import math
 import mmap
 import pickle
-from collections import OrderedDict
+from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from signspot.errors import DictionaryError, UnsafeFileError
-from signspot.io.pickle_scan import ScanError, scan
 
-_MOST_VALUES = 100_000_000  # that a reader may meet when it goes through the data, shared parts counted each time
+_LARGEST = 512 << 20  # bytes of a file
+_MEMORY = 3 << 29  # bytes that the values of a file may take, beside texts and arrays, which are as large as the file
+_MOST_VALUES = 100_000_000  # met when going through the data, shared parts counted each time
 _MOST_AXES = 32
+_LARGEST_KEY = 2**60  # whole numbers beyond can be chosen to collide in a dictionary
+_LAST_CHARACTER = 0x10FFFF  # of Unicode; numpy crashes on those beyond
 _CONTAINERS = (dict, list, tuple, set, frozenset)
 _KINDS = frozenset("biufUS")
 _ARRAY_TYPE = object()  # stands for numpy.ndarray, which a pickle names but need not call
+
+Load = Callable[[Any], None]
 
 
 def load_pickle(path: Path) -> Any:
@@ -30,13 +36,14 @@ def load_pickle(path: Path) -> Any:
 
     Raises:
         UnsafeFileError: it names anything but plain containers and arrays; nothing was run.
-        DictionaryError: it is no pickle, broken, or asks for memory or depth that plain data never needs.
+        DictionaryError: it is no pickle, broken, too large, or asks for memory or depth that plain data never needs.
     """
     try:
-        with path.open("rb") as file:
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                scan(data)
-            value = _PlainUnpickler(file, path).load()
+        size = path.stat().st_size
+        if size > _LARGEST:
+            raise ValueError(f"it has {size:,} bytes; at most {_LARGEST:,} are read")
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            value = _PlainUnpickler(data, path).load()
         _check_extent(value)
         return value
     except UnsafeFileError:
@@ -45,49 +52,6 @@ def load_pickle(path: Path) -> Any:
         raise DictionaryError(f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # a broken pickle can fail in any way
         raise DictionaryError(f"{path} is no readable pickle ({type(error).__name__}: {error})") from error
-
-
-def _check_extent(value: Any) -> None:
-    """Refuse data that is small in memory and endless to go through: lists of lists that share their parts, or loops.
-
-    Raises:
-        ScanError: it is endless.
-    """
-    sizes: dict[int, int] = {}
-    begun: set[int] = set()
-    waiting = [value]
-    while waiting:
-        each = waiting[-1]
-        if id(each) in sizes:
-            waiting.pop()
-            continue
-        parts = _parts(each)
-        left = [part for part in parts if id(part) not in sizes]
-        if left and id(each) not in begun:
-            begun.add(id(each))
-            waiting.extend(left)
-        elif left:
-            raise ScanError("it holds a list that holds itself")
-        else:
-            sizes[id(each)] = len(each) if isinstance(each, _CONTAINERS) else 1
-            sizes[id(each)] += sum(sizes[id(part)] for part in parts)
-            if sizes[id(each)] > _MOST_VALUES:
-                raise ScanError(f"its lists share parts, so that going through it meets more than {_MOST_VALUES:,}")
-            waiting.pop()
-
-
-def _parts(value: Any) -> list[Any]:
-    """The containers in a container."""
-    if isinstance(value, PickledArray):
-        inside = list(value.value.flat) if value.value.dtype == object else []
-    elif isinstance(value, dict):
-        inside = [*value.keys(), *value.values()]
-    else:
-        inside = list(value) if isinstance(value, _CONTAINERS) else []
-    return [part for part in inside if isinstance(part, (*_CONTAINERS, PickledArray))]
-
-
-_LAST = 0x10FFFF  # character of Unicode; numpy breaks down on those beyond
 
 
 class PickledArray:
@@ -114,8 +78,9 @@ class _PickledType:
     __slots__ = ("big", "text")
 
     def __init__(self, text: str):
-        self.text = text
-        self.big = False
+        if not isinstance(text, str) or len(text) > 20:
+            raise ValueError("an array without a type")
+        self.text, self.big = text, False
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         _, order, subtype, names, fields = state[:5]
@@ -125,25 +90,91 @@ class _PickledType:
 
     def dtype(self) -> np.dtype[Any]:
         """The type, if it is a number, a truth value, or text."""
-        found = np.dtype(self.text)
-        if found.kind not in _KINDS or found.fields is not None or found.subdtype is not None:
+        dtype = np.dtype(self.text)
+        if dtype.kind not in _KINDS or dtype.fields is not None or dtype.subdtype is not None:
             raise ValueError(f"arrays of type '{self.text}' are not read")
-        return found.newbyteorder(">" if self.big else "<")
+        return dtype.newbyteorder(">" if self.big else "<")
 
     def is_object(self) -> bool:
         """Whether the array holds any objects."""
         return self.text in ("O", "O8", "O4", "object")
 
 
-class _PlainUnpickler(pickle.Unpickler):
+def _counted(load: Load, cost: int) -> Load:
+    """An instruction that takes `cost` bytes from the budget of its unpickler."""
+
+    def run(unpickler: Any) -> None:
+        unpickler.budget -= cost
+        if unpickler.budget < 0:
+            raise ValueError(f"its values take more than {_MEMORY:,} bytes of memory")
+        load(unpickler)
+
+    return run
+
+
+def _with_keys(load: Load, keys: Callable[[list[Any]], list[Any]]) -> Load:
+    """An instruction that hashes values, which are plain: a hash of deep tuples would overflow the C stack."""
+
+    def run(unpickler: Any) -> None:
+        _check_keys(keys(unpickler.stack))
+        load(unpickler)
+
+    return run
+
+
+def _check_keys(keys: Any) -> list[Any]:
+    checked = list(keys)
+    for key in checked:
+        parts = key if type(key) is tuple else (key,)
+        for part in islice(parts, 100):
+            if not (part is None or type(part) in (str, bytes, float, bool) or _is_small(part)):
+                raise ValueError(f"a key of type {type(part).__name__}")
+    return checked
+
+
+def _is_small(value: Any) -> bool:
+    return type(value) is int and abs(value) < _LARGEST_KEY
+
+
+def _instructions() -> dict[int, Load]:
+    """The instructions of pickles that are followed, each with its cost in memory; others are refused."""
+    known: dict[int, Load] = dict(pickle._Unpickler.dispatch)
+    for name in ("OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4", "NEXT_BUFFER", "READONLY_BUFFER"):
+        del known[getattr(pickle, name)[0]]
+    hashing = {
+        "SETITEM": lambda stack: stack[-2:-1],
+        "SETITEMS": lambda stack: stack[::2],
+        "DICT": lambda stack: stack[::2],
+        "ADDITEMS": list,
+        "FROZENSET": list,
+    }
+    for name, keys in hashing.items():
+        code = getattr(pickle, name)[0]
+        known[code] = _with_keys(known[code], keys)
+    cheap = {getattr(pickle, name)[0] for name in ("BININT1", "BININT2", "BININT", "BINFLOAT", "NONE", "BINGET")}
+    large = {
+        getattr(pickle, name)[0]
+        for name in ("EMPTY_SET", "EMPTY_DICT", "EMPTY_LIST", "MARK", "REDUCE", "INST", "LIST", "DICT", "FROZENSET")
+    }
+    return {
+        code: _counted(load, 32 if code in cheap else 250 if code in large else 100) for code, load in known.items()
+    }
+
+
+class _PlainUnpickler(pickle._Unpickler):
+    """The standard library's unpickler in Python, whose instructions can be counted and left out."""
+
+    dispatch = _instructions()
+
     def __init__(self, file: Any, path: Path):
         super().__init__(file)
+        self.budget = _MEMORY
         self._path = path
 
     def find_class(self, module: str, name: str) -> Any:
         """Give our stand-in for a name; refuse every other name, without looking it up."""
         module = "builtins" if module == "__builtin__" else module.replace("numpy.core.", "numpy._core.")
-        known: dict[tuple[str, str], Any] = {
+        stand_ins: dict[tuple[str, str], Any] = {
             ("numpy", "ndarray"): _ARRAY_TYPE,
             ("numpy", "dtype"): self._type,
             ("numpy._core.multiarray", "_reconstruct"): self._empty_array,
@@ -151,16 +182,16 @@ class _PlainUnpickler(pickle.Unpickler):
             ("numpy._core.numeric", "_frombuffer"): self._from_buffer,
             ("_codecs", "encode"): self._bytes,
             ("builtins", "bytes"): self._no_bytes,
-            ("collections", "OrderedDict"): OrderedDict,
-            ("builtins", "set"): set,
-            ("builtins", "frozenset"): frozenset,
+            ("collections", "OrderedDict"): self._dict,
+            ("builtins", "set"): self._set,
+            ("builtins", "frozenset"): self._frozenset,
         }
-        if (module, name) not in known:
+        if (module, name) not in stand_ins:
             raise UnsafeFileError(
                 f"{self._path} asks to load '{module}.{name}', which plain data never needs: refused, "
                 f"nothing was run. Get the file again from its publisher"
             )
-        return known[module, name]
+        return stand_ins[module, name]
 
     def persistent_load(self, pid: Any) -> Any:
         """Refuse references to things outside the file."""
@@ -168,7 +199,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
     # Bound methods, because a pickle cannot set attributes on them.
     def _type(self, text: Any, *_: Any) -> _PickledType:
-        return _PickledType(str(text))
+        return _PickledType(text)
 
     def _empty_array(self, kind: Any, *_: Any) -> PickledArray:
         if kind is not _ARRAY_TYPE:
@@ -183,13 +214,23 @@ class _PlainUnpickler(pickle.Unpickler):
     def _from_buffer(self, data: Any, dtype: _PickledType, shape: Any, order: str = "C") -> PickledArray:
         return PickledArray(_array(data, dtype, shape, order))
 
+    def _dict(self, pairs: Any = ()) -> dict[Any, Any]:
+        rows = list(pairs)
+        return dict(zip(_check_keys(key for key, _ in rows), (value for _, value in rows), strict=True))
+
+    def _set(self, values: Any = ()) -> set[Any]:
+        return set(_check_keys(values))
+
+    def _frozenset(self, values: Any = ()) -> frozenset[Any]:
+        return frozenset(_check_keys(values))
+
     def _no_bytes(self) -> bytes:
         return b""  # how old protocols write empty bytes; with a number, `bytes` would fill the memory
 
-    def _bytes(self, text: Any, encoding: str) -> bytes:
-        if encoding not in ("latin1", "latin-1"):
-            raise ValueError(f"bytes in '{encoding}' are not read")
-        return str(text).encode("latin-1")
+    def _bytes(self, text: str, encoding: str) -> bytes:
+        if encoding not in ("latin1", "latin-1") or not isinstance(text, str):
+            raise ValueError("bytes in another encoding than latin-1 are not read")
+        return text.encode("latin-1")
 
 
 def _array(data: Any, dtype: _PickledType, shape: Any, order: str) -> np.ndarray[Any, Any]:
@@ -213,6 +254,28 @@ def _array(data: Any, dtype: _PickledType, shape: Any, order: str) -> np.ndarray
         raise ValueError("an array of elements without a size")
     if element.itemsize * math.prod(shape) != len(raw):
         raise ValueError(f"an array of shape {shape} with {len(raw)} bytes of data")
-    if element.kind == "U" and raw and np.frombuffer(raw, np.dtype("u4").newbyteorder(element.byteorder)).max() > _LAST:
-        raise ValueError("an array of texts with characters that there are not")
+    if element.kind == "U" and raw:
+        characters = np.frombuffer(raw, np.dtype("u4").newbyteorder(element.byteorder))
+        if characters.max() > _LAST_CHARACTER:
+            raise ValueError("an array of texts with characters that do not exist")
     return np.frombuffer(raw, dtype=element).reshape(shape, order=layout) if raw else np.zeros(shape, element)
+
+
+def _check_extent(value: Any) -> None:
+    """Refuse data that is small in memory and endless to go through: lists of lists that share parts, or loops."""
+    waiting, met = [value], 0
+    while waiting:
+        parts = _parts(waiting.pop())
+        met += len(parts) + 1
+        if met > _MOST_VALUES:
+            raise ValueError(f"its lists share parts, so that going through it meets more than {_MOST_VALUES:,}")
+        waiting.extend(part for part in parts if isinstance(part, (*_CONTAINERS, PickledArray)))
+
+
+def _parts(value: Any) -> list[Any]:
+    """The values in a container."""
+    if isinstance(value, PickledArray):
+        return list(value.value.flat) if value.value.dtype == object else []
+    if isinstance(value, dict):
+        return [*value.keys(), *value.values()]
+    return list(value) if isinstance(value, _CONTAINERS) else []

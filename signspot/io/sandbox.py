@@ -5,6 +5,7 @@ user: it limits what a file can cost, and is no defence against code that takes 
 be started, nothing is decoded: `SandboxStartError`.
 """
 
+import atexit
 import importlib
 import json
 import logging
@@ -64,6 +65,7 @@ class Sandbox:
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection[Any, Any] | None = None
         self._lock = threading.Lock()
+        atexit.register(self.close)
 
     @property
     def pid(self) -> int | None:

@@ -1,9 +1,9 @@
 """Weights from a file, tensors only: whatever else a pickle asks for is ignored if harmless and refused if not.
 
-Pickles are read in another process, with limits, and come from there as safetensors.
+Pickles are read by torch's restricted unpickler in another process, with limits on time and memory (a crafted one can
+still exhaust or crash it), and come from there as safetensors.
 """
 
-import mmap
 import pickle
 import pickletools
 import re
@@ -20,16 +20,16 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from signspot.errors import CheckpointError, UnsafeFileError
-from signspot.io.bounded_process import BoundedProcess, EndedError
-from signspot.io.pickle_scan import ScanError, scan
+from signspot.errors import CheckpointError, SandboxLimitError, UnsafeFileError
+from signspot.io.sandbox import Limits, Sandbox
 
 _MEMORY = 4 << 30  # bytes for reading pickled weights, beyond what torch itself takes
 _SECONDS = 120.0  # for any file,
 _RATE = 5e6  # and a second for so many bytes
 _MOST_MEMBERS = 100_000  # of a zip archive: one for each tensor
 _MOST_NAMES = 200_000  # operations in which names are looked for
-_reader = BoundedProcess("signspot.models.weight_files:convert", memory=_MEMORY, may_write=True)
+_LARGEST = 1 << 40  # bytes of the safetensors that it writes
+_sandbox = Sandbox(Limits(memory=_MEMORY, file_size=_LARGEST))
 
 # Where a training run puts its weights among other things.
 _WRAPPERS = ("state_dict", "model_state_dict", "model")
@@ -80,8 +80,8 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     with tempfile.TemporaryDirectory(prefix="signspot-") as folder:
         converted = Path(folder) / "weights.safetensors"
         try:
-            _reader.ask([str(path.resolve()), str(converted)], _SECONDS + path.stat().st_size / _RATE)
-        except EndedError as error:
+            _read_in_sandbox(path, converted)
+        except SandboxLimitError as error:
             raise CheckpointError(f"{path.name} is no weights file that can be read: {error}") from error
         return _read_safetensors(converted)
 
@@ -97,17 +97,21 @@ def read_state(path: Path) -> Any:
     """
     _check_readable(path)
     try:
-        _reader.ask([str(path.resolve()), ""], _SECONDS + path.stat().st_size / _RATE)
-    except EndedError as error:
+        _read_in_sandbox(path, None)
+    except SandboxLimitError as error:
         raise CheckpointError(f"{path.name} cannot be read: {error}.") from error
     return _read_pickle(path)
 
 
-def convert(request: list[str]) -> None:
-    """In the other process: read pickled weights, given as a path, and write them as safetensors to another, if any."""
-    path, target = Path(request[0]), Path(request[1])
+def _read_in_sandbox(path: Path, target: Path | None) -> None:
+    seconds = _SECONDS + path.stat().st_size / _RATE
+    _sandbox.call("signspot.models.weight_files:convert", path.resolve(), target, seconds=seconds)
+
+
+def convert(path: Path, target: Path | None) -> None:
+    """In the sandbox: read pickled weights and write them to `target`, if any, as safetensors."""
     content = _read_pickle(path)
-    if not request[1]:
+    if target is None:
         return
     state = _unwrap(content, path)
     size = sum(value.numel() * value.element_size() for value in state.values())
@@ -151,10 +155,8 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
 
 def _read_pickle(path: Path) -> Any:
     """Read a torch file by torch's own restricted unpickler, mapped from disk where its format allows."""
-    try:
-        _scan_file(path)
-    except (ScanError, OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise _explain(path, error) from error
+    if zipfile.is_zipfile(path):
+        _check_archive(path)
     with warnings.catch_warnings(), torch.serialization.safe_globals([(_Nothing, name) for name in _HARMLESS]):
         warnings.simplefilter("ignore")  # a TorchScript archive warns, then fails
         try:
@@ -163,45 +165,30 @@ def _read_pickle(path: Path) -> Any:
             raise _explain(path, error) from error
 
 
-def _scan_file(path: Path) -> None:
-    """Look through the pickles of a file before any is read.
-
-    Raises:
-        ScanError: a pickle or an archive asks for more memory than the file has a reason to.
-    """
-    if zipfile.is_zipfile(path):
-        _scan_archive(path)
-        return
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        place = 0
-        for _ in range(5):  # the old format: magic number, version, system, weights, names of their data
-            if place < len(data):
-                place = scan(data, place)
-
-
-def _scan_archive(path: Path) -> None:
-    """Torch stores without compression: what says that it holds more than the file does is a bomb."""
-    with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-        total = sum(member.file_size for member in members)
-        if len(members) > _MOST_MEMBERS or total > path.stat().st_size:
-            raise ScanError(f"its {len(members):,} members say they hold {total:,} bytes, more than the file has")
-        for member in members:
-            if member.filename.endswith(".pkl"):
-                scan(archive.read(member))
+def _check_archive(path: Path) -> None:
+    """Refuse a compressed bomb: torch stores without compression, so no archive holds more than the file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise _explain(path, error) from error
+    total = sum(member.file_size for member in members)
+    if len(members) > _MOST_MEMBERS or total > path.stat().st_size:
+        raise CheckpointError(
+            f"{path.name} is no weights file that can be read: its {len(members):,} members say they hold "
+            f"{total:,} bytes, more than the file has. Save it anew."
+        )
 
 
 def _explain(path: Path, error: Exception) -> CheckpointError:
-    names = () if isinstance(error, ScanError) else _names_asked_for(path)
-    asked = sorted({name for name in names if name not in _HARMLESS and not _NEEDED.fullmatch(name)})
+    asked = sorted({name for name in _names_asked_for(path) if name not in _HARMLESS and not _NEEDED.fullmatch(name)})
     if asked:
         return UnsafeFileError(
             f"{path.name} asks to run {', '.join(asked[:3])} when it is read; refused, nothing was run. "
             "Only plain weights (a state dict) are loaded."
         )
-    reason = str(error) if isinstance(error, ScanError) else type(error).__name__
     return CheckpointError(
-        f"{path.name} is no weights file that can be read, or it is damaged ({reason}). "
+        f"{path.name} is no weights file that can be read, or it is damaged ({type(error).__name__}). "
         "Give a .safetensors, .pth, .pt or .pth.tar file of weights."
     )
 

@@ -89,7 +89,7 @@ def test_a_video_that_cannot_be_sought_is_read_once(
     long_video: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = read(long_video, 1)
-    monkeypatch.setattr("signspot.video.reader.try_near", lambda source, time: False)
+    monkeypatch.setattr("signspot.video.reader.Video.seeks", lambda self, time: False)
     assert np.array_equal(read(long_video, 2).body, expected.body)
     assert "long.mp4 cannot be sought: one process" in caplog.text
 
