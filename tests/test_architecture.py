@@ -133,7 +133,7 @@ def test_public_names_are_complete_and_sorted() -> None:
     for name in signspot.__all__:
         assert getattr(signspot, name) is not None
     with pytest.raises(AttributeError):
-        _ = signspot.no_such_name
+        _ = signspot.no_such_name  # type: ignore[attr-defined]
 
 
 def test_importing_is_quick() -> None:
