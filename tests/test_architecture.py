@@ -25,7 +25,7 @@ LAYERS = (
     ),
     ("adaptation", "embedding", "mouthing", "plots", "recognition", "spotting", "training"),
     ("annotation", "applications", "evaluation"),
-    ("cli", "privacy", "web"),
+    ("cli", "web"),
     ("__main__",),
 )  # fmt: skip
 
@@ -35,7 +35,6 @@ WITHIN_A_LAYER = {
     ("adaptation", "spotting"),
     ("adaptation", "training"),
     ("applications", "annotation"),
-    ("cli", "privacy"),
     ("cli", "web"),
     ("corpus", "dictionary"),
     ("corpus", "formats"),
@@ -46,7 +45,6 @@ WITHIN_A_LAYER = {
     ("landmarks", "video"),
     ("plots", "embedding"),
     ("plots", "spotting"),
-    ("privacy", "web"),
     ("recognition", "embedding"),
     ("spotting", "embedding"),
     ("training", "embedding"),

@@ -23,11 +23,12 @@ def forget(
 
     Example: signspot forget "Signer 7" my-signs/ footage/ run/ found.csv backup.zip --yes
     """
-    from signspot.privacy.forgetting import OUT_OF_REACH
-    from signspot.privacy.forgetting import forget as forget_it
+    from signspot.applications.forgetting import OUT_OF_REACH
+    from signspot.applications.forgetting import forget as remove
+    from signspot.web.forgetting import ServerData
 
-    removed = forget_it(who, places or (), yes=yes)
-    print_table(("kind", "removed" if yes else "to be removed"), ((each.kind, each.what) for each in removed))
+    removed = remove(who, places or (), ServerData(), yes=yes)
+    print_table(("kind", "removed" if yes else "to be removed"), ((removal.kind, removal.what) for removal in removed))
     if yes:
         note(f"removed {count(len(removed), 'thing')}. Out of reach: {'; '.join(OUT_OF_REACH)}.")
     else:

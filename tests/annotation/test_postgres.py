@@ -12,8 +12,9 @@ from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.records import Findings, VideoRecord
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.store import dump, open_store
+from signspot.applications.forgetting import forget
 from signspot.errors import StoreError
-from signspot.privacy.forgetting import forget
+from signspot.web.forgetting import ServerData
 
 OPTIONS = AnnotateOptions(keep=0.0, negatives=4)
 
@@ -116,10 +117,10 @@ def test_a_video_is_forgotten_for_good(postgres, tmp_path, monkeypatch) -> None:
         for name in ("Ann-talk", "Ben-talk"):
             store.add(Findings(VideoRecord(name, "d", 60.0), {"apple": "key"}, (), ()))
     before = file_of_videos(postgres.url)
-    (removal,) = forget("Ann-talk", [postgres.url])
+    (removal,) = forget("Ann-talk", [postgres.url], ServerData())
     with open_store(postgres.url) as store:
         assert len(store.videos()) == 2
-    assert forget("Ann-talk", [postgres.url], yes=True) == [removal]
+    assert forget("Ann-talk", [postgres.url], ServerData(), yes=True) == [removal]
     assert removal.kind == "annotations"
     assert removal.what.endswith(": Ann-talk")
     with open_store(postgres.url) as store:

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from signspot.video.writer import write_video
-from tests.privacy.test_no_pixels_end_to_end import PURPLE, is_purple, pictures, purple
+from tests.cli.test_no_pixels_end_to_end import PURPLE, is_purple, pictures, purple
 
 from .conftest import SUBTITLES, Server, remember, until
 from .test_browser import DRAWN, MOVES, until_sent

@@ -25,6 +25,7 @@ from experiments.isolated.importing import read_wlasl_list
 from experiments.isolated.lsa64 import read_lsa64
 from signspot.applications.archive import open_archive, scan
 from signspot.applications.faux_amis import read_translations
+from signspot.applications.forgetting import Person, forget, in_file
 from signspot.applications.loop import kept_outcome
 from signspot.corpus.corpus import Layout
 from signspot.dictionary.dictionary import Dictionary
@@ -38,12 +39,10 @@ from signspot.models.registry import build
 from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions
 from signspot.mouthing.rgb_network import RgbMouthingNetwork
-from signspot.privacy.forgetting import forget
-from signspot.privacy.loose_files import in_file
-from signspot.privacy.steps import Person
 from signspot.recognition.recogniser import Recogniser, load_recogniser, save_recogniser
 from signspot.training.run_folder import Run, RunFolder, claim, open_array
 from signspot.types import Exemplar, Grid, Spotting, Track
+from signspot.web.forgetting import ServerData
 from signspot.web.jobs import Jobs, JobSettings
 from signspot.web.tables import FILE as WORKBENCH_FILE
 from signspot.web.tables import open_database
@@ -304,7 +303,7 @@ def _forget(seeds: Callable[[Path], list[bytes]]) -> Callable[[Path], object]:
                 each.parent.mkdir(parents=True, exist_ok=True)
                 each.write_bytes(content)
         os.environ["SIGNSPOT_CACHE"] = str(path.parent / "no-cache")
-        forget("s", [path.parent], yes=True)
+        forget("s", [path.parent], ServerData(), yes=True)
 
     return read
 

@@ -14,7 +14,7 @@ from signspot.dictionary.build import build_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.formats.formats import FORMATS, read_spottings, write
 from signspot.types import Label, Spotting
-from tests.privacy.conftest import pose
+from tests.cli.test_forget import pose
 from tools.attack.commands import _prepare_annotation
 
 

@@ -23,7 +23,7 @@ from signspot.video.reader import open_video
 from signspot.video.writer import write_video
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render
-from tests.privacy.test_no_pixels_end_to_end import PURPLE, is_purple, pictures, purple
+from tests.cli.test_no_pixels_end_to_end import PURPLE, is_purple, pictures, purple
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent.parent

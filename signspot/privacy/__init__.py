@@ -1,1 +1,0 @@
-"""Data that is kept of people, and its removal."""

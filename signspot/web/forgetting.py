@@ -1,0 +1,99 @@
+"""Removal of a signer or a video from what the server keeps: videos, exports, questions and answers, jobs, pictures."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, and_, inspect, select
+
+from signspot.annotation.store import Database
+from signspot.applications.forgetting import Person, Removal, Step, in_file, remove_file, remove_lines
+from signspot.errors import FormatError, OptionsError
+from signspot.web import tables
+from signspot.web.folder import OWN_FOLDER, ServedFolder
+
+_FORGOTTEN = "(forgotten)"  # in place of a video's name in the name of a queue, or in the message of a job
+_WORKBENCH = "workbench.sqlite"  # in the own folder of a served one
+
+
+class ServerData:
+    """Finds data of the server, for `signspot.applications.forgetting`."""
+
+    folder = OWN_FOLDER
+
+    def in_folder(self, person: Person, root: Path) -> Iterator[Step]:
+        """Videos, exports, questions with their answers, jobs and pictures of a folder that `serve` serves."""
+        for video in ServedFolder(root).listing().videos.values():
+            if person.is_file(video.path):
+                person.learn([video.path])
+                person.names.add(video.name)
+                beside = (video.path, video.landmarks, video.subtitles)
+                if not (root / "corpus.json").is_file():  # a corpus is told as one
+                    yield from (remove_file(path) for path in beside if path is not None)
+        if not (root / "corpus.json").is_file():
+            for path in sorted((root / "labels").rglob("*.jsonl")):
+                yield from remove_lines(path, lambda row: person.is_video(str(row.get("video", ""))))
+        for path in sorted((root / "exports").glob("*")):
+            with suppress(OptionsError, FormatError):
+                yield from in_file(person, path)
+        if (root / OWN_FOLDER / _WORKBENCH).is_file():
+            address = URL.create("sqlite", database=str(root / OWN_FOLDER / _WORKBENCH))
+            yield from self.in_database(person, address) or ()
+        pictures = sorted(path for path in (root / OWN_FOLDER / "pictures").glob("*") if path.is_file())
+        if pictures:  # named by digests, so nobody knows whose they are; they are made again when they are wanted
+            told = Removal("pictures", f"{root / OWN_FOLDER / 'pictures'}: all {len(pictures)}, made again when wanted")
+            yield Step((told,), partial(_remove_all, pictures))
+
+    def in_database(self, person: Person, address: Any) -> Iterator[Step] | None:
+        """Questions about the person's videos, all answers to them, and jobs on them; None: no server keeps any there.
+
+        Args:
+            person: whose videos are known by their names in the served folder.
+            address: of the database: text, or SQLAlchemy's URL.
+        """
+        database = Database(address)
+        try:
+            if not database.run(lambda connection: inspect(connection).has_table(tables.items.name)):
+                return None
+            named = [str(row["video"]) for row in database.rows(select(tables.items.c.video).distinct(), 1000)]
+            named += [str(row["title"]) for row in database.rows(select(tables.jobs.c.title).distinct(), 1000)]
+            name = database.name
+        finally:
+            database.close()
+        return (
+            Step((Removal("questions and jobs", f"{name}: {video}"),), partial(_forget_asked, address, video))
+            for video in sorted(set(named))
+            if person.is_video(video)  # by names that may be learned meanwhile
+        )
+
+
+def _remove_all(paths: list[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _forget_asked(address: Any, video: str) -> None:
+    """Remove all that is about a video; queues that are empty then go, and names of others name it no more."""
+    queues, items, jobs = tables.queues, tables.items, tables.jobs
+
+    def work(connection: Connection) -> None:
+        asked = connection.execute(select(items.c.queue, items.c.item).where(items.c.video == video)).fetchall()
+        for queue, item in asked:
+            for table in (tables.decisions, tables.assignments, items):
+                connection.execute(table.delete().where(and_(table.c.queue == queue, table.c.item == item)))
+        emptied = and_(queues.c.id.in_({queue for queue, _ in asked}), queues.c.id.not_in(select(items.c.queue)))
+        connection.execute(queues.delete().where(emptied))
+        connection.execute(jobs.delete().where(jobs.c.title == video))
+        for table, column in ((queues, queues.c.name), (jobs, jobs.c.message)):
+            for key, text in connection.execute(select(table.c.id, column).where(column.contains(video))).fetchall():
+                told = {column.name: text.replace(video, _FORGOTTEN)}
+                connection.execute(table.update().where(table.c.id == key).values(told))
+
+    database = Database(address)
+    try:
+        database.run(work)
+        database.vacuum(tables.metadata.tables)
+    finally:
+        database.close()

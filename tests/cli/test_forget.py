@@ -1,0 +1,522 @@
+"""Forgetting: everything of one signer goes, nothing of another, and nothing at all without a yes."""
+
+import json
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from signspot.annotation.records import Findings, VideoRecord
+from signspot.annotation.search import write_gallery
+from signspot.annotation.store import FILE, open_store
+from signspot.applications.archive import COLUMNS, Axes, SketchCache
+from signspot.applications.forgetting import Removal
+from signspot.applications.forgetting import forget as remove
+from signspot.cli.main import app
+from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
+from signspot.dictionary.opening import open_dictionary
+from signspot.embedding.exemplars import Gallery
+from signspot.embedding.tracks import track_entry, write_track
+from signspot.errors import FormatError, OptionsError, StoreError
+from signspot.formats.formats import read_spottings, write
+from signspot.io.files import content_digest
+from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
+from signspot.landmarks.pose_file import write_landmarks
+from signspot.types import Exemplar, Grid, Spotting, Track
+from signspot.web import exports
+from signspot.web.folder import ServedFolder
+from signspot.web.forgetting import ServerData
+from signspot.web.jobs import Jobs, JobSettings
+from signspot.web.tables import open_database
+from signspot.web.verification import Queues, Verdict, verified
+
+
+def forget(who: str, places: Sequence[str | Path] = (), *, yes: bool = False) -> list[Removal]:
+    return remove(who, places, ServerData(), yes=yes)
+
+
+def pose(path: Path, seed: int) -> Path:
+    draw = np.random.default_rng(seed)
+    points = {name: draw.random((3, count, 3), np.float32) for name, count in (("left_hand", 21), ("right_hand", 21))}
+    face, body = draw.random((3, len(FACE_POINTS), 3), np.float32), draw.random((3, 33, 4), np.float32)
+    times = np.arange(3) / 25
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_landmarks(
+        Landmarks(body=body, face=face, face_points=FACE_POINTS, times=times, size=(64, 48), **points), path
+    )
+    return path
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A dictionary, a corpus, a store and a cache, each with things of Ann and of Ben."""
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    words: dict[str, dict[str, list[dict[str, str]]]] = {"apple": {"exemplars": []}, "pear": {"exemplars": []}}
+    for number, (word, signer) in enumerate([("apple", "Ann"), ("apple", "Ben"), ("pear", "Ann")]):
+        name = f"media/{word}-{signer}.pose"
+        pose(tmp_path / "signs" / name, number)
+        entry = {"id": f"{word}-{signer}", "file": name, "signer": signer, "licence": "CC-BY", "consent": "research"}
+        words[word]["exemplars"].append(entry)
+    head = {"words": words}
+    (tmp_path / "signs" / "dictionary.json").write_text(json.dumps(head))
+    notes = [{"name": f"media/{each}.pose", "url": "x"} for each in ("apple-Ann", "apple-Ben")]
+    (tmp_path / "signs" / "fetched.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes))
+    videos = []
+    for number, signer in enumerate(("Ann", "Ben"), start=10):
+        pose(tmp_path / "footage" / f"videos/{signer}-talk.pose", number)
+        (tmp_path / "footage" / f"videos/{signer}-talk.vtt").write_text("WEBVTT\n\n00:00.000 --> 00:02.000\napple\n")
+        paths = {"landmarks": f"videos/{signer}-talk.pose", "subtitles": f"videos/{signer}-talk.vtt"}
+        videos.append({"id": f"{signer}-talk", "signer": signer, **paths})
+    corpus = {"format": FORMAT, "version": VERSION, "videos": videos}
+    (tmp_path / "footage" / "corpus.json").write_text(json.dumps(corpus))
+    (tmp_path / "footage" / "labels").mkdir()
+    rows = [{"word": "apple", "video": f"{signer}-talk", "time": 1.0} for signer in ("Ann", "Ben", "Ben")]
+    (tmp_path / "footage" / "labels" / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with open_store(tmp_path / "run" / FILE, create=True) as store:
+        for signer in ("Ann", "Ben"):
+            store.add(Findings(VideoRecord(f"{signer}-talk", "d", 60.0), {"apple": "key"}, (), ()))
+    axes = Axes(np.eye(4, COLUMNS - 2, dtype=np.float32))
+    for path in (tmp_path / "footage" / "videos").glob("*.pose"):
+        digest = content_digest(path)
+        track = Track(
+            np.ones((2, 4), np.float16), Grid(fps=25.0, stride=1, window=16, frames=17), "enc", str(path), digest
+        )
+        write_track(track, track_entry(tmp_path / "cache", "enc", digest, 1))
+        pose(tmp_path / "cache" / "landmarks" / digest[:2] / f"{digest}-abc.pose", 1)
+        SketchCache(tmp_path / "cache", "enc").sketch(track.embeddings, digest, "d" * 64, axes)
+    return tmp_path
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def places(kept: Path) -> list[Path]:
+    return [kept / "signs", kept / "footage", kept / "run"]
+
+
+def test_nothing_goes_without_a_yes(kept: Path) -> None:
+    before = everything(kept)
+    found = forget("Ann", places(kept))
+    assert len(found) >= 9
+    assert everything(kept) == before
+
+
+def test_everything_of_one_signer_goes_and_nothing_of_another(kept: Path) -> None:
+    before = everything(kept)
+    listed = forget("Ann", places(kept))
+    removed = forget("Ann", places(kept), yes=True)
+    assert removed == listed
+    after = everything(kept)
+    gone = {name for name in before if name not in after}
+    assert gone
+    assert not [name for name in gone if "Ben" in name]
+    text = b"".join(after.values())
+    assert b"Ann" not in text
+    assert not [name for name in after if "Ann" in name]
+    dictionary = open_dictionary(kept / "signs")
+    assert [exemplar.id for exemplar in dictionary.exemplars] == ["apple-Ben"]
+    assert list(open_corpus(kept / "footage").videos) == ["Ben-talk"]
+    assert (kept / "footage" / "labels" / "all.jsonl").read_text().count("Ben-talk") == 2
+    with open_store(kept / "run") as store:
+        assert [video.video for video in store.videos()] == ["Ben-talk"]
+        assert set(store.keys()) == {("Ben-talk", "apple")}
+    ben = content_digest(kept / "footage" / "videos" / "Ben-talk.pose")
+    caches = [path for path in (kept / "cache").rglob("*") if path.suffix in (".pose", ".safetensors")]
+    assert len(caches) == 3
+    assert all(path.name.startswith(ben) for path in caches)
+    unchanged = {name for name in after if after[name] == before.get(name)}
+    assert {name for name in before if "Ben" in name and name.startswith(("signs", "footage"))} <= unchanged
+    assert forget("Ann", places(kept), yes=True) == []
+
+
+def test_a_video_is_known_by_its_content_or_by_its_name_alone(kept: Path) -> None:
+    talk = kept / "footage" / "videos" / "Ann-talk.pose"
+    kinds = {each.kind for each in forget(str(talk))}
+    assert kinds == {"cached landmarks", "cached sketches", "cached tracks"}
+    talk.unlink()
+    assert {each.kind for each in forget(str(talk), yes=True)} == kinds
+    assert forget(str(talk)) == []
+
+
+def test_a_place_that_is_none_is_told(kept: Path) -> None:
+    (kept / "photos").mkdir()
+    with pytest.raises(OptionsError, match="photos is no dictionary"):
+        forget("Ann", [kept / "photos"], yes=True)
+    with pytest.raises(OptionsError, match="name a signer"):
+        forget("  ")
+
+
+def test_the_verb_lists_and_says_what_it_cannot_reach(kept: Path) -> None:
+    run = CliRunner()
+    dry = run.invoke(app, ["forget", "Ann", *map(str, places(kept))])
+    assert "nothing was" in dry.output
+    assert "--yes" in dry.output
+    assert (kept / "signs" / "media" / "apple-Ann.pose").exists()
+    done = run.invoke(app, ["forget", "Ann", *map(str, places(kept)), "--yes"])
+    assert "weights that were trained" in done.output
+    assert not (kept / "signs" / "media" / "apple-Ann.pose").exists()
+    assert isinstance(forget("Ben", places(kept))[0], Removal)
+
+
+def test_a_plain_folder_and_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    for number, name in enumerate(("a", "b", "c")):
+        pose(tmp_path / "signs" / f"{name}.pose", number)
+    table = tmp_path / "signs" / "dictionary.csv"
+    table.write_text('file,word,signer\na.pose,apple,Ann\nb.pose,"ice\ncream",Ben\nc.pose,pear,Ann\n')
+    found = forget("Ann", [tmp_path / "signs"], yes=True)
+    assert [(each.kind, each.what) for each in found] == [
+        ("lines", f"{table}: 2 of 3"),
+        ("file", str(tmp_path / "signs" / "a.pose")),
+        ("file", str(tmp_path / "signs" / "c.pose")),
+    ]
+    assert table.read_text() == 'file,word,signer\nb.pose,"ice\ncream",Ben\n'
+    assert [path.name for path in sorted((tmp_path / "signs").iterdir())] == ["b.pose", "dictionary.csv"]
+
+
+def test_a_video_goes_from_a_folder_without_a_table_by_its_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    original = pose(tmp_path / "mine.pose", 1)
+    pose(tmp_path / "signs" / "apple" / "copy.pose", 1)
+    pose(tmp_path / "signs" / "apple" / "other.pose", 2)
+    forget(str(original), [tmp_path / "signs"], yes=True)
+    assert [path.name for path in (tmp_path / "signs" / "apple").iterdir()] == ["other.pose"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".via.json", ".bobsl.json", ".parquet"])
+def test_spottings_in_a_persons_videos_go(suffix: str, kept: Path) -> None:
+    path = kept / f"found{suffix}"
+    write([Spotting("apple", f"videos/{who}-talk.mp4", 1.0, 0.5, 1.5, 0.9) for who in ("Ann", "Ben", "Ann")], path)
+    forget("videos/Ann-talk.mp4", [path], yes=True)
+    assert [each.video for each in read_spottings(path)] == ["videos/Ben-talk.mp4"]
+    assert b"Ann" not in path.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", [".eaf", ".vtt", ".csv"])
+def test_a_file_of_nobody_else_goes_as_a_whole(suffix: str, kept: Path) -> None:
+    (path,) = write([Spotting("apple", "Ann-talk.mp4", 1.0, 0.5, 1.5, 0.9)], kept / f"found{suffix}")
+    assert str(path) in {each.what for each in forget("Ann", [*places(kept), path], yes=True)}
+    assert not path.exists()
+
+
+def test_saved_tracks_go(kept: Path) -> None:
+    grid = Grid(fps=25.0, stride=1, window=16, frames=17)
+    paths = [kept / f"{who}.safetensors" for who in ("one", "other")]
+    for path, video in zip(paths, ("Ann-talk.mp4", "Ben-talk.mp4"), strict=True):
+        write_track(Track(np.ones((2, 4), np.float16), grid, "enc", video, "d"), path)
+    forget("Ann", [kept / "footage", *paths], yes=True)
+    assert [path.exists() for path in paths] == [False, True]
+
+
+@pytest.mark.parametrize("suffix", [".zip", ".tar", ".tar.gz"])
+def test_members_of_archives_go_by_name_and_by_content(suffix: str, kept: Path) -> None:
+    copies = {"backup/videos/Ann-talk.pose": "Ann", "renamed.pose": "Ann", "backup/videos/Ben-talk.pose": "Ben"}
+    path = kept / f"archive{suffix}"
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, who in copies.items():
+                archive.write(kept / "footage" / "videos" / f"{who}-talk.pose", name)
+    else:
+        with tarfile.open(path, "w:gz" if suffix == ".tar.gz" else "w") as tape:
+            for name, who in copies.items():
+                tape.add(kept / "footage" / "videos" / f"{who}-talk.pose", name)
+    ben = (kept / "footage" / "videos" / "Ben-talk.pose").read_bytes()
+    removed = forget("Ann", [kept / "footage", path], yes=True)
+    assert {each.what for each in removed if each.kind == "member"} == {f"{path}: {name}" for name in list(copies)[:2]}
+    shutil.unpack_archive(path, kept / "out")
+    assert everything(kept / "out") == {"backup/videos/Ben-talk.pose": ben}
+
+
+@pytest.mark.parametrize("suffix", [".zip", ".tar.xz"])
+def test_an_archive_that_unpacks_to_far_more_than_it_is_is_refused(
+    suffix: str, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signspot.applications.forgetting._MOST_EXTRA", 1 << 20)
+    path, zeros = kept / f"archive{suffix}", kept / "zeros.mp4"
+    zeros.write_bytes(bytes(8 << 20))
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(zeros, "Ann-talk.mp4")
+    else:
+        with tarfile.open(path, "w:xz") as tape:
+            tape.add(zeros, "Ann-talk.mp4")
+    with pytest.raises(FormatError, match="unpacks to far more than it is"):
+        forget("Ann", [kept / "footage", path], yes=True)
+    assert (kept / "footage" / "videos" / "Ann-talk.pose").is_file(), "nothing goes before all is found"
+
+
+@pytest.mark.parametrize("suffix", [".zip", ".tar.xz"])
+def test_a_damaged_archive_is_told(suffix: str, kept: Path) -> None:
+    path, member = kept / f"archive{suffix}", kept / "footage" / "videos" / "Ben-talk.pose"
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(member, "Ben-talk.pose")
+    else:
+        with tarfile.open(path, "w:xz") as tape:
+            tape.add(member, "Ben-talk.pose")
+    content = bytearray(path.read_bytes())
+    content[60:160] = b"\xff" * 100
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match="is no archive that can be read, or it is damaged"):
+        forget("Ann", [path])
+
+
+def test_a_file_of_another_kind_is_refused(kept: Path) -> None:
+    (kept / "notes.txt").write_text("Ann")
+    with pytest.raises(OptionsError, match=r"notes\.txt is no file in which somebody could be looked for"):
+        forget("Ann", [kept / "notes.txt"])
+
+
+def test_an_id_is_a_name_and_no_pattern(kept: Path) -> None:
+    """A video called `*` is forgotten alone; odd things in the splits stay."""
+    footage = kept / "footage"
+    corpus = json.loads((footage / "corpus.json").read_text())
+    pose(footage / "videos" / "star.pose", 20)
+    corpus["videos"].append({"id": "*", "signer": "Cem", "landmarks": "videos/star.pose"})
+    (footage / "corpus.json").write_text(json.dumps(corpus))
+    (footage / "splits.json").write_text(json.dumps({"train": ["*", "Ben-talk", ["*"]], "test": ["\ud800"]}))
+    truth = footage / "truth" / "signs"
+    truth.mkdir(parents=True)
+    for name in ("*", "Ben-talk"):
+        (truth / f"{name}.jsonl").write_text("")
+    forget("Cem", [footage], yes=True)
+    assert sorted(path.name for path in truth.iterdir()) == ["Ben-talk.jsonl"]
+    assert json.loads((footage / "splits.json").read_text())["train"] == ["Ben-talk", ["*"]]
+    assert json.loads((footage / "splits.json").read_text())["test"] == ["\ud800"]
+
+
+def test_runs_archives_trainings_and_loops_forget_too(kept: Path) -> None:
+    """All of it below one folder: nobody has to name each."""
+    talks = {signer: kept / "footage" / "videos" / f"{signer}-talk.pose" for signer in ("Ann", "Ben")}
+    grid = Grid(fps=25.0, stride=1, window=16, frames=17)
+    for signer, talk in talks.items():
+        own, other = Exemplar("apple", f"apple-{signer}"), Exemplar("apple", "apple-Eve")
+        write_gallery(Gallery.of([own, other], np.ones((2, 4), np.float32)), kept / "run" / "gallery")
+        digest = content_digest(talk)
+        write_track(
+            Track(np.ones((2, 4), np.float16), grid, "enc", f"elsewhere/{signer}.mp4", digest),
+            kept / "archive" / "deep" / f"{signer}.safetensors",
+        )
+        features = kept / "training" / "features" / "enc" / f"{signer}-talk-{digest}-1.npy"
+        features.parent.mkdir(parents=True, exist_ok=True)
+        np.save(features, np.ones(3))
+    np.save(features.with_name(f"exemplars-{'0' * 16}-2-3-1-1.npy"), np.ones(3))
+    (kept / "learnt" / "stages").mkdir(parents=True)
+    lines = [json.dumps({"word": "apple", "video": f"{signer}-talk", "time": 1.0}) + "\n" for signer in talks]
+    (kept / "learnt" / "labels-M.jsonl").write_text("".join(lines))
+    before = everything(kept)
+    forget("Ann", [kept])
+    assert everything(kept) == before
+    forget("Ann", [kept], yes=True)
+    after = everything(kept)
+    assert not [name for name, content in after.items() if b"Ann" in content or "Ann" in name]
+    bens = {name for name in before if "Ben" in name}
+    assert bens <= set(after)
+    galleries = [name for name in before if "gallery" in name]
+    assert [name for name in galleries if name in after] == [name for name in galleries if b"Ben" in before[name]]
+    assert [name for name in after if name.startswith("training")] == [
+        name for name in before if name.startswith("training") and "Ben" in name
+    ]
+    assert (kept / "learnt" / "labels-M.jsonl").read_text() == lines[1]
+    assert forget("Ann", [kept]) == []
+
+
+def spotted(*signers: str) -> list[Spotting]:
+    return [Spotting("apple", f"videos/{each}-talk.pose", 1.0, 0.9, 1.1, 0.9) for each in signers]
+
+
+def decide(queues: Queues, queue: str, mark: str) -> None:
+    """Eve decides everything, and takes the last decision back to decide it again."""
+    handed = queues.hand_out(queue, "Eve", 9)
+    for item in handed:
+        verdict = Verdict(f"decision-{mark}-{item.item}", queue, item.item, "Eve", "yes", "", 0.9, 1.1, 1.0)
+        queues.decide(verdict)
+    queues.undo(queue, "Eve")
+    queues.decide(Verdict(f"again-{mark}", queue, handed[-1].item, "Eve", "no", "", 0.9, 1.1, 1.0))
+
+
+def annotate(address: str) -> None:
+    with open_store(address, create=True) as store:
+        for who in ("Ann", "Ben"):
+            store.add(Findings(VideoRecord(f"{who}-talk", "d", 60.0), {"apple": "key"}, (), ()))
+
+
+def settings(root: Path) -> JobSettings:
+    return JobSettings(str(root), None, None, "cpu")
+
+
+def use(root: Path, address: str | None) -> tuple[str, str]:
+    """What people leave in a workbench: queues of both and of each, as the pages name them; jobs; labels.
+
+    Returns:
+        The queue of both, and that of Ben.
+    """
+    own = ServedFolder(root).own
+    database = open_database(address, own)
+    queues = Queues(database)
+    both = queues.add("all", spotted("Ann", "Ben"))
+    single = {who: queues.add(f"videos/{who}-talk.pose: apple", spotted(who)) for who in ("Ann", "Ben")}
+    for mark, queue in {"both": both, **single}.items():
+        decide(queues, queue, mark)
+        found = [each for _, _, each in verified(queues.items(queue), queues.verdicts(queue))]
+        exports.save_labels(found, ServedFolder(root), queues.get(queue)["name"])
+    jobs = Jobs(database, settings(root))
+    for who in ("Ann", "Ben"):
+        jobs.add("prepare", f"videos/{who}-talk.pose", {"video": f"videos/{who}-talk.pose"})
+    failed = jobs.add("annotate", "run", {"name": "run", "dictionary": "signs"})
+    jobs._set(failed, ("waiting",), state="failed", message="cannot read videos/Ann-talk.pose: it is damaged")
+    database.close()
+    return both, single["Ben"]
+
+
+def is_bens_as_it_was(root: Path, address: str | None, both: str, bens: str) -> bool:
+    database = open_database(address, ServedFolder(root).own)
+    queues = Queues(database)
+    assert [queue["id"] for queue in queues.all()] == [bens, both], "an empty queue has gone, too"
+    for queue in (both, bens):
+        assert [item.spotting.video for item in queues.items(queue)] == ["videos/Ben-talk.pose"]
+        assert [verdict.answer for verdict in queues.verdicts(queue)] == ["no"]
+        assert len(queues.verdicts(queue, withdrawn=True)) == 2
+    assert queues.get(bens)["name"] == "videos/Ben-talk.pose: apple"
+    titles = {job["title"]: job["message"] for job in Jobs(database, settings(root)).all()}
+    assert titles == {"videos/Ben-talk.pose": "", "run": "cannot read (forgotten): it is damaged"}
+    database.close()
+    return True
+
+
+@pytest.mark.parametrize("who", ["Ann", "video"])
+def test_a_served_folder_forgets_its_questions_answers_jobs_labels_and_pictures(who: str, kept: Path) -> None:
+    """A corpus that is served, by its signer; and a folder of loose videos, by the path of one."""
+    root = kept / "footage"
+    if who == "video":
+        (root / "corpus.json").unlink()
+        (root / "labels" / "all.jsonl").unlink()  # it has the names of the corpus
+        who = str(root / "videos" / "Ann-talk.pose")
+    own = root / ".signspot"
+    (own / "pictures").mkdir(parents=True)
+    (own / "pictures" / "0123.jpg").write_bytes(b"a face")
+    (root / "exports").mkdir()
+    write(spotted("Ann", "Ben"), root / "exports" / "found.csv")
+    queues = use(root, None)
+    forget(who, [root], yes=True)
+    left = everything(root)
+    assert not [name for name in left if name.startswith(".signspot/plots") or "Ann" in name]
+    assert not [name for name, content in left.items() if b"Ann" in content]
+    assert [found.video for found in read_spottings(root / "exports" / "found.csv")] == ["videos/Ben-talk.pose"]
+    assert (root / "labels" / "verified-all.jsonl").read_text().count("Ben-talk") == 1
+    assert is_bens_as_it_was(root, None, *queues)
+    assert forget(who, [root]) == []
+
+
+class TestPostgres:
+    """A real server: nothing of the person is left in its tables, in their statistics, or in the files of either."""
+
+    @pytest.fixture
+    def address(self, postgres: Any) -> str:
+        return str(postgres.url)
+
+    @pytest.mark.parametrize("annotated", [False, True])
+    def test_questions_answers_and_jobs_go_while_a_server_runs(
+        self, annotated: bool, address: str, kept: Path, postgres: Any
+    ) -> None:
+        """Of a workbench alone, and beside annotations in the same database."""
+        root, who = kept / "footage", "Ann"
+        if annotated:
+            annotate(address)
+        queues = use(root, address)
+        with connected(address) as other:
+            other.execute("ANALYZE")  # as the server does by itself, once in a while
+            assert stored(other, who)
+        running = open_database(address, ServedFolder(root).own)  # a server has its connection open
+        assert len(Queues(running).all()) == 3
+        listed = forget(who, [root, address])
+        assert len(Queues(running).all()) == 3
+        assert any("signspot:***@" in each.what for each in listed)
+        assert not [each for each in listed if "secret" in each.what]
+        assert forget(who, [root, address], yes=True) == listed
+        assert len(Queues(running).all()) == 2
+        running.close()
+        with connected(address) as other:
+            assert stored(other, who) == []
+            assert stored(other, "Ben")
+            other.execute("CHECKPOINT")
+            files = [folder for (folder,) in other.execute(TABLE_FILES).fetchall()]
+        data = postgres.folder / "data"
+        assert not [name for name in files if f"{who}-talk".encode() in (data / name).read_bytes()]
+        assert is_bens_as_it_was(root, address, *queues)
+        assert forget(who, [root, address]) == []
+
+    def test_the_last_of_all_goes_without_a_trace(self, address: str, kept: Path) -> None:
+        """Tables that are empty then are not looked at by `ANALYZE`, which would leave their old statistics."""
+        root = kept / "footage"
+        annotate(address)
+        use(root, address)
+        with connected(address) as other:
+            other.execute("ANALYZE")
+        for who in ("Ann", "Ben"):
+            forget(who, [root, address], yes=True)
+        with connected(address) as other:
+            assert stored(other, "Ann") == stored(other, "Ben") == []
+        database = open_database(address, ServedFolder(root).own)  # and it goes on being used
+        assert Queues(database).items(Queues(database).add("new", spotted("Cem")))
+        database.close()
+
+    def test_the_verb_takes_an_address_and_a_videos_name_alone(self, address: str, kept: Path) -> None:
+        use(kept / "footage", address)
+        done = CliRunner().invoke(app, ["forget", "videos/Ann-talk.pose", address, "--yes"])
+        assert done.exit_code == 0, done.output
+        assert "questions and jobs" in done.output
+        assert "secret" not in done.output
+        with connected(address) as other:
+            assert [table for table in stored(other, "Ann") if table.startswith("workbench")] == []
+
+    def test_rows_that_cannot_be_wiped_are_told(self, address: str, kept: Path) -> None:
+        """Who does not own the tables may delete rows; PostgreSQL skips the rest with a mere warning."""
+        use(kept / "footage", address)
+        with connected(address) as other:
+            other.execute("DROP ROLE IF EXISTS guest")
+            other.execute("CREATE ROLE guest LOGIN")
+            other.execute("GRANT USAGE ON SCHEMA public TO guest")
+            other.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO guest")
+        try:
+            with pytest.raises(StoreError, match=r"deleted, but not wiped .*(permission|owner)"):
+                forget("Ann", [kept / "footage", address.replace("signspot:secret@", "guest@")], yes=True)
+        finally:
+            with connected(address) as other:
+                other.execute("DROP OWNED BY guest")
+                other.execute("DROP ROLE guest")
+
+
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+TABLE_FILES = (
+    "SELECT pg_relation_filepath(oid) FROM pg_class WHERE relkind IN ('r', 'i', 't') AND relname !~ '^pg_' "
+    "AND relnamespace = 'public'::regnamespace"
+)
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        yield connection
+
+
+def stored(connection: Any, who: str) -> list[str]:
+    """Tables that name somebody in a row, or in what the server remembers of their values."""
+    found = []
+    for (table,) in connection.execute(TABLES).fetchall():
+        rows = connection.execute(f'SELECT t::text FROM "{table}" t').fetchall()
+        found += [table] if any(f"{who}-talk" in row for (row,) in rows) else []
+    remembered = "SELECT tablename, s::text FROM pg_stats s WHERE schemaname = 'public'"
+    return found + [f"{table} (statistics)" for table, s in connection.execute(remembered) if f"{who}-talk" in s]
