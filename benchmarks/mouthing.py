@@ -9,10 +9,9 @@ from benchmarks.isolation import Call, run
 from benchmarks.rows import Comparison, against, at_least, rounded
 from benchmarks.sizes import Sizes
 from signspot.landmarks.landmarks import Landmarks
-from signspot.mouthing.candidates import MentionWindow
-from signspot.mouthing.checkpoints import load_mouthing
 from signspot.mouthing.lips import CHANNELS, FPS, LipTrack, follow_lips
-from signspot.mouthing.spotter import MouthingSpotter
+from signspot.mouthing.model import load_mouthing
+from signspot.mouthing.spotter import MentionWindow, MouthingSpotter
 from signspot.types import Segment
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.signers import Role, make_signer

@@ -29,7 +29,7 @@ from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
 from signspot.metrics.localisation import Tolerance
 from signspot.models.checkpoints import load_encoder
 from signspot.models.mlp import UnitNorm
-from signspot.mouthing.candidates import LEAST
+from signspot.mouthing.spotter import LEAST
 from signspot.training.embedding.config import EmbeddingConfig, Loss
 from signspot.training.embedding.data import EmbeddingData
 from signspot.training.embedding.training import train_embedding

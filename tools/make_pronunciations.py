@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from signspot.mouthing.phonemes import CODES, PHONEMES
+from signspot.mouthing.visemes import CODES, PHONEMES
 
 TARGET = Path(__file__).parent.parent / "signspot" / "mouthing" / "data" / "pronunciations.txt.xz"
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")

@@ -14,9 +14,9 @@ import torch
 
 from experiments.mouthing.clips import LipClip, Vocabulary, make_clips, read_vocabulary
 from experiments.mouthing.trials import Floats, answer, draw_trials
-from signspot.mouthing.checkpoints import MouthingModel, save_mouthing
+from signspot.mouthing.model import MouthingModel, save_mouthing
+from signspot.mouthing.network import TemplateMatcher
 from signspot.mouthing.spotter import MouthingSpotter
-from signspot.mouthing.templates import TemplateMatcher
 
 _WIDE = 0.25  # gain while peaks are collected
 _LEAST = 5e-5  # probabilities are told to four digits

@@ -8,8 +8,7 @@ from zlib import crc32
 import numpy as np
 
 from signspot.mouthing.lips import LipTrack, follow_lips
-from signspot.mouthing.phonemes import known_words, pronounce
-from signspot.mouthing.visemes import of_phonemes
+from signspot.mouthing.visemes import known_words, of_phonemes, pronounce
 from signspot.types import Segment
 from signspot_synthetic.body.motion import Motion, talking
 from signspot_synthetic.body.mouthing import MouthedWord, habits_of, say

@@ -14,7 +14,7 @@ from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
 from signspot.io.processes import WorkerPool
 from signspot.io.progress import Stage, quiet
-from signspot.mouthing.candidates import LEAST
+from signspot.mouthing.spotter import LEAST
 from signspot.types import Label, LabelSource
 
 TOLERANCE = 0.4  # seconds between a label and the end of a sign, at most

@@ -25,10 +25,9 @@ from experiments.mouthing.filmed import FilmedClip, ask_once, film_clips
 from experiments.mouthing.trials import answer
 from experiments.mouthing.weakening import MEASURED, FilmDistortion
 from signspot.io.files import atomic_write
-from signspot.mouthing.candidates import LEAST
-from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, shipped
 from signspot.mouthing.lips import SHAPES
-from signspot.mouthing.spotter import MouthingSpotter
+from signspot.mouthing.model import MouthingModel, load_mouthing, shipped
+from signspot.mouthing.spotter import LEAST, MouthingSpotter
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from experiments.mouthing.real_faces import lips_of, read_faces
 from experiments.mouthing.trials import Answers, Floats, Trial, answer, draw_trials
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
-from signspot.mouthing.checkpoints import MouthingModel
+from signspot.mouthing.model import MouthingModel
 from signspot.mouthing.spotter import MouthingSpotter
 from signspot.mouthing.visemes import visemes_of
 from signspot_synthetic.body.signers import Role

@@ -18,7 +18,7 @@ from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annota
 from signspot.annotation.statistics import Truth, is_mouthed, labels_by_video
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.io.processes import WorkerPool
-from signspot.mouthing.candidates import LEAST
+from signspot.mouthing.spotter import LEAST
 
 KEEP = 0.5  # least score of a spotting by hand: nearly every query has one
 _MULTIPLES = (1, 2, 4)  # of the number of spottings that agree

@@ -24,11 +24,9 @@ from signspot.errors import LandmarksError, OptionsError
 from signspot.io.files import atomic_write
 from signspot.landmarks.estimators import estimating_with
 from signspot.landmarks.landmarks import Landmarks
-from signspot.mouthing.candidates import LEAST
-from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, shipped
-from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, LipTrack, follow_lips
-from signspot.mouthing.reading import read_lips
-from signspot.mouthing.spotter import MouthingSpotter
+from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, LipTrack, follow_lips, read_lips
+from signspot.mouthing.model import MouthingModel, load_mouthing, shipped
+from signspot.mouthing.spotter import LEAST, MouthingSpotter
 from signspot.types import Segment
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.mouthing import MouthedWord, MouthHabits, habits_of, say

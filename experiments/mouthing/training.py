@@ -24,8 +24,8 @@ from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.pose_file import stream_pose_file
 from signspot.landmarks.resampling import resample_stream
-from signspot.mouthing.checkpoints import MouthingModel, load_mouthing
 from signspot.mouthing.lips import FPS, VERSION, follow_lips
+from signspot.mouthing.model import MouthingModel, load_mouthing
 from signspot.mouthing.network import MouthingNetwork
 from signspot.mouthing.visemes import visemes_of
 from signspot.training.loop import Schedule, Task, train, warm_cosine

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from experiments.mouthing.batches import WrongWords
 from experiments.mouthing.clips import LipClip, Vocabulary
-from signspot.mouthing.candidates import MentionWindow
 from signspot.mouthing.lips import FPS, LipTrack
-from signspot.mouthing.spotter import MouthingSpotter
+from signspot.mouthing.spotter import MentionWindow, MouthingSpotter
 from signspot.mouthing.visemes import visemes_of
 from signspot.types import Segment
 

@@ -54,8 +54,8 @@ from signspot.io.progress import Stage, quiet
 from signspot.landmarks.cache import PARTS
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
-from signspot.mouthing.candidates import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_letters, doubt_words
-from signspot.mouthing.checkpoints import MouthingModel, default_for, load_mouthing
+from signspot.mouthing.model import MouthingModel, default_for, load_mouthing
+from signspot.mouthing.spotter import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_letters, doubt_words
 from signspot.mouthing.visemes import query, visemes_of
 from signspot.subtitles.reading import Subtitles, read_subtitles
 from signspot.types import LabelSource, VideoRights

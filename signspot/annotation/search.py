@@ -21,8 +21,8 @@ from signspot.io.checks import parse_json
 from signspot.io.files import content_digest
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
-from signspot.mouthing.checkpoints import load_mouthing
 from signspot.mouthing.lips import FPS, LipTrack, remarks_on
+from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.network import STEP
 from signspot.mouthing.spotter import SHORTEST, LipPeak, MouthingSpotter, find_peaks
 from signspot.spotting.search import Found

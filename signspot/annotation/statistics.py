@@ -15,7 +15,7 @@ from signspot.annotation.store import Store
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
-from signspot.mouthing.agreement import agrees, mark_mouthed
+from signspot.mouthing.spotter import agrees, mark_mouthed
 from signspot.spotting.options import OVERLAP
 from signspot.spotting.peaks import suppress, widened
 from signspot.types import Label, LabelSource, Spotting, TimeMeaning, VideoRights

@@ -40,7 +40,7 @@ def annotate_report(
     from signspot.errors import OptionsError
     from signspot.formats.formats import write
     from signspot.io.files import Outputs
-    from signspot.mouthing.candidates import LEAST
+    from signspot.mouthing.spotter import LEAST
 
     try:
         wanted = tuple(float(value) for value in thresholds.split(",") if value.strip())

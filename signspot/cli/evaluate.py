@@ -35,7 +35,7 @@ def mouthing(
     from experiments.mouthing.evaluation import MouthingSize, measure_mouthing
     from experiments.mouthing.tables import as_text, write_report
     from signspot.io.files import Outputs
-    from signspot.mouthing.checkpoints import load_mouthing, shipped
+    from signspot.mouthing.model import load_mouthing, shipped
 
     with Outputs([*(model or ()), lsa64, wlasl, corpus], force=settings().force) as outputs:
         if out is not None:

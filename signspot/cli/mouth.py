@@ -49,7 +49,7 @@ def mouth(
     Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
     """
     from signspot.io.files import Outputs
-    from signspot.mouthing.checkpoints import default_for, load_mouthing
+    from signspot.mouthing.model import default_for, load_mouthing
     from signspot.mouthing.spotter import MouthingSpotter, keep_vocabulary
 
     asked = read_words(words, words_from)
@@ -121,8 +121,8 @@ def search(
 ) -> "Sequence[Label] | None":
     """Read lips and subtitles and look for the words, with progress for people; None: there is nothing to look for."""
     from signspot.landmarks.cache import default_cache
-    from signspot.mouthing.candidates import doubt_language, doubt_words, explain_none, find_candidates
     from signspot.mouthing.lips import remarks_on
+    from signspot.mouthing.spotter import doubt_language, doubt_words, explain_none, find_candidates
     from signspot.subtitles.reading import read_subtitles
 
     threshold, padding, language, cache = how

@@ -194,11 +194,9 @@ def read_mouthings(found: "Sequence[Found]", language: str, *, cache: bool) -> "
     """The same with the probability of a mouthing at each spotting; what cannot be seen or asked is told."""
     from signspot.errors import SignspotError
     from signspot.landmarks.cache import default_cache
-    from signspot.mouthing.agreement import mark_mouthed, places_to_read
-    from signspot.mouthing.candidates import doubt_words
-    from signspot.mouthing.checkpoints import default_for, load_mouthing
     from signspot.mouthing.lips import remarks_on
-    from signspot.mouthing.spotter import MouthingSpotter
+    from signspot.mouthing.model import default_for, load_mouthing
+    from signspot.mouthing.spotter import MouthingSpotter, doubt_words, mark_mouthed, places_to_read
 
     doubt = doubt_words(dict.fromkeys(spotting.word for each in found for spotting in each.spottings), language)
     if doubt:

@@ -157,7 +157,7 @@ def _train_recogniser(config: "TrunkConfig", out: Path, folder: Path | None) -> 
 def _train_mouthing(config: "MouthingConfig", out: Path, folder: Path | None) -> None:
     from experiments.mouthing.training import train_mouthing
     from signspot.corpus.corpus import open_corpus
-    from signspot.mouthing.checkpoints import save_mouthing
+    from signspot.mouthing.model import save_mouthing
 
     corpus = open_corpus(folder) if folder is not None else None
     with bar("training", "steps") as progress:

@@ -1,14 +1,24 @@
 """From landmarks to what the lips do: free of head pose, scale and the speaker's resting mouth."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
+from signspot.io.progress import Progress, silent
+from signspot.landmarks.estimate import stream_landmarks
+from signspot.landmarks.estimators import lips_estimator
 from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import stream_pose_file
+from signspot.landmarks.resampling import resample_stream
+from signspot.landmarks.stretches import MAX_SIDE
 from signspot.types import Segment
+from signspot.video.reader import open_video
 
 Floats = NDArray[np.float32]
 
@@ -198,3 +208,63 @@ def _is_covered(landmarks: Landmarks, mouth: Floats, size: Floats, scale: Floats
     hands = np.concatenate([landmarks.left_hand, landmarks.right_hand], axis=1)[..., :2] * scale[:2]
     away = np.hypot(*np.moveaxis(hands - mouth[:, None, :2], -1, 0))
     return np.asarray((np.nan_to_num(away, nan=np.inf) < _NEAR * size[:, None]).any(axis=1))
+
+
+Source = str | PathLike[str] | Landmarks
+_CHUNK = 512  # landmark frames that are read at once
+
+
+class LipReader(Protocol):
+    """Turns a source into what a network sees of its lips."""
+
+    def read(self, source: Source, cache: Path | None = None, progress: Progress = silent) -> LipTrack:
+        """Follow the lips through a source, in memory that hardly grows.
+
+        Returns:
+            (T, C) values at 25 frames per second, whatever the source's rate. The last two channels say whether the
+            lips are seen and whether a hand is before them; the others are 0 where they are not seen.
+
+        Raises:
+            LandmarksError: no face is seen, or only from the side.
+        """
+
+
+class LandmarkLips:
+    """Shapes that are measured on landmarks."""
+
+    def read(self, source: Source, cache: Path | None = None, progress: Progress = silent) -> LipTrack:
+        """Follow the lips through a video, a `.pose` file or landmarks; see `read_lips`."""
+        return read_lips(source, cache, progress)
+
+
+def read_lips(source: Source, cache: Path | None = None, progress: Progress = silent) -> LipTrack:
+    """Follow the lips through a source, in memory that grows by the lips alone, 64 bytes per frame.
+
+    Args:
+        source: a video, a `.pose` file, or landmarks.
+        cache: folder of landmarks, so that a video's are estimated once; None: no cache.
+        progress: told the frames done.
+
+    Raises:
+        VideoError: the video cannot be read.
+        LandmarksError: no face is seen, or only from the side, or the landmarks lack points of the face.
+    """
+    name = "this landmarks record" if isinstance(source, Landmarks) else Path(source).name
+    return follow_lips(resample_stream(stream_source(source, cache, progress), FPS), name)
+
+
+def stream_source(source: Source, cache: Path | None, progress: Progress) -> Iterator[Landmarks]:
+    """Landmarks of a source, in chunks; those of a video are estimated with a close look at the lips."""
+    done = 0
+    if isinstance(source, Landmarks):
+        yield from (source[first : first + _CHUNK] for first in range(0, len(source), _CHUNK))
+        return
+    if Path(source).suffix.lower() == ".pose":
+        yield from stream_pose_file(source, _CHUNK)
+        return
+    with open_video(source, max_side=MAX_SIDE) as video:
+        total = max(1, round(video.info.duration * FPS)) if video.info.duration else None
+        for chunk in stream_landmarks(video, FPS, cache=cache, estimator=lips_estimator()):
+            yield chunk
+            done += len(chunk)
+            progress(done, total)

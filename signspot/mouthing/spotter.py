@@ -1,8 +1,10 @@
 """The mouthing spotter: words of subtitles on the lips of the signer, as labels M (Sec. 3.1, stage 2)."""
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +13,152 @@ from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
-from signspot.mouthing.candidates import LEAST, WORD_LEAST, MentionWindow
-from signspot.mouthing.checkpoints import MouthingModel
-from signspot.mouthing.lips import FPS, LipTrack
+from signspot.mouthing.lips import FPS, LipTrack, Source
+from signspot.mouthing.model import MouthingModel
 from signspot.mouthing.network import STEP, pad_words
-from signspot.mouthing.reading import Source, reader_of
-from signspot.mouthing.visemes import query
-from signspot.types import SIGN_SECONDS, Label, Spotting
+from signspot.mouthing.pixels import reader_of
+from signspot.mouthing.visemes import is_known, query, visemes_of
+from signspot.types import SIGN_SECONDS, Label, Segment, Spotting, Subtitle
+from signspot.words.match import Form, WordMatch, WordMatcher
+from signspot.words.tokens import primary_language, tokens
+
+logger = logging.getLogger(__name__)
+
+LEAST = 0.5  # probability of a peak, from which it is a label
+WORD_LEAST = 0.8  # probability that some instance of a word must reach, for the word to stay in the vocabulary
+_FEWEST_SHAPES = 3  # of a word that is looked for unasked: shorter ones are on the lips all the time
+_ENOUGH = 30  # words, from which on the language of subtitles can be guessed
+_FOREIGN = 0.6  # share of English words below which subtitles are hardly English
+_NAMED = 3  # words that a doubt names
+_ENGLISH = 0.9  # and above which they hardly are of another language
+
+
+@dataclass(frozen=True, slots=True)
+class MentionWindow:
+    """Words that one subtitle mentions, and the window around it."""
+
+    window: Segment
+    words: tuple[str, ...]
+
+
+class LongWords:
+    """Finds every word of a text that is long enough on the lips, as it is written there."""
+
+    def __init__(self, language: str = "en"):
+        self.language = language
+
+    def find_all(self, text: str) -> list[WordMatch]:
+        """The words with their places, in order."""
+        return [
+            WordMatch(token.word, token.start, token.end, Form.ORIGINAL)
+            for token in tokens(text)
+            if _is_long(token.word, self.language)
+        ]
+
+
+def find_candidates(
+    subtitles: Sequence[Subtitle], words: Iterable[str] | None, padding: float, language: str = "en"
+) -> list[MentionWindow]:
+    """The padded subtitles with the words to look for in each.
+
+    Args:
+        subtitles: in order of time.
+        words: to look for where a subtitle mentions them in any form; None: every word of a subtitle that is long
+            enough on the lips.
+        padding: seconds before and after a subtitle.
+        language: of the words and the subtitles.
+
+    Raises:
+        OptionsError: the padding is below 0, the language unknown, or a word that was asked for has no phonemes.
+    """
+    if not (0 <= padding <= 60):
+        raise OptionsError(f"subtitles are padded by 0 to 60 seconds; got {padding:g}")
+    if language != "en":
+        primary_language(language)  # raises where it is unknown
+    asked = None if words is None else tuple(dict.fromkeys(words))
+    for word in asked or ():
+        visemes_of(word, language)  # raises where it has none
+    finder = LongWords(language) if asked is None else WordMatcher(asked, language)
+    found = []
+    for subtitle in subtitles:
+        mentioned = [match.word for match in finder.find_all(subtitle.text)]
+        if mentioned:
+            window = Segment(max(0.0, subtitle.start - padding), subtitle.end + padding)
+            found.append(MentionWindow(window, tuple(dict.fromkeys(mentioned))))
+    return found
+
+
+def explain_none(subtitles: Sequence[Subtitle], words: Iterable[str] | None, language: str) -> str:
+    """The reason why subtitles give nothing to look for, as the end of a sentence that begins with their name."""
+    unread = doubt_letters(subtitles, language)
+    if unread:
+        return unread
+    if words is not None:
+        return f"mentions none of the words that are asked for ({_few(list(words))})"
+    shown = [token.word for subtitle in subtitles for token in tokens(subtitle.text)]
+    return f"has no word that shows on lips: each has fewer than {_FEWEST_SHAPES} mouth shapes ({_few(shown)})"
+
+
+def doubt_letters(subtitles: Sequence[Subtitle], language: str) -> str | None:
+    """The reason why no word of subtitles can be read as sounds, as the end of a sentence; None where one can."""
+    unread: list[str] = []
+    for token in (token for subtitle in subtitles for token in tokens(subtitle.text)):
+        if _shapes(token.word, language):
+            return None
+        unread.append(token.word)
+    if not unread:
+        return "has no words"
+    return f"has no word in letters that can be read as sounds ({_few(unread)}). Give subtitles in Latin letters"
+
+
+def doubt_language(subtitles: Sequence[Subtitle], language: str) -> str | None:
+    """Why subtitles may be of another language than asked; None where they look right, or are few."""
+    words = [token.word for subtitle in subtitles for token in tokens(subtitle.text) if token.word.isalpha()]
+    if len(words) < _ENOUGH:
+        return None
+    english = sum(map(is_known, words)) / len(words)
+    wrong = english < _FOREIGN if language.split("-")[0] == "en" else english > _ENGLISH
+    return (
+        f"{english:.0%} of the words in these subtitles are English, and '{language}' was asked for: what is found "
+        "may be wrong. Name their language with --language"
+        if wrong
+        else None
+    )
+
+
+def doubt_words(words: Iterable[str], language: str) -> str | None:
+    """Words that are asked for as English and that no dictionary knows, so that their spelling says how they sound."""
+    if language.split("-")[0] != "en":
+        return None
+    pieces = {word: [token.word for token in tokens(word) if token.word.isalpha()] for word in words}
+    strange = [word for word, parts in pieces.items() if not all(map(is_known, parts)) and _shapes(word, language)]
+    if not strange:
+        return None
+    return (
+        f"no English dictionary knows {_few(strange)}: how it is said is guessed by its spelling. If it is a word of "
+        "another language, name that with --language"
+    )
+
+
+def _few(words: Sequence[str]) -> str:
+    """Some words by name."""
+    return ", ".join(map(repr, words[:_NAMED])) + (" …" if len(words) > _NAMED else "")
+
+
+def _is_long(word: str, language: str) -> bool:
+    """Whether a word shows enough on the lips; one that cannot be read does not."""
+    return _shapes(word, language) >= _FEWEST_SHAPES
+
+
+@lru_cache(maxsize=1 << 16)
+def _shapes(word: str, language: str) -> int:
+    """The number of mouth shapes of a word; 0 where it cannot be read."""
+    try:
+        return len(visemes_of(word, language))
+    except OptionsError:
+        logger.info("the word %r of a subtitle has no phonemes", word)
+        return 0
+
 
 _SEEN = 0.5  # share of the 0.6 s before a peak in which the lips must be seen
 SHORTEST = 12  # frames of a window: less is no word
@@ -201,3 +342,37 @@ def apart(times: Sequence[float]) -> list[int]:
         if all(abs(time - times[other]) >= SIGN_SECONDS for other in kept):
             kept.append(place)
     return kept
+
+
+LATE = 0.4  # seconds after the end of a sign until which the mouthing of its word may end
+_AROUND = 1.0  # seconds before and after that in which lips are read, too: a peak that is higher there is another place
+
+
+def agrees(spotting: Spotting, mouthing: Label) -> bool:
+    """Whether a mouthing speaks for a spotting of the same video: the same word, ending while it is signed or soon."""
+    there = spotting.start <= mouthing.time <= spotting.end + LATE
+    return there and mouthing.word == spotting.word
+
+
+def mark_mouthed(spottings: Iterable[Spotting], mouthings: Iterable[Label]) -> list[Spotting]:
+    """Spottings of one video, each with the probability of the best mouthing that agrees with it.
+
+    Args:
+        spottings: by hand.
+        mouthings: of the same video; whatever name of it they carry.
+    """
+    by_word: dict[str, list[Label]] = {}
+    for mouthing in mouthings:
+        by_word.setdefault(mouthing.word, []).append(mouthing)
+    return [
+        replace(each, mouthed=max((m.confidence for m in by_word.get(each.word, ()) if agrees(each, m)), default=None))
+        for each in spottings
+    ]
+
+
+def places_to_read(spottings: Sequence[Spotting]) -> list[MentionWindow]:
+    """Places where lips are to be read for spottings: the word of each around its place, whatever subtitles say."""
+    return [
+        MentionWindow(Segment(max(0.0, each.start - _AROUND), each.end + LATE + _AROUND), (each.word,))
+        for each in spottings
+    ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from signspot.mouthing.phonemes import is_vowel, pronounce
+from signspot.mouthing.visemes import is_vowel, pronounce
 from signspot.types import Segment
 from signspot_synthetic.body.signers import Signer
 from signspot_synthetic.geometry.rotations import Array

@@ -16,10 +16,9 @@ from signspot.annotation.store import dump, open_store
 from signspot.corpus.corpus import open_corpus
 from signspot.errors import OptionsError
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
-from signspot.mouthing.candidates import find_candidates
-from signspot.mouthing.checkpoints import load_mouthing
-from signspot.mouthing.reading import read_lips
-from signspot.mouthing.spotter import MouthingSpotter
+from signspot.mouthing.lips import read_lips
+from signspot.mouthing.model import load_mouthing
+from signspot.mouthing.spotter import MouthingSpotter, find_candidates
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import LabelSource, TimeMeaning
 

@@ -36,12 +36,10 @@ from experiments.mouthing.training import clips_of_corpus, mouthing_loss, train_
 from experiments.mouthing.trials import WINDOW, Answers, Trial, answer, draw_trials
 from experiments.mouthing.weakening import FilmDistortion, measured_distortions, weaken
 from signspot.errors import CheckpointError, OptionsError
-from signspot.mouthing.candidates import MentionWindow
-from signspot.mouthing.checkpoints import MouthingModel, load_mouthing
 from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, LipTrack
-from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions
-from signspot.mouthing.spotter import MouthingSpotter
-from signspot.mouthing.templates import TemplateMatcher
+from signspot.mouthing.model import MouthingModel, load_mouthing
+from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions, TemplateMatcher
+from signspot.mouthing.spotter import MentionWindow, MouthingSpotter
 from signspot.mouthing.visemes import VISEMES, of_phonemes, visemes_of
 from signspot.types import Segment
 from signspot_synthetic.body.mouthing import MouthedWord

@@ -1,6 +1,6 @@
 """A mouthing speaks for a spotting of the same word that it ends in, or soon after."""
 
-from signspot.mouthing.agreement import mark_mouthed, places_to_read
+from signspot.mouthing.spotter import mark_mouthed, places_to_read
 from signspot.types import Label, Segment, Spotting
 
 APPLE = Spotting("apple", "v.mp4", 5.0, 4.8, 5.2, 0.9)

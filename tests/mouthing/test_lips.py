@@ -8,8 +8,7 @@ import pytest
 from signspot.errors import LandmarksError
 from signspot.landmarks.estimators import estimating_with
 from signspot.landmarks.landmarks import Landmarks, concatenate
-from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, follow_lips, lip_shapes
-from signspot.mouthing.reading import read_lips
+from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, follow_lips, lip_shapes, read_lips
 from signspot.types import Segment
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.mouthing import MouthedWord

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import signspot.mouthing.checkpoints as checkpoints
+import signspot.mouthing.model as checkpoints
 from experiments.mouthing.clips import ClipOptions, make_clips, read_vocabulary
 from experiments.mouthing.training import weaken_some
 from experiments.mouthing.trials import answer, draw_trials

@@ -5,11 +5,18 @@ import pytest
 import torch
 
 from signspot.errors import CheckpointError, OptionsError
-from signspot.mouthing.candidates import MentionWindow, doubt_language, doubt_words, find_candidates
-from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.lips import CHANNELS, LipTrack
+from signspot.mouthing.model import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions, pad_words
-from signspot.mouthing.spotter import MouthingSpotter, as_spotting, keep_vocabulary
+from signspot.mouthing.spotter import (
+    MentionWindow,
+    MouthingSpotter,
+    as_spotting,
+    doubt_language,
+    doubt_words,
+    find_candidates,
+    keep_vocabulary,
+)
 from signspot.mouthing.visemes import query
 from signspot.types import Label, LabelSource, Segment, Subtitle, TimeMeaning
 

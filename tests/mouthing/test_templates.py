@@ -5,11 +5,10 @@ import pytest
 import torch
 
 from signspot.errors import CheckpointError, OptionsError
-from signspot.mouthing.candidates import MentionWindow
-from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.lips import CHANNELS, SHAPES, LipTrack
-from signspot.mouthing.spotter import MouthingSpotter
-from signspot.mouthing.templates import TemplateMatcher, TemplateOptions
+from signspot.mouthing.model import MouthingModel, load_mouthing, save_mouthing
+from signspot.mouthing.network import TemplateMatcher, TemplateOptions
+from signspot.mouthing.spotter import MentionWindow, MouthingSpotter
 from signspot.types import Segment
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from signspot.mouthing.phonemes import pronounce
+from signspot.mouthing.visemes import pronounce
 from signspot.types import Segment
 from signspot_synthetic.body.motion import continuous, talking
 from signspot_synthetic.body.mouthing import MouthedWord, habits_of, mouth_shapes, say

@@ -36,9 +36,9 @@ from signspot.io.text import read_word_list
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, save_mouthing
+from signspot.mouthing.model import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions
-from signspot.mouthing.rgb_network import RgbMouthingNetwork
+from signspot.mouthing.pixels import RgbMouthingNetwork
 from signspot.recognition.recogniser import Recogniser, load_recogniser, save_recogniser
 from signspot.training.run_folder import Run, RunFolder, claim, open_array
 from signspot.types import Exemplar, Grid, Spotting, Track

@@ -19,9 +19,8 @@ from signspot.io.files import atomic_write
 from signspot.models.checkpoints import check_fit, check_sizes, fill, shapes
 from signspot.models.weight_files import read_header, read_shapes, read_weights
 from signspot.mouthing.lips import VERSION
-from signspot.mouthing.network import LipMatcher, MouthingNetwork, NetworkOptions
-from signspot.mouthing.rgb_network import RgbMouthingNetwork
-from signspot.mouthing.templates import TemplateMatcher, TemplateOptions
+from signspot.mouthing.network import LipMatcher, MouthingNetwork, NetworkOptions, TemplateMatcher, TemplateOptions
+from signspot.mouthing.pixels import RgbMouthingNetwork
 from signspot.mouthing.visemes import VISEMES
 
 DEFAULT, FOR_FILMS = "mouthing-synthetic", "mouthing-video"

@@ -9,13 +9,20 @@ import torch
 
 from signspot.errors import CheckpointError, LandmarksError, OptionsError
 from signspot.landmarks.landmarks import Landmarks
-from signspot.mouthing.candidates import MentionWindow
-from signspot.mouthing.checkpoints import MouthingModel, load_mouthing, save_mouthing
-from signspot.mouthing.crops import MEAN, SIDE, SPREAD, crop_mouth, crop_mouths, mouth_places
 from signspot.mouthing.lips import LipTrack
+from signspot.mouthing.model import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions
-from signspot.mouthing.rgb_network import RgbFrontEnd, RgbMouthingNetwork
-from signspot.mouthing.spotter import MouthingSpotter
+from signspot.mouthing.pixels import (
+    MEAN,
+    SIDE,
+    SPREAD,
+    RgbFrontEnd,
+    RgbMouthingNetwork,
+    crop_mouth,
+    crop_mouths,
+    mouth_places,
+)
+from signspot.mouthing.spotter import MentionWindow, MouthingSpotter
 from signspot.types import Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import write_video

@@ -3,8 +3,18 @@
 import pytest
 
 from signspot.errors import OptionsError
-from signspot.mouthing.phonemes import CODES, PHONEMES, is_known, known_words, pronounce
-from signspot.mouthing.visemes import MOST_VISEMES, VISEMES, of_phonemes, query, visemes_of
+from signspot.mouthing.visemes import (
+    CODES,
+    MOST_VISEMES,
+    PHONEMES,
+    VISEMES,
+    is_known,
+    known_words,
+    of_phonemes,
+    pronounce,
+    query,
+    visemes_of,
+)
 
 
 def test_every_word_of_the_data_can_be_shown_on_lips():
