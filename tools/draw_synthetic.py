@@ -1,10 +1,6 @@
 """Draw handshapes, an isolated sign and a stream as stick figures, for docs/explanation/synthetic-corpus.md.
 
-<<<<<<< HEAD:tools/draw_synthetic.py
 python tools/draw_synthetic.py docs/images/synthetic-skeletons.png
-=======
-python tools/draw_world.py docs/images/synthetic-skeletons.png
->>>>>>> ecc56c1 (README after its outline; the index of the docs; the demo is checked for every sign):tools/draw_world.py
 """
 
 import argparse

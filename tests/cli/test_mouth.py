@@ -118,8 +118,6 @@ def test_a_folder_is_annotated_and_what_cannot_be_read_is_named(signspot, place,
     assert (spotting.source, spotting.time) == (LabelSource.MOUTHING, pytest.approx(label["time"]))
     code, said, err = signspot(*common, *model)
     assert "0 spottings of 0 words" in said  # no training video is sure of it
-    code, _, err = signspot(*common, "--encoder", "warping")
-    assert (code, "--encoder means nothing with --source mouthing" in err) == (2, True)
     code, _, err = signspot("annotate", tmp_path, "--out", out)
     assert (code, "name them with --dictionary, or use --source mouthing" in err) == (2, True)
 
