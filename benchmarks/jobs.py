@@ -264,6 +264,7 @@ def _search(seconds: float, words: int, each: int, match: "MatchBy" = "auto", *,
     from dataclasses import replace
 
     from benchmarks.material import landmark_encoder, random_gallery, random_track
+    from signspot.spotting.decoys import ScoreCalibration
     from signspot.spotting.spotter import Spotter
 
     encoder = landmark_encoder()
@@ -273,7 +274,9 @@ def _search(seconds: float, words: int, each: int, match: "MatchBy" = "auto", *,
     def work() -> str:
         spotter = Spotter(encoder)
         if not decoys:
-            spotter.__dict__["_cohort"] = None  # as of an encoder that comes without
+            spotter.__dict__["_calibration"] = ScoreCalibration(
+                spotter._calibration.scale
+            )  # as of an encoder that comes without
         once = replace(track, embeddings=track.embeddings.view())  # as a track that was not searched before
         return f"{len(spotter.spot(once, gallery, match=match)):,} spottings"
 

@@ -15,7 +15,7 @@ from signspot.errors import CheckpointError
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import PoseWriter
 from signspot.models.contract import Encoder
-from signspot.spotting.identification import alignment_scale
+from signspot.spotting.decoys import alignment_scale
 from signspot.types import Exemplar, Grid, Track
 from signspot_synthetic.body.motion import FPS, continuous
 from signspot_synthetic.body.signers import Role, make_signer

@@ -12,6 +12,7 @@ from benchmarks.material import landmark_encoder, random_gallery, random_track
 from benchmarks.rows import Comparison, against, at_least, rounded
 from benchmarks.sizes import Sizes
 from signspot.embedding.tracks import write_track
+from signspot.spotting.decoys import ScoreCalibration
 from signspot.spotting.options import MatchBy
 from signspot.spotting.spotter import Spotter
 
@@ -122,7 +123,9 @@ def align(seconds: float, words: int, each: int) -> dict[str, float]:
         return lambda: spotter.spot(track, gallery, match=match)
 
     full, bare = Spotter(encoder), Spotter(encoder)
-    bare.__dict__["_cohort"] = None  # as of an encoder that comes without decoys
+    bare.__dict__["_calibration"] = ScoreCalibration(
+        bare._calibration.scale
+    )  # as of an encoder that comes without decoys
     return fastest(
         1,
         {

@@ -164,7 +164,7 @@ def measure_localisation(spotter: Spotter, corpus: Corpus, dictionary: Dictionar
         assert video.landmarks is not None
         track = spotter.track(video.landmarks)
         seconds = track.grid.frames / track.grid.fps
-        (best,) = spotter.best_places(track, gallery, [Segment(0.0, seconds)])
+        (best,) = spotter.best_locations(track, gallery, [Segment(0.0, seconds)])
         segments: defaultdict[str, list[Segment]] = defaultdict(list)
         for sign in corpus.signs(name):
             segments[sign.word].append(sign.segment.padded(TOLERANCE))

@@ -3,7 +3,7 @@
     python -m experiments.promised_alarms --lsa64 FOLDER --wlasl FOLDER --encoder landmark --half second
 
 Streams are joined of isolated signs of some words; exemplars are of other words. Every spotting is false. The constants
-in `signspot.spotting.rates` were chosen with the first half of the words and with the corpus of seed 77.
+in `signspot.spotting.false_alarms` were chosen with the first half of the words and with the corpus of seed 77.
 """
 
 import argparse

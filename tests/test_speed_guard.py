@@ -15,9 +15,8 @@ import pytest
 
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
-from signspot.spotting.alignment import path_costs, warping_costs
-from signspot.spotting.curves import curve_blocks
-from signspot.spotting.matching import EmbeddingMatcher
+from signspot.spotting.matching import EmbeddingMatcher, path_costs, warping_costs
+from signspot.spotting.peaks import curve_blocks
 from signspot.types import Exemplar
 
 _ROUNDS = 5

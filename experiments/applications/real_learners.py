@@ -14,9 +14,8 @@ from signspot.errors import SignspotError
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import mirror_features
 from signspot.plots.skeletons import Frames
-from signspot.spotting.identification import Match
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.spotter import Spotter
+from signspot.spotting.spotter import Match, Spotter
 from signspot.types import Exemplar
 
 REAL_HEADS = (

@@ -22,8 +22,7 @@ from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.errors import SignspotError
 from signspot.evaluation.stream_making import make_streams
 from signspot.landmarks.landmarks import Landmarks
-from signspot.spotting.decoys import cohort_of
-from signspot.spotting.identification import alignment_scale
+from signspot.spotting.decoys import alignment_scale, decoys_of
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Track
 from signspot_synthetic.body.motion import continuous, isolated
@@ -133,7 +132,7 @@ def _peaks(spotter: Spotter, sign: WakeSign, track: Track) -> list[WakePeak]:
     """Peaks that a detector finds in the frame codes of a track."""
     assert track.codes is not None, "an encoder with frame codes"
     encoder, fps = spotter.encoder, track.grid.fps
-    detector = WakeDetector(sign, alignment_scale(encoder), cohort_of(encoder), fps)
+    detector = WakeDetector(sign, alignment_scale(encoder), decoys_of(encoder), fps)
     codes = np.asarray(track.codes, np.float32)
     return detector.over(codes, [track.grid.origin + frame / fps for frame in range(len(codes))])
 

@@ -17,7 +17,7 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
-from signspot.spotting.alignment import warping_costs
+from signspot.spotting.matching import warping_costs
 
 DECOY_WORDS, DECOY_EXEMPLARS = 100, 3  # words of the cohort, and signers of each
 _FEWEST_FRAMES = 8  # of a sign that may be a decoy

@@ -17,7 +17,7 @@ from experiments.frame_codes.changes import MIRRORED
 from experiments.frame_codes.sources import NOBODY, PairStore, Partners
 from signspot.io.files import atomic_write, text_digest
 from signspot.models.frame_coder import PLAIN, describe, stretched
-from signspot.spotting.alignment import warping_costs
+from signspot.spotting.matching import warping_costs
 
 Codes = NDArray[np.float32]
 

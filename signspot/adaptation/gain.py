@@ -18,9 +18,9 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.io.progress import Progress, silent
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
-from signspot.spotting.curves import curve_blocks
-from signspot.spotting.identification import alignment_scale
+from signspot.spotting.decoys import alignment_scale
 from signspot.spotting.options import MatchBy, SpotOptions
+from signspot.spotting.peaks import curve_blocks
 from signspot.spotting.search import Search
 from signspot.spotting.spotter import Spotter
 from signspot.types import Segment, Track

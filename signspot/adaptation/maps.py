@@ -17,7 +17,7 @@ from signspot.errors import OptionsError
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.frame_coder import SIGN_FRAMES, FrameCoder
 from signspot.models.registry import build
-from signspot.spotting.alignment import warping_costs
+from signspot.spotting.matching import warping_costs
 
 _WORST_CONDITION = 1e4  # of a map of codes that may still be undone in float32
 

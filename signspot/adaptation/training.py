@@ -13,7 +13,7 @@ from signspot.io.progress import Progress, silent
 from signspot.losses.alignment import clip_costs
 from signspot.losses.watch_read_lookup import Batch, watch_read_lookup
 from signspot.models.encoder import Encoder
-from signspot.spotting.alignment import STEPS
+from signspot.spotting.matching import STEPS
 from signspot.training.loop import Schedule, Task, train, warm_cosine
 
 _WARM_UP = 10  # steps

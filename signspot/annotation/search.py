@@ -25,7 +25,7 @@ from signspot.mouthing.lips import FPS, LipTrack, remarks_on
 from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.network import STEP
 from signspot.mouthing.spotter import SHORTEST, LipPeak, MouthingSpotter, find_peaks
-from signspot.spotting.search import Found
+from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
 from signspot.types import SIGN_SECONDS, Exemplar, LabelSource, Segment, Spotting, TimeMeaning, Track
 
@@ -79,7 +79,7 @@ class WordSearcher:
         return dict(zip(self._pool, found, strict=True)) if found else {}
 
     def _answer(
-        self, query: "Query", found: Found, chance: Best, negatives: Sequence[str]
+        self, query: "Query", found: SearchResult, chance: Best, negatives: Sequence[str]
     ) -> tuple[SubtitleQuery, list[Candidate]]:
         """A query with its candidates, out of a search for all words of its subtitle."""
         if query.word not in found.best:

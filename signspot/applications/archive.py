@@ -26,9 +26,8 @@ from signspot.errors import EncoderMismatchError, FormatError, OptionsError, Out
 from signspot.io.checks import check_int, check_list, check_text, parse_json
 from signspot.io.files import text_digest
 from signspot.io.progress import Progress, silent
-from signspot.spotting.alignment import STEPS, path_costs, path_starts
-from signspot.spotting.identification import alignment_scale
-from signspot.spotting.matching import EmbeddingMatcher, to_score
+from signspot.spotting.decoys import alignment_scale
+from signspot.spotting.matching import STEPS, EmbeddingMatcher, cost_to_score, path_costs, path_starts
 from signspot.spotting.peaks import suppress
 from signspot.spotting.spotter import Spotter
 from signspot.types import Grid, Spotting
@@ -540,7 +539,7 @@ def aligned_places(
         late = min(delay, len(own) - 1)
         best = int(own[late:].argmin())  # the moment of a path that ends half an exemplar later
         grid = tracks[number].grid
-        score = float(to_score(own[late + best : late + best + 1], scale)[0])
+        score = float(cost_to_score(own[late + best : late + best + 1], scale)[0])
         found.append(Place(number, row, first + best, grid.origin + (first + best) / grid.fps, score, aligned=True))
     return found
 

@@ -19,7 +19,7 @@ from signspot.plots.curves import COLOURS, clock
 from signspot.plots.plot import lettering, tick_step
 from signspot.plots.report import drawing, paragraph, table, write_page
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import Found
+from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
 from signspot.types import Segment, Spotting, Subtitle, Track
 from signspot.words.match import WordMatcher
@@ -57,7 +57,7 @@ class Timeline:
 
     subtitles: tuple[Subtitle, ...]
     mentioned: tuple[Mentioned, ...]  # by time of the subtitle
-    found: Found  # the search behind it, whose curves can be drawn
+    found: SearchResult  # the search behind it, whose curves can be drawn
 
     @property
     def spottings(self) -> list[Spotting]:

@@ -22,11 +22,10 @@ from signspot.models.encoder import Encoder
 from signspot.plots.curves import COLOURS
 from signspot.plots.plot import DOTS_PER_INCH, lettering
 from signspot.plots.skeletons import Frames, box_of, draw_skeleton
-from signspot.spotting.alignment import warping_costs
-from signspot.spotting.decoys import cohort_of
-from signspot.spotting.identification import Match, alignment_scale
+from signspot.spotting.decoys import alignment_scale, decoys_of
+from signspot.spotting.matching import warping_costs
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.spotter import Spotter
+from signspot.spotting.spotter import Match, Spotter
 from signspot.types import Exemplar
 
 _LIMITS = (1.34, 1.27, 1.19)  # with 1, 2, 3 or more exemplars: nine of ten right signs are below, on the same corpora
@@ -78,7 +77,7 @@ def typical_cost(gallery: Gallery, encoder: Encoder) -> float:
     """The typical cost of aligning two signers with one sign: by a gallery, else by the encoder's decoys."""
     if gallery.codes is None:
         return 1.0
-    cohort = cohort_of(encoder)
+    cohort = decoys_of(encoder)
     for known in (gallery, None if cohort is None else cohort.gallery(_EACH, mirror=False)):
         found = [] if known is None else _costs_within_words(known)
         if len(found) >= _FEWEST:

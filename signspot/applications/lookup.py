@@ -14,9 +14,8 @@ from signspot.landmarks.features import mirror_features
 from signspot.plots.curves import COLOURS, label
 from signspot.plots.plot import DOTS_PER_INCH, lettering
 from signspot.plots.skeletons import MOMENTS, Frames, draw_strip
-from signspot.spotting.identification import Match
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.spotter import Spotter
+from signspot.spotting.spotter import Match, Spotter
 
 
 @dataclass(frozen=True, slots=True)

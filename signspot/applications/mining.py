@@ -20,9 +20,9 @@ from signspot.io.progress import Progress, silent
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.models.frame_coder import stretched
 from signspot.plots.curves import playable
-from signspot.spotting.alignment import warping_costs
+from signspot.spotting.matching import warping_costs
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import Found
+from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.video.reader import open_video
@@ -95,7 +95,7 @@ def mine(
     return _choose(candidates, _unlikeness(candidates, codes), chosen)
 
 
-def _codes(found: Found, spotting: Spotting) -> NDArray[np.float32] | None:
+def _codes(found: SearchResult, spotting: Spotting) -> NDArray[np.float32] | None:
     """(16, C) frame codes of a place in a track."""
     if found.track.codes is None:
         return None

@@ -14,8 +14,8 @@ from signspot.landmarks.features import mirror_features
 from signspot.landmarks.signing import check_signing
 from signspot.plots.report import clips, data_address, write_page
 from signspot.plots.skeletons import Frames, skeleton_address
-from signspot.spotting.alignment import warping_costs
-from signspot.spotting.identification import alignment_scale
+from signspot.spotting.decoys import alignment_scale
+from signspot.spotting.matching import warping_costs
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment
 

@@ -19,7 +19,7 @@ from signspot.plots.curves import COLOURS, view_of
 from signspot.plots.plot import draw, lettering
 from signspot.plots.report import clips, drawing, heading, paragraph, table, write_page
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import Found
+from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Spotting, Track
 
@@ -159,7 +159,7 @@ def find_use(
     footage: Sequence[Source | Track],
     options: SpotOptions | None = None,
     progress: Progress = silent,
-) -> tuple[list[VariantUse], list[Found]]:
+) -> tuple[list[VariantUse], list[SearchResult]]:
     """Find out which variant of a word is used where: spottings of all exemplars, by the variant of the best.
 
     Returns:
@@ -167,7 +167,7 @@ def find_use(
     """
     gallery = spotter.gallery(list(variants.exemplars), options)
     uses: list[VariantUse] = []
-    searched: list[Found] = []
+    searched: list[SearchResult] = []
     for done, source in enumerate(footage):
         progress(done, len(footage))
         found = spotter.search(source, gallery, options)
@@ -205,7 +205,7 @@ def write_variants_page(
     spotter: Spotter,
     found: Variants,
     path: str | Path,
-    used: tuple[Sequence[VariantUse], Sequence[Found]] = ((), ()),
+    used: tuple[Sequence[VariantUse], Sequence[SearchResult]] = ((), ()),
     *,
     pixels: bool = True,
 ) -> Path:

@@ -30,12 +30,18 @@ from signspot.landmarks.pose_file import stream_pose_file
 from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import stretched
 from signspot.plots.curves import COLOURS
-from signspot.spotting.alignment import STEPS, path_costs, path_starts, warping_costs
-from signspot.spotting.decoys import Cohort, cohort_of
-from signspot.spotting.identification import alignment_scale
-from signspot.spotting.matching import from_strength, strength, to_score
+from signspot.spotting.decoys import DecoySet, alignment_scale, decoys_of
+from signspot.spotting.false_alarms import PeakDistribution
+from signspot.spotting.matching import (
+    STEPS,
+    cost_to_score,
+    from_strength,
+    path_costs,
+    path_starts,
+    strength,
+    warping_costs,
+)
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.rates import PeakRates
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 from signspot.video.reader import open_video
@@ -185,7 +191,7 @@ def are_verified(own: NDArray[Any], others: NDArray[Any], usual: float) -> NDArr
 class OnlineAlignment:
     """The costs of all paths that end at the newest frame; equal to those of `path_costs`, one frame at a time."""
 
-    def __init__(self, gallery: Gallery, scale: float, cohort: Cohort | None):
+    def __init__(self, gallery: Gallery, scale: float, cohort: DecoySet | None):
         """Align the views of a gallery; `scale` is the cost of a path whose score is a half."""
         assert gallery.codes is not None, "checked by whoever enrols"
         self.codes = np.asarray(gallery.codes, np.float32)
@@ -209,20 +215,20 @@ class OnlineAlignment:
                 best = np.minimum(best, before[:, place - 1] + price)
             column[:, place] = apart[:, place] + best
         self._columns.appendleft(column)
-        scores = to_score(column[:, -1] / apart.shape[1] + self._corrections, self.scale)
+        scores = cost_to_score(column[:, -1] / apart.shape[1] + self._corrections, self.scale)
         row = int(scores.argmax())
         return float(scores[row]), row
 
     def over(self, codes: Floats) -> Floats:
         """(T, C) codes of a whole file to (V, T): the score of the best path of every row that ends at each frame."""
         costs = path_costs(codes, self.codes, STEPS.times(self.scale))
-        return np.asarray(to_score(costs + self._corrections[:, None], self.scale), np.float32)
+        return np.asarray(cost_to_score(costs + self._corrections[:, None], self.scale), np.float32)
 
 
 class WakeDetector:
     """Takes frame codes as they come and says when the sign was seen; its memory is bounded."""
 
-    def __init__(self, sign: WakeSign, scale: float, cohort: Cohort | None, fps: float):
+    def __init__(self, sign: WakeSign, scale: float, cohort: DecoySet | None, fps: float):
         """Wait for a sign.
 
         Args:
@@ -343,7 +349,7 @@ class WakeStream:
         self.breaks = 0  # times that the stream was interrupted, changed its size, or its clock went back
         self.last_break = ""  # when and why, for people
         self._reach, self._fps = encoder.module.trunk.code_reach, encoder.contract.fps
-        self._detector = WakeDetector(sign, alignment_scale(encoder), cohort_of(encoder), self._fps)
+        self._detector = WakeDetector(sign, alignment_scale(encoder), decoys_of(encoder), self._fps)
         self._buffer: list[Landmarks] = []  # on the encoder's grid of times
         self._last: Landmarks | None = None  # the newest frame as it came
         self._next, self._seen, self._done = 0.0, 0, 0
@@ -457,7 +463,7 @@ def enrol(
 
 def among_known_signs(encoder: Encoder, sign: WakeSign, dictionary: Gallery | None) -> WakeSign:
     """The sign with how distinctive it is: among decoys, and among words of a dictionary, which become impostors."""
-    codes, cohort = sign.gallery.codes, cohort_of(encoder)
+    codes, cohort = sign.gallery.codes, decoys_of(encoder)
     assert codes is not None, "checked by whoever enrols"
     guess = None if cohort is None else by_decoys(codes, sign.usual, cohort.codes[:, 0], cohort.words.tolist())
     if dictionary is not None and dictionary.codes is not None and len(dictionary.codes):
@@ -502,12 +508,12 @@ def settle(
     assert gallery.codes is not None, "checked by whoever enrols"
     order, usual = sorted(peaks, key=lambda peak: -peak.score), _usual(encoder, gallery)
     taught = np.stack([peak.codes for peak in order[:_IMPOSTORS]]) if order else np.empty((0, *gallery.codes.shape[1:]))
-    cohort = cohort_of(encoder)
+    cohort = decoys_of(encoder)
     shipped = np.empty((0, *gallery.codes.shape[1:])) if cohort is None else cohort.codes[:, 0]
     looked_at = [peak for peak in order if peak.score >= _FLOOR]
     passing = _passing(looked_at, gallery.codes, (taught, shipped), usual)
     hours = seconds / 3600
-    rates = PeakRates(strength(np.array(passing, np.float64)), hours, 1)
+    rates = PeakDistribution(strength(np.array(passing, np.float64)), hours, 1)
     tail = from_strength(rates.threshold(rate)) if passing else 0.0
     most = _OWN * min(own_scores) if own_scores else 0.99
     threshold = min(0.99, max(_FLOOR, min(tail, most)))
@@ -554,7 +560,7 @@ def _own_scores(spotter: Spotter, gallery: Gallery) -> Iterator[float]:
     costs = warping_costs(gallery.codes, gallery.codes)
     np.fill_diagonal(costs, np.inf)
     if len(costs) > 1:
-        yield from to_score(costs.min(axis=1), alignment_scale(spotter.encoder)).tolist()
+        yield from cost_to_score(costs.min(axis=1), alignment_scale(spotter.encoder)).tolist()
 
 
 def background_peaks(
@@ -574,13 +580,13 @@ def background_peaks(
 
 def _by_decoys(encoder: Encoder, gallery: Gallery, rate: float, own_scores: tuple[float, ...]) -> WakeSign:
     """A threshold by the encoder's decoys, where no background was recorded."""
-    cohort = cohort_of(encoder)
+    cohort = decoys_of(encoder)
     if cohort is None:
         raise OptionsError(f"the encoder '{encoder.name}' has no decoys: name a background, a video of other movements")
     assert gallery.codes is not None, "checked by whoever enrols"
     scale = alignment_scale(encoder)
     costs = path_costs(cohort.background, gallery.codes, STEPS.times(scale))
-    scores = to_score(costs + cohort.corrections_of(gallery.codes)[:, None], scale).max(axis=0)
+    scores = cost_to_score(costs + cohort.corrections_of(gallery.codes)[:, None], scale).max(axis=0)
     apart = round(_BLOCK * encoder.contract.fps)
     tops = np.array([float(scores[first : first + apart].max()) for first in range(0, len(scores), apart)])
     hours = len(scores) / encoder.contract.fps / 3600

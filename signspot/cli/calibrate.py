@@ -34,9 +34,9 @@ def calibrate(
     from dataclasses import replace
 
     from signspot.dictionary.opening import open_dictionary
+    from signspot.evaluation.calibration import false_alarms
     from signspot.io.files import cache_folder, note_written
     from signspot.models.checkpoints import load_encoder, save_encoder
-    from signspot.spotting.calibration import false_alarms
     from signspot.spotting.spotter import Spotter
 
     encoder = load_encoder(weights, device=settings().device)

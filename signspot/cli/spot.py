@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from signspot.io.files import Outputs
     from signspot.plots.plot import PlotKind
     from signspot.spotting.options import SpotOptions
-    from signspot.spotting.search import Found
+    from signspot.spotting.search import SearchResult
     from signspot.spotting.spotter import Spotter, What
 
 _TABLES = {".csv", ".json", ".pkl"}  # dictionaries that are files
@@ -92,7 +92,7 @@ def spot(
     show_results(found, as_json=json_lines)
 
 
-def show_results(found: "Sequence[Found]", *, as_json: bool) -> None:
+def show_results(found: "Sequence[SearchResult]", *, as_json: bool) -> None:
     """Print all spottings; where there is none, how near the best place came."""
     spottings = [spotting for each in found for spotting in each.spottings]
     print_spottings(spottings, as_json=as_json, videos=len(found) > 1)
@@ -159,7 +159,7 @@ def claim_results(
             raise OptionsError(f"cannot film '{hidden}': there is no video behind it. Use --plot or --html.")
 
 
-def search(spotter: "Spotter", asked: "Arguments", options: "SpotOptions") -> "list[Found]":
+def search(spotter: "Spotter", asked: "Arguments", options: "SpotOptions") -> "list[SearchResult]":
     """Search every video, with progress for people."""
     with bar("exemplars") as progress:
         gallery = spotter.gallery(exemplars_of(asked.signs, asked.words), options, progress)
@@ -170,7 +170,7 @@ def search(spotter: "Spotter", asked: "Arguments", options: "SpotOptions") -> "l
     return found
 
 
-def write_results(found: "Sequence[Found]", out: Sequence[Path], pictures: Sequence[Pictures]) -> None:
+def write_results(found: "Sequence[SearchResult]", out: Sequence[Path], pictures: Sequence[Pictures]) -> None:
     """Write spottings and pictures, before anything is printed."""
     from signspot.formats.formats import write
 
@@ -190,7 +190,7 @@ def check_language(language: str) -> None:
         primary_language(language)
 
 
-def read_mouthings(found: "Sequence[Found]", language: str, *, cache: bool) -> "list[Found]":
+def read_mouthings(found: "Sequence[SearchResult]", language: str, *, cache: bool) -> "list[SearchResult]":
     """The same with the probability of a mouthing at each spotting; what cannot be seen or asked is told."""
     from signspot.errors import SignspotError
     from signspot.landmarks.cache import default_cache
@@ -307,7 +307,7 @@ def exemplars_of(signs: Path, words: Sequence[str]) -> "What":
     return dictionary.select(list(words)) if words else dictionary
 
 
-def _nothing(found: "Sequence[Found]") -> str:
+def _nothing(found: "Sequence[SearchResult]") -> str:
     """The message when nothing was found, with the score of the best place."""
     best = max((place for each in found for place in each.best.values()), key=lambda s: s.score, default=None)
     if best is None:
@@ -319,7 +319,7 @@ def _nothing(found: "Sequence[Found]") -> str:
     )
 
 
-def draw(found: "Found", wanted: Pictures) -> None:
+def draw(found: "SearchResult", wanted: Pictures) -> None:
     """Make the pictures of one video that were asked for."""
     if not (wanted.plot or wanted.film or wanted.html):
         return

@@ -27,7 +27,7 @@ from signspot.metrics.ranking import Group
 from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.encoder import Encoder
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import Found, is_default
+from signspot.spotting.search import SearchResult, is_default
 from signspot.spotting.spotter import Spotter
 
 Tested = Literal["test", "all"]
@@ -120,7 +120,7 @@ def evaluate_corpus(
     gallery = spotter.gallery(dictionary.select(listed), options)
     low = replace(options, threshold=LOWEST)
 
-    def searched() -> Iterator[tuple[str, Found]]:
+    def searched() -> Iterator[tuple[str, SearchResult]]:
         for done, (name, video) in enumerate(corpus.videos.items()):
             progress(done, len(corpus.videos))
             path = video.video if filmed or video.landmarks is None else video.landmarks
@@ -137,7 +137,7 @@ def score(
     encoder: Encoder,
     corpus: Corpus,
     gallery: Gallery,
-    searched: Iterable[tuple[str, Found]],
+    searched: Iterable[tuple[str, SearchResult]],
     threshold: float,
     *,
     by_rate: bool = False,
@@ -167,8 +167,7 @@ def score(
         if detection is not None and decided is not None:
             truths = [sign for sign in corpus.signs(name) if sign.word in words]
             spottings = [replace(spotting, video=name) for spotting in each.spottings]
-            rough = each.rough_rates or not by_rate
-            kept = [spotting for spotting in spottings if is_default(spotting, threshold, rough=rough)]
+            kept = [s for s in spottings if (is_default(s, threshold) if by_rate else s.score >= threshold)]
             for several, into in ((spottings, detection), (kept, decided)):
                 into.add(name, each.track.grid.frames / each.track.grid.fps, several, truths)
     return CorpusScores(
@@ -187,7 +186,7 @@ def score(
 
 
 def _look_up(
-    found: Found, queries: Sequence[RetrievalQuery], retrieval: ClipRetrieval, localisation: LocalisationAccuracy
+    found: SearchResult, queries: Sequence[RetrievalQuery], retrieval: ClipRetrieval, localisation: LocalisationAccuracy
 ) -> None:
     """Rank all exemplars for each query of a video, and look where its own word is most similar."""
     if not queries:

@@ -22,7 +22,7 @@ from signspot.landmarks.signing import check_signing
 from signspot.metrics.detection import Detection, TrueSign, by_score, match
 from signspot.metrics.localisation import Tolerance
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import Found, is_default
+from signspot.spotting.search import is_default
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Spotting
 
@@ -173,7 +173,7 @@ def measure_streams(
         for stream, track in zip(material.streams, tracks, strict=True):
             searched = spotter.search(track, gallery, low)
             spottings.append([replace(spotting, video=stream.name) for spotting in searched.spottings])
-            kept.append(_decided(spottings[-1], spotter.threshold(chosen, len(gallery.words)), chosen, searched))
+            kept.append(_decided(spottings[-1], spotter.threshold(chosen, len(gallery.words)), chosen))
             places += _best_places(stream, searched.best)
         found.append(_scores(spotter, material.streams, gallery, (spottings, kept, places)))
         found[-1] = replace(found[-1], exemplars=count)
@@ -225,11 +225,11 @@ def _scores(
     )
 
 
-def _decided(found: Sequence[Spotting], threshold: float, options: SpotOptions, searched: Found) -> list[Spotting]:
+def _decided(found: Sequence[Spotting], threshold: float, options: SpotOptions) -> list[Spotting]:
     """The part of all spottings that users see."""
     if options.threshold is not None:
         return [spotting for spotting in found if spotting.score >= threshold]
-    return [spotting for spotting in found if is_default(spotting, threshold, rough=searched.rough_rates)]
+    return [spotting for spotting in found if is_default(spotting, threshold)]
 
 
 def _best_places(stream: Stream, best: Mapping[str, Spotting]) -> list[bool]:

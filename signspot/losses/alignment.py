@@ -1,6 +1,6 @@
 """Alignment of exemplars with stretches of signing, with a gradient: tensors in, tensors out.
 
-The same paths as `signspot.spotting.alignment` finds: every exemplar frame is matched with one frame of the stretch,
+The same paths as `signspot.spotting.matching` finds: every exemplar frame is matched with one frame of the stretch,
 which goes on by 0, 1, 2 … frames at a price. The cheapest path of every exemplar that ends in a clip is found without
 a gradient; the gradient goes along these paths, and nowhere else.
 """

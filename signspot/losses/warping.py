@@ -11,7 +11,7 @@ LEAST_SQUARE = 1e-4  # of distances: below it the root's gradient would grow wit
 def warping_cost(ours: Tensor, theirs: Tensor) -> Tensor:
     """Align all pairs of signs from end to end, every frame of both matched.
 
-    The same as `signspot.spotting.alignment.warping_costs`, but that distances are at least the root of `LEAST_SQUARE`.
+    The same as `signspot.spotting.matching.warping_costs`, but that distances are at least the root of `LEAST_SQUARE`.
 
     Args:
         ours: (L, A, C) frame codes of A signs.

@@ -14,7 +14,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import SUFFIX
 from signspot.errors import OptionsError, SignspotError
 from signspot.io.control_characters import escape_control_characters
-from signspot.spotting.search import Found
+from signspot.spotting.search import SearchResult
 from signspot.types import Exemplar, Segment, Spotting
 from signspot.video.clips import thumbnail
 
@@ -180,7 +180,7 @@ def summary(view: View) -> str:
     return f"{plural(len(view.spottings), 'spotting')} of {plural(words, 'word')}"
 
 
-def view_of(found: Found, *, pixels: bool = True) -> View:
+def view_of(found: SearchResult, *, pixels: bool = True) -> View:
     """Gather what `plot`, `film` and `report` draw; nothing is embedded again.
 
     Words that were found come first, then the others, until there are `MOST_CURVES` exemplars.

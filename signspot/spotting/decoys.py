@@ -5,38 +5,36 @@ What they score is what chance scores, and an exemplar that is near to many of t
 
 import hashlib
 import logging
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import read_arrays, write_arrays
-from signspot.errors import FormatError, OptionsError, OutputError
+from signspot.errors import FormatError, OutputError
+from signspot.landmarks.features import CHANNELS, JOINTS
 from signspot.models.contract import Encoder
-from signspot.spotting.alignment import warping_costs
+from signspot.spotting.matching import FloatArray, warping_costs
 from signspot.types import Exemplar
 
 logger = logging.getLogger(__name__)
 
-FloatArray = NDArray[np.floating[Any]]
-
-_KIND = "signspot decoys 1"  # raised with all that decides what is kept: the code of rest, `_NEAREST`
-_NEAREST = 15  # decoys whose mean cost tells how near an exemplar is to everything
+_KIND = "signspot decoys 1"  # raised with all that decides the cached values: the code of rest, `_NEAREST`
+_NEAREST = 15  # decoys whose mean cost says how near an exemplar is to everything
 _OWN_WORDS = (100, 400)  # fewest and most words of a gallery that are decoys for its others
-_OWN_COSTS = 2_000_000  # costs among a gallery's exemplars that are worked out before words are fewer: about 5 s
+_OWN_COSTS = 2_000_000  # costs among a gallery's exemplars that are computed before words are fewer: about 5 s
 _CORRECTION = 0.5  # part of the nearness that is made up for
 _LIKE_REST = 0.3  # of the distance of a typical decoy from rest: an exemplar nearer than that shows hands at rest
 _LIKE_EVERYTHING = 0.7  # of the distance of a typical decoy from its nearest decoys, likewise
+# Nose, shoulders, elbows and wrists of somebody whose arms hang down, in shoulder widths; y is down.
+_ARMS_DOWN = ((0.0, -0.9), (0.5, 0.0), (-0.5, 0.0), (0.6, 1.0), (-0.6, 1.0), (0.55, 2.0), (-0.55, 2.0))
 
 
 @dataclass(frozen=True, slots=True)
-class Suspect:
+class PoorExemplar:
     """An exemplar that is of little use: it matches what is no sign."""
 
     exemplar: Exemplar
@@ -44,50 +42,49 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptCosts:
-    """Costs among the decoys of an encoder, which never change."""
+class DecoyCosts:
+    """Costs among the decoys of an encoder, which never change and take longest to compute."""
 
     nearest: FloatArray  # (2 K, _NEAREST) of every decoy, as it is and mirrored, to the nearest decoys, the least first
-    typical: float  # as `Cohort.typical`
+    typical: float  # as `DecoySet.typical`
 
 
 @dataclass(frozen=True)
-class Cohort:
-    """Decoys that come with an encoder: words that nobody looks for, each by several signers."""
+class DecoySet:
+    """The decoys of an encoder: words that nobody looks for, each by several signers."""
 
     codes: FloatArray  # (K, 2, L, C) frame codes, as they are and mirrored
     embeddings: FloatArray  # (K, 2, D) unit norm
     words: NDArray[np.int64]  # (K,) which word each is an exemplar of
     rest: FloatArray | None = None  # (C,) the frame code of somebody at rest, hands down
-    kept: "KeptCosts | None" = None  # what was worked out before
-    _known: dict[bytes, FloatArray] = field(default_factory=dict, repr=False, compare=False)  # least costs, by content
+    cached: DecoyCosts | None = None  # what was computed before
+    _nearest_costs: dict[bytes, FloatArray] = field(default_factory=dict, repr=False, compare=False)  # by content
     _last: list[tuple[Gallery, NDArray[np.float32]]] = field(default_factory=list, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.kept is not None:
-            self._known.update(zip(self._names, self.kept.nearest, strict=True))
+        if self.cached is not None:
+            self._nearest_costs.update(zip(_digests(self._all_codes), self.cached.nearest, strict=True))
 
-    @cached_property
-    def _names(self) -> list[bytes]:
-        """Digests of all decoys, as they are and mirrored."""
-        return _digests(self.codes.reshape(-1, *self.codes.shape[2:]))
+    @property
+    def _all_codes(self) -> FloatArray:
+        """(2 K, L, C) codes of all decoys, as they are and mirrored."""
+        return self.codes.reshape(-1, *self.codes.shape[2:])
 
-    def costs_to_keep(self) -> "KeptCosts":
-        """The costs among decoys, which are searched like words: they take longest to work out."""
+    def costs(self) -> DecoyCosts:
+        """The costs among decoys, to be cached."""
         typical = self.typical
-        nearest = self._nearest(self.codes.reshape(-1, *self.codes.shape[2:]))
-        return KeptCosts(nearest, typical)
+        return DecoyCosts(self._nearest(self._all_codes), typical)
 
     @cached_property
-    def most(self) -> int:
+    def exemplars(self) -> int:
         """The number of exemplars that each word has at least."""
         return int(np.unique(self.words, return_counts=True)[1].min())
 
     @cached_property
     def typical(self) -> float:
-        """The nearness of a typical exemplar: that of decoys to decoys of other words."""
-        if self.kept is not None:
-            return self.kept.typical
+        """The nearness of a typical exemplar: the mean cost of decoys to their nearest decoys of other words."""
+        if self.cached is not None:
+            return self.cached.typical
         costs = warping_costs(self.codes[:, 0], self.codes[:, 0])
         self._remember(self.codes[:, 0], costs)  # decoys are searched like words, and need not be compared again
         costs[self.words[:, None] == self.words] = np.inf
@@ -103,23 +100,23 @@ class Cohort:
             (V,) to be added to the cost of each: above 0 for an exemplar to which many decoys are near, and for one
             that shows hands at rest.
         """
-        typical, near, apart = self.typical, self._nearest(codes).mean(axis=1), self._from_rest(codes)
-        corrections = _CORRECTION * (typical - near)
-        resting = apart < _LIKE_REST * self.typical_rest
-        heavier = np.where(resting, np.maximum(corrections, self.typical_rest - apart), corrections)
+        typical, nearness, from_rest = self.typical, self._nearest(codes).mean(axis=1), self._from_rest(codes)
+        corrections = _CORRECTION * (typical - nearness)
+        resting = from_rest < _LIKE_REST * self.typical_rest
+        heavier = np.where(resting, np.maximum(corrections, self.typical_rest - from_rest), corrections)
         return np.asarray(heavier, np.float32)
 
-    def suspects(self, gallery: Gallery) -> list[Suspect]:
+    def poor_exemplars(self, gallery: Gallery) -> list[PoorExemplar]:
         """The exemplars of a gallery that match rest, or everything, in the order of the gallery."""
         if gallery.codes is None:
             return []
-        plain = np.flatnonzero(~gallery.mirrored)
-        near, apart = self._nearest(gallery.codes[plain]).mean(axis=1), self._from_rest(gallery.codes[plain])
-        resting, hub = apart < _LIKE_REST * self.typical_rest, near < _LIKE_EVERYTHING * self.typical
+        rows = np.flatnonzero(~gallery.mirrored)
+        nearness, from_rest = self._nearest(gallery.codes[rows]).mean(axis=1), self._from_rest(gallery.codes[rows])
+        resting, hub = from_rest < _LIKE_REST * self.typical_rest, nearness < _LIKE_EVERYTHING * self.typical
         return [
-            Suspect(gallery.exemplars[gallery.rows[row]], "rest" if resting[place] else "everything")
-            for place, row in enumerate(plain)
-            if resting[place] or hub[place]
+            PoorExemplar(gallery.exemplars[gallery.rows[row]], "rest" if is_resting else "everything")
+            for row, is_resting, is_hub in zip(rows, resting, hub, strict=True)
+            if is_resting or is_hub
         ]
 
     @cached_property
@@ -135,21 +132,21 @@ class Cohort:
 
     def _nearest(self, codes: FloatArray) -> FloatArray:
         """(V, L, C) frame codes to (V, _NEAREST) their costs to the nearest decoys, the least first."""
-        names = _digests(codes)
-        new = [row for row, name in enumerate(names) if name not in self._known]
+        digests = _digests(codes)
+        new = [row for row, digest in enumerate(digests) if digest not in self._nearest_costs]
         if new:
             self._remember(codes[new], warping_costs(codes[new], self.codes[:, 0]))
-        return np.stack([self._known[name] for name in names])
+        return np.stack([self._nearest_costs[digest] for digest in digests])
 
     def _remember(self, codes: FloatArray, costs: FloatArray) -> None:
         """Keep the least of (V, K) costs of (V, L, C) frame codes to all decoys."""
         nearest = np.sort(costs, axis=1)[:, :_NEAREST]
-        self._known.update(zip(_digests(codes), nearest.copy(), strict=True))
+        self._nearest_costs.update(zip(_digests(codes), nearest.copy(), strict=True))
 
     def corrections_in(self, gallery: Gallery) -> NDArray[np.float32]:
-        """As `corrections_of` all rows of a gallery, whose own words are decoys for each other beside the shipped ones.
+        """As `corrections_of` all rows of a gallery, whose own words are decoys for each other beside these.
 
-        They are of the language and the cameras at hand, which the shipped ones may not be. The more of them serve, the
+        They are of the language and the cameras at hand, which the encoder's may not be. The more of them serve, the
         nearer are the nearest: all up to 400, or else words at equal steps through the gallery. The mean of the
         corrections stays what it is without them.
         """
@@ -158,16 +155,16 @@ class Cohort:
         assert gallery.codes is not None, "identified by embeddings"
         words = list(gallery.words)
         fewest, most = _OWN_WORDS
-        serving = max(fewest, min(most, _OWN_COSTS // len(gallery.codes)))
-        steps = np.linspace(0, len(words) - 1, min(len(words), serving)).astype(int)
-        shown = [int(gallery.words[words[step]][0]) for step in steps]
-        own = warping_costs(gallery.codes, gallery.codes[shown])
-        for column, step in enumerate(steps):
-            own[gallery.words[words[step]], column] = np.inf
-        shipped = self._nearest(gallery.codes)
-        nearest = np.sort(np.concatenate([own, shipped], axis=1), axis=1)[:, : shipped.shape[1]].mean(axis=1)
-        typical = self.typical - float(shipped.mean() - nearest.mean())
-        corrections = np.asarray(_CORRECTION * (typical - nearest), np.float32)
+        count = max(fewest, min(most, _OWN_COSTS // len(gallery.codes)))
+        chosen = np.linspace(0, len(words) - 1, min(len(words), count)).astype(int)
+        rows = [int(gallery.words[words[index]][0]) for index in chosen]
+        costs = warping_costs(gallery.codes, gallery.codes[rows])
+        for column, index in enumerate(chosen):
+            costs[gallery.words[words[index]], column] = np.inf
+        to_decoys = self._nearest(gallery.codes)
+        nearness = np.sort(np.concatenate([costs, to_decoys], axis=1), axis=1)[:, : to_decoys.shape[1]].mean(axis=1)
+        typical = self.typical - float(to_decoys.mean() - nearness.mean())
+        corrections = np.asarray(_CORRECTION * (typical - nearness), np.float32)
         self._last[:] = [(gallery, corrections)]
         return corrections
 
@@ -178,91 +175,90 @@ class Cohort:
 
     def gallery(self, exemplars: int, *, mirror: bool) -> Gallery:
         """The first so many exemplars of every word, or all there are; mirrored, too, if wanted."""
-        chosen = np.concatenate([np.flatnonzero(self.words == word)[:exemplars] for word in np.unique(self.words)])
-        shown = [Exemplar(f"decoy {self.words[row]}", f"decoy {row}") for row in chosen]
+        rows = np.concatenate([np.flatnonzero(self.words == word)[:exemplars] for word in np.unique(self.words)])
+        decoys = [Exemplar(f"decoy {self.words[row]}", f"decoy {row}") for row in rows]
         views = slice(0, 2 if mirror else 1)
-        return Gallery.of(shown, self.embeddings[chosen, views].astype(np.float32), self.codes[chosen, views])
+        return Gallery.of(decoys, self.embeddings[rows, views].astype(np.float32), self.codes[rows, views])
 
 
 def _digests(codes: FloatArray) -> list[bytes]:
-    """Names of (V, L, C) frame codes, by content."""
+    """Digests of (V, L, C) frame codes, by content."""
     return [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in codes]
 
 
-def cohort_of(encoder: Encoder) -> Cohort | None:
+def alignment_scale(encoder: Encoder) -> float:
+    """The cost of aligning two different signs, whose score is a half; 1 where the encoder gives no frame codes."""
+    if not encoder.contract.codes:
+        return 1.0
+    from signspot.models.frame_coder import FrameCoder
+
+    trunk = encoder.module.trunk
+    return float(trunk.typical_cost) if isinstance(trunk, FrameCoder) else 1.0
+
+
+def decoys_of(encoder: Encoder) -> DecoySet | None:
     """The decoys in an encoder's weights; None where there are none."""
     if not encoder.contract.codes:
         return None
-    from signspot.spotting.weight_facts import decoy_arrays
+    import torch
 
-    found = decoy_arrays(encoder)
-    return None if found is None else Cohort(found.codes, found.embeddings, found.words, found.rest)
+    from signspot.models.frame_coder import FrameCoder
+
+    trunk = encoder.module.trunk
+    if not isinstance(trunk, FrameCoder) or not trunk.options.decoys:
+        return None
+    frames = np.zeros((2 * trunk.code_reach + 1, JOINTS, CHANNELS), np.float32)  # arms down, hands not seen
+    frames[:, : len(_ARMS_DOWN), :2] = _ARMS_DOWN
+    frames[:, : len(_ARMS_DOWN), 3] = 1  # seen
+    with torch.inference_mode():
+        rest = trunk.frame_codes(torch.from_numpy(frames).to(encoder.device))[0]
+        embeddings = encoder.module.mlp(trunk.pooled(trunk.decoys), "dictionary")
+    codes, words = trunk.decoys.cpu().numpy(), trunk.decoy_words.cpu().numpy()
+    return DecoySet(codes, embeddings.cpu().numpy(), words, rest.cpu().numpy())
 
 
 @dataclass(frozen=True, slots=True)
-class Yardsticks:
-    """Measures by which the costs of an encoder's alignments are read."""
+class ScoreCalibration:
+    """What turns the costs of an encoder's alignments into scores, and scores into false alarms."""
 
     scale: float = 1.0  # the cost of aligning two different signs, whose score is a half
-    cohort: Cohort | None = None  # None: the encoder comes without decoys
+    decoys: DecoySet | None = None  # None: the encoder comes without decoys
 
 
-def yardsticks_of(encoder: Encoder, cache: Path | None = None) -> Yardsticks:
-    """The yardsticks of an encoder: out of the cache folder, or out of its network, and then kept there."""
+def score_calibration(encoder: Encoder, cache: Path | None = None) -> ScoreCalibration:
+    """The calibration of an encoder: out of the cache folder, or out of its network, and then cached there."""
     if not encoder.contract.codes:
-        return Yardsticks()
+        return ScoreCalibration()
     entry = None if cache is None else cache / "decoys" / f"{encoder.hash}.safetensors"
     try:
         if entry is not None and entry.is_file():
-            return _read_yardsticks(entry)
+            return _read_calibration(entry)
     except (FormatError, KeyError, ValueError, AssertionError) as error:
         logger.info("decoys are taken from the weights again: %s", error)
-    from signspot.spotting.weight_facts import typical_cost
-
-    made = Yardsticks(typical_cost(encoder), cohort_of(encoder))
+    calibration = ScoreCalibration(alignment_scale(encoder), decoys_of(encoder))
     if entry is not None:
         try:
-            _write_yardsticks(entry, made)
+            _write_calibration(entry, calibration)
         except OutputError as error:
             logger.info("the cache cannot be used: %s", error)
-    return made
+    return calibration
 
 
-def _read_yardsticks(entry: Path) -> Yardsticks:
+def _read_calibration(entry: Path) -> ScoreCalibration:
     arrays, header = read_arrays(entry, _KIND)
     scale = float(header["scale"])
     if "codes" not in arrays:
-        return Yardsticks(scale)
-    kept = KeptCosts(arrays["nearest"], float(header["typical"]))
-    codes, embeddings, words = arrays["codes"], arrays["embeddings"], arrays["words"]
-    return Yardsticks(scale, Cohort(codes, embeddings, words, arrays["rest"], kept))
+        return ScoreCalibration(scale)
+    costs = DecoyCosts(arrays["nearest"], float(header["typical"]))
+    decoys = DecoySet(arrays["codes"], arrays["embeddings"], arrays["words"], arrays["rest"], costs)
+    return ScoreCalibration(scale, decoys)
 
 
-def _write_yardsticks(entry: Path, made: Yardsticks) -> None:
-    header, arrays, cohort = {"scale": repr(made.scale)}, {}, made.cohort
-    if cohort is not None:
-        costs = cohort.costs_to_keep()
+def _write_calibration(entry: Path, calibration: ScoreCalibration) -> None:
+    header, arrays, decoys = {"scale": repr(calibration.scale)}, {}, calibration.decoys
+    if decoys is not None:
+        costs = decoys.costs()
         header["typical"] = repr(costs.typical)
-        arrays = {"codes": cohort.codes, "embeddings": cohort.embeddings, "words": cohort.words}
-        arrays |= {"nearest": costs.nearest} | ({} if cohort.rest is None else {"rest": cohort.rest})
+        arrays = {"codes": decoys.codes, "embeddings": decoys.embeddings, "words": decoys.words}
+        arrays |= {"nearest": costs.nearest} | ({} if decoys.rest is None else {"rest": decoys.rest})
     write_arrays(entry, _KIND, arrays, header)
-
-
-def threshold_for(encoder: Encoder, rate: float) -> float:
-    """The threshold at which an encoder gives `rate` false alarms per hour and word, by its card.
-
-    Between the rates that the card tells of, the threshold is linear in the logarithm of the rate.
-
-    Raises:
-        OptionsError: the card tells nothing of it, or the rate is outside of what it tells.
-    """
-    table: Mapping[str, float] = dict(encoder.card.get("false_alarms_per_hour") or {})
-    if not table:
-        raise OptionsError(f"the encoder '{encoder.name}' is not calibrated. Use --threshold, or signspot calibrate")
-    known = sorted((float(each), value) for each, value in table.items())
-    if not known[0][0] <= rate <= known[-1][0]:
-        raise OptionsError(
-            f"the encoder '{encoder.name}' is calibrated for {known[0][0]:g} to {known[-1][0]:g} false alarms per hour "
-            f"and word; got {rate:g}"
-        )
-    return float(np.interp(math.log(rate), [math.log(each) for each, _ in known], [value for _, value in known]))

@@ -1,7 +1,7 @@
 """Options of spotting: one record for the library, the command line, annotation and evaluation; quick to import."""
 
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Literal
 
 from signspot.errors import OptionsError
 
@@ -56,18 +56,3 @@ class SpotOptions:
             raise OptionsError(f"margin is a difference of scores in [0, 1]; got {self.margin}")
         if self.top is not None and self.top < 1:
             raise OptionsError(f"top must be at least 1; got {self.top}")
-
-
-class SpotKeywords(TypedDict, total=False):
-    """The fields of `SpotOptions`, as keywords of `Spotter.spot`."""
-
-    threshold: float | None
-    false_alarms_per_hour: float | None
-    match: MatchBy
-    stride: int
-    refine: bool
-    margin: float
-    overlap: float
-    top: int | None
-    mirror: bool
-    seed: int

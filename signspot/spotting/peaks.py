@@ -1,47 +1,40 @@
-"""From curves of scores to decisions: all peaks above a threshold, each with its span, overlapping ones suppressed.
+"""Curves and their peaks: the best score of a word at every time step, and the peaks above a threshold.
 
-Curves of many words are looked through at once: what is done per word would take longer than comparing its exemplars.
+A curve is the best score of a word over its exemplars and their mirror images. Every peak gets the span of its sign,
+and of peaks that overlap only the best is kept. Curves of many words are processed at once: a loop over words would
+take longer than comparing their exemplars.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.embedding.exemplars import Gallery
+from signspot.spotting.matching import FloatArray, Indices, Matcher, Scores, Spans
 from signspot.spotting.options import OVERLAP
 
-FloatArray = NDArray[np.floating[Any]]
-Places = NDArray[np.int64]
-SpansOf = Callable[[Places, Places], tuple[FloatArray, FloatArray]]  # of (P,) curves and (P,) places in them
+SpansOf = Callable[[Indices, Indices], tuple[FloatArray, FloatArray]]  # of (P,) curves and (P,) time steps of them
 
-_SHORTEST = 0.12  # seconds: no sign is reported shorter than three frames at 25 fps
 _TYPICAL = 0.5  # seconds: for suppression a span counts as at least so long, however narrow its peak
-_FLOOR = 0.5  # the score of embeddings that have nothing in common: heights are measured from here
 _INSTANT = 1e-9  # seconds: no span is shorter when shares of it are taken
-_CELLS = 2_000_000  # scores that are looked through at once, or that are looked at for spans: some 16 MB of places
-_FEW = 4096  # maxima that are told apart at once
-_OFTEN = 8  # one moment of so many: if more reach the threshold, they do often
-
-
-@dataclass(frozen=True, slots=True)
-class Peak:
-    """A local maximum of a curve."""
-
-    index: int  # into the curve
-    time: float  # seconds
-    start: float  # seconds: where the sign begins
-    end: float  # seconds: where it ends
-    score: float
+_CELLS = 2_000_000  # scores that are examined at once: 16 MB of indices
+_FEW = 4096  # maxima between which suppression decides at once
+_OFTEN = 8  # one time step of so many: if more reach the threshold, they do often
+_COMPARED_CELLS = 24_000_000  # time steps × exemplars compared at once: 96 MB; products of fewer rows are slower
+_FEWEST = 16  # exemplars at once, however long the track
 
 
 @dataclass(frozen=True, slots=True)
 class Peaks:
     """Local maxima of several curves, by curve and then by time."""
 
-    curves: Places  # (P,) which curve each is of
-    places: Places  # (P,) into the curve
+    curves: Indices  # (P,) which curve each is of
+    steps: Indices  # (P,) time steps of the peaks in their curves
     starts: FloatArray  # (P,) seconds: where the signs begin
     ends: FloatArray  # (P,) seconds: where they end
     scores: FloatArray  # (P,)
@@ -49,59 +42,146 @@ class Peaks:
     @classmethod
     def joined(cls, parts: Sequence["Peaks"]) -> "Peaks":
         """Parts, one after the other."""
-        none = np.empty(0, np.int64)
-        numbers = (np.concatenate([none, *each]) for each in ([p.curves for p in parts], [p.places for p in parts]))
-        rest = ([p.starts for p in parts], [p.ends for p in parts], [p.scores for p in parts])
-        return cls(*numbers, *(np.concatenate(each) if each else np.empty(0) for each in rest))
+        if not parts:
+            return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
+        return cls(
+            np.concatenate([part.curves for part in parts]),
+            np.concatenate([part.steps for part in parts]),
+            np.concatenate([part.starts for part in parts]),
+            np.concatenate([part.ends for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+        )
 
-    def taken(self, which: NDArray[Any]) -> "Peaks":
-        """Some of them, by places or by a mask."""
-        return Peaks(self.curves[which], self.places[which], self.starts[which], self.ends[which], self.scores[which])
+    def select(self, which: NDArray[Any]) -> "Peaks":
+        """Some of the peaks, by index or by a mask."""
+        return Peaks(self.curves[which], self.steps[which], self.starts[which], self.ends[which], self.scores[which])
 
 
-def find_peaks(
-    times: FloatArray,
-    scores: FloatArray,
-    *,
-    threshold: float,
-    spans: Callable[[Places], tuple[FloatArray, FloatArray]],
-    overlap: float = OVERLAP,
-) -> list[Peak]:
-    """Find the local maxima of a curve that reach a threshold, best first kept, in order of time.
+@dataclass(frozen=True)
+class CurveBlock:
+    """The best scores of some words at every time step."""
+
+    words: tuple[str, ...]  # W of them
+    scores: Scores  # (W, T)
+    word_rows: tuple[Indices, ...]  # of each word: the rows of the gallery that show it
+    compared: Scores  # (V, T) what the matcher gave for these rows, those of the first word first
+    matcher: Matcher
+
+    @cached_property
+    def _table(self) -> Indices:
+        """(W, M) which rows of `compared` are of each word; where it has fewer than M, its first one again."""
+        firsts = accumulate((len(rows) for rows in self.word_rows[:-1]), initial=0)
+        most = max(len(rows) for rows in self.word_rows)
+        table = np.empty((len(self.words), most), np.int64)
+        for word, (first, rows) in enumerate(zip(firsts, self.word_rows, strict=True)):
+            table[word] = first
+            table[word, : len(rows)] += np.arange(len(rows))
+        return table
+
+    @cached_property
+    def _joined(self) -> Indices:
+        """(V,) rows of the gallery."""
+        return np.concatenate(self.word_rows)
+
+    def best_rows(self, words: Indices, steps: Indices) -> Indices:
+        """(P,) which row of the gallery gave the score of each of (P,) words, by number, at (P,) time steps."""
+        candidates = self._table[words]
+        scores = self.matcher.as_scores(self.compared[candidates, steps[:, None]])  # of a copy
+        rows: Indices = self._joined[candidates[np.arange(len(candidates)), scores.argmax(axis=1)]]
+        return rows
+
+    def scores_of_rows(self, word: str) -> Scores:
+        """(R, T) the scores of the rows of the gallery that show a word."""
+        index = self.words.index(word)
+        first = sum(len(rows) for rows in self.word_rows[:index])
+        return self.matcher.as_scores(self.compared[first : first + len(self.word_rows[index])].copy())
+
+    def spans(self, words: Indices, steps: Indices) -> Spans:
+        """The spans of (P,) words, by number, at any (P,) time steps, whatever their scores."""
+        return self.matcher.spans(self.scores, words, self.best_rows(words, steps), steps)
+
+    def peaks(self, thresholds: Sequence[float], overlap: float) -> Peaks:
+        """The peaks of every word.
+
+        Args:
+            thresholds: of each word: the least score of a peak.
+            overlap: largest part of the shorter of two spans that they may share.
+        """
+        return peaks_of_curves(self.scores, np.array(thresholds), self.spans, overlap)
+
+    def at(self, words: Indices, steps: Indices) -> Peaks:
+        """As peaks, (P,) words, by number, at any (P,) time steps."""
+        return Peaks(words, steps, *self.spans(words, steps), self.scores[words, steps])
+
+
+def curve_blocks(
+    matcher: Matcher, gallery: Gallery, *, lasting: bool = True, apart: bool = False
+) -> Iterator[CurveBlock]:
+    """The best scores of all words over their exemplars, some words at a time, in the order of the gallery.
 
     Args:
-        times: (T,) seconds, increasing; the steps need not be equal.
-        scores: (T,) the curve.
-        threshold: least score of a peak.
-        spans: gives (P,) starts and (P,) ends in seconds of the signs at (P,) places of the curve.
-        overlap: of two peaks whose spans share more than this fraction of the shorter one, the higher stays.
+        matcher: of the gallery's rows.
+        gallery: the words.
+        lasting: whether a block outlives the next one; if not, its memory is used again.
+        apart: compare the exemplars of each word by themselves, so that not even the last digit of a score depends on
+            which other words are looked for: products of other sizes are rounded otherwise.
     """
-    found = peaks_of_curves(scores[None], np.array([threshold]), lambda _, places: spans(places), overlap)
-    columns = (found.places, times[found.places], found.starts, found.ends, found.scores)
-    return [Peak(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    buffers: tuple[Scores, Scores] | None = None
+    most, length = max(_FEWEST, _COMPARED_CELLS // max(1, len(matcher.times))), len(matcher.times)
+    for words in _groups(gallery.words, most):
+        word_rows = tuple(gallery.words[word] for word in words)
+        count = sum(len(rows) for rows in word_rows)
+        if buffers is None or lasting or len(buffers[0]) < count or len(buffers[1]) < len(words):
+            buffers = np.empty((count, length), np.float32), np.empty((len(words), length), np.float32)
+        compared, scores = buffers[0][:count], buffers[1][: len(words)]
+        if not apart:
+            compared = matcher.compared(np.concatenate(word_rows).tolist(), compared)
+        first = 0
+        for rows, curve in zip(word_rows, scores, strict=True):
+            part = compared[first : first + len(rows)]
+            if apart:
+                matcher.compared(rows.tolist(), part)
+            part.max(axis=0, out=curve)
+            matcher.as_scores(curve)
+            first += len(rows)
+        yield CurveBlock(tuple(words), scores, word_rows, compared, matcher)
+
+
+def _groups(rows_of: Mapping[str, Indices], most: int) -> Iterator[list[str]]:
+    """Words in groups that together have about `most` rows."""
+    group: list[str] = []
+    count = 0
+    for word, rows in rows_of.items():
+        group.append(word)
+        count += len(rows)
+        if count >= most:
+            yield group
+            group, count = [], 0
+    if group:
+        yield group
 
 
 def peaks_of_curves(scores: FloatArray, thresholds: FloatArray, spans: SpansOf, overlap: float = OVERLAP) -> Peaks:
-    """The peaks of several curves, each as `find_peaks` finds them.
+    """Find the local maxima of several curves that reach a threshold, each with its span, in order of time.
 
     Args:
         scores: (W, T) the curves.
-        thresholds: (W,) least score of a peak of each.
-        spans: gives (P,) starts and (P,) ends in seconds of the signs at (P,) places of (P,) curves.
-        overlap: as `find_peaks` takes it.
+        thresholds: (W,) least score of a peak of each curve.
+        spans: gives (P,) starts and (P,) ends in seconds of the signs at (P,) time steps of (P,) curves.
+        overlap: of two peaks whose spans share more than this fraction of the shorter one, the higher stays.
     """
     least = thresholds.astype(scores.dtype)  # as a number of Python would be taken
-    each = max(1, _CELLS // max(1, scores.shape[1]))
-    found = []
-    for at in range(0, len(scores), each):
-        curves, places = _maxima_above(scores[at : at + each], least[at : at + each])
+    count = max(1, _CELLS // max(1, scores.shape[1]))
+    parts = []
+    for at in range(0, len(scores), count):
+        curves, steps = _maxima_above(scores[at : at + count], least[at : at + count])
         for part in _whole_curves(curves):
-            found.append(_without_rivals(scores, curves[part] + at, places[part], spans, overlap))
-    return Peaks.joined(found) if len(found) != 1 else found[0]
+            parts.append(_without_rivals(scores, curves[part] + at, steps[part], spans, overlap))
+    return Peaks.joined(parts) if len(parts) != 1 else parts[0]
 
 
-def _whole_curves(curves: Places) -> Iterator[slice]:
-    """Parts of (P,) maxima, by curve: some `_FEW` of them, and all of the last curve."""
+def _whole_curves(curves: Indices) -> Iterator[slice]:
+    """Slices of (P,) maxima, by curve: about `_FEW` maxima each, and all of the last curve."""
     start = 0
     while start < len(curves):
         last = curves[min(start + _FEW, len(curves)) - 1]
@@ -110,14 +190,14 @@ def _whole_curves(curves: Places) -> Iterator[slice]:
         start = end
 
 
-def _without_rivals(scores: FloatArray, curves: Places, places: Places, spans: SpansOf, overlap: float) -> Peaks:
-    """Of the maxima at (P,) places of (P,) curves, those that stay."""
-    starts, ends = spans(curves, places)
-    found = Peaks(curves, places, starts, ends, scores[curves, places])
-    best_first = _ordered(-found.scores, curves)  # of equal ones the earlier first
+def _without_rivals(scores: FloatArray, curves: Indices, steps: Indices, spans: SpansOf, overlap: float) -> Peaks:
+    """The maxima at (P,) time steps of (P,) curves without those that overlap a higher one."""
+    starts, ends = spans(curves, steps)
+    peaks = Peaks(curves, steps, starts, ends, scores[curves, steps])
+    best_first = _ordered(-peaks.scores, curves)  # of equal ones the earlier first
     wide = widened(starts[best_first], ends[best_first])
     kept = np.array(suppress(*wide, overlap, curves[best_first]), np.int64)
-    return found.taken(np.sort(best_first[kept]))
+    return peaks.select(np.sort(best_first[kept]))
 
 
 def widened(starts: FloatArray, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -126,7 +206,7 @@ def widened(starts: FloatArray, ends: FloatArray) -> tuple[FloatArray, FloatArra
     return np.minimum(starts, middle - _TYPICAL / 2), np.maximum(ends, middle + _TYPICAL / 2)
 
 
-def suppress(starts: FloatArray, ends: FloatArray, overlap: float, curves: Places | None = None) -> list[int]:
+def suppress(starts: FloatArray, ends: FloatArray, overlap: float, curves: Indices | None = None) -> list[int]:
     """Non-maximum suppression of spans.
 
     Args:
@@ -136,10 +216,10 @@ def suppress(starts: FloatArray, ends: FloatArray, overlap: float, curves: Place
         curves: (P,) which curve each is of: those of different ones are no rivals; None: all of one.
 
     Returns:
-        Places of the spans that are kept, best first.
+        Indices of the spans that are kept, best first.
     """
     of = np.zeros(len(starts), np.int64) if curves is None else curves
-    order = _ordered(starts, of)  # places by time; a place is also a rank: 0 is the best
+    order = _ordered(starts, of)  # spans by time; an index is also a rank: 0 is the best
     one, other = _rivals(starts[order].astype(np.float64), ends[order].astype(np.float64), overlap, of[order])
     better, worse = np.minimum(order[one], order[other]), np.maximum(order[one], order[other])
     kept, open_ = np.ones(len(starts), bool), np.ones(len(starts), bool)  # open: not decided yet
@@ -151,18 +231,18 @@ def suppress(starts: FloatArray, ends: FloatArray, overlap: float, curves: Place
         open_ &= ~sure & kept
         still = open_[better] & open_[worse]
         better, worse = better[still], worse[still]
-    places: list[int] = np.flatnonzero(kept).tolist()
-    return places
+    indices: list[int] = np.flatnonzero(kept).tolist()
+    return indices
 
 
-def _ordered(values: FloatArray, curves: Places) -> Places:
-    """(P,) places by curve, which rises, and then by value; equal ones as they are."""
+def _ordered(values: FloatArray, curves: Indices) -> Indices:
+    """(P,) order by curve, which rises, and then by value; equal ones as they are."""
     if not len(curves) or curves[0] == curves[-1]:
         return np.argsort(values, kind="stable")
     return np.lexsort((values, curves))
 
 
-def _rivals(starts: FloatArray, ends: FloatArray, overlap: float, curves: Places) -> tuple[Places, Places]:
+def _rivals(starts: FloatArray, ends: FloatArray, overlap: float, curves: Indices) -> tuple[Indices, Indices]:
     """(R,) earlier and (R,) later ones of all pairs of (P,) spans, by curve and start, that share too much."""
     earlier, later = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     one, step = np.arange(len(starts)), 0
@@ -180,10 +260,10 @@ def _rivals(starts: FloatArray, ends: FloatArray, overlap: float, curves: Places
     return np.concatenate(earlier), np.concatenate(later)
 
 
-def _maxima_above(scores: FloatArray, thresholds: FloatArray) -> tuple[Places, Places]:
-    """(P,) curves and (P,) places of the local maxima that reach the threshold; of a plateau, its middle.
+def _maxima_above(scores: FloatArray, thresholds: FloatArray) -> tuple[Indices, Indices]:
+    """(P,) curves and (P,) time steps of the local maxima that reach the threshold; of a plateau, its middle.
 
-    The ends of a curve may be maxima. Where few moments reach the threshold, the others are hardly looked at.
+    The ends of a curve may be maxima. Where few time steps reach the threshold, the others are skipped.
 
     Args:
         scores: (W, T) curves.
@@ -207,65 +287,20 @@ def _maxima_above(scores: FloatArray, thresholds: FloatArray) -> tuple[Places, P
     return curves, (begins + last[is_peak] - curves * length) // 2
 
 
-def _where_high(scores: FloatArray, thresholds: FloatArray) -> Places:
-    """(N,) places, in all curves one after the other, at which (W, T) curves reach (W,) thresholds.
+def _where_high(scores: FloatArray, thresholds: FloatArray) -> Indices:
+    """(N,) indices, into all curves one after the other, at which (W, T) curves reach (W,) thresholds.
 
-    Eight moments are skipped at once where none of them does. Where many do, those with a higher neighbour are left
+    Eight time steps are skipped at once where none of them does. Where many do, those with a higher neighbour are left
     out.
     """
     count, length = scores.shape
     high = np.zeros((count, -(-length // 8) * 8), bool)
-    shown = high[:, :length]
-    np.greater_equal(scores, thresholds[:, None], out=shown)
-    if _OFTEN * np.count_nonzero(shown) > shown.size:  # then it is quicker to look at all neighbours first
-        shown[:, 1:] &= scores[:, 1:] >= scores[:, :-1]
-        shown[:, :-1] &= scores[:, :-1] >= scores[:, 1:]
+    inside = high[:, :length]
+    np.greater_equal(scores, thresholds[:, None], out=inside)
+    if _OFTEN * np.count_nonzero(inside) > inside.size:  # then it is quicker to look at all neighbours first
+        inside[:, 1:] &= scores[:, 1:] >= scores[:, :-1]
+        inside[:, :-1] &= scores[:, :-1] >= scores[:, 1:]
     eights = np.flatnonzero(high.view(np.uint64))
-    places = (8 * eights[:, None] + np.arange(8))[high.reshape(-1, 8)[eights]]
+    indices = (8 * eights[:, None] + np.arange(8))[high.reshape(-1, 8)[eights]]
     spare = high.shape[1] - length
-    return places - places // high.shape[1] * spare if spare else places
-
-
-def half_height_spans(
-    times: FloatArray, scores: FloatArray, curves: Places, peaks: Places, longest: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Spans around peaks in which a curve stays above half its height over a fixed floor; nothing far away counts.
-
-    Args:
-        times: (T,) seconds.
-        scores: (W, T) curves.
-        curves: (P,) the curve of each maximum.
-        peaks: (P,) its place there.
-        longest: seconds that a span may last at most.
-
-    Returns:
-        (P,) starts and (P,) ends in seconds.
-    """
-    middle, reach = times[peaks].astype(np.float64), longest / 2
-    height = scores[curves, peaks]
-    half = (height + np.minimum(_FLOOR, height)) / 2
-    first = np.maximum(0, np.searchsorted(times, middle - reach) - 1)  # one beyond, on either side: what is
-    last = np.minimum(len(times) - 1, np.searchsorted(times, middle + reach))  # farther is cut off below
-    before = _run_lengths(scores, curves, peaks, half, peaks - first, -1)
-    after = _run_lengths(scores, curves, peaks, half, last - peaks, 1)
-    start = np.maximum(times[peaks - before], middle - reach)
-    end = np.minimum(times[peaks + after], middle + reach)
-    start, end = np.minimum(start, middle - _SHORTEST / 2), np.maximum(end, middle + _SHORTEST / 2)
-    return np.maximum(0.0, start), end
-
-
-def _run_lengths(
-    scores: FloatArray, curves: Places, peaks: Places, half: FloatArray, most: Places, step: int
-) -> Places:
-    """(P,) how many windows beside each peak, at most `most`, stay at or above `half`."""
-    reach = step * np.arange(1, int(most.max(initial=0)) + 1)
-    found = np.zeros(len(peaks), np.int64)
-    for part in _parts(len(peaks), max(1, _CELLS // max(1, len(reach)))) if len(reach) else ():
-        places = (peaks[part, None] + reach).clip(0, scores.shape[1] - 1)
-        below = (scores[curves[part, None], places] < half[part, None]) | (np.abs(reach) > most[part, None])
-        found[part] = np.where(below.any(axis=1), below.argmax(axis=1), len(reach))
-    return found
-
-
-def _parts(count: int, each: int) -> Iterator[slice]:
-    return (slice(at, at + each) for at in range(0, count, each))
+    return indices - indices // high.shape[1] * spare if spare else indices

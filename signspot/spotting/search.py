@@ -1,9 +1,8 @@
-"""The search: a track against a gallery, all words, all peaks, read against decoys; the only road to spottings."""
+"""The search of one track for the words of a gallery: all peaks of all words, their scores read against decoys."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,48 +10,47 @@ from numpy.typing import NDArray
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.errors import TrackError
-from signspot.spotting.alarms import (
+from signspot.spotting.decoys import DecoySet
+from signspot.spotting.false_alarms import (
+    FEWEST_WORDS,
     MOST_WORDS,
-    DecoyPeaks,
-    VideoAlarms,
-    drawn_from,
-    known_scales,
-    rates_of_words,
-    some_words,
+    CurveScale,
+    FalseAlarmModel,
+    PeakDistribution,
+    TrackCache,
+    WordFalseAlarms,
+    sample_words,
+    word_peaks,
+    word_scales,
 )
-from signspot.spotting.curves import CurveBlock, Scores, WordScores, curve_blocks
-from signspot.spotting.decoys import Cohort
-from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, strength
-from signspot.spotting.moments import SAMPLE, moments_around, moments_inside, pieces
+from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, FloatArray, Matcher, Scores, strength
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.peaks import Peaks
-from signspot.spotting.rates import PeakRates, WordAlarms
+from signspot.spotting.peaks import CurveBlock, Peaks, curve_blocks
 from signspot.types import Segment, Spotting, Track
 
-DEFAULT_RATE = 20.0  # false alarms per hour and word that a spotting means at most, unless options tell otherwise
+DEFAULT_RATE = 20.0  # false alarms per hour and word that a spotting means at most, unless options say otherwise
 DEFAULT_FLOOR = 0.75  # least score of a spotting where rates decide: whatever its rate, less is no likeness
-_HELD = 5_000_000  # moments × words whose curves are held in memory at once: 60 MB
-
-FloatArray = NDArray[np.floating[Any]]
+_HELD = 5_000_000  # time steps × words whose curves are held in memory at once: 60 MB
+_SAMPLE, _PIECES = 300.0, 15  # seconds of a video, in so many pieces, in which decoys are searched
+_REACH = 2.0  # seconds around a segment that still decide about its edges
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The result of one search, and all that it follows from."""
 
     track: Track  # its `video` is the source as it was given
-    matcher: Matcher  # which scored every row of the gallery at every moment
+    matcher: Matcher  # which scored every row of the gallery at every time step
     gallery: Gallery
     options: SpotOptions
     thresholds: Mapping[str, float]  # of each word: the least score of its spottings
     spottings: tuple[Spotting, ...]  # by time
-    best: Mapping[str, Spotting]  # the best place of every word, whatever its score
-    rough_rates: bool = False  # the video is so short that its false alarms per hour may be off by several times
-    kept: tuple[CurveBlock, ...] = field(default=(), repr=False, compare=False)  # of a search in a part of a video
+    best: Mapping[str, Spotting]  # the best location of every word, whatever its score
+    blocks: tuple[CurveBlock, ...] = field(default=(), repr=False, compare=False)  # of a search in a part of a video
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """(T,) seconds of the moments at which exemplars were scored."""
+        """(T,) seconds of the time steps at which exemplars were scored."""
         return self.matcher.times
 
     @property
@@ -66,145 +64,163 @@ class Found:
         return self.track.grid.origin + self.track.grid.frames / self.track.grid.fps
 
     def curve(self, exemplar: int) -> Scores:
-        """(T,) the score of one exemplar at every moment; that of its mirror image, where it is higher."""
+        """(T,) the score of one exemplar at every time step; that of its mirror image, where it is higher."""
         best: Scores = self.matcher.scores(np.flatnonzero(self.gallery.rows == exemplar).tolist()).max(axis=0)
         return best
 
-    def exemplar_curves(self, word: str) -> NDArray[np.float32]:
-        """(E, T) the scores of each exemplar of a word at every moment, as `curve` has them."""
+    def exemplar_curves(self, word: str) -> Scores:
+        """(E, T) the scores of each exemplar of a word at every time step, as `curve` has them."""
         rows = self.gallery.words[word]
-        known = next((block.scores_of_rows(word) for block in self.kept if word in block.words), None)
-        scores = self.matcher.scores(rows.tolist()) if known is None else known
-        shown = self.gallery.rows[rows]
-        return np.stack([scores[shown == exemplar].max(axis=0) for exemplar in dict.fromkeys(shown.tolist())])
+        held = next((block.scores_of_rows(word) for block in self.blocks if word in block.words), None)
+        scores = self.matcher.scores(rows.tolist()) if held is None else held
+        exemplars = self.gallery.rows[rows]
+        return np.stack([scores[exemplars == exemplar].max(axis=0) for exemplar in dict.fromkeys(exemplars.tolist())])
 
 
-def is_default(spotting: Spotting, threshold: float, *, rough: bool) -> bool:
+@dataclass(frozen=True, slots=True)
+class WordScores:
+    """The best score of each word over its exemplars, at the time steps of a track or of a part of it."""
+
+    times: NDArray[np.float64]  # (T,) seconds
+    scores: Mapping[str, Scores]  # word → (T,)
+
+    def highest(self, within: Segment) -> dict[str, float]:
+        """The highest score of each word in a segment, as `SearchResult.best` has it; empty without a time step."""
+        first, last = np.searchsorted(self.times, within.start), np.searchsorted(self.times, within.end, "right")
+        inside = slice(int(first), int(last))
+        return {} if first >= last else {w: round(float(s[inside].max()), 6) for w, s in self.scores.items()}
+
+
+def is_default(spotting: Spotting, threshold: float) -> bool:
     """Whether a search with default options finds this, too.
 
     False alarms per hour decide, as scores differ with camera, signer and co-articulation; the encoder's threshold does
-    where there are no rates to rely on.
+    where there is no rate: without decoys, or in a short video.
 
     Args:
         spotting: of a search with a low threshold.
         threshold: the encoder's.
-        rough: whether the video is too short for its rates to decide.
     """
     rate = spotting.false_alarms_per_hour
-    if rough or rate is None:
+    if rate is None:
         return spotting.score >= threshold
     return rate <= DEFAULT_RATE and spotting.score >= min(threshold, DEFAULT_FLOOR)
 
 
 @dataclass(frozen=True)
 class Search:
-    """A track that is searched: windows and frames, the cohort of decoys, and how to decide."""
+    """A track that is searched: windows and frames, the decoys, and how to decide."""
 
     track: Track
     windows: Windows  # of the track; more around candidates where the search is refined
     options: SpotOptions
-    fallback: float  # least score of a spotting, unless false alarms are allowed and decoys tell another
-    cohort: Cohort | None = None  # decoys of the encoder that made the track
+    fallback: float  # least score of a spotting where no false alarms per hour decide
+    decoys: DecoySet | None = None  # of the encoder that made the track
     scale: float = 1.0  # the cost of a path whose score is a half
-    known: DecoyPeaks = field(default_factory=DecoyPeaks, repr=False, compare=False)  # of earlier searches of the track
+    cache: TrackCache = field(default_factory=TrackCache, repr=False, compare=False)  # of earlier searches of the track
 
-    def run(self, gallery: Gallery, within: Segment | None = None) -> Found:
+    def run(self, gallery: Gallery, within: Segment | None = None) -> SearchResult:
         """Find the words of a gallery.
 
         Args:
             gallery: exemplars of any number of words.
-            within: only spottings whose time lies in this segment; what is around it is still seen, so that an edge
-                is never taken for a peak.
+            within: only spottings whose time lies in this segment; what is around it is still compared, so that an
+                edge is never taken for a peak.
         """
         matcher = self.matcher(gallery, within)
-        inside = moments_inside(matcher.times, within)
-        reader = self._alarms(gallery, within) if inside.any() else None
-        rough = reader is not None and reader.rough
+        inside = _steps_inside(matcher.times, within)
         holds = within is not None and len(gallery.rows) * len(matcher.times) <= _HELD
-        held: list[CurveBlock] = []
+        blocks: list[CurveBlock] = []
         spottings: list[Spotting] = []
         best: dict[str, Spotting] = {}
         thresholds: dict[str, float] = {}
-        for block, alarms in self._read(matcher, gallery, reader, within, lasting=holds) if inside.any() else ():
-            held += [block] if holds else []
-            least = [self.threshold(each, rough=rough) for each in alarms]
-            thresholds |= zip(block.words, least, strict=True)
-            for word, place, kept in self._spottings(gallery, block, least, alarms, inside):
-                best[word] = place
-                spottings += kept[: self.options.top]
+        if inside.any():
+            model = self._false_alarm_model(gallery, within)
+            is_rough = model is not None and model.is_rough
+            for block, fitted in self._fit(model, matcher, gallery, within, lasting=holds):
+                blocks += [block] if holds else []
+                least = [self.threshold(each, is_rough=is_rough) for each in fitted]
+                thresholds |= zip(block.words, least, strict=True)
+                rates = [None] * len(fitted) if is_rough else fitted  # a rough rate may decide, but is not told
+                for word, highest, above in self._spottings(gallery, block, least, rates, inside):
+                    best[word] = highest
+                    spottings += above[: self.options.top]
         spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
-        found = tuple(spottings)
-        return Found(self.track, matcher, gallery, self.options, thresholds, found, best, rough, tuple(held))
+        results = tuple(spottings), best, tuple(blocks)
+        return SearchResult(self.track, matcher, gallery, self.options, thresholds, *results)
 
-    def best_places(self, gallery: Gallery, within: Segment) -> dict[str, Spotting]:
-        """The best place of every word in a segment, as `run` finds it; its score is not read as false alarms.
+    def best_locations(self, gallery: Gallery, within: Segment) -> dict[str, Spotting]:
+        """The best location of every word in a segment, as `run` finds it, without its false alarms per hour.
 
-        Decoys need not be searched for, so many segments of many videos are looked at in a moment.
+        Decoys need not be searched for, so many segments of many videos are searched in a moment.
         """
         matcher = self.matcher(gallery, within)
-        inside = moments_inside(matcher.times, within)
-        found: dict[str, Spotting] = {}
+        inside = _steps_inside(matcher.times, within)
+        best: dict[str, Spotting] = {}
         for block in curve_blocks(matcher, gallery, lasting=False) if inside.any() else ():
-            least, no_alarms = [self.fallback] * len(block.words), [None] * len(block.words)
-            found |= {word: place for word, place, _ in self._spottings(gallery, block, least, no_alarms, inside)}
-        return found
+            least, rates = [self.fallback] * len(block.words), [None] * len(block.words)
+            best |= {word: highest for word, highest, _ in self._spottings(gallery, block, least, rates, inside)}
+        return best
+
+    def word_scores(self, gallery: Gallery) -> WordScores:
+        """The best score of each word at every time step; no peaks, no spans."""
+        matcher = self.matcher(gallery)
+        blocks = curve_blocks(matcher, gallery) if len(matcher.times) else ()
+        pairs = (pair for block in blocks for pair in zip(block.words, block.scores, strict=True))
+        return WordScores(matcher.times, dict(pairs))
 
     def _spottings(
         self,
         gallery: Gallery,
         block: CurveBlock,
         thresholds: Sequence[float],
-        alarms: Sequence[WordAlarms | None],
+        models: Sequence[WordFalseAlarms | None],
         inside: NDArray[np.bool_],
     ) -> Iterator[tuple[str, Spotting, list[Spotting]]]:
-        """Of every word of a block: its best place, and its spottings, the best first."""
+        """Of every word of a block: its best location, and its spottings, the best first."""
         peaks = block.peaks(thresholds, self.options.overlap)
-        peaks = peaks.taken(inside[peaks.places])
-        peaks = peaks.taken(np.lexsort((peaks.places, -peaks.scores, peaks.curves)))
+        peaks = peaks.select(inside[peaks.steps])
+        peaks = peaks.select(np.lexsort((peaks.steps, -peaks.scores, peaks.curves)))
         counts = np.bincount(peaks.curves, minlength=len(block.words))
         without = np.flatnonzero(counts == 0)
         highest = np.where(inside, block.scores[without], -1).argmax(axis=1) if len(without) else without
-        made = self._made(gallery, block, peaks, alarms)
-        others = iter(self._made(gallery, block, block.places(without, highest), alarms))
-        done = 0
+        spottings = iter(self._as_spottings(gallery, block, peaks, models))
+        others = iter(self._as_spottings(gallery, block, block.at(without, highest), models))
         for word, count in zip(block.words, counts.tolist(), strict=True):
-            kept = made[done : done + count]
-            done += count
-            yield word, kept[0] if kept else next(others), kept
+            above = [next(spottings) for _ in range(count)]
+            yield word, above[0] if above else next(others), above
 
-    def word_scores(self, gallery: Gallery) -> WordScores:
-        """The best score of each word at every moment; no peaks, no spans."""
-        matcher = self.matcher(gallery)
-        blocks = curve_blocks(matcher, gallery) if len(matcher.times) else ()
-        pairs = (pair for block in blocks for pair in zip(block.words, block.scores, strict=True))
-        return WordScores(matcher.times, dict(pairs))
-
-    def _read(
-        self, matcher: Matcher, gallery: Gallery, reader: VideoAlarms | None, within: Segment | None, *, lasting: bool
-    ) -> Iterator[tuple[CurveBlock, Sequence[WordAlarms | None]]]:
-        """The curves of some words at a time, and how their scores are read as false alarms."""
+    def _fit(
+        self,
+        model: FalseAlarmModel | None,
+        matcher: Matcher,
+        gallery: Gallery,
+        within: Segment | None,
+        *,
+        lasting: bool,
+    ) -> Iterator[tuple[CurveBlock, Sequence[WordFalseAlarms | None]]]:
+        """The curves of some words at a time, and the model of false alarms of each word."""
         blocks: Iterable[CurveBlock] = curve_blocks(matcher, gallery, lasting=lasting, apart=within is not None)
-        if reader is None:
+        if model is None:
             yield from ((block, [None] * len(block.words)) for block in blocks)
             return
         # A part of a video has no scale of its own.
-        scales = known_scales(gallery, self._sampled, self.known.scales) if within is not None else {}
-        rates: PeakRates | None = None
-        if within is None and self.cohort is not None and not reader.rough:
+        scales = word_scales(gallery, self._sampled, self.cache.scales) if within is not None else {}
+        peaks: PeakDistribution | None = None
+        if within is None and self.decoys is not None and not model.is_rough:
             count = len(gallery.words)
             if count <= MOST_WORDS and count * len(matcher.times) <= _HELD:
                 blocks = list(curve_blocks(matcher, gallery))
-                rates = rates_of_words(blocks, matcher.times, self.seconds)
+                peaks = word_peaks(blocks, matcher.times, self.seconds)
             else:
-                rates = self._rates_in_sample(gallery.of_words(some_words(gallery)))
+                some = sample_words(gallery)
+                sampled = self._sampled(some)
+                sampled_blocks = curve_blocks(sampled, some, lasting=False)
+                peaks = word_peaks(sampled_blocks, sampled.times, min(self.seconds, _SAMPLE))
         for block in blocks:
-            own = block.scales if within is None else [scales[word] for word in block.words]
-            yield block, reader.of(block.words, own, gallery, rates)
-
-    def _rates_in_sample(self, gallery: Gallery) -> PeakRates | None:
-        matcher = self._sampled(gallery)
-        lasted = min(self.seconds, SAMPLE)
-        return rates_of_words(curve_blocks(matcher, gallery, lasting=False), matcher.times, lasted)
+            whole = within is None
+            own = CurveScale.of_curves(block.scores) if whole else [scales[word] for word in block.words]
+            yield block, model.fit(block.words, own, gallery, peaks)
 
     @property
     def seconds(self) -> float:
@@ -222,8 +238,8 @@ class Search:
             return False
         if gallery.codes is not None and self.track.codes is None:
             raise TrackError(
-                f"the track of '{self.track.video}' has no frame codes, and this encoder aligns them: it was made by "
-                "an earlier version. Make it again with: signspot embed. Or match by embedding"
+                f"the track of '{self.track.video}' has no frame codes, and this encoder aligns them. "
+                "Make it again with: signspot embed. Or match by embedding"
             )
         if self.options.match == "alignment" and gallery.codes is None:
             raise TrackError(
@@ -233,13 +249,13 @@ class Search:
         return gallery.codes is not None
 
     def matcher(self, gallery: Gallery, within: Segment | None = None) -> Matcher:
-        """The matcher of a gallery's rows at the moments of the track, or of a part of it."""
+        """The matcher of a gallery's rows at the time steps of the track, or of a part of it."""
         if self.aligns(gallery):
             assert self.track.codes is not None
             assert gallery.codes is not None
-            part = moments_around(self._frame_times, within)
+            part = _steps_around(self._frame_times, within)
             return self._aligned(self.track.codes[part], self._frame_times[part], gallery, apart=within is not None)
-        part = moments_around(self.windows.times, within)
+        part = _steps_around(self.windows.times, within)
         return EmbeddingMatcher(Windows(self.windows.times[part], self.windows.embeddings[part]), gallery.embeddings)
 
     @cached_property
@@ -257,7 +273,7 @@ class Search:
     def _sample_of_codes(self) -> tuple[FloatArray, NDArray[np.float64]]:
         assert self.track.codes is not None
         fps = self.track.grid.fps
-        codes = np.concatenate([self.track.codes[part] for part in pieces(len(self.track.codes), fps)])
+        codes = np.concatenate([self.track.codes[part] for part in _pieces(len(self.track.codes), fps)])
         return codes, np.arange(len(codes)) / fps
 
     @cached_property
@@ -265,7 +281,7 @@ class Search:
         if len(self.windows.times) != len(self.track):  # more of them around candidates
             return self.windows
         rate = self.track.grid.fps / self.track.grid.stride
-        rows = np.concatenate([self.windows.embeddings[part] for part in pieces(len(self.track), rate)])
+        rows = np.concatenate([self.windows.embeddings[part] for part in _pieces(len(self.track), rate)])
         return Windows(np.arange(len(rows)) / rate, rows)
 
     def _aligned(
@@ -274,59 +290,61 @@ class Search:
         """A matcher by alignment; `apart` as in `curve_blocks`."""
         assert gallery.codes is not None
         corrections: NDArray[np.float32] | None = None
-        if self.cohort is not None:
+        if self.decoys is not None:
             corrections = np.empty(len(gallery.rows), np.float32)
             for rows in gallery.words.values() if apart else [np.arange(len(gallery.rows))]:
-                corrections[rows] = self.cohort.corrections_of(gallery.codes[rows])
+                corrections[rows] = self.decoys.corrections_of(gallery.codes[rows])
         return AlignmentMatcher(codes, times, gallery.codes, self.scale, corrections)
 
-    def threshold(self, alarms: WordAlarms | None, *, rough: bool) -> float:
-        """The least score of a word's spottings: as given, by what decoys score, or as `is_default` has it."""
+    def threshold(self, model: WordFalseAlarms | None, *, is_rough: bool) -> float:
+        """The least score of a word's spottings: as given, by false alarms per hour, or as `is_default` has it."""
         rate = self.options.false_alarms_per_hour
-        if alarms is None or self.options.threshold is not None:
+        if model is None or self.options.threshold is not None:
             return self.fallback
-        if rate is None:
-            return self.fallback if rough else max(min(self.fallback, DEFAULT_FLOOR), alarms.threshold(DEFAULT_RATE))
-        return alarms.threshold(rate)
+        if rate is not None:
+            return model.threshold(rate)
+        return self.fallback if is_rough else max(min(self.fallback, DEFAULT_FLOOR), model.threshold(DEFAULT_RATE))
 
-    def _alarms(self, gallery: Gallery, within: Segment | None) -> VideoAlarms | None:
-        """The reading of scores as false alarms: by the encoder's decoys, else by the gallery's words, else none.
+    def _false_alarm_model(self, gallery: Gallery, within: Segment | None) -> FalseAlarmModel | None:
+        """The model by the encoder's decoys, else by the gallery's words as decoys for each other, else None.
 
         Words of a gallery serve where a whole video is searched: those of a part are others in each part, and what is
         found of a word must not depend on which others are looked for there.
         """
-        cohort = self.cohort
-        if cohort is None:
-            if within is not None:
+        decoys = self.decoys
+        if decoys is None:
+            if within is not None or len(gallery.words) < FEWEST_WORDS:
                 return None
-            drawn = drawn_from(gallery)
-            return None if drawn is None else VideoAlarms(drawn, self._sampled, None, self.seconds, 1)
-
-        def decoys(exemplars: int) -> Gallery:
-            return cohort.gallery(exemplars, mirror=self.options.mirror)
+            some = sample_words(gallery)
+            return FalseAlarmModel(lambda exemplars: some, self._sampled, None, self.seconds, 1)
 
         def background(words: Gallery) -> Matcher:
-            times = np.arange(len(cohort.background)) / self.track.grid.fps
-            return self._aligned(cohort.background, times, words)
+            times = np.arange(len(decoys.background)) / self.track.grid.fps
+            return self._aligned(decoys.background, times, words)
 
-        there = background if self.aligns(gallery) else None
-        return VideoAlarms(decoys, self._sampled, there, self.seconds, cohort.most, self.known)
+        return FalseAlarmModel(
+            lambda exemplars: decoys.gallery(exemplars, mirror=self.options.mirror),
+            self._sampled,
+            background if self.aligns(gallery) else None,
+            self.seconds,
+            decoys.exemplars,
+            self.cache,
+        )
 
-    def _made(
-        self, gallery: Gallery, block: CurveBlock, peaks: Peaks, alarms: Sequence[WordAlarms | None]
+    def _as_spottings(
+        self, gallery: Gallery, block: CurveBlock, peaks: Peaks, models: Sequence[WordFalseAlarms | None]
     ) -> list[Spotting]:
-        """Spottings of places of words."""
         end = self.track.grid.origin + self.track.grid.frames / self.track.grid.fps
-        shown = block.rows(peaks.curves, peaks.places)
-        columns = (peaks.curves, shown, block.matcher.times[peaks.places], peaks.starts, peaks.ends, peaks.scores)
-        heights = strength(peaks.scores)
-        made = []
-        for values in zip(*(column.tolist() for column in columns), heights.tolist(), strict=True):
-            word, row, time, start, stop, score, height = values
+        rows = block.best_rows(peaks.curves, peaks.steps)
+        columns = (peaks.curves, rows, block.matcher.times[peaks.steps], peaks.starts, peaks.ends, peaks.scores)
+        strengths = strength(peaks.scores)
+        spottings = []
+        for values in zip(*(column.tolist() for column in columns), strengths.tolist(), strict=True):
+            word, row, time, start, stop, score, value = values
             exemplar, mirrored = gallery.exemplar(row)
-            reading = alarms[word]
-            rate = None if reading is None else reading.per_hour_at(height)
-            made.append(
+            model = models[word]
+            rate = None if model is None else model.rate_of_strength(value)
+            spottings.append(
                 Spotting(
                     word=block.words[word],
                     video=self.track.video,
@@ -342,4 +360,32 @@ class Search:
                     consent=exemplar.consent,
                 )
             )
-        return made
+        return spottings
+
+
+def _pieces(count: int, rate: float) -> list[slice]:
+    """Pieces of a video in which decoys are searched, at equal steps; all of it in one piece, where it is short.
+
+    Args:
+        count: time steps of the video.
+        rate: time steps per second.
+    """
+    length = int(_SAMPLE * rate / _PIECES)
+    if count <= length * _PIECES:
+        return [slice(0, count)]
+    return [slice(first, first + length) for first in np.linspace(0, count - length, _PIECES).astype(int).tolist()]
+
+
+def _steps_around(times: NDArray[np.float64], within: Segment | None) -> slice:
+    """The time steps in a segment and those that decide about its edges; all, where there is no segment."""
+    if within is None:
+        return slice(0, len(times))
+    first, last = np.searchsorted(times, (within.start - _REACH, within.end + _REACH))
+    return slice(int(first), int(last))
+
+
+def _steps_inside(times: NDArray[np.float64], within: Segment | None) -> NDArray[np.bool_]:
+    """(T,) whether each time step lies in a segment; all do where there is none."""
+    if within is None:
+        return np.ones(len(times), bool)
+    return np.asarray((times >= within.start) & (times <= within.end))

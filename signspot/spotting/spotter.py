@@ -1,14 +1,12 @@
-"""The whole road in one object: sources and exemplars in, spottings out."""
+"""The whole pipeline in one object: sources and exemplars in, spottings out."""
 
 import logging
-import threading
-import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +21,11 @@ from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
 from signspot.models.contract import Encoder
 from signspot.models.opening import open_encoder
-from signspot.spotting.alarms import FEWEST_WORDS, DecoyPeaks
-from signspot.spotting.curves import WordScores
-from signspot.spotting.decoys import Cohort, Suspect, Yardsticks, threshold_for, yardsticks_of
-from signspot.spotting.identification import Match, rank_words, sign_scores
-from signspot.spotting.options import SpotKeywords, SpotOptions
-from signspot.spotting.search import Found, Search
+from signspot.spotting.decoys import DecoySet, PoorExemplar, ScoreCalibration, score_calibration
+from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTrack, TrackCache, threshold_by_card
+from signspot.spotting.matching import cost_to_score, exemplar_scores, warping_costs
+from signspot.spotting.options import SpotOptions
+from signspot.spotting.search import Search, SearchResult, WordScores
 from signspot.types import Exemplar, Segment, Spotting, Track
 
 logger = logging.getLogger(__name__)
@@ -50,8 +47,19 @@ def load(
     """
     if workers < 1:
         raise OptionsError(f"workers must be at least 1; got {workers}")
-    kept = cache_folder() if cache else None
-    return Spotter(open_encoder(name_or_path, kept, device=device), kept, workers)
+    folder = cache_folder() if cache else None
+    return Spotter(open_encoder(name_or_path, folder, device=device), folder, workers)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A word that an isolated sign may be."""
+
+    word: str
+    score: float  # in [0, 1]
+    exemplar: str  # id of the best exemplar
+    variant: str = ""
+    mirrored: bool = False  # the exemplar matched left-right mirrored
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ class Spotter:
         what: What | Gallery,
         options: SpotOptions | None = None,
         progress: Progress | None = None,
-        **changes: Unpack[SpotKeywords],
+        **changes: Any,
     ) -> list[Spotting]:
         """Find signs; the spottings of `search`, by time.
 
@@ -91,8 +99,8 @@ class Spotter:
         progress: Progress | None = None,
         *,
         within: Segment | None = None,
-    ) -> Found:
-        """Find signs, and keep all that the answer follows from: the one road that every user of the spotter takes.
+    ) -> SearchResult:
+        """Find signs, and keep all that the result follows from: the one pipeline that every user of the spotter takes.
 
         Args:
             source: as in `spot`.
@@ -107,37 +115,40 @@ class Spotter:
         windows = Windows.of(track)
         if chosen.refine and track.grid.stride > 1:
             windows = self._refined(source, track, gallery, chosen)
-        found = self._searching(track, windows, gallery, chosen).run(gallery, within)
-        if found.rough_rates and chosen.false_alarms_per_hour is not None:
-            logger.warning("'%s' lasts %.0f s: its false alarms per hour are rough", track.video, found.duration)
-        return found
+        search = self._search(track, windows, gallery, chosen)
+        if chosen.false_alarms_per_hour is not None and search.seconds < SHORTEST_VIDEO:
+            logger.warning("'%s' lasts %.0f s: its false alarms per hour are rough", track.video, search.seconds)
+        return search.run(gallery, within)
 
-    def best_places(self, track: Track, gallery: Gallery, within: Sequence[Segment]) -> list[dict[str, Spotting]]:
-        """The best place of every word in each of some segments of a track, as `search` finds it, without alarms."""
+    def best_locations(self, track: Track, gallery: Gallery, within: Sequence[Segment]) -> list[dict[str, Spotting]]:
+        """The best location of every word in some segments of a track, as `search` finds it, without rates."""
         options = SpotOptions(threshold=0.0)
-        search = Search(track, Windows.of(track), options, 0.0, self._cohort, self._yardsticks.scale)
-        return [search.best_places(gallery, segment) for segment in within]
+        search = Search(track, Windows.of(track), options, 0.0, self._decoys, self._calibration.scale)
+        return [search.best_locations(gallery, segment) for segment in within]
 
     def word_scores(self, track: Track, gallery: Gallery, options: SpotOptions) -> WordScores:
-        """The best score of each word at every moment of a track, as `search` compares them, for many looks at it."""
-        return self._searching(track, Windows.of(track), gallery, options).word_scores(gallery)
+        """The best score of each word at every time step of a track, as `search` compares them."""
+        return self._search(track, Windows.of(track), gallery, options).word_scores(gallery)
 
-    def _searching(self, track: Track, windows: Windows, gallery: Gallery, options: SpotOptions) -> Search:
-        scale, least = self._yardsticks.scale, self.threshold(options, len(gallery.words))
-        known = DecoyPeaks() if len(windows.times) != len(track) else self._decoys.of(track, gallery, options)
-        return Search(track, windows, options, least, self._cohort, scale, known)
-
-    @cached_property
-    def _decoys(self) -> "_DecoysOfTrack":
-        return _DecoysOfTrack()
-
-    @cached_property
-    def _cohort(self) -> Cohort | None:
-        return self._yardsticks.cohort
+    def _search(self, track: Track, windows: Windows, gallery: Gallery, options: SpotOptions) -> Search:
+        least, by_codes = self.threshold(options, len(gallery.words)), gallery.codes is not None
+        cache = TrackCache()
+        if len(windows.times) == len(track):
+            by_codes = by_codes and options.match != "embedding"
+            cache = self._last_track.cache(track, by_codes=by_codes, mirror=options.mirror)
+        return Search(track, windows, options, least, self._decoys, self._calibration.scale, cache)
 
     @cached_property
-    def _yardsticks(self) -> Yardsticks:
-        return yardsticks_of(self.encoder, self.cache)
+    def _last_track(self) -> LastTrack:
+        return LastTrack()
+
+    @cached_property
+    def _calibration(self) -> ScoreCalibration:
+        return score_calibration(self.encoder, self.cache)
+
+    @property
+    def _decoys(self) -> DecoySet | None:
+        return self._calibration.decoys
 
     def identify(
         self, source: Source, what: What | Gallery, top: int | None = None, options: SpotOptions | None = None
@@ -161,7 +172,7 @@ class Spotter:
     def identify_views(self, sign: SignViews, gallery: Gallery, options: SpotOptions) -> list[Match]:
         """As `identify`, of a sign that was embedded before; all words."""
         by_codes = options.match != "embedding" and gallery.codes is not None
-        scores = sign_scores(sign, gallery, self._yardsticks.scale if by_codes else None, self._cohort)
+        scores = sign_scores(sign, gallery, self._calibration.scale if by_codes else None, self._decoys)
         return rank_words(scores, gallery)
 
     def gallery(self, what: What, options: SpotOptions | None = None, progress: Progress = silent) -> Gallery:
@@ -169,15 +180,15 @@ class Spotter:
         chosen = options or SpotOptions()
         embedder = ExemplarEmbedder(self.encoder, self.cache, chosen.seed)
         gallery = embedder.gallery(exemplars_of(what), mirror=chosen.mirror, progress=progress)
-        for suspect in self.suspects(gallery):
-            told = suspect.exemplar.id, suspect.exemplar.word, suspect.matches
+        for poor in self.poor_exemplars(gallery):
+            names = poor.exemplar.id, poor.exemplar.word, poor.matches
             remedy = "Leave it out, or give the segment of the sign"
-            logger.warning("exemplar '%s' of '%s' matches %s: it counts less. %s", *told, remedy)
+            logger.warning("exemplar '%s' of '%s' matches %s: it counts less. %s", *names, remedy)
         return gallery
 
-    def suspects(self, gallery: Gallery) -> list[Suspect]:
+    def poor_exemplars(self, gallery: Gallery) -> list[PoorExemplar]:
         """Exemplars that match rest, or everything, and therefore count less."""
-        return [] if self._cohort is None else self._cohort.suspects(gallery)
+        return [] if self._decoys is None else self._decoys.poor_exemplars(gallery)
 
     def track(
         self, source: Source | Track, options: SpotOptions | None = None, progress: Progress | None = None
@@ -241,7 +252,7 @@ class Spotter:
         return embedding
 
     def threshold(self, options: SpotOptions, words: int = 0) -> float:
-        """The least score of a spotting where decoys tell no other: as given, by the card's rates, or the default.
+        """The least score of a spotting where decoys do not decide: as given, by the card's rates, or the default.
 
         Args:
             options: how to spot.
@@ -249,8 +260,8 @@ class Spotter:
         """
         if options.threshold is not None:
             return options.threshold
-        if options.false_alarms_per_hour is not None and self._cohort is None and words < FEWEST_WORDS:
-            return threshold_for(self.encoder, options.false_alarms_per_hour)
+        if options.false_alarms_per_hour is not None and self._decoys is None and words < FEWEST_WORDS:
+            return threshold_by_card(self.encoder, options.false_alarms_per_hour)
         return self.encoder.contract.threshold
 
     def _refined(self, source: Source | Track, track: Track, gallery: Gallery, options: SpotOptions) -> Windows:
@@ -264,34 +275,9 @@ class Spotter:
             overlap=1.0,
         )
         coarse = replace(coarse, false_alarms_per_hour=None, match="embedding")
-        found = self._searching(track, Windows.of(track), gallery, coarse).run(gallery)
-        places = {track.grid.nearest(spotting.time) for spotting in found.spottings}
-        return refine(self.encoder, source, track, sorted(places))
-
-
-class _DecoysOfTrack:
-    """Keeps what decoys reached in the last track, so that its next search need not search for them again.
-
-    What they reach in the background signing that comes with them is the same for every track, and stays. A server
-    searches several tracks at once, each in a thread.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._embeddings: weakref.ref[NDArray[np.floating[Any]]] | None = None
-        self._known: dict[tuple[bool, bool], DecoyPeaks] = {}
-
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        return _DecoysOfTrack, ()  # in another process it begins anew
-
-    def of(self, track: Track, gallery: Gallery, options: SpotOptions) -> DecoyPeaks:
-        """The known peaks of decoys in a track."""
-        by_codes = gallery.codes is not None and options.match != "embedding"
-        with self._lock:
-            if self._embeddings is None or self._embeddings() is not track.embeddings:
-                self._embeddings = weakref.ref(track.embeddings)
-                self._known = {how: DecoyPeaks(known.background) for how, known in self._known.items()}
-            return self._known.setdefault((by_codes, options.mirror), DecoyPeaks())
+        candidates = self._search(track, Windows.of(track), gallery, coarse).run(gallery).spottings
+        indices = {track.grid.nearest(spotting.time) for spotting in candidates}
+        return refine(self.encoder, source, track, sorted(indices))
 
 
 def exemplars_of(what: What) -> list[Exemplar]:
@@ -300,11 +286,40 @@ def exemplars_of(what: What) -> list[Exemplar]:
         return [what]
     if isinstance(what, Mapping):
         return [exemplar for exemplars in what.values() for exemplar in exemplars]
-    found = list(what)
-    strangers = [item for item in found if not isinstance(item, Exemplar)]
-    if strangers:
-        raise OptionsError(
-            f"spot exemplars, not {type(strangers[0]).__name__} ({strangers[0]!r}). "
-            "Take them from a dictionary: signspot.open_dictionary(folder)['word']"
-        )
-    return found
+    exemplars = list(what)
+    for item in exemplars:
+        if not isinstance(item, Exemplar):
+            raise OptionsError(
+                f"spot exemplars, not {type(item).__name__} ({item!r}). "
+                "Take them from a dictionary: signspot.open_dictionary(folder)['word']"
+            )
+    return exemplars
+
+
+def sign_scores(sign: SignViews, gallery: Gallery, scale: float | None, decoys: DecoySet | None) -> NDArray[np.float32]:
+    """Compare an isolated sign with every row of a gallery.
+
+    Args:
+        sign: as an encoder sees it.
+        gallery: by the same encoder.
+        scale: the cost of a path whose score is a half; None: compare embeddings, not frame codes.
+        decoys: that show which exemplars are near to everything; None: no exemplar is corrected.
+
+    Returns:
+        (V,) scores in [0, 1].
+    """
+    if scale is None or sign.codes is None or gallery.codes is None:
+        scores: NDArray[np.float32] = exemplar_scores(sign.embeddings[:1], gallery.embeddings)[:, 0]
+        return scores
+    corrections = 0.0 if decoys is None else decoys.corrections_in(gallery)
+    return cost_to_score(warping_costs(sign.codes[:1], gallery.codes)[0] + corrections, scale)
+
+
+def rank_words(scores: NDArray[np.float32], gallery: Gallery) -> list[Match]:
+    """The words of a gallery by their best row, the best first; equal ones in order of the gallery."""
+    matches = []
+    for word, rows in gallery.words.items():
+        row = int(rows[scores[rows].argmax()])
+        exemplar, mirrored = gallery.exemplar(row)
+        matches.append(Match(word, round(float(scores[row]), 6), exemplar.id, exemplar.variant, mirrored))
+    return sorted(matches, key=lambda match: -match.score)

@@ -28,7 +28,7 @@ from signspot.landmarks.estimate import has_landmarks
 from signspot.landmarks.signing import sign_segment
 from signspot.plots.curves import COLOURS
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import DEFAULT_RATE, Found, is_default
+from signspot.spotting.search import DEFAULT_RATE, SearchResult, is_default
 from signspot.spotting.spotter import Spotter, load
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.web.folder import ServedFolder, VideoFile
@@ -184,10 +184,10 @@ class Searcher:
             gallery = self.spotter.gallery(Exemplar(word=name, id=name, path=clip))
             return self.told(self._found(video, gallery), video.name, "")
 
-    def _found(self, video: VideoFile, gallery: Gallery) -> Found:
+    def _found(self, video: VideoFile, gallery: Gallery) -> SearchResult:
         return self.spotter.search(self.track(video), gallery, SpotOptions(threshold=_LOWEST, top=_MOST_HITS))
 
-    def told(self, found: Found, video: str, dictionary: str) -> dict[str, Any]:
+    def told(self, found: SearchResult, video: str, dictionary: str) -> dict[str, Any]:
         """A result for the page: curves as 16-bit numbers, every peak above a low score, and how scores read as rates.
 
         The page moves its threshold over them without asking again: of two peaks of a word that overlap the higher one
@@ -199,16 +199,15 @@ class Searcher:
             "dictionary": dictionary,
             "duration": round(found.duration, 3),
             "times": {"first": float(found.times[0]), "step": _step(found.times), "count": len(found.times)},
-            "rough": found.rough_rates,
             "default_rate": DEFAULT_RATE,
             "encoder": self.spotter.encoder.name,
             "words": [self._word(found, word, video, dictionary) for word in words],
         }
 
-    def _word(self, found: Found, word: str, video: str, dictionary: str) -> dict[str, Any]:
+    def _word(self, found: SearchResult, word: str, video: str, dictionary: str) -> dict[str, Any]:
         least = self.spotter.encoder.contract.threshold
         hits = [spotting for spotting in found.spottings if spotting.word == word]
-        chosen = [spotting for spotting in hits if is_default(spotting, least, rough=found.rough_rates)]
+        chosen = [spotting for spotting in hits if is_default(spotting, least)]
         others = [spotting.score for spotting in hits if spotting not in chosen]
         usual = _between(max(others, default=_LOWEST), min((s.score for s in chosen), default=1.0), least)
         exemplars = [(n, e) for n, e in enumerate(found.gallery.exemplars) if e.word == word][:_MOST_EXEMPLARS]

@@ -155,7 +155,7 @@ def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[Video
         around.setdefault(name, []).append(Segment(max(0.0, at - _AROUND), at + _AROUND))
     found: dict[tuple[str, float], Spotting] = {}
     for name, within in around.items():
-        for place in spotter.best_places(known[name], gallery, within):
+        for place in spotter.best_locations(known[name], gallery, within):
             found |= {(name, spotting.time): spotting for spotting in place.values()}
     return _apart(sorted(found.values(), key=lambda spotting: -spotting.score))[:_PLACES]
 

@@ -22,7 +22,7 @@ from signspot.errors import CheckpointError, OptionsError
 from signspot.io.progress import Progress
 from signspot.losses.watch_read_lookup import BACKGROUND, Bags
 from signspot.models.checkpoints import load_encoder, save_encoder
-from signspot.spotting.identification import alignment_scale
+from signspot.spotting.decoys import alignment_scale, decoys_of
 from signspot.spotting.spotter import Spotter, load
 from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.options import CorpusOptions
@@ -92,7 +92,7 @@ def test_what_is_made_is_an_ordinary_encoder(
     dictionary = made.dictionary()
     found = loaded.search(video, dictionary.select(list(dictionary)[:3]))
     assert len(found.best) == 3
-    assert all(spotting.false_alarms_per_hour is not None for spotting in found.best.values()), "decoys came along"
+    assert decoys_of(loaded.encoder) is not None, "decoys came along"
 
 
 def test_the_whole_of_it(spotter: Spotter, made: Corpus, tmp_path: Path) -> None:

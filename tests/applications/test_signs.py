@@ -34,8 +34,7 @@ from signspot.errors import NoHandsError, OptionsError, UnknownWordError
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.plots.plot import save_figure
-from signspot.spotting.identification import Match
-from signspot.spotting.spotter import Spotter
+from signspot.spotting.spotter import Match, Spotter
 from signspot.types import Exemplar
 from signspot_synthetic.language.lexicon import Lexicon
 from tests.applications.conftest import SEED

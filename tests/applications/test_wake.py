@@ -23,9 +23,8 @@ from signspot.embedding.exemplars import Gallery
 from signspot.errors import NoHandsError, NotAVideoError, OptionsError
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.spotting.alignment import STEPS, path_costs
-from signspot.spotting.identification import alignment_scale
-from signspot.spotting.matching import to_score
+from signspot.spotting.decoys import alignment_scale
+from signspot.spotting.matching import STEPS, cost_to_score, path_costs
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment
 from signspot_synthetic.body.motion import continuous
@@ -42,7 +41,7 @@ def test_costs_frame_by_frame_equal_those_at_once() -> None:
     gallery = Gallery.of([Exemplar("w", str(n)) for n in range(3)], np.eye(3, dtype=np.float32), exemplars[:, None])
     online = OnlineAlignment(gallery, 2.0, None)
     told = [online.step(code) for code in codes]
-    scores = to_score(path_costs(codes, exemplars, STEPS.times(2.0)), 2.0)
+    scores = cost_to_score(path_costs(codes, exemplars, STEPS.times(2.0)), 2.0)
     assert np.allclose([score for score, _ in told], scores.max(axis=0), atol=1e-5)
     assert [row for _, row in told] == scores.argmax(axis=0).tolist()
 

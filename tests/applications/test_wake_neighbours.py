@@ -17,7 +17,7 @@ from signspot.applications.wake import (
     enrol,
 )
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
-from signspot.spotting.decoys import cohort_of
+from signspot.spotting.decoys import decoys_of
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 from signspot_synthetic.language.lexicon import Lexicon
@@ -88,7 +88,7 @@ def test_enrolment_tells_the_sign_from_its_neighbours(spotter: Spotter, words: L
     assert sign.distinct is not None
     assert told.distinct is not None
     assert (sign.distinct.by_dictionary, told.distinct.by_dictionary) == (False, True)
-    assert sign.distinct.words == len(np.unique(cohort_of(spotter.encoder).words))  # type: ignore[union-attr]
+    assert sign.distinct.words == len(np.unique(decoys_of(spotter.encoder).words))  # type: ignore[union-attr]
     assert [each.word for each in told.distinct.nearest][-1] == "second"
     assert len(told.impostors) > len(sign.impostors)
     loose = among_known_signs(spotter.encoder, replace(sign, usual=1e9), known)

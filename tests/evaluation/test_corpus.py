@@ -20,7 +20,7 @@ from signspot.metrics.detection import Detection
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import Found, Search
+from signspot.spotting.search import Search, SearchResult
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Grid, Spotting, Track
 from signspot_synthetic.options import CorpusOptions
@@ -41,7 +41,7 @@ def encoder() -> Encoder:
     return make_encoder("small", build("landmark", mlp=False, **SMALL))
 
 
-def seen_perfectly(corpus: Corpus, words: tuple[str, ...]) -> tuple[Gallery, dict[str, Found]]:
+def seen_perfectly(corpus: Corpus, words: tuple[str, ...]) -> tuple[Gallery, dict[str, SearchResult]]:
     """Each word is an axis; a window shows the word that is signed in its middle, most surely half-way."""
     axes = np.eye(len(words) + 1, dtype=np.float32)
     gallery = Gallery.of((Exemplar(word, word) for word in words), axes[: len(words)])

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from signspot.losses.alignment import ClipEnds, clip_costs
-from signspot.spotting.alignment import STEPS, path_costs
+from signspot.spotting.matching import STEPS, path_costs
 
 
 def one_clip(*frames: int) -> ClipEnds:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from signspot.losses.warping import warping_cost
-from signspot.spotting.alignment import warping_costs
+from signspot.spotting.matching import warping_costs
 
 
 def test_a_path_and_its_gradient_by_hand() -> None:

