@@ -1,4 +1,4 @@
-"""`signspot demo`: the main job, on material that it makes itself."""
+"""`signspot demo`: the main job, on synthetic signing that it makes itself."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,10 +10,10 @@ from signspot.cli.options import settings
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for all that is made.")] = Path("demo-out"),
-    workers: Annotated[int, typer.Option(help="Processes that film and estimate.")] = 2,
+    out: Annotated[Path, typer.Option(help="Folder of the videos and the results.")] = Path("demo-out"),
+    workers: Annotated[int, typer.Option(help="Processes that render videos and estimate landmarks.")] = 2,
 ) -> None:
-    """Film a few signs, then find them: a table, a plot, a report, an ELAN file.
+    """Render a few signs, then find them: a table, a plot, a report, an ELAN file.
 
     Afterwards: signspot spot demo-out/sentence.mp4 demo-out/dictionary apple --out demo-out/news.eaf
 
@@ -25,9 +25,9 @@ def demo(
     with Outputs(force=settings().force) as outputs:
         for name in RESULTS:
             outputs.claim(out / name)
-        made = run_demo(out, bar, workers, settings().device)
-    print_spottings(made.spottings, as_json=False)
-    signed, found, wrong = len(made.truth), made.found, made.false_alarms
-    say(f"\n{found} of {signed} signs found, {count(wrong, 'false alarm')}.")
-    for path in made.files:
+        result = run_demo(out, bar, workers, settings().device)
+    print_spottings(result.spottings, as_json=False)
+    say(f"\n{result.found} of {len(result.truth)} signs found, {count(result.false_alarms, 'false alarm')}.")
+    say("(A synthetic signer, chosen so that the demo succeeds: it says nothing about accuracy on people.)")
+    for path in result.files:
         note(f"wrote {path}")
