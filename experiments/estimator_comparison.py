@@ -27,12 +27,11 @@ from experiments.split_estimation import PARTS, compare
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.evaluation.stream_making import Stream
 from signspot.evaluation.streams import StreamMaterial, material_of_corpus, measure_streams
-from signspot.landmarks.direct import EXACT, Economy
-from signspot.landmarks.holistic import HolisticEstimator
+from signspot.landmarks.estimate import MAX_SIDE
+from signspot.landmarks.estimators import Estimator, HolisticEstimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
-from signspot.landmarks.openvino_estimator import OpenVinoEstimator
+from signspot.landmarks.openvino_estimator import EXACT, Economy, OpenVinoEstimator
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
-from signspot.landmarks.stretches import MAX_SIDE, Estimator
 from signspot.spotting.spotter import load
 from signspot.types import Segment
 from signspot.video.reader import Frame, open_video

@@ -28,10 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.processor_seconds import adopt_orphans, family_seconds, machine_seconds
-from signspot.landmarks.estimate import estimate_landmarks
-from signspot.landmarks.estimators import ESTIMATORS, estimating_with, find_estimator
+from signspot.landmarks.estimate import MAX_SIDE, estimate_landmarks, plan_sections
+from signspot.landmarks.estimators import ESTIMATORS, Estimator, estimating_with, find_estimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
-from signspot.landmarks.stretches import MAX_SIDE, Estimator, plan
 from signspot.types import Segment
 from signspot.video.reader import open_video
 
@@ -155,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for way, each in timed.items():
             each.append(time_way(way, options.video, segment, options.estimator))
     found = timed[Way(cores, 1)][0].landmarks
-    lines = speed_lines(timed, len(plan(len(found) / DEFAULT_FPS, DEFAULT_FPS)))
+    lines = speed_lines(timed, len(plan_sections(len(found) / DEFAULT_FPS, DEFAULT_FPS)))
     if options.compare:
         estimator = find_estimator(options.estimator)
         whole, again = (estimate_in_one_go(options.video, segment, estimator) for _ in range(2))

@@ -22,8 +22,8 @@ from experiments.mouthing.weakening import FilmDistortion, weaken
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
+from signspot.landmarks.landmarks import resample_stream
 from signspot.landmarks.pose_file import stream_pose_file
-from signspot.landmarks.resampling import resample_stream
 from signspot.mouthing.lips import FPS, VERSION, follow_lips
 from signspot.mouthing.model import MouthingModel, load_mouthing
 from signspot.mouthing.network import MouthingNetwork

@@ -625,7 +625,7 @@ def open_stream(source: str) -> Iterator[Landmarks]:
 def _camera(number: str) -> Iterator[Landmarks]:
     import cv2
 
-    from signspot.landmarks.holistic import Tracker, join_sights
+    from signspot.landmarks.estimators import Tracker, join_frames
 
     device = Path(f"/dev/video{number}")
     if not number.isdecimal() or (sys.platform == "linux" and not device.exists()):
@@ -641,7 +641,7 @@ def _camera(number: str) -> Iterator[Landmarks]:
                 if not taken:
                     return
                 seen = tracker.see(cv2.cvtColor(image, cv2.COLOR_BGR2RGB))
-                yield join_sights([seen], [monotonic() - began], (image.shape[1], image.shape[0]))
+                yield join_frames([seen], [monotonic() - began], (image.shape[1], image.shape[0]))
     finally:
         camera.release()
 

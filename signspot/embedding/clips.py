@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.landmarks.resampling import CLOCK, at_positions, frames_at, motion_time
+from signspot.landmarks.features import CLOCK, at_positions, frames_at, motion_time
 
 Floats = NDArray[np.float32]
 

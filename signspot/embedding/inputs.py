@@ -14,13 +14,11 @@ from signspot.embedding.clips import landmark_clips, pixel_clips
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.io.files import content_digest
 from signspot.io.progress import Progress, silent
-from signspot.landmarks.estimate import estimate_landmarks, stream_landmarks
+from signspot.landmarks.estimate import MAX_SIDE, estimate_landmarks, stream_landmarks
 from signspot.landmarks.features import WRISTS, FeatureStream, features
-from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.landmarks import Landmarks, resample_stream
 from signspot.landmarks.pose_file import open_landmarks, stream_pose_file
-from signspot.landmarks.resampling import resample_stream
 from signspot.landmarks.signing import SigningCheck, check_signing, dominant_hand, sign_segment
-from signspot.landmarks.stretches import MAX_SIDE
 from signspot.models.contract import Contract, Kind
 from signspot.types import Segment
 from signspot.video.clips import squash_and_crop

@@ -1,23 +1,159 @@
-"""From pixels to landmarks: an estimator over a video, streamed, kept in the cache, several videos at once."""
+"""From pixels to landmarks: an estimator over a video, streamed, cached, several videos at once.
 
+A long video is estimated in sections, each by a tracker of its own, so that several cores can share it. A tracker sees
+the second before its section first, so that it follows the signer when the section begins. Where the sections lie
+depends on the frame rate alone: any number of workers gives the very same landmarks.
+"""
+
+import logging
+import math
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
-from signspot.errors import OptionsError, SignspotError
-from signspot.io.processes import Failure, report_progress, run_each
+import numpy as np
+
+from signspot.errors import EmptyVideoError, EngineError, OptionsError, SignspotError
+from signspot.io.memory import affordable
+from signspot.io.processes import Failure, attempt, report_progress, run_each
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.cache import Cache, CacheEntry
-from signspot.landmarks.estimators import usual_estimator
+from signspot.landmarks.estimators import Estimator, usual_estimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
 from signspot.landmarks.pose_file import PoseWriter
-from signspot.landmarks.stretches import MAX_SIDE, STRETCH, WARM_UP, Estimator, stream_stretches
 from signspot.types import Segment
-from signspot.video.reader import Video, open_video
+from signspot.video.reader import Frame, Video, open_video
+
+logger = logging.getLogger(__name__)
+
+MAX_SIDE = 1280  # pixels; larger images are scaled down while they are decoded: the models see no more
+SECTION, WARM_UP = 30.0, 1.0  # seconds
+_PROCESS = 600 * 2**20  # bytes that an estimating process takes, rounded up
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Frames of a video that one tracker is responsible for."""
+
+    start: float  # seconds of its first frame, the warm-up left out
+    end: float  # seconds; infinity: of the last section, which goes on to the end of the video
+    warm_up: int  # frames before it
+
+    def segment(self, fps: float) -> Segment:
+        """The part of the video that its tracker sees."""
+        return Segment(self.start - self.warm_up / fps, self.end)
+
+
+def plan_sections(duration: float, fps: float, segment: Segment | None = None) -> list[Section]:
+    """The sections of a video, or of a segment of it, that lasts so many seconds."""
+    origin = segment.start if segment else 0.0
+    end = segment.end if segment else math.inf
+    frames, warm_up = max(1, round(SECTION * fps)), round(WARM_UP * fps)
+    last = min(end, duration) - origin
+    # A rest shorter than half a section stays with the section before it.
+    count = max(1, math.floor(last * fps / frames + 0.5)) if math.isfinite(last) else 1
+    starts = [origin + number * frames / fps for number in range(count)]
+    ends = [*starts[1:], end]
+    return [
+        Section(start, until, warm_up if number else 0)
+        for number, (start, until) in enumerate(zip(starts, ends, strict=True))
+    ]
+
+
+def stream_sections(
+    video: Video, fps: float, segment: Segment | None, chunk: int, estimator: Estimator, workers: int
+) -> Iterator[Landmarks]:
+    """Estimate the landmarks of a video, in order, in chunks.
+
+    Args:
+        video: an open video.
+        fps: frames per second to estimate at.
+        segment: the part to look at; all of it if not given.
+        chunk: frames that are given at once, at most.
+        estimator: what estimates.
+        workers: processes.
+    """
+    sections = plan_sections(video.info.duration, fps, segment)
+    workers = min(workers, len(sections))
+    if workers > 1 and not video.seeks(sections[-1].start):
+        logger.warning("%s cannot be sought: one process estimates its landmarks", video.info.path.name)
+        workers = 1
+    if workers > 1:
+        workers = affordable(workers, _PROCESS)
+    if workers == 1:
+        yield from _one_reading(video, fps, segment, sections, chunk, estimator)
+        return
+    work, done = partial(_estimate, path=video.info.path, fps=fps, estimator=estimator), 0
+    for section, made in run_each(work, sections, workers, ordered=True):
+        if isinstance(made, Failure) and isinstance(made.error, EngineError):
+            logger.warning(
+                "%s from %g s: %s This process estimates it", video.info.path.name, section.start, made.message
+            )
+            made = attempt(work, section)
+        if isinstance(made, Failure):
+            if isinstance(made.error, EmptyVideoError) and section.warm_up:
+                return  # the video ends before it announced
+            made.raise_again()
+        made = replace(made, times=sections[0].start + np.arange(done, done + len(made)) / fps)
+        done += len(made)
+        for start in range(0, len(made), chunk):
+            yield made[start : start + chunk]
+
+
+def _one_reading(
+    video: Video, fps: float, segment: Segment | None, sections: list[Section], chunk: int, estimator: Estimator
+) -> Iterator[Landmarks]:
+    """All sections in this process; every frame is decoded once, and the last ones are kept for the next warm-up."""
+    frames, size = video.resampled(fps, segment), (video.info.width, video.info.height)
+    recent: deque[Frame] = deque(maxlen=round(WARM_UP * fps))
+    for section, later in zip(sections, [*sections[1:], None], strict=True):
+        many = None if later is None else round((later.start - section.start) * fps)
+        first = next(frames, None)
+        if first is None:
+            return  # the video ends before it announced
+        shown = chain([first], islice(frames, None if many is None else many - 1))
+        before = deque(recent)
+        frames_before = len(before)
+        seen = estimator.stream(chain(_taken_from(before), _remembered(shown, recent)), size, chunk)
+        yield from _without_warm_up(seen, frames_before)
+
+
+def _taken_from(frames: deque[Frame]) -> Iterator[Frame]:
+    """Pass frames on and let go of them: a second of images is not held while the section lasts."""
+    while frames:
+        yield frames.popleft()
+
+
+def _remembered(frames: Iterable[Frame], recent: deque[Frame]) -> Iterator[Frame]:
+    """Pass frames on and remember the last ones."""
+    for frame in frames:
+        recent.append(frame)
+        yield frame
+
+
+def _estimate(section: Section, *, path: Path, fps: float, estimator: Estimator) -> Landmarks:
+    """The landmarks of one section, in a worker."""
+    with open_video(path, max_side=MAX_SIDE) as video:
+        frames = video.resampled(fps, section.segment(fps))
+        seen = estimator.stream(frames, (video.info.width, video.info.height), max(1, round(SECTION * fps)))
+        made = list(_without_warm_up(seen, section.warm_up))
+    if not made:
+        raise EmptyVideoError(f"{path} holds no frame after {section.start:g} s")
+    return concatenate(made)
+
+
+def _without_warm_up(chunks: Iterator[Landmarks], warm_up: int) -> Iterator[Landmarks]:
+    for chunk in chunks:
+        if warm_up < len(chunk):
+            yield chunk[warm_up:]
+        warm_up = max(0, warm_up - len(chunk))
+
 
 _CHUNK = 64  # frames
 _SMALL_CHUNK = 8  # frames, where progress is reported after each
@@ -47,23 +183,24 @@ def stream_landmarks(
         workers: processes that share a long video; with more than one, a script needs `if __name__ == "__main__":`.
     """
     estimator = estimator or usual_estimator()
-    entry = CacheEntry.of(video.info.path, cache, _version(estimator), fps, segment, digest)
+    entry = CacheEntry.of(video.info.path, cache, estimation_version(estimator), fps, segment, digest)
     known = entry.stream(chunk) if entry else None
     if known is not None:
         yield from known
         return
-    fresh = stream_stretches(video, fps, segment, chunk, estimator, workers)
+    fresh = stream_sections(video, fps, segment, chunk, estimator, workers)
     yield from entry.keep(fresh) if entry else fresh
 
 
 def has_landmarks(video: Path, cache: Path, fps: float = DEFAULT_FPS) -> bool:
     """Whether the landmarks of a whole video are in a cache."""
-    entry = CacheEntry.of(video, cache, _version(usual_estimator()), fps, None)
+    entry = CacheEntry.of(video, cache, estimation_version(usual_estimator()), fps, None)
     return entry is not None and entry.path.is_file()
 
 
-def _version(estimator: Estimator) -> str:
-    return f"{estimator.version} {STRETCH:g} {WARM_UP:g}"
+def estimation_version(estimator: Estimator) -> str:
+    """Names all that decides landmarks: the estimator, and where sections lie."""
+    return f"{estimator.version} {SECTION:g} {WARM_UP:g}"
 
 
 def estimate_landmarks(
@@ -144,7 +281,7 @@ def estimate_files(
     Args:
         jobs: videos and where their landmarks go.
         workers: processes, one for each core if not given; with 1, all happens in this process. Fewer videos than
-            workers are estimated one after the other, each in stretches by all workers.
+            workers are estimated one after the other, each in sections by all workers.
         progress: called with the frames done and the frames of all videos.
         fps: frames per second to estimate at.
         cache: see `estimate_landmarks`.

@@ -1,6 +1,6 @@
-"""Landmarks of a signer over time, as MediaPipe Holistic gives them: the road's input beside pixels."""
+"""Landmarks of a signer over time, as MediaPipe Holistic gives them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,3 +205,35 @@ def _interpolate(points: Points, old: NDArray[np.float64], new: NDArray[np.float
     earlier, later = points[before], points[after]
     mixed = earlier + weight * (later - earlier)
     return np.where(np.isnan(mixed), np.where(weight < 0.5, earlier, later), mixed)
+
+
+_ROUNDING = 1e-6  # seconds
+
+
+def resample_stream(chunks: Iterable[Landmarks], fps: float) -> Iterator[Landmarks]:
+    """Resample chunk by chunk; joined, the result is what `Landmarks.resampled` gives of the joined chunks."""
+    if not (np.isfinite(fps) and fps > 0):
+        raise OptionsError(f"frames per second must be above 0; got {fps}")
+    known: Landmarks | None = None  # the last frames so far: what is still needed
+    first, done = 0.0, 0
+    for chunk in (chunk for chunk in chunks if len(chunk)):
+        if known is None:
+            first = float(chunk.times[0])
+        block = chunk if known is None else concatenate([known, chunk])
+        reached = int((block.times[-1] - first + _ROUNDING) * fps) + 1
+        count = min(reached, _frames_until(block, first, fps))
+        if count > done:
+            yield block.at(first + np.arange(done, count) / fps)
+            done = count
+        needed = int(np.searchsorted(block.times, first + done / fps)) - 1
+        known = block[max(0, min(needed, len(block) - 2)) :]
+    total = _frames_until(known, first, fps) if known is not None else 0
+    if known is not None and total > done:
+        yield known.at(first + np.arange(done, total) / fps)
+
+
+def _frames_until(block: Landmarks, first: float, fps: float) -> int:
+    """The number of frames in all, if the last one of `block` is the last one of all."""
+    last = float(block.times[-1])
+    step = last - float(block.times[-2]) if len(block) > 1 else 1 / DEFAULT_FPS
+    return frames_within(last - first + step, fps)

@@ -1,18 +1,164 @@
-"""MediaPipe's own networks, the .tflite files of its package, run by OpenVINO: a crop in, numbers out."""
+"""MediaPipe's own networks, the .tflite files of its package, run by OpenVINO, and the parts of an image they see.
 
+All is in pixels, y down, angles in radians clockwise. Sizes, turns and shifts are those of MediaPipe's public graphs.
+"""
+
+import math
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
 from signspot.io.openvino import compile_model, load_openvino, openvino_core
-from signspot.landmarks.regions import Floats, Picture
+from signspot.landmarks.estimators import find_models
+
+Floats = NDArray[np.float32]
+Image = NDArray[np.uint8]
+
+_UP = math.pi / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A rectangle about a centre, turned clockwise."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    angle: float = 0.0
+
+    def grown(self, scale: float, shift: float = 0.0) -> "Region":
+        """A square of its longer side times `scale`, moved along its own vertical by `shift` of its height."""
+        side = max(self.width, self.height) * scale
+        move = self.height * shift
+        x, y = self.x - move * math.sin(self.angle), self.y + move * math.cos(self.angle)
+        return Region(x, y, side, side, self.angle)
+
+    def crop(self, image: Image, size: int, *, black: bool = False) -> Image:
+        """(size, size, 3) the image inside; beyond the border black, or as at the border."""
+        cos, sin = math.cos(self.angle), math.sin(self.angle)
+        across, down = self.width / size, self.height / size
+        matrix = np.array(
+            [
+                [cos * across, -sin * down, self.x - (cos * self.width - sin * self.height) / 2],
+                [sin * across, cos * down, self.y - (sin * self.width + cos * self.height) / 2],
+            ]
+        )
+        cropped: Image = cv2.warpAffine(
+            image,
+            matrix,
+            (size, size),
+            flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
+            borderMode=cv2.BORDER_CONSTANT if black else cv2.BORDER_REPLICATE,
+        )
+        return cropped
+
+    def place(self, points: Floats) -> Floats:
+        """(N, C) points of a crop, in shares of its sides, to pixels of the image; z, the third, by the width."""
+        cos, sin = math.cos(self.angle), math.sin(self.angle)
+        placed = points.copy()
+        x, y = (points[:, 0] - 0.5) * self.width, (points[:, 1] - 0.5) * self.height
+        placed[:, 0] = self.x + cos * x - sin * y
+        placed[:, 1] = self.y + sin * x + cos * y
+        if points.shape[1] > 2:
+            placed[:, 2] = points[:, 2] * self.width
+        return placed
+
+    def upright(self, points: Floats) -> Floats:
+        """(N, 2) points of the image, seen from its centre along its sides."""
+        cos, sin = math.cos(self.angle), math.sin(self.angle)
+        x, y = points[:, 0] - self.x, points[:, 1] - self.y
+        return np.stack([cos * x + sin * y, cos * y - sin * x], axis=1)
+
+    def box(self, margin: float = 0.0) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom of what it covers, wider by a share of its sides."""
+        cos, sin = abs(math.cos(self.angle)), abs(math.sin(self.angle))
+        across = (self.width * cos + self.height * sin) * (0.5 + margin)
+        down = (self.width * sin + self.height * cos) * (0.5 + margin)
+        return self.x - across, self.y - down, self.x + across, self.y + down
+
+
+def turn(start: Floats, end: Floats, wanted: float = _UP) -> float:
+    """The turn of a region whose direction from `start` to `end` would be `wanted` (counter-clockwise)."""
+    return _wrapped(wanted - math.atan2(-float(end[1] - start[1]), float(end[0] - start[0])))
+
+
+def _wrapped(angle: float) -> float:
+    return angle - 2 * math.pi * math.floor((angle + math.pi) / (2 * math.pi))
+
+
+def about(centre: Floats, rim: Floats, wanted: float = _UP) -> Region:
+    """The region of a circle given by its centre and a point on its rim, which says what is up, too."""
+    side = 2 * math.hypot(float(rim[0] - centre[0]), float(rim[1] - centre[1]))
+    return Region(float(centre[0]), float(centre[1]), side, side, turn(centre, rim, wanted))
+
+
+def around(points: Floats, angle: float) -> Region:
+    """The upright rectangle around (N, 2+) points, said to be turned by `angle`: of faces."""
+    low, high = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+    x, y = (low + high) / 2
+    return Region(float(x), float(y), float(high[0] - low[0]), float(high[1] - low[1]), angle)
+
+
+def around_turned(points: Floats, angle: float) -> Region:
+    """The rectangle turned by `angle` that just holds (N, 2+) points: of hands."""
+    middle = around(points, angle)
+    seen = middle.upright(points[:, :2])
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    held = Region(middle.x, middle.y, 1.0, 1.0, angle)
+    x, y = held.place(((low + high) / 2 + 0.5)[None].astype(np.float32))[0]
+    return Region(float(x), float(y), float(high[0] - low[0]), float(high[1] - low[1]), angle)
+
+
+def of_pose_hand(wrist: Floats, little: Floats, index: Floats) -> Region:
+    """The region of a hand by the body's three points of it."""
+    middle: Floats = ((2 * index + little) / 3).astype(np.float32)
+    return about(middle, wrist, -_UP)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The distance up to which the region of the last frame is followed, from the one that is found anew."""
+
+    degrees: float
+    translation: float  # share of the new region's side
+    scale: float  # share of the new region's side
+    margin: float  # by which the new region is wider when it is asked whether it holds the last points
+
+
+HANDS, FACES = Agreement(40.0, 0.2, 0.4, -0.1), Agreement(15.0, 0.1, 0.3, -0.2)
+
+
+def follow(last: Region | None, points: Floats | None, anew: Region, agreement: Agreement) -> Region:
+    """Stay with the region of the last frame while it agrees with the one found anew.
+
+    Args:
+        last: by the points of the last frame; None: there were none.
+        points: (N, 2+) of the last frame.
+        anew: found in this frame.
+        agreement: how far they may differ.
+    """
+    if last is None or points is None:
+        return anew
+    apart = abs(math.degrees(_wrapped(last.angle - anew.angle)))
+    move = np.abs(anew.upright(np.array([[last.x, last.y]], np.float32)))[0]
+    sides = abs(last.width - anew.width) / anew.width, abs(last.height - anew.height) / anew.height
+    half = np.array([anew.width, anew.height]) * (1 + agreement.margin) / 2
+    held = bool((np.abs(anew.upright(points[:, :2])) < half).all())
+    near = move[0] <= anew.width * agreement.translation and move[1] <= anew.height * agreement.translation
+    agrees = apart <= agreement.degrees and near and max(sides) <= agreement.scale and held
+    return last if agrees else anew
+
+
+def letterbox(width: int, height: int) -> Region:
+    """The square that holds a whole image in its middle."""
+    side = float(max(width, height))
+    return Region(width / 2, height / 2, side, side)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +192,7 @@ class Running:
         self._request = self.compiled.create_infer_request()
         self._outputs = range(len(network.outputs))
 
-    def __call__(self, crop: Picture) -> list[NDArray[np.float32]]:
+    def __call__(self, crop: Image) -> list[NDArray[np.float32]]:
         """(size, size, 3) crop to the outputs, without their batch axis; they hold until the next call."""
         self._request.infer([crop[None]], share_inputs=True)
         return [self._request.get_output_tensor(number).data[0] for number in self._outputs]
@@ -55,25 +201,6 @@ class Running:
 def version() -> str:
     """Of what runs the networks."""
     return f"openvino-{_openvino().__version__.split('-')[0]}"
-
-
-def find_models() -> Path:
-    """The folder of MediaPipe's modules.
-
-    Raises:
-        LandmarksError: MediaPipe, or one of its networks, is not installed.
-    """
-    found = find_spec("mediapipe")
-    if found is None or not found.submodule_search_locations:
-        raise LandmarksError("landmarks need mediapipe. Install it: pip install 'mediapipe>=0.10.14,<0.10.30'")
-    folder = Path(found.submodule_search_locations[0]) / "modules"
-    missing = [network.file for network in NETWORKS if not (folder / network.file).is_file()]
-    if missing:
-        raise LandmarksError(
-            f"mediapipe {metadata.version('mediapipe')} carries no {missing[0]}. "
-            "Install a version that does: pip install 'mediapipe>=0.10.14,<0.10.30'"
-        )
-    return folder
 
 
 @cache
@@ -91,7 +218,7 @@ def _openvino() -> Any:
 def _compiled(network: Network) -> Any:
     """Read a network, leave out what nobody asks for, take colours as bytes, and compile it; once per process."""
     openvino = _openvino()
-    model = openvino_core().read_model(find_models() / network.file)
+    model = openvino_core().read_model(find_models([network.file]) / network.file)
     model = openvino.Model([model.output(name) for name in network.outputs], model.get_parameters())
     steps = openvino.preprocess.PrePostProcessor(model)
     steps.input().tensor().set_element_type(openvino.Type.u8)
@@ -112,7 +239,7 @@ class Detector:
         grids = [_grid(network.size // stride, per_layer * strides.count(stride)) for stride in dict.fromkeys(strides)]
         self._anchors = np.concatenate(grids)
 
-    def __call__(self, crop: Picture, score: float = 0.5, overlap: float = 0.3) -> Floats | None:
+    def __call__(self, crop: Image, score: float = 0.5, overlap: float = 0.3) -> Floats | None:
         """(size, size, 3) crop to (K, 2) key points of the best detection, in shares of its sides; None: nothing."""
         raw, logits = self._run(crop)
         scores = 1 / (1 + np.exp(-np.clip(logits[:, 0], -80, 80)))

@@ -17,8 +17,7 @@ from torch.nn import functional
 
 from signspot.errors import LandmarksError, OptionsError
 from signspot.io.progress import Progress, silent
-from signspot.landmarks.landmarks import Landmarks
-from signspot.landmarks.resampling import resample_stream
+from signspot.landmarks.landmarks import Landmarks, resample_stream
 from signspot.mouthing.lips import FPS, Floats, LandmarkLips, LipReader, LipTrack, Source, lip_shapes, stream_source
 from signspot.mouthing.network import STEP, LipMatcher, MouthingNetwork, NetworkOptions
 from signspot.video.reader import Frame, open_video

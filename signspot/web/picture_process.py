@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
-from signspot.landmarks.holistic import Tracker, join_sights
+from signspot.landmarks.estimate import MAX_SIDE
+from signspot.landmarks.estimators import Tracker, join_frames
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
-from signspot.landmarks.stretches import MAX_SIDE
 from signspot.video.containers import MOST_PIXELS
 
 _JPEG = b"\xff\xd8\xff"
@@ -46,7 +46,7 @@ def see(request: dict[str, Any]) -> dict[str, Any]:
         return {"processor": time.process_time() - began}
     assert _tracker is not None, "a recording begins with `begin`"
     image = read_picture(base64.b64decode(request["picture"]))
-    seen = join_sights([_tracker.see(image)], [float(request["time"])], (image.shape[1], image.shape[0]))
+    seen = join_frames([_tracker.see(image)], [float(request["time"])], (image.shape[1], image.shape[0]))
     points = {name: base64.b64encode(getattr(seen, name).tobytes()).decode() for name in _PARTS}
     return {**points, "size": seen.size, "processor": time.process_time() - began}
 

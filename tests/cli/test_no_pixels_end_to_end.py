@@ -19,16 +19,16 @@ from typer.testing import CliRunner
 
 from signspot.cli.main import app
 from signspot.landmarks.cache import CacheEntry
+from signspot.landmarks.estimate import estimation_version
 from signspot.landmarks.estimators import HOLISTIC
 from signspot.landmarks.landmarks import Landmarks
-from signspot.landmarks.stretches import STRETCH, WARM_UP
 from signspot.video.reader import open_video
 from signspot.video.writer import write_video
 
 PURPLE = np.array([200, 0, 255])
 ADDRESS = re.compile(rb"data:(image|video)/[\w.+-]+;base64,([A-Za-z0-9+/=\s]+)")
 pytestmark = pytest.mark.slow
-VERSION = f"{HOLISTIC.version} {STRETCH:g} {WARM_UP:g}"
+VERSION = estimation_version(HOLISTIC)
 
 
 def film(path: Path, landmarks: Landmarks, cache: Path) -> None:

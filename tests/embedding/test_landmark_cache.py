@@ -8,7 +8,7 @@ import torch
 
 from signspot.embedding.inputs import EstimateOptions
 from signspot.embedding.windows import embed
-from signspot.landmarks.holistic import Tracker
+from signspot.landmarks.estimators import Tracker
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
 from signspot.video.writer import write_video

@@ -13,7 +13,6 @@ if find_spec("openvino") is None:  # an import would tell its makers
 from signspot.errors import LandmarksError, OptionsError
 from signspot.io.openvino import inference_precision
 from signspot.landmarks import networks
-from signspot.landmarks.direct import EXACT, Economy, Thumbnail, refine
 from signspot.landmarks.estimators import (
     HOLISTIC,
     LIPS,
@@ -24,9 +23,8 @@ from signspot.landmarks.estimators import (
     usual_estimator,
 )
 from signspot.landmarks.landmarks import concatenate
-from signspot.landmarks.networks import BODY, FACE_DETECTOR, HAND, Detector, Running
-from signspot.landmarks.openvino_estimator import OpenVinoEstimator
-from signspot.landmarks.regions import Region
+from signspot.landmarks.networks import BODY, FACE_DETECTOR, HAND, Detector, Region, Running
+from signspot.landmarks.openvino_estimator import EXACT, Economy, OpenVinoEstimator, Thumbnail, refine
 from signspot.video.reader import Frame
 from signspot_synthetic.body.motion import isolated
 from signspot_synthetic.body.signers import Role, make_signer

@@ -1,7 +1,7 @@
 import os
 import threading
 
-from signspot.landmarks.holistic import without_noise
+from signspot.landmarks.estimators import without_noise
 
 NOISE = b"""INFO: Created TensorFlow Lite XNNPACK delegate for CPU.
 WARNING: All log messages before absl::InitializeLog() is called are written to STDERR

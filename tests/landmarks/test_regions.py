@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from signspot.landmarks.regions import (
+from signspot.landmarks.networks import (
     FACES,
     HANDS,
     Region,

@@ -8,9 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.landmarks.features import CHANNELS, JOINTS, RIGHT_HAND, mirror_features
-from signspot.landmarks.landmarks import FACE_POINTS, Landmarks, concatenate
-from signspot.landmarks.resampling import at_positions, frames_at, motion_time, resample_stream
+from signspot.landmarks.features import (
+    CHANNELS,
+    JOINTS,
+    RIGHT_HAND,
+    at_positions,
+    frames_at,
+    mirror_features,
+    motion_time,
+)
+from signspot.landmarks.landmarks import FACE_POINTS, Landmarks, concatenate, resample_stream
 
 
 def moving(frames: int, fps: float, start: float = 0.0) -> Landmarks:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from signspot.landmarks.smoothing import LowPass, OneEuro
+from signspot.landmarks.openvino_estimator import LowPass, OneEuro
 
 
 def value(number):

@@ -10,10 +10,9 @@ import av
 import numpy as np
 import pytest
 
-from signspot.landmarks.estimate import PoseJob, estimate_files, stream_landmarks
+from signspot.landmarks.estimate import SECTION, PoseJob, estimate_files, plan_sections, stream_landmarks
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, concatenate
 from signspot.landmarks.pose_file import open_landmarks
-from signspot.landmarks.stretches import STRETCH, plan
 from signspot.types import Segment
 from signspot.video.reader import Frame, open_video
 from signspot.video.writer import write_video
@@ -60,12 +59,12 @@ def read(path: Path, workers: int, segment: Segment | None = None, chunk: int = 
 
 
 def test_a_rest_stays_with_the_stretch_before_it() -> None:
-    assert [stretch.start for stretch in plan(100.0, FPS)] == [0.0, 30.0, 60.0]
-    assert [stretch.start for stretch in plan(106.0, FPS)] == [0.0, 30.0, 60.0, 90.0]
-    assert [stretch.warm_up for stretch in plan(106.0, FPS)] == [0, 5, 5, 5]
-    assert [stretch.start for stretch in plan(20.0, FPS)] == [0.0]
-    assert plan(float("inf"), FPS)[-1].end == float("inf")
-    assert [stretch.start for stretch in plan(1000.0, FPS, Segment(7.0, 80.0))] == [7.0, 37.0]
+    assert [stretch.start for stretch in plan_sections(100.0, FPS)] == [0.0, 30.0, 60.0]
+    assert [stretch.start for stretch in plan_sections(106.0, FPS)] == [0.0, 30.0, 60.0, 90.0]
+    assert [stretch.warm_up for stretch in plan_sections(106.0, FPS)] == [0, 5, 5, 5]
+    assert [stretch.start for stretch in plan_sections(20.0, FPS)] == [0.0]
+    assert plan_sections(float("inf"), FPS)[-1].end == float("inf")
+    assert [stretch.start for stretch in plan_sections(1000.0, FPS, Segment(7.0, 80.0))] == [7.0, 37.0]
 
 
 @pytest.mark.parametrize("segment", [None, Segment(12.4, 93.0)])
@@ -96,9 +95,9 @@ def test_a_video_that_cannot_be_sought_is_read_once(
 
 def test_a_video_that_ends_before_it_announced(long_video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = read(long_video, 1)
-    announced = plan(200.0, FPS)
-    monkeypatch.setattr("signspot.landmarks.stretches.plan", lambda duration, fps, segment: announced)
-    assert len(announced) > SECONDS / STRETCH + 1
+    announced = plan_sections(200.0, FPS)
+    monkeypatch.setattr("signspot.landmarks.estimate.plan_sections", lambda duration, fps, segment: announced)
+    assert len(announced) > SECONDS / SECTION + 1
     for workers in (1, 2):
         found = read(long_video, workers)
         assert len(found) == len(expected)
@@ -183,7 +182,7 @@ def test_a_file_without_an_index_is_read_by_one_process(
         found = concatenate(list(stream_landmarks(video, FPS, estimator=Deadly(), workers=2)))
         frames = sum(1 for _ in video.resampled(FPS))
     assert len(found) == frames
-    if len(plan(video.info.duration, FPS)) > 1:
+    if len(plan_sections(video.info.duration, FPS)) > 1:
         assert "cannot be sought: one process" in caplog.text
 
 

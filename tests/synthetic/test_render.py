@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from signspot.errors import LandmarksError, OptionsError
-from signspot.landmarks.holistic import Tracker, join_sights
+from signspot.landmarks.estimators import Tracker, join_frames
 from signspot.landmarks.landmarks import FACE_POINTS
 from signspot.video.reader import open_video
 from signspot_synthetic.body.motion import continuous
@@ -185,7 +185,7 @@ def test_mediapipe_finds_pose_face_and_hands(signing, skin):
     appearance = make_appearance(40 + skin, skin=skin)
     with Tracker() as tracker:
         sights = [tracker.see(picture) for picture in render(some, appearance, SIZE)]
-    seen = join_sights(sights, some.times.tolist(), SIZE)
+    seen = join_frames(sights, some.times.tolist(), SIZE)
     assert np.isfinite(seen.body[:, 0, 0]).mean() >= 0.95
     assert np.isfinite(seen.face[:, 0, 0]).mean() >= 0.8
     unit = np.median(np.linalg.norm(some.body[:, 11, :2] - some.body[:, 12, :2], axis=1))

@@ -179,10 +179,10 @@ def film(path: Path, landmarks: Any) -> None:
 def remember(path: Path, landmarks: Any, cache: Path) -> None:
     """Put the exact landmarks of a rendered film into the cache, as if they had been estimated."""
     from signspot.landmarks.cache import CacheEntry
+    from signspot.landmarks.estimate import estimation_version
     from signspot.landmarks.estimators import HOLISTIC
-    from signspot.landmarks.stretches import STRETCH, WARM_UP
 
-    version = f"{HOLISTIC.version} {STRETCH:g} {WARM_UP:g}"
+    version = estimation_version(HOLISTIC)
     entry = CacheEntry.of(path, cache / "landmarks", version, 25.0, None)
     assert entry is not None
     list(entry.keep(iter([landmarks])))

@@ -17,7 +17,7 @@ from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import OptionsError, SignspotError
 from signspot.io.files import cache_folder
 from signspot.io.progress import Progress, silent
-from signspot.landmarks.resampling import at_positions
+from signspot.landmarks.features import at_positions
 from signspot.training.augment import Augmentation, augment
 from signspot.training.configuration import check_numbers
 from signspot.training.embedding.trunk_features import as_right_handed, exemplar_sign
