@@ -7,9 +7,9 @@ from benchmarks.isolation import Call, fastest, run
 from benchmarks.material import landmark_encoder
 from benchmarks.rows import Comparison, rounded
 from benchmarks.sizes import Sizes
-from signspot.adaptation.adapting import adapt
-from signspot.adaptation.options import AdaptOptions
 from signspot.spotting.spotter import Spotter
+from signspot.training.adaptation import adapt
+from signspot.training.adaptation_data import AdaptOptions
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.options import CorpusOptions
 

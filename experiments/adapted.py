@@ -19,12 +19,6 @@ from typing import get_args
 
 import numpy as np
 
-from signspot.adaptation.batches import StretchBatches
-from signspot.adaptation.footage import EmbeddedFootage, find_stretches, read_footage
-from signspot.adaptation.gain import score_stretches
-from signspot.adaptation.maps import Kept, fold
-from signspot.adaptation.options import AdaptOptions
-from signspot.adaptation.training import learn_maps
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.embedding.refine import Windows
 from signspot.io.files import cache_folder
@@ -37,6 +31,14 @@ from signspot.spotting.decoys import alignment_scale
 from signspot.spotting.options import MatchBy, SpotOptions
 from signspot.spotting.search import Search
 from signspot.spotting.spotter import Spotter
+from signspot.training.adaptation_data import (
+    AdaptOptions,
+    EmbeddedFootage,
+    find_stretches,
+    read_footage,
+    score_stretches,
+)
+from signspot.training.adapters import Kept, StretchBatches, fold, learn_maps
 
 LOWEST = 0.3  # score from which spottings enter the precision-recall curve
 ByMatch = Mapping[MatchBy, "TruthScores"]

@@ -1,6 +1,6 @@
 """Cross-validation across signers: a recipe of frame codes is taught by some people and measured on the others.
 
-    python -m experiments.cross_validation --lsa64 lsa64/ --wlasl wlasl/ --folds 3 --steps 600 --out runs/folds
+    python -m experiments.cross_validation --lsa64 lsa64/ --wlasl wlasl/ --synthetic synthetic-signs/
 
 The signers of each corpus are dealt into folds. For every fold an encoder learns from the signers of all others, of
 both corpora at once, and from the world; then the clips of the fold are looked up among exemplars by the fold's other
@@ -17,11 +17,7 @@ from pathlib import Path
 
 import torch
 
-from experiments.frame_codes.assembling import assemble
-from experiments.frame_codes.config import FrameCodesConfig
-from experiments.frame_codes.training import open_sources, train_coder
-from experiments.isolated.clips import IsolatedClip
-from experiments.isolated.reading import read_isolated
+from signspot.corpus.isolated import IsolatedClip, read_isolated
 from signspot.evaluation.one_shot import OneShotRanks, OneShotScores, one_shot_ranks, scores_of_ranks
 from signspot.io.progress import Progress, silent
 from signspot.models.checkpoints import load_encoder, save_encoder
@@ -29,6 +25,7 @@ from signspot.models.encoder import Encoder
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.training.configuration import read_toml
+from signspot.training.frame_codes import FrameCodesConfig, assemble, open_sources, train_coder, with_folders
 
 HEAD = ("corpus", "encoder", "words", "queries", "R@1", "R@5", "R@10", "MRR", "median rank")
 LEARNED = "by the other signers"
@@ -58,7 +55,7 @@ def train_fold(
     sources, decoys = open_sources(config, without)
     coder = train_coder(config, sources, out, progress, workers=0)
     card = {"licence": config.licence, "data": f"{config.data} Without the signers {left_out}."}
-    return save_encoder(assemble(config.name, coder, decoys, card, config.seed), path)
+    return save_encoder(assemble(config.name, coder, decoys, card), path)
 
 
 def look_up_folds(
@@ -124,6 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--config", type=Path, default=Path("configs/landmark.toml"))
     parser.add_argument("--lsa64", type=Path, required=True)
     parser.add_argument("--wlasl", type=Path, required=True)
+    parser.add_argument("--synthetic", type=Path, required=True)
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--queries", type=int, default=1000)
@@ -132,7 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     torch.set_num_threads(1)
     config = read_toml(chosen.config, FrameCodesConfig)
     how = replace(config.optimiser, steps=chosen.steps)
-    config = replace(config, name="folds", lsa64=str(chosen.lsa64), wlasl=str(chosen.wlasl), optimiser=how)
+    folders = {name: str(getattr(chosen, name)) for name in ("lsa64", "wlasl", "synthetic")}
+    config = replace(config, name="folds", sources=with_folders(config.sources, folders), optimiser=how)
     corpora = {"lsa64": read_isolated(chosen.lsa64), "wlasl": read_isolated(chosen.wlasl)}
     sys.stdout.write(f"| {' | '.join(HEAD)} |\n{'|---' * len(HEAD)}|\n")
     beside = ("landmark-world", "warping")

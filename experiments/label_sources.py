@@ -21,8 +21,7 @@ from signspot.corpus.labels import SAME_PLACE, are_beside, contradicted
 from signspot.corpus.truth import read_records, right_labels
 from signspot.metrics.bootstrap import bootstrap_mean
 from signspot.recognition.scoring import ALL
-from signspot.training.recogniser.on_corpus import train_on_labels
-from signspot.training.recogniser.training import TrunkConfig
+from signspot.training.recogniser import TrunkConfig, train_on_labels
 from signspot.types import Label
 
 Row = tuple[str, str, str, str]

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.frame_codes.world_clips import world_clips
-from experiments.isolated.clips import IsolatedClip
-from experiments.isolated.reading import read_isolated
+from signspot.corpus.isolated import IsolatedClip, read_isolated
 from signspot.evaluation.streams import StreamMaterial, StreamOptions, material_of_clips, measure_streams
 from signspot.spotting.spotter import Spotter, load
+from signspot_synthetic.isolated_signs import isolated_clips
 
 SEEDS = {"first": 77, "second": 78}  # seeds
 _WORDS, _SIGNERS = 100, 8
@@ -39,7 +38,7 @@ def backgrounds(places: Sequence[Path], half: str, each: int, seed: int) -> list
     options = StreamOptions(signs=700, each=each, signed=False, seed=seed)
     found = [material_of_clips(place.name, half_of(read_isolated(place), half), options) for place in places]
     for name, share in (("synthetic", 0.2), ("synthetic without minimal pairs", 0.0)):
-        clips = world_clips(_WORDS, _SIGNERS, SEEDS[half], share)
+        clips = isolated_clips(_WORDS, _SIGNERS, SEEDS[half], share)
         found.append(material_of_clips(name, clips, options))
     return found
 

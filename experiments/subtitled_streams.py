@@ -14,9 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.isolated.clips import IsolatedClip
-from experiments.isolated.reading import read_isolated
 from signspot.corpus.corpus import FORMAT, VERSION, Corpus, CorpusVideo, Layout, open_corpus, video_as_json, write_json
+from signspot.corpus.isolated import IsolatedClip, read_isolated
 from signspot.corpus.truth import SignTruth, Splits, split_words, write_records, write_splits
 from signspot.dictionary.dictionary import Contents
 from signspot.dictionary.json_file import write_json as write_dictionary

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.isolated.lsa64 import read_lsa64
+from signspot.corpus.isolated import read_isolated
 from signspot.landmarks.landmarks import Landmarks
 from signspot_synthetic.body.motion import isolated
 from signspot_synthetic.body.signers import make_signers
@@ -194,7 +194,7 @@ def _measure_jitter(body: Values, hand: Values, face: Values, speed: Values, poo
 
 def real_clips(folder: Path, every: int) -> Iterator[Landmarks]:
     """Every n-th clip of LSA64."""
-    return (clip.landmarks for clip in read_lsa64(folder)[::every])
+    return (clip.landmarks for clip in read_isolated(folder)[::every])
 
 
 def world_clips(count: int, noise: NoiseOptions) -> Iterator[Landmarks]:

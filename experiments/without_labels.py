@@ -30,11 +30,10 @@ from signspot.metrics.localisation import Tolerance
 from signspot.models.checkpoints import load_encoder
 from signspot.models.mlp import UnitNorm
 from signspot.mouthing.spotter import LEAST
-from signspot.training.embedding.config import EmbeddingConfig, Loss
-from signspot.training.embedding.data import EmbeddingData
-from signspot.training.embedding.training import train_embedding
-from signspot.training.embedding.trunk_features import TrunkFeatures
+from signspot.training.embedding import train_embedding
+from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, Loss
 from signspot.training.items import Item, collect_items, read_words
+from signspot.training.trunk_features import TrunkFeatures
 from signspot.types import Label, LabelSource, TimeMeaning
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.knobs import Knobs

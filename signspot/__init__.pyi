@@ -1,7 +1,5 @@
 # The public names, each spelled once: type checkers read this file, and `__init__.py` loads from it.
 from . import errors as errors
-from .adaptation.adapting import adapt as adapt
-from .adaptation.options import AdaptOptions as AdaptOptions
 from .annotation.options import AnnotateOptions as AnnotateOptions
 from .annotation.run import AnnotationJob as AnnotationJob
 from .annotation.run import annotate as annotate
@@ -24,6 +22,8 @@ from .models.contract import Encoder as Encoder
 from .spotting.options import SpotOptions as SpotOptions
 from .spotting.spotter import Spotter as Spotter
 from .spotting.spotter import load as load
+from .training.adaptation import adapt as adapt
+from .training.adaptation_data import AdaptOptions as AdaptOptions
 from .types import Exemplar as Exemplar
 from .types import Label as Label
 from .types import Segment as Segment

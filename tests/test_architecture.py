@@ -23,7 +23,7 @@ LAYERS = (
         *("corpus", "dictionary", "formats", "landmarks", "losses", "metrics", "models", "subtitles"),
         *("video", "words"),
     ),
-    ("adaptation", "embedding", "mouthing", "plots", "recognition", "spotting", "training"),
+    ("embedding", "mouthing", "plots", "recognition", "spotting", "training"),
     ("annotation", "applications", "evaluation"),
     ("cli", "web"),
     ("__main__",),
@@ -31,13 +31,11 @@ LAYERS = (
 
 # Imports between packages of one layer. The lowest layer is open to itself. An entry that nothing uses fails.
 WITHIN_A_LAYER = {
-    ("adaptation", "embedding"),
-    ("adaptation", "spotting"),
-    ("adaptation", "training"),
     ("applications", "annotation"),
     ("cli", "web"),
     ("corpus", "dictionary"),
     ("corpus", "formats"),
+    ("corpus", "landmarks"),
     ("corpus", "subtitles"),
     ("corpus", "video"),
     ("dictionary", "video"),
@@ -49,10 +47,11 @@ WITHIN_A_LAYER = {
     ("spotting", "embedding"),
     ("training", "embedding"),
     ("training", "recognition"),
+    ("training", "spotting"),
 }  # fmt: skip
 
 # Commands that load the synthetic generator or experiments, inside their functions only.
-COMMANDS_THAT_LOAD_OTHERS = {"calibrate", "corpus", "demo", "evaluate", "synthetic", "train"}
+COMMANDS_THAT_LOAD_OTHERS = {"calibrate", "demo", "evaluate", "synthetic", "train"}
 READS_PICKLES = {PRODUCT / "io" / "pickle.py", PRODUCT / "models" / "weight_files.py"}
 
 

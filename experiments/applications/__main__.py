@@ -26,10 +26,10 @@ from experiments.applications.real_learners import REAL_HEADS, real_verdicts
 from experiments.applications.speed import measure_scan
 from experiments.applications.verdicts import fit, trade_rows
 from experiments.applications.waking import WakeSize, latency_row, said_rows, wake_rows
-from experiments.isolated.reading import read_isolated
 from signspot.applications.densify import DensifyOptions
 from signspot.applications.faux_amis import SAME_FORM
 from signspot.applications.feedback import CHANGES
+from signspot.corpus.isolated import read_isolated
 from signspot.spotting.spotter import load
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from experiments.applications.learners import gallery_of
 from experiments.applications.signs import film, make_words
-from experiments.isolated.clips import IsolatedClip
 from signspot.applications.faux_amis import FauxAmis, FauxAmisOptions, compare_galleries
 from signspot.applications.signs import costs_between
 from signspot.applications.variants import SAME_SIGN, cluster
+from signspot.corpus.isolated import IsolatedClip
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.errors import SignspotError
 from signspot.landmarks.landmarks import Landmarks

@@ -10,7 +10,6 @@ from itertools import count, islice
 import numpy as np
 
 from experiments.applications.signs import alter, film, make_words
-from experiments.isolated.clips import FPS
 from signspot.applications.feedback import (
     TOLD,
     MeasuredDifference,
@@ -23,6 +22,7 @@ from signspot.applications.feedback import (
     unlikeness,
 )
 from signspot.applications.movement import see_sign
+from signspot.corpus.isolated import FPS
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import sign_in_context
 from signspot.errors import NoHandsError, SignspotError

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from experiments.applications.learners import EXEMPLARS, gallery_of, sign_of
-from experiments.isolated.clips import IsolatedClip
 from signspot.applications.feedback import doubt, evidence, is_right, measure_sign, strengths, typical_cost, unlikeness
 from signspot.applications.movement import SeenSign, see_sign
+from signspot.corpus.isolated import IsolatedClip
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.errors import SignspotError
 from signspot.io.progress import Progress, silent

@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 
 from experiments.applications.signs import film, make_words
-from experiments.isolated.clips import IsolatedClip
 from signspot.applications.wake import (
     LIKE_THE_SIGN,
     WakeDetector,
@@ -18,6 +17,7 @@ from signspot.applications.wake import (
     own_gallery,
     settle,
 )
+from signspot.corpus.isolated import IsolatedClip
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.errors import SignspotError
 from signspot.evaluation.stream_making import make_streams

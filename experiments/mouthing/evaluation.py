@@ -10,10 +10,10 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.isolated.clips import IsolatedClip
 from experiments.mouthing.clips import ClipOptions, LipClip, make_clips, read_vocabulary
 from experiments.mouthing.real_faces import lips_of, read_faces
 from experiments.mouthing.trials import Answers, Floats, Trial, answer, draw_trials
+from signspot.corpus.isolated import IsolatedClip
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
 from signspot.mouthing.model import MouthingModel

@@ -9,10 +9,8 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.isolated.clips import IsolatedClip
-from experiments.isolated.lsa64 import read_lsa64
-from experiments.isolated.wlasl import read_wlasl
 from experiments.mouthing.clips import ClipOptions, make_clips, read_vocabulary
+from signspot.corpus.isolated import IsolatedClip, read_isolated
 from signspot.errors import LandmarksError
 from signspot.mouthing.lips import FPS, SHAPES, LipTrack, follow_lips
 
@@ -36,8 +34,8 @@ def read_faces(
     lsa64: str | PathLike[str] | None, wlasl: str | PathLike[str] | None
 ) -> list[tuple[str, list[IsolatedClip]]]:
     """The clips of each corpus that is named."""
-    found = [] if lsa64 is None else [("LSA64", read_lsa64(lsa64))]
-    return found if wlasl is None else [*found, ("WLASL", read_wlasl(wlasl))]
+    found = [] if lsa64 is None else [("LSA64", read_isolated(lsa64))]
+    return found if wlasl is None else [*found, ("WLASL", read_isolated(wlasl))]
 
 
 def lips_of(clips: Sequence[IsolatedClip]) -> list[LipTrack]:

@@ -11,9 +11,8 @@ from experiments.paper.setup import Setting, Setup, TrunkKind, Vocabulary
 from signspot.io.files import atomic_write, text_digest
 from signspot.io.progress import Progress, silent
 from signspot.models.mlp import UnitNorm
-from signspot.training.embedding.config import EmbeddingConfig
-from signspot.training.embedding.data import EmbeddingData, synonym_pairs
-from signspot.training.embedding.training import train_embedding
+from signspot.training.embedding import train_embedding
+from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, synonym_pairs
 
 _T = TypeVar("_T")
 

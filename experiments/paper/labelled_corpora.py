@@ -19,9 +19,8 @@ from signspot.errors import OptionsError
 from signspot.io.files import text_digest
 from signspot.io.progress import Stage, quiet
 from signspot.recognition.recogniser import FPS
-from signspot.training.augment import Augmentation
-from signspot.training.recogniser.clips import ClipOptions
-from signspot.training.recogniser.training import TrunkConfig
+from signspot.training.recogniser import TrunkConfig
+from signspot.training.sign_clips import Augmentation, ClipOptions
 from signspot.types import Label, LabelSource
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus
 from signspot_synthetic.knobs import Knobs, named_rng

@@ -13,7 +13,7 @@ from signspot.metrics.localisation import Tolerance
 from signspot.metrics.ranking import RankedQueries, RetrievalResult, ranks_of
 from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.batch_norm import Domain
-from signspot.training.embedding.trunk_features import TrunkFeatures
+from signspot.training.trunk_features import TrunkFeatures
 from signspot.types import Exemplar, Grid
 
 FloatArray = NDArray[np.float32]

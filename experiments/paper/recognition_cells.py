@@ -20,8 +20,8 @@ from signspot.recognition.scoring import (
     signs_to_test,
 )
 from signspot.spotting.spotter import load
-from signspot.training.recogniser.clips import collect_signs
-from signspot.training.recogniser.training import TrunkConfig, train_recogniser
+from signspot.training.recogniser import TrunkConfig, train_recogniser
+from signspot.training.sign_clips import collect_signs
 from signspot.types import Label, LabelSource
 
 Ranks = dict[str, list[int]]  # word → the rank of the right word of each of its test signs

@@ -15,11 +15,9 @@ from signspot.errors import OptionsError
 from signspot.io.files import atomic_write
 from signspot.io.progress import Stage, quiet
 from signspot.models.encoder import Encoder
-from signspot.training.augment import Augmentation
-from signspot.training.embedding.batches import ItemBatchOptions
-from signspot.training.embedding.config import EmbeddingConfig
-from signspot.training.recogniser.clips import ClipOptions
-from signspot.training.recogniser.training import TrunkConfig
+from signspot.training.item_batches import EmbeddingConfig, ItemBatchOptions
+from signspot.training.recogniser import TrunkConfig
+from signspot.training.sign_clips import Augmentation, ClipOptions
 from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.options import CorpusOptions
 

@@ -14,11 +14,11 @@ from signspot.io.files import text_digest
 from signspot.io.progress import Stage, quiet
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import Encoder
-from signspot.training.embedding.config import EmbeddingConfig
-from signspot.training.embedding.trunk_features import TrunkFeatures, trunk_features
+from signspot.training.item_batches import EmbeddingConfig
 from signspot.training.items import Item, collect_items, read_words
-from signspot.training.recogniser.clips import collect_signs
-from signspot.training.recogniser.training import TrunkConfig, train_trunk
+from signspot.training.recogniser import TrunkConfig, train_trunk
+from signspot.training.sign_clips import collect_signs
+from signspot.training.trunk_features import TrunkFeatures, trunk_features
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus
 from signspot_synthetic.options import CorpusOptions, options_as_json
 

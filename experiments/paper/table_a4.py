@@ -15,8 +15,8 @@ from experiments.paper.setup import Setup
 from experiments.paper.table import Number, mean_and_deviation, shown
 from signspot.errors import OptionsError
 from signspot.io.files import atomic_write, text_digest
-from signspot.training.rgb.config import Architecture, RgbAugmentation, RgbBatchOptions, RgbConfig
-from signspot.training.rgb.training import HeldOut, train_rgb_on_corpus
+from signspot.training.rgb import HeldOut, train_rgb_on_corpus
+from signspot.training.rgb_clips import Architecture, RgbAugmentation, RgbBatchOptions, RgbConfig
 from signspot.training.run_folder import Run
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus
 from signspot_synthetic.options import CorpusOptions, options_as_json

@@ -24,8 +24,8 @@ from signspot.metrics.ranking import Group
 from signspot.plots.curves import plural
 from signspot.recognition.recogniser import Recogniser
 from signspot.recognition.scoring import ALL, RecogniserClassifier, score_classifier, signs_to_test
-from signspot.training.recogniser.clips import ClipOptions, TrunkSigns, collect_signs
-from signspot.training.recogniser.training import TrunkConfig, train_recogniser
+from signspot.training.recogniser import TrunkConfig, train_recogniser
+from signspot.training.sign_clips import ClipOptions, TrunkSigns, collect_signs
 from signspot.types import Exemplar
 
 NAME, TITLE = "table-c1", "Appendix C.1: how a trunk is pretrained on both domains"

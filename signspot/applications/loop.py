@@ -15,8 +15,6 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.figure import Figure
 
-from signspot.adaptation.adapting import adapt
-from signspot.adaptation.options import AdaptOptions
 from signspot.annotation.engines import Engine
 from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, MouthingJob, RunReport, annotate, annotate_mouthings
@@ -39,9 +37,10 @@ from signspot.plots.report import clips, drawing, heading, paragraph, table, wri
 from signspot.plots.skeletons import skeleton_address
 from signspot.recognition.recogniser import save_recogniser
 from signspot.spotting.spotter import load
-from signspot.training.recogniser.clips import ClipOptions
-from signspot.training.recogniser.on_corpus import train_on_labels
-from signspot.training.recogniser.training import TrunkConfig
+from signspot.training.adaptation import adapt
+from signspot.training.adaptation_data import AdaptOptions
+from signspot.training.recogniser import TrunkConfig, train_on_labels
+from signspot.training.sign_clips import ClipOptions
 from signspot.types import Label, LabelSource
 
 LabelsM = Literal["auto", "given", "lips", "none"]

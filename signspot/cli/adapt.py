@@ -12,8 +12,8 @@ from signspot.cli.options import EncoderName, settings
 from signspot.cli.train import command, told_how_to_go_on
 
 if TYPE_CHECKING:
-    from signspot.adaptation.adapting import Adapted
-    from signspot.adaptation.gain import Gain
+    from signspot.training.adaptation import Adapted
+    from signspot.training.adaptation_data import Gain
 
 
 def adapt(
@@ -41,13 +41,13 @@ def adapt(
 
     Example: signspot adapt footage/ --dictionary my-signs/ --out my-encoder
     """
-    from signspot.adaptation.adapting import adapt as adapt_encoder
-    from signspot.adaptation.options import AdaptOptions
     from signspot.corpus.corpus import open_corpus
     from signspot.dictionary.opening import open_dictionary
     from signspot.io.files import Outputs
     from signspot.models.checkpoints import save_encoder
     from signspot.spotting.spotter import load
+    from signspot.training.adaptation import adapt as adapt_encoder
+    from signspot.training.adaptation_data import AdaptOptions
 
     options = AdaptOptions(steps=steps, bags=bags, embeddings=embeddings, seed=seed)
     name = out.resolve().name

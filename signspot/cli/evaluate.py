@@ -112,7 +112,7 @@ def one_shot_verb(
     import json
     from dataclasses import asdict
 
-    from experiments.isolated.reading import read_isolated
+    from signspot.corpus.isolated import read_isolated
     from signspot.evaluation.one_shot import OneShotScores, one_shot
     from signspot.models.checkpoints import shipped
     from signspot.spotting.options import SpotOptions
@@ -209,8 +209,8 @@ def streams_verb(
 
 def _materials(places: "Sequence[Path]", drawn: "StreamOptions", *, filmed: bool) -> "Iterator[StreamMaterial]":
     """Streams and exemplars of every folder."""
-    from experiments.isolated.reading import read_isolated
     from signspot.corpus.corpus import open_corpus
+    from signspot.corpus.isolated import read_isolated
     from signspot.evaluation.streams import material_of_clips, material_of_corpus
     from signspot.io.files import cache_folder
 

@@ -45,11 +45,11 @@ def learn(
     """
     from dataclasses import replace
 
-    from signspot.adaptation.options import AdaptOptions
     from signspot.applications.loop import SMALL_RECOGNISER, LearnOptions, Loop, write_loop_report
     from signspot.io.files import Outputs
+    from signspot.training.adaptation_data import AdaptOptions
     from signspot.training.configuration import read_toml
-    from signspot.training.recogniser.training import TrunkConfig
+    from signspot.training.recogniser import TrunkConfig
 
     plain = replace(SMALL_RECOGNISER, steps=recogniser_steps)
     config = read_toml(recogniser, TrunkConfig) if recogniser is not None else plain

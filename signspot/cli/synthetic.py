@@ -56,6 +56,30 @@ def make(
     say(f"{out}: {len(corpus.videos)} videos, {len(corpus.dictionary())} words, {len(corpus.labels())} mouthing labels")
 
 
+@app.command("signs")
+def make_signs(
+    out: Annotated[Path, typer.Argument(help="A new folder, or one that an earlier run has begun.")],
+    signs: Annotated[int, typer.Option(help="Different signs.")] = 3000,
+    isolated: Annotated[int, typer.Option(help="Performances of each by itself, each by another signer.")] = 4,
+    continuous: Annotated[int, typer.Option(help="Performances of each in a sentence.")] = 1,
+    minimal_pair_share: Annotated[
+        float, typer.Option(help="Share of signs that differ from another one in one parameter.")
+    ] = 0.3,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same signs.")] = 7,
+    workers: Annotated[int, typer.Option(help="Processes that work at once.")] = 1,
+) -> None:
+    """Make isolated signs, as landmarks: a source for the training of frame codes.
+
+    Example: signspot synthetic signs synthetic-signs/ --workers 2
+    """
+    from signspot_synthetic.isolated_signs import IsolatedSignsOptions, write_isolated_signs
+
+    options = IsolatedSignsOptions(signs, isolated, continuous, minimal_pair_share, seed)
+    with bar("signs", "signs") as progress:
+        files = write_isolated_signs(options, out, progress, workers)
+    say(f"{out}: {signs * (isolated + continuous):,} clips of {signs:,} signs in {files} files")
+
+
 def read_size(text: str) -> tuple[int, int]:
     """A width and a height from a text such as `320x240`."""
     from signspot.errors import OptionsError

@@ -14,12 +14,12 @@ from signspot.cli.options import Pixels, settings
 from signspot.io.progress import silent
 
 if TYPE_CHECKING:
-    from experiments.frame_codes.config import FrameCodesConfig, WarpingConfig
     from experiments.mouthing.config import MouthingConfig
     from signspot.models.encoder import Encoder
-    from signspot.training.embedding.config import EmbeddingConfig
-    from signspot.training.recogniser.training import TrunkConfig
-    from signspot.training.rgb.config import RgbConfig
+    from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
+    from signspot.training.item_batches import EmbeddingConfig
+    from signspot.training.recogniser import TrunkConfig
+    from signspot.training.rgb_clips import RgbConfig
 
 
 def train(
@@ -34,8 +34,10 @@ def train(
     features: Annotated[
         Path | None, typer.Option(help="Folder of trunk features or pictures, to share by runs. [default: in --out]")
     ] = None,
-    wlasl: Annotated[Path | None, typer.Option(help="Folder of WLASL landmarks, instead of the config's.")] = None,
-    lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks, instead of the config's.")] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=FOLDER: where a source of frame codes is, instead of the config's folder; repeatable."),
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes that make batches of landmarks.")] = 1,
     pixels: Pixels = True,
 ) -> None:
@@ -49,18 +51,19 @@ def train(
 
     Example: signspot train configs/embedding.toml --corpus corpus/ --out runs/embedding
     """
-    from experiments.frame_codes.config import FrameCodesConfig, WarpingConfig
     from signspot.io.files import Outputs
     from signspot.training.configuration import read_training
-    from signspot.training.embedding.config import EmbeddingConfig
-    from signspot.training.recogniser.training import TrunkConfig
-    from signspot.training.rgb.config import RgbConfig
+    from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
+    from signspot.training.item_batches import EmbeddingConfig
+    from signspot.training.recogniser import TrunkConfig
+    from signspot.training.rgb_clips import RgbConfig
 
     chosen = read_training(config, training_kinds())
+    folders = _named_folders(source or [])
     if not isinstance(chosen, EmbeddingConfig):
         _refuse_many_processes()
     refuse_pictures({"the folder of a training of the kind rgb": isinstance(chosen, RgbConfig)}, pixels=pixels)
-    outputs = Outputs([config, corpus, encoder, wlasl, lsa64], force=settings().force)
+    outputs = Outputs([config, corpus, encoder, *folders.values()], force=settings().force)
     outputs.claim(out / f"{chosen.name}.safetensors")
     outputs.claim(out / f"{chosen.name}.json")
     with told_how_to_go_on(out), outputs:
@@ -69,9 +72,9 @@ def train(
         elif isinstance(chosen, RgbConfig):
             _train_rgb(chosen, out, corpus, encoder, features)
         elif isinstance(chosen, FrameCodesConfig):
-            _train_frame_codes(chosen, out, wlasl, lsa64, workers)
+            _train_frame_codes(chosen, out, folders, workers)
         elif isinstance(chosen, WarpingConfig):
-            _make_warping(chosen, out)
+            _make_warping(chosen, out, folders)
         elif isinstance(chosen, TrunkConfig):
             _train_recogniser(chosen, out, corpus)
         else:
@@ -105,11 +108,11 @@ def _refuse_many_processes() -> None:
 
 def training_kinds() -> dict[str, type[Any]]:
     """Every kind of training that a TOML file may name, with the record that it is read into."""
-    from experiments.frame_codes.config import FrameCodesConfig, WarpingConfig
     from experiments.mouthing.config import MouthingConfig
-    from signspot.training.embedding.config import EmbeddingConfig
-    from signspot.training.recogniser.training import TrunkConfig
-    from signspot.training.rgb.config import RgbConfig
+    from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
+    from signspot.training.item_batches import EmbeddingConfig
+    from signspot.training.recogniser import TrunkConfig
+    from signspot.training.rgb_clips import RgbConfig
 
     return {
         "recogniser": TrunkConfig,
@@ -121,30 +124,41 @@ def training_kinds() -> dict[str, type[Any]]:
     }
 
 
-def _train_frame_codes(
-    config: "FrameCodesConfig", out: Path, wlasl: Path | None, lsa64: Path | None, workers: int
-) -> None:
+def _named_folders(texts: list[str]) -> dict[str, str]:
+    """Folders by the names of sources, from texts such as `wlasl=data/wlasl`."""
+    from signspot.errors import OptionsError
+
+    pairs = [text.partition("=") for text in texts]
+    for name, _, folder in pairs:
+        if not name or not folder:
+            raise OptionsError(f"a source is NAME=FOLDER, such as wlasl=data/wlasl; got '{name}'")
+    return {name: folder for name, _, folder in pairs}
+
+
+def _train_frame_codes(config: "FrameCodesConfig", out: Path, folders: dict[str, str], workers: int) -> None:
     from dataclasses import replace
 
-    from experiments.frame_codes.training import train_frame_codes
+    from signspot.training.frame_codes import train_frame_codes, with_folders
 
-    chosen = config if wlasl is None else replace(config, wlasl=str(wlasl))
-    chosen = chosen if lsa64 is None else replace(chosen, lsa64=str(lsa64))
+    chosen = replace(config, sources=with_folders(config.sources, folders))
     with bar("training", "steps") as progress:
         encoder = train_frame_codes(chosen, out, progress, workers=workers, device=settings().device)
     _keep(encoder, out / f"{chosen.name}.safetensors", half=True)
 
 
-def _make_warping(config: "WarpingConfig", out: Path) -> None:
-    from experiments.frame_codes.world_clips import make_warping
+def _make_warping(config: "WarpingConfig", out: Path, folders: dict[str, str]) -> None:
+    from dataclasses import replace
 
-    _keep(make_warping(config), out / f"{config.name}.safetensors", half=True)
+    from signspot.training.frame_codes import make_warping, with_folders
+
+    chosen = replace(config, sources=with_folders(config.sources, folders))
+    _keep(make_warping(chosen), out / f"{config.name}.safetensors", half=True)
 
 
 def _train_recogniser(config: "TrunkConfig", out: Path, folder: Path | None) -> None:
     from signspot.corpus.corpus import open_corpus
     from signspot.recognition.recogniser import save_recogniser
-    from signspot.training.recogniser.on_corpus import train_on_labels
+    from signspot.training.recogniser import train_on_labels
 
     trained, scores = train_on_labels(config, open_corpus(_named(folder)), out, stage=bar, device=settings().device)
     target = save_recogniser(trained, out / f"{config.name}.safetensors")
@@ -174,7 +188,7 @@ def _train_embedding(
     from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
     from signspot.training.distributed import join_group
-    from signspot.training.embedding.training import train_on_corpus
+    from signspot.training.embedding import train_on_corpus
     from signspot.training.run_folder import Run
 
     corpus = open_corpus(_named(folder))
@@ -189,7 +203,7 @@ def _train_embedding(
 def _train_rgb(config: "RgbConfig", out: Path, folder: Path | None, name: str | None, pictures: Path | None) -> None:
     from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
-    from signspot.training.rgb.training import train_rgb_on_corpus
+    from signspot.training.rgb import train_rgb_on_corpus
     from signspot.training.run_folder import Run
 
     corpus = open_corpus(_named(folder))

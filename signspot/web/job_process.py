@@ -116,12 +116,12 @@ def _annotate(work: Work, spec: Mapping[str, Any]) -> str:
 
 def _adapt(work: Work, spec: Mapping[str, Any]) -> str:
     """An encoder adapted to the folder's subtitled videos, as `signspot adapt` makes it."""
-    from signspot.adaptation.adapting import adapt
-    from signspot.adaptation.options import AdaptOptions
     from signspot.corpus.corpus import open_corpus
     from signspot.dictionary.opening import open_dictionary
     from signspot.models.checkpoints import save_encoder
     from signspot.spotting.spotter import load
+    from signspot.training.adaptation import adapt
+    from signspot.training.adaptation_data import AdaptOptions
 
     out = work.folder.new_file(f"{ENCODERS}/{spec['name']}", "the encoder")
     out.mkdir(parents=True, exist_ok=True)

@@ -21,8 +21,8 @@ from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
-from signspot.training.embedding import training as embedding
-from signspot.training.embedding.batches import ItemBatches, ItemBatchOptions
+from signspot.training import embedding
+from signspot.training.item_batches import ItemBatches, ItemBatchOptions
 from signspot.training.items import ItemOptions, find_training_subset
 from signspot.types import Grid
 from signspot_synthetic.options import CorpusOptions

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from experiments.frame_codes.world_clips import world_clips
 from signspot.errors import OptionsError
 from signspot.evaluation.one_shot import DRAWS, one_shot
 from signspot.landmarks.landmarks import Landmarks
 from signspot.spotting.spotter import Spotter, load
+from signspot_synthetic.isolated_signs import isolated_clips
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Clip:
 
 @pytest.fixture(scope="module")
 def signs() -> list[Landmarks]:
-    return [clip.landmarks for clip in world_clips(5, 1, seed=3)]
+    return [clip.landmarks for clip in isolated_clips(5, 1, seed=3)]
 
 
 @pytest.fixture(scope="module")

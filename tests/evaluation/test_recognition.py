@@ -13,7 +13,7 @@ from signspot.recognition.recogniser import Recogniser
 from signspot.recognition.scoring import ALL, SignWindow, score_classifier, signs_to_test
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import load
-from signspot.training.recogniser.on_corpus import train_on_labels
+from signspot.training.recogniser import train_on_labels
 from tests.fixtures.corpora import TINY
 
 

@@ -6,8 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from experiments.frame_codes.world_clips import world_clips
-from experiments.isolated.clips import IsolatedClip
+from signspot.corpus.isolated import IsolatedClip
 from signspot.errors import OptionsError
 from signspot.evaluation.stream_making import make_streams, placed
 from signspot.evaluation.streams import (
@@ -18,6 +17,7 @@ from signspot.evaluation.streams import (
 )
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import load
+from signspot_synthetic.isolated_signs import isolated_clips
 
 WORDS, SIGNERS = 12, 7
 OPTIONS = StreamOptions(words=4, signs=56, each=56, seed=2)  # a minute and a half: shorter ones have no rates
@@ -25,7 +25,7 @@ OPTIONS = StreamOptions(words=4, signs=56, each=56, seed=2)  # a minute and a ha
 
 @pytest.fixture(scope="module")
 def clips() -> list[IsolatedClip]:
-    return world_clips(WORDS, SIGNERS, 5)
+    return isolated_clips(WORDS, SIGNERS, 5)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 
 from experiments.paper.cells import CellRecipe, Cells, changed
 from experiments.paper.setup import Setup
-from signspot.training.embedding.config import EmbeddingConfig
+from signspot.training.item_batches import EmbeddingConfig
 
 
 def test_changes_reach_into_parts() -> None:

@@ -1,13 +1,13 @@
 """The measure of promised alarms: halves of a corpus share no word, and every promise has its row."""
 
-from experiments.frame_codes.world_clips import world_clips
 from experiments.promised_alarms import half_of, keep_promises
 from signspot.evaluation.streams import StreamOptions, material_of_clips
 from signspot.spotting.spotter import load
+from signspot_synthetic.isolated_signs import isolated_clips
 
 
 def test_halves_share_no_word_and_the_table_has_a_row_for_every_promise() -> None:
-    clips = world_clips(8, 6, 3)
+    clips = isolated_clips(8, 6, 3)
     first, second = ({clip.word for clip in half_of(clips, half)} for half in ("first", "second"))
     assert first.isdisjoint(second)
     assert first | second == {clip.word for clip in clips}

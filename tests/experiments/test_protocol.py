@@ -5,7 +5,7 @@ import torch
 
 from experiments.paper.protocol import retrieve
 from signspot.evaluation.queries import RetrievalQuery
-from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures
+from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.types import Exemplar, Grid, Segment
 
 WHOLE = Segment(0.0, 4.6)

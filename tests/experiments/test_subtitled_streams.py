@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.frame_codes.world_clips import world_clips
 from experiments.subtitled_streams import SubtitledStreams, make_stream_corpus
 from signspot.errors import OptionsError
 from signspot.training.items import read_words
+from signspot_synthetic.isolated_signs import isolated_clips
 
 
 def test_a_corpus_of_streams(tmp_path: Path) -> None:
     options = SubtitledStreams(exemplars=1, shift=0.2)
-    corpus = make_stream_corpus(world_clips(6, 4, 1), tmp_path / "streams", options)
+    corpus = make_stream_corpus(isolated_clips(6, 4, 1), tmp_path / "streams", options)
     dictionary, splits = corpus.dictionary(), corpus.splits()
     assert len(dictionary) == 6
     assert set(splits.train) | set(splits.test) == set(corpus.videos)
@@ -27,4 +27,4 @@ def test_a_corpus_of_streams(tmp_path: Path) -> None:
         said = [word for subtitle in named[name] for word in subtitle.words]
         assert len(set(said) & {sign.word for sign in signs}) >= 1
     with pytest.raises(OptionsError, match="is there already"):
-        make_stream_corpus(world_clips(6, 4, 1), tmp_path / "streams", options)
+        make_stream_corpus(isolated_clips(6, 4, 1), tmp_path / "streams", options)

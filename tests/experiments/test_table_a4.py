@@ -9,8 +9,8 @@ from experiments.paper import table_a4
 from experiments.paper.setup import ReproductionSize, Setup
 from signspot.corpus.corpus import Corpus
 from signspot.io.progress import Stage
-from signspot.training.rgb.config import RgbConfig
-from signspot.training.rgb.training import HeldOut
+from signspot.training.rgb import HeldOut
+from signspot.training.rgb_clips import RgbConfig
 from signspot.training.run_folder import Run
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.options import CorpusOptions

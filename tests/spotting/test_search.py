@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.frame_codes.assembling import assemble
-from experiments.frame_codes.world_clips import world_clips
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.errors import OptionsError, TrackError
 from signspot.landmarks.landmarks import Landmarks, concatenate
@@ -26,7 +24,9 @@ from signspot.spotting.matching import AlignmentMatcher
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.search import DEFAULT_FLOOR, is_default
 from signspot.spotting.spotter import Spotter
+from signspot.training.frame_codes import assemble, choose_decoys
 from signspot.types import Exemplar, Segment, Spotting, Track
+from signspot_synthetic.isolated_signs import isolated_clips
 from tests.fixtures.spotting import Stretch
 
 
@@ -35,7 +35,7 @@ def coder_encoder() -> Encoder:
     """Plain geometry, which learns nothing, with a few decoys of synthetic signing."""
     torch.manual_seed(0)
     coder = FrameCoder(build("frame_codes", codes=48, width=0, embedding=16, mlp=False).trunk.options).eval()
-    return assemble("plain", coder, world_clips(24, 3, 5), {}, 1)
+    return assemble("plain", coder, choose_decoys(isolated_clips(24, 3, 5), 1), {})
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
-from signspot.training.augment import Augmentation, augment
+from signspot.training.sign_clips import Augmentation, augment
 
 NOTHING = Augmentation(*(0.0,) * 13)
 

@@ -7,7 +7,7 @@ import pytest
 from signspot.cli.train import training_kinds
 from signspot.errors import OptionsError
 from signspot.training.configuration import read_toml, read_training
-from signspot.training.embedding.config import EmbeddingConfig
+from signspot.training.item_batches import EmbeddingConfig
 
 KINDS = training_kinds()
 
@@ -32,11 +32,10 @@ KINDS = training_kinds()
         ('kind = "frame_codes"\n[optimiser]\nsteps = 0', "steps must be at least 1; got 0"),
         ('kind = "frame_codes"\n[change]\nlost_face = 2', "lost_face must be at least 0 and at most 1; got 2"),
         ('kind = "frame_codes"\n[change]\ntilt = -1', "tilt must be at least 0; got -1"),
-        ('kind = "frame_codes"\n[recombined]\nlsa64 = 1.5', "lsa64 must be at least 0 and at most 1; got 1.5"),
+        ('kind = "frame_codes"\n[[sources]]\nname = "a"\nfolder = "b"\nrecombined = 2', "recombined .* got 2"),
+        ('kind = "frame_codes"\n[[sources]]\nname = "a"', r"\[sources\] does not fit.*folder"),
         ('kind = "frame_codes"\n[optimiser]\nsigns = 1', "signs must be at least 2; got 1"),
-        ('kind = "frame_codes"\n[coder]\ndecoys = 5', r"decoys come after the training; got 5\. Leave them out"),
-        ('kind = "frame_codes"\n[shares]\nworld = 0', "all shares are 0: there is nothing to learn from"),
-        ('kind = "warping"\nwords = 0', "words must be at least 1; got 0"),
+        ('kind = "frame_codes"\nsources = []', "nothing to learn from"),
     ],
 )
 def test_numbers_that_mean_nothing_are_refused(tmp_path: Path, text: str, message: str) -> None:

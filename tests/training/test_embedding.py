@@ -10,12 +10,10 @@ import torch
 
 from signspot.errors import CheckpointError, SignspotError
 from signspot.models.mlp import EmbeddingMlp
-from signspot.training.embedding.batches import ItemBatchOptions
-from signspot.training.embedding.config import EmbeddingConfig, Loss
-from signspot.training.embedding.data import EmbeddingData, Standard
-from signspot.training.embedding.training import fold_standard, train_embedding
-from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures
+from signspot.training.embedding import fold_standard, train_embedding
+from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions, Loss, Standard
 from signspot.training.items import Item
+from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.types import Exemplar, Grid, Label, Segment
 
 WORDS = ("apple", "dog", "house", "tree")

@@ -10,10 +10,8 @@ from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.training.embedding.batches import ItemBatchOptions
-from signspot.training.embedding.config import EmbeddingConfig, Loss
-from signspot.training.embedding.data import synonym_pairs
-from signspot.training.embedding.training import train_on_corpus
+from signspot.training.embedding import train_on_corpus
+from signspot.training.item_batches import EmbeddingConfig, ItemBatchOptions, Loss, synonym_pairs
 from signspot.training.run_folder import Run
 from signspot.types import Exemplar
 from signspot_synthetic.options import CorpusOptions

@@ -17,14 +17,24 @@ from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.training.embedding.trunk_features import FilmedExemplars, TrunkFeatures, WindowFeatures, trunk_features
+from signspot.training import rgb
 from signspot.training.items import find_training_subset
-from signspot.training.rgb import training as rgb
-from signspot.training.rgb.batches import RgbBatches, augmented, plain
-from signspot.training.rgb.config import RgbAugmentation, RgbBatchOptions, RgbConfig
-from signspot.training.rgb.signs import PictureStore, RgbSigns, SignReader, collect_rgb_signs, with_targets
-from signspot.training.rgb.training import loss_of, new_trunk, start_from, train_rgb_on_corpus
+from signspot.training.rgb import loss_of, new_trunk, start_from, train_rgb_on_corpus
+from signspot.training.rgb_clips import (
+    PictureStore,
+    RgbAugmentation,
+    RgbBatches,
+    RgbBatchOptions,
+    RgbConfig,
+    RgbSigns,
+    SignReader,
+    augmented,
+    collect_rgb_signs,
+    plain,
+    with_targets,
+)
 from signspot.training.run_folder import Run
+from signspot.training.trunk_features import FilmedExemplars, TrunkFeatures, WindowFeatures, trunk_features
 from signspot.types import Exemplar, Grid
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
@@ -85,7 +95,7 @@ def test_stretches_are_the_pictures_before_each_label(corpus: Corpus, signs: Rgb
 def test_no_video_is_decoded_twice(
     corpus: Corpus, signs: RgbSigns, reader: SignReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("signspot.training.rgb.signs.open_video", lambda *_: pytest.fail("decoded again"))
+    monkeypatch.setattr("signspot.training.rgb_clips.open_video", lambda *_: pytest.fail("decoded again"))
     again = collect_rgb_signs(find_training_subset(corpus, filmed=True), reader)
     assert np.array_equal(again.continuous[5].pictures, signs.continuous[5].pictures)
 
@@ -180,7 +190,7 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_batch(
         torch.nn.init.constant_(module.trunk.logits.conv3d.bias, float("nan"))  # type: ignore[union-attr]
         return module
 
-    monkeypatch.setattr("signspot.training.rgb.training.new_trunk", spoilt)
+    monkeypatch.setattr("signspot.training.rgb.new_trunk", spoilt)
     with pytest.raises(SignspotError, match=r"the loss at step 0 is nan; its batch is saved in .*bad-batch-0\.npz"):
         train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path, kept))
     with np.load(tmp_path / "bad-batch-0.npz") as saved:

@@ -14,7 +14,7 @@ from signspot.landmarks.signing import dominant_hand
 from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.landmark_trunk import LandmarkTrunk
 from signspot.models.registry import build
-from signspot.training.embedding.trunk_features import BANK, trunk_features
+from signspot.training.trunk_features import BANK, trunk_features
 from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 

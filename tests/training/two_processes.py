@@ -13,12 +13,10 @@ import numpy as np
 import torch
 
 from signspot.training.distributed import join_group
-from signspot.training.embedding.batches import ItemBatchOptions
-from signspot.training.embedding.config import EmbeddingConfig, Loss
-from signspot.training.embedding.data import EmbeddingData
-from signspot.training.embedding.training import loss_of, new_mlp
-from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures
+from signspot.training.embedding import loss_of, new_mlp
+from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions, Loss
 from signspot.training.items import Item
+from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.types import Exemplar, Grid, Label, Segment
 
 WORDS = ("apple", "dog", "friend", "house", "tree")

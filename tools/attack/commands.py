@@ -27,12 +27,10 @@ from signspot.io.processes import Failure, attempt
 from signspot.models.checkpoints import save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.training.embedding.batches import ItemBatchOptions
-from signspot.training.embedding.config import EmbeddingConfig
-from signspot.training.embedding.data import EmbeddingData
-from signspot.training.embedding.training import train_embedding
-from signspot.training.embedding.trunk_features import TrunkFeatures, WindowFeatures
+from signspot.training.embedding import train_embedding
+from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions
 from signspot.training.items import Item
+from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.types import Exemplar, Grid, Label, Segment, Spotting
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.options import CorpusOptions

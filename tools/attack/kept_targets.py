@@ -21,13 +21,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from experiments.isolated.importing import read_wlasl_list
-from experiments.isolated.lsa64 import read_lsa64
 from signspot.applications.archive import open_archive, scan
 from signspot.applications.faux_amis import read_translations
 from signspot.applications.forgetting import Person, forget, in_file
 from signspot.applications.loop import kept_outcome
 from signspot.corpus.corpus import Layout
+from signspot.corpus.importing import read_wlasl_list
+from signspot.corpus.isolated import read_isolated
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.download import PartFile
 from signspot.embedding.tracks import write_track
@@ -366,7 +366,7 @@ def _signs_seeds(folder: Path) -> list[bytes]:
 
 
 def _read_signs(path: Path) -> None:
-    for clip in read_lsa64(path.parent):
+    for clip in read_isolated(path.parent):
         sane_text(clip.word, clip.signer, clip.clip)
 
 

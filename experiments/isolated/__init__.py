@@ -1,1 +1,0 @@
-"""Corpora of isolated signs, and sources of training pairs made from them."""

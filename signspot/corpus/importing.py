@@ -1,0 +1,233 @@
+"""Makes the files that measurements read from the corpora as they are published: videos → landmarks → `.npz`.
+
+LSA64 is a folder of videos `WORD_SIGNER_REPETITION.mp4`, all three numbers of three digits; WLASL a list of glosses and
+their instances in `WLASL_v0.3.json` beside `videos/ID.mp4`. A run that is stopped goes on where it was: landmarks of a
+clip are kept until the file that holds them is written, and files that are there are not made again.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from signspot.corpus.isolated import WLASL_WORDS, Arrays, pack
+from signspot.errors import FormatError, SignspotError
+from signspot.io.checks import check_list, check_span, check_text, check_time, parse_json
+from signspot.io.files import atomic_write
+from signspot.io.progress import Progress, silent
+from signspot.io.text import read_text
+from signspot.landmarks.estimate import PoseJob, estimate_files
+from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.types import Segment
+
+LSA64_NAME = re.compile(r"(\d{3})_(\d{3})_(\d{3})\.mp4", re.IGNORECASE)
+LSA64_FPS = 20.0  # frames per second that are kept: every third of the videos' own 60
+WLASL_LIST = "WLASL_v*.json"
+WLASL_FPS = 25.0
+CLIPS_PER_FILE = 1000  # of WLASL
+_CLIPS = ".clips"  # folder of landmarks that are in no file yet
+
+
+@dataclass(frozen=True, slots=True)
+class SourceClip:
+    """One video of a corpus as it is published."""
+
+    path: Path
+    label: tuple[int, int, int]  # word, signer, and which clip
+    span: tuple[float, float] | None = None  # of the sign in the video, in seconds; None: all of it
+    source: str = ""  # where the corpus has it from
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """Files that an import made, and those that it had to leave out."""
+
+    files: tuple[Path, ...]
+    clips: int  # in the files, those of earlier runs included
+    problems: tuple[str, ...]  # one line per clip that was left out
+
+
+def import_lsa64(
+    source: str | PathLike[str], out: str | PathLike[str], progress: Progress = silent, workers: int | None = None
+) -> ImportReport:
+    """Make `signer_NN.npz` for every signer of LSA64.
+
+    Args:
+        source: folder of the videos, also in folders below.
+        out: where the files go.
+        progress: told the videos done.
+        workers: processes; all cores but one if not given.
+
+    Raises:
+        FormatError: there is no video of such a name.
+    """
+    clips = sorted(_lsa64_clips(Path(source)), key=lambda clip: (clip.label[1], clip.label[0], clip.label[2]))
+    if not clips:
+        missing = f"no videos of LSA64 in {source}" if Path(source).is_dir() else f"there is no folder {source}"
+        raise FormatError(
+            f"{missing}. Give the folder of its videos, which are named WORD_SIGNER_REPETITION.mp4, as 001_001_001.mp4"
+        )
+    signers = sorted({clip.label[1] for clip in clips})
+    groups = {
+        Path(out) / f"signer_{signer:02d}.npz": [clip for clip in clips if clip.label[1] == signer]
+        for signer in signers
+    }
+    return _Importer(Path(out), LSA64_FPS, progress, workers).run(groups)
+
+
+def import_wlasl(
+    source: str | PathLike[str], out: str | PathLike[str], progress: Progress = silent, workers: int | None = None
+) -> ImportReport:
+    """Make `wlasl_N.npz` and `words.txt` of WLASL; videos that are missing are named in the report.
+
+    Args:
+        source: folder with `WLASL_v0.3.json` and `videos/`.
+        out: where the files go.
+        progress: told the videos done.
+        workers: processes; all cores but one if not given.
+
+    Raises:
+        FormatError: the list is missing or damaged, or not one of its videos is there.
+    """
+    place = Path(source)
+    words, listed = read_wlasl_list(place)
+    clips = [clip for clip in listed if clip.path.is_file()]
+    missing = [f"{clip.path.name}: there is no such video" for clip in listed if not clip.path.is_file()]
+    if not clips:
+        raise FormatError(
+            f"not one of the {len(listed)} videos of WLASL is in {place / 'videos'}, such as {listed[0].path.name}"
+        )
+    with atomic_write(Path(out) / WLASL_WORDS) as temporary:
+        temporary.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+    parts = [clips[first : first + CLIPS_PER_FILE] for first in range(0, len(clips), CLIPS_PER_FILE)]
+    groups = {Path(out) / f"wlasl_{number:02d}.npz": part for number, part in enumerate(parts, start=1)}
+    return _Importer(Path(out), WLASL_FPS, progress, workers, whole_body=True).run(groups, missing)
+
+
+def _lsa64_clips(folder: Path) -> Iterator[SourceClip]:
+    for path in folder.rglob("*"):
+        match = LSA64_NAME.fullmatch(path.name)
+        if match is not None:
+            word, signer, repetition = (int(number) for number in match.groups())
+            yield SourceClip(path, (word, signer, repetition))
+
+
+def read_wlasl_list(folder: Path) -> tuple[list[str], list[SourceClip]]:
+    """The glosses, and all instances of all of them."""
+    lists = sorted(folder.glob(WLASL_LIST))
+    if not lists:
+        raise FormatError(f"no {WLASL_LIST} in {folder}. Give the folder that holds WLASL's list and its videos/")
+    try:
+        entries = check_list(parse_json(read_text(lists[-1], exact=True).text, str(lists[-1])), "the list")
+        words = [" ".join(check_text(entry["gloss"], "a gloss").split()) for entry in entries]
+        clips = [
+            _wlasl_clip(folder, number, instance)
+            for number, entry in enumerate(entries)
+            for instance in entry["instances"]
+        ]
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, FormatError) as error:
+        raise FormatError(f"{lists[-1]} is no list of WLASL: {error!s:.200}") from error
+    if not clips:
+        raise FormatError(f"{lists[-1]} lists not one clip")
+    return words, clips
+
+
+def _wlasl_clip(folder: Path, word: int, instance: dict[str, Any]) -> SourceClip:
+    """One instance; its frames count from 1, and -1 is the last one."""
+    first, last = int(instance.get("frame_start", 1)), int(instance.get("frame_end", -1))
+    name, fps = str(instance["video_id"]), float(instance.get("fps", WLASL_FPS))
+    return SourceClip(
+        path=folder / "videos" / f"{name}.mp4",
+        label=(word, int(instance.get("signer_id", -1)), int(name)),
+        span=_span((first - 1) / fps, last / fps) if last > 0 else None,
+        source=str(instance.get("source", "")),
+    )
+
+
+def _span(start: float, end: float) -> tuple[float, float]:
+    """Seconds of a clip within its video.
+
+    Raises:
+        FormatError: no video has such seconds.
+    """
+    check_span(check_time(start, "the first frame"), check_time(end, "the last frame"), "the frames")
+    return start, end
+
+
+class _Importer:
+    """Estimates the clips of one file after another, and writes each file when all of its clips are there."""
+
+    def __init__(
+        self, out: Path, fps: float, progress: Progress, workers: int | None, *, whole_body: bool = False
+    ) -> None:
+        self.out, self.fps, self.progress, self.whole_body = out, fps, progress, whole_body
+        self.workers = workers or max(1, (os.cpu_count() or 2) - 1)
+        self.done = self.total = 0
+        self.problems: list[str] = []
+
+    def run(self, groups: dict[Path, list[SourceClip]], problems: Iterable[str] = ()) -> ImportReport:
+        self.problems = list(problems)
+        self.total = sum(len(clips) for clips in groups.values())
+        kept = 0
+        for path, clips in groups.items():
+            if not path.is_file():
+                self._make(path, clips)
+            with np.load(path) as file:
+                kept += len(file["label"])
+            self.done += len(clips)
+            self.progress(self.done, self.total)
+        shutil.rmtree(self.out / _CLIPS, ignore_errors=True)
+        return ImportReport(tuple(groups), kept, tuple(self.problems))
+
+    def _make(self, path: Path, clips: Sequence[SourceClip]) -> None:
+        """Estimate all clips of a file that an earlier run has not, and write it."""
+        folder = self.out / _CLIPS / path.stem
+        targets = {clip.path: folder / f"{clip.path.stem}.pose" for clip in clips}
+        jobs = [PoseJob(video, target) for video, target in targets.items() if not target.is_file()]
+        ready = len(targets) - len(jobs)
+        for number, (job, made) in enumerate(estimate_files(jobs, self.workers, fps=self.fps), start=1):
+            if isinstance(made, SignspotError):
+                self.problems.append(f"{job.video.name}: {made}")
+            self.progress(self.done + ready + number, self.total)
+        found = [clip for clip in clips if targets[clip.path].is_file()]
+        if not found:
+            raise FormatError(f"not one of the {len(clips)} videos of {path.name} can be read: {self.problems[-1]}")
+        pairs = [(clip, cut_out(open_landmarks(targets[clip.path]), clip.span)) for clip in found]
+        arrays = pack([clip.label for clip, _ in pairs], [landmarks for _, landmarks in pairs])
+        if self.whole_body:
+            arrays |= _observed(pairs, self.fps)
+        with atomic_write(path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def cut_out(landmarks: Landmarks, span: tuple[float, float] | None) -> Landmarks:
+    """The sign in a video, its times from 0 again; all of it where the video was cut already.
+
+    WLASL's own script cuts videos by the same frame numbers: a video that ends before the sign would is a cut one.
+
+    Args:
+        landmarks: of the whole video.
+        span: of the sign, in seconds; None: all.
+    """
+    half = 0.5 / landmarks.fps
+    if span is None or span[1] > landmarks.duration + half:
+        return landmarks
+    part = landmarks.between(Segment(max(0.0, span[0] - half), span[1] - half))
+    return replace(part, times=part.times - part.times[0]) if len(part) else landmarks
+
+
+def _observed(pairs: Sequence[tuple[SourceClip, Landmarks]], fps: float) -> Arrays:
+    """Further fields of WLASL's files: frames with a body (here all), the frame rate, and where clips come from."""
+    return {
+        "observed": np.array([len(landmarks) for _, landmarks in pairs], np.int16),
+        "fps": np.full(len(pairs), fps, np.float32),
+        "source": np.array([clip.source for clip, _ in pairs]),
+    }

@@ -1,0 +1,228 @@
+"""Adapts an encoder to subtitled footage and a dictionary, if cross-validation shows a gain."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from signspot.corpus.corpus import Corpus
+from signspot.dictionary.dictionary import Dictionary
+from signspot.embedding.exemplars import Gallery
+from signspot.io.progress import Stage, quiet
+from signspot.models.encoder import Encoder
+from signspot.spotting.options import MatchBy
+from signspot.spotting.spotter import Spotter
+from signspot.training.adaptation_data import (
+    AdaptOptions,
+    EmbeddedFootage,
+    Gain,
+    HeldOutScores,
+    Turn,
+    gains,
+    read_footage,
+    score_stretches,
+)
+from signspot.training.adapters import Kept, Maps, StretchBatches, coder_of, fold, learn_maps
+from signspot.types import Track
+
+Scores = NDArray[np.floating[Any]]
+
+FEWEST_LABELLED = 8  # words with labels on held-out footage, from which on labels decide instead of subtitles
+_FEWEST_ABOVE = 20  # scores above a threshold, from which on it can be set anew
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """The outcome of an adaptation."""
+
+    encoder: Encoder | None  # None: there is no gain; keep the one that was adapted
+    base: Encoder  # that was adapted
+    gains: Mapping[str, tuple[Gain, ...]]  # of the map of codes ("alignment") and of embeddings ("embedding")
+    kept: Kept  # which maps the encoder has
+    learned: int  # stretches
+    held: int  # stretches
+    words: int  # learned from
+    labels: int  # learned from
+    hours: float  # of footage
+    seconds: float  # that it took
+
+    def deciding(self, match: str) -> Gain:
+        """The gain by which it was decided whether a map is kept."""
+        return deciding(self.gains[match])
+
+
+def adapt(
+    spotter: Spotter,
+    corpus: Corpus,
+    dictionary: Dictionary,
+    folder: str | PathLike[str],
+    options: AdaptOptions | None = None,
+    *,
+    stage: Stage = quiet,
+    command: str = "",
+) -> Adapted:
+    """Adapt the encoder of a spotter to a user's own footage, and measure the gain by cross-validation.
+
+    Each part of the footage and of the words is held out in turn. Where the turns together show a gain, the encoder
+    learns from all of it.
+
+    Args:
+        spotter: with an encoder of frame codes; it is not changed.
+        corpus: videos with subtitles; labels are used where there are any.
+        dictionary: of the words that subtitles name.
+        folder: where the state is kept; a run that was stopped there goes on. Its name is that of the new encoder.
+        options: how to learn.
+        stage: shows the progress of each stage.
+        command: for the card.
+
+    Raises:
+        OptionsError: the encoder gives no frame codes, there are no subtitles or common words, or too little footage.
+        CheckpointError: the folder holds the state of another adaptation.
+        KeyboardInterrupt: it was stopped; the state is saved.
+    """
+    began, chosen, base = time.monotonic(), options or AdaptOptions(), spotter.encoder
+    coder_of(base)
+    footage = read_footage(spotter, corpus, dictionary, chosen, stage)
+    turns = _cross_validate(spotter, footage, chosen, Path(folder), stage)
+    found: dict[str, tuple[Gain, ...]] = {match: tuple(gains(of_turns)) for match, of_turns in turns.items()}
+    kept = Kept(is_kept(found["alignment"]), "embedding" in found and is_kept(found["embedding"]))
+    whole = footage.whole()
+    encoder = None
+    if kept:
+        with stage("learning from all of it") as progress:
+            maps = learn_maps(base, StretchBatches(whole, chosen), folder, progress)
+        threshold = base.contract.threshold
+        if kept.codes:
+            others = [(turn.before.others, turn.after.others) for turn in turns["alignment"]]
+            threshold = same_rate(threshold, *(np.concatenate(each) for each in zip(*others, strict=True)))
+        card = _card(base, whole, chosen, found, kept, command)
+        encoder = make_adapted(base, maps, kept, footage.gallery, Path(folder).resolve().name, card, threshold)
+    return Adapted(
+        encoder,
+        base,
+        found,
+        kept,
+        len(whole.learned),
+        sum(len(part.held) for part in footage.turns(chosen)),
+        len(whole.words),
+        whole.labels,
+        footage.hours,
+        time.monotonic() - began,
+    )
+
+
+def make_adapted(
+    base: Encoder, maps: Maps, kept: Kept, gallery: Gallery, name: str, card: Mapping[str, Any], threshold: float
+) -> Encoder:
+    """An encoder with the maps that are kept, and its threshold."""
+    made = fold(base, maps, kept, gallery, name, card)
+    return replace(made, contract=replace(made.contract, threshold=threshold))
+
+
+def deciding(found: tuple[Gain, ...]) -> Gain:
+    """The gain on all words: by labels where enough held-out words have some, else by what subtitles name."""
+    every = [gain for gain in found if gain.group == "all words"]
+    labelled = [gain for gain in every if gain.measure == "labelled" and gain.words >= FEWEST_LABELLED]
+    return (labelled or every)[0]
+
+
+def is_kept(found: tuple[Gain, ...]) -> bool:
+    """Whether a gain is shown on all words of the held-out footage, and no loss on the words that were held out."""
+    chosen = deciding(found)
+    unseen = [gain for gain in found if gain.measure == chosen.measure and gain.group == "held-out words"]
+    return chosen.is_shown and all(gain.difference.high >= 0 for gain in unseen)
+
+
+def same_rate(threshold: float, before: Scores, after: Scores) -> float:
+    """The threshold that words which no subtitle names pass as often as before; as it was, where too few do.
+
+    Args:
+        threshold: of the scores before.
+        before: (N,) best scores of words that are not named.
+        after: (N,) the same by the adapted encoder.
+    """
+    above = int((before >= threshold).sum())
+    if above < _FEWEST_ABOVE or above >= len(after):
+        return threshold
+    falling = np.sort(after)[::-1]
+    return round(float((falling[above - 1] + falling[above]) / 2), 3)
+
+
+def _cross_validate(
+    spotter: Spotter, footage: EmbeddedFootage, options: AdaptOptions, folder: Path, stage: Stage
+) -> dict[MatchBy, list[Turn]]:
+    """Measure each part while it is held out: by alignment, and by embedding too if a map of embeddings is learned."""
+    matches: list[MatchBy] = ["alignment", "embedding"] if options.embeddings else ["alignment"]
+    found: dict[MatchBy, list[Turn]] = {match: [] for match in matches}
+    parts = footage.turns(options)
+    for number, part in enumerate(parts, 1):
+        with stage(f"learning, part {number} of {len(parts)} held out") as progress:
+            maps = learn_maps(spotter.encoder, StretchBatches(part, options), folder / f"without-{number}", progress)
+        before, after = (_measure(spotter, part, each, matches, stage) for each in (None, maps))
+        for match in matches:
+            found[match].append(Turn(before[match], after[match], part.words))
+    return found
+
+
+def _measure(
+    spotter: Spotter, footage: EmbeddedFootage, maps: Maps | None, matches: Sequence[MatchBy], stage: Stage
+) -> dict[str, HeldOutScores]:
+    """Scores of held-out stretches; of the adapted encoder, where maps are given."""
+    tracks = {stretch.video: footage.tracks[stretch.video] for stretch in footage.held}
+    gallery, seen = footage.gallery, spotter
+    if maps is not None:
+        encoder = fold(spotter.encoder, maps, Kept(codes=True, embedding=True), gallery, "adapted", {})
+        tracks = {name: _mapped_track(track, maps, encoder.hash) for name, track in tracks.items()}
+        gallery, seen = _mapped_gallery(gallery, maps), Spotter(encoder)
+    scores: dict[str, HeldOutScores] = {}
+    for match in matches:
+        with stage(f"held-out footage, {match}, {'adapted' if maps else 'as it is'}") as progress:
+            scores[match] = score_stretches(seen, tracks, footage.held, gallery, match, progress)
+    return scores
+
+
+@torch.no_grad()
+def _mapped_track(track: Track, maps: Maps, encoder: str) -> Track:
+    """A track as the adapted encoder makes it, without its video."""
+    assert track.codes is not None, "the encoder gives frame codes"
+    codes = maps.map_codes(torch.from_numpy(np.asarray(track.codes, np.float32))).numpy()
+    rows = maps.map_embeddings(torch.from_numpy(np.asarray(track.embeddings, np.float32))).numpy()
+    return replace(track, codes=codes.astype(np.float16), embeddings=rows.astype(np.float16), encoder=encoder)
+
+
+@torch.no_grad()
+def _mapped_gallery(gallery: Gallery, maps: Maps) -> Gallery:
+    """A gallery as the adapted encoder makes it."""
+    assert gallery.codes is not None, "the encoder gives frame codes"
+    codes = maps.map_codes(torch.from_numpy(np.asarray(gallery.codes, np.float32))).numpy()
+    rows = maps.map_embeddings(torch.from_numpy(gallery.embeddings)).numpy()
+    return Gallery(gallery.exemplars, rows, gallery.rows, gallery.mirrored, codes)
+
+
+def _card(
+    base: Encoder,
+    footage: EmbeddedFootage,
+    options: AdaptOptions,
+    found: Mapping[str, tuple[Gain, ...]],
+    kept: Kept,
+    command: str,
+) -> dict[str, Any]:
+    parts = " and ".join(name for name, is_in in (("frame codes", kept.codes), ("embeddings", kept.embedding)) if is_in)
+    sentence = (
+        f"{parts.capitalize()} of '{base.name}' ({base.hash}), adapted by Watch-Read-Lookup on "
+        f"{len(footage.learned):,} subtitled stretches of {footage.hours:.2f} hours of footage, "
+        f"{len(footage.words):,} words and {footage.labels:,} labels; the gain was cross-validated."
+    )
+    return {
+        "licence": base.card.get("licence", ""),
+        "data": f"{sentence} The encoder before: {base.card.get('data', '') or 'unknown'}",
+        "config": {"kind": "adapted", **options.as_dict(), "base": base.hash, "footage": footage.digest},
+        "metrics": {match: [gain.as_dict() for gain in each] for match, each in found.items()},
+        "command": command,
+    }

@@ -1,0 +1,203 @@
+"""Trains an embedding MLP on a frozen trunk, with any loss of the paper (Sec. 3.3, Optimization).
+
+Several processes may share the work.
+"""
+
+from dataclasses import asdict
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from signspot.corpus.corpus import Corpus
+from signspot.io.progress import Progress, Stage, quiet, silent
+from signspot.losses.watch_read_lookup import classification, info_nce, watch_lookup, watch_read_lookup
+from signspot.models.encoder import Encoder, find_device, make_encoder
+from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions
+from signspot.models.registry import build
+from signspot.training.distributed import ALONE, Group
+from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, FeatureBatch, Standard, synonym_pairs
+from signspot.training.items import Item, TrainingSubset, find_training_subset
+from signspot.training.loop import Schedule, Task, TrainingResult, device_of, moved_to, stepwise, train
+from signspot.training.run_folder import CPU, Run, claim
+from signspot.training.trunk_features import TrunkFeatures, trunk_features
+
+Mlp = EmbeddingMlp | DomainMlp
+
+
+def train_embedding(
+    config: EmbeddingConfig,
+    data: EmbeddingData,
+    folder: str | PathLike[str],
+    progress: Progress = silent,
+    group: Group = ALONE,
+    device: str = CPU,
+) -> TrainingResult[Mlp]:
+    """Train an embedding MLP for the trunk's features as they are; arguments and errors are those of `loop.train`."""
+    return train(EmbeddingTask(config, data, group), folder, progress, device=device, group=group)
+
+
+class EmbeddingTask(Task[Mlp, FeatureBatch]):
+    """An embedding by any loss of the paper; several processes may share each batch."""
+
+    def __init__(self, config: EmbeddingConfig, data: EmbeddingData, group: Group = ALONE):
+        self.config, self.data, self.group = config, data, group
+        self.module, self.standard = new_mlp(config, data), data.standard()
+        self.settings, length = config.as_dict(), len(data)
+        decays = stepwise(config.epochs, length, config.decay, config.decays)
+        self.schedule = Schedule(config.epochs * length, config.seed, decays, epoch=length, save_every=length)
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """As `Task.optimiser`."""
+        return torch.optim.SGD(self.module.parameters(), self.config.lr, self.config.momentum)
+
+    def batch(self, step: int) -> FeatureBatch:
+        """As `Task.batch`: the features of this process's share."""
+        return self.data.read(step, self.group)
+
+    def loss(self, module: Mlp, batch: FeatureBatch) -> tuple[Tensor, list[Tensor]]:
+        """As `Task.loss`, of the whole batch."""
+        loss = loss_of(module, batch, self.standard, self.config, self.group)
+        return loss, [loss]
+
+    def finish(self, module: Mlp) -> None:
+        """Fold the standardisation of features into the first layers."""
+        fold_standard(module, self.standard)
+
+    def arrays(self, batch: FeatureBatch) -> dict[str, Any]:
+        """As `Task.arrays`; of several processes, the share of one."""
+        return {
+            "clips": batch.clips.numpy(),
+            "clip_word": batch.places.clip_word,
+            "exemplars": batch.exemplars.numpy(),
+            "exemplar_word": batch.exemplar_words.numpy(),
+            "videos": np.array(batch.places.videos),
+        }
+
+
+def new_mlp(config: EmbeddingConfig, data: EmbeddingData) -> Mlp:
+    """An MLP with random weights that follow from the seed."""
+    torch.manual_seed(config.seed)
+    words = len(data.words) if config.loss == "classification" else None
+    options = MlpOptions(dimension=config.dimension, mlp_classes=words)
+    return (DomainMlp if config.domain_specific else EmbeddingMlp)(data.features.dimension, options)
+
+
+def loss_of(mlp: Mlp, batch: FeatureBatch, standard: Standard, config: EmbeddingConfig, group: Group = ALONE) -> Tensor:
+    """The loss of one whole batch, of which `batch` holds this process's share of features."""
+    place, parts = device_of(mlp), (batch.clips, batch.exemplars)
+    clips, exemplars = ((part.to(place) - standard.mean.to(place)) / standard.scale for part in parts)
+    synonyms = None if batch.synonyms is None else batch.synonyms.to(place)
+    watched, shown = parts_of(mlp)
+    places = batch.places
+    if config.loss == "classification":
+        logits = [_logits(watched, clips), _logits(shown, exemplars)]
+        words = torch.cat([torch.from_numpy(places.clip_word), batch.exemplar_words]).to(place)
+        counts = (len(places.clip_word), len(places.exemplars))
+        return classification(torch.cat([group.gather(*each) for each in zip(logits, counts, strict=True)]), words)
+    made = batch.embedded(
+        group.gather(watched(clips), len(places.clip_word)), group.gather(shown(exemplars), len(places.exemplars))
+    )
+    if config.loss == "info_nce":
+        return info_nce(made, config.temperature, synonyms)
+    if config.loss == "watch_lookup":
+        return watch_lookup(made, config.temperature, synonyms)
+    return watch_read_lookup(made, config.temperature, config.bags, synonyms)
+
+
+def parts_of(mlp: Mlp) -> tuple[EmbeddingMlp, EmbeddingMlp]:
+    """The layers for continuous signing and those for the dictionary: the same, unless they are domain-specific."""
+    if isinstance(mlp, EmbeddingMlp):
+        return mlp, mlp
+    continuous, dictionary = mlp.domains["continuous"], mlp.domains["dictionary"]
+    assert isinstance(continuous, EmbeddingMlp), "as DomainMlp is built"
+    assert isinstance(dictionary, EmbeddingMlp), "as DomainMlp is built"
+    return continuous, dictionary
+
+
+@torch.no_grad()
+def fold_standard(mlp: Mlp, standard: Standard) -> None:
+    """Make an MLP of standardised features one of features as they are; exact, as leaky ReLUs are linear in a scale."""
+    mean = standard.mean.to(device_of(mlp))
+    for part in dict.fromkeys(parts_of(mlp)):
+        inner, outer = part.res[0], part.adaptor[0]
+        assert isinstance(inner, nn.Linear), "as EmbeddingMlp is built"
+        assert isinstance(outer, nn.Linear), "as EmbeddingMlp is built"
+        inner.bias.mul_(standard.scale).sub_(inner.weight @ mean)
+        outer.bias.sub_(outer.weight @ mean / standard.scale)
+        outer.weight.div_(standard.scale)
+
+
+def _logits(mlp: EmbeddingMlp, features: Tensor) -> Tensor:
+    assert mlp.logits is not None, "a classifier is built with logits"
+    logits: Tensor = mlp.logits(mlp.adaptor(features + mlp.res(features)))
+    return logits
+
+
+def train_on_corpus(
+    config: EmbeddingConfig, encoder: Encoder, corpus: Corpus, run: Run, stage: Stage = quiet
+) -> Encoder:
+    """Teach an embedding MLP on an encoder's trunk.
+
+    Args:
+        config: how to learn.
+        encoder: whose trunk is frozen; its own MLP is not used.
+        corpus: what to learn from.
+        run: the folder; a run that was stopped there goes on.
+        stage: shows the progress of each stage.
+
+    Returns:
+        The trunk with the new MLP; its threshold is not calibrated.
+
+    Raises:
+        OptionsError: the corpus cannot be learned from, or the folder holds another run.
+    """
+    subset = find_training_subset(corpus, config.words, filmed=encoder.contract.kind == "rgb")
+    subset.items(config.items)  # mistakes are told before hours of features
+    claim(run, {"corpus": subset.describe(), "trunk": encoder.hash, "config": config.as_dict()})
+    with stage("trunk features") as progress:
+        folder = run.features or run.out / "features"
+        with moved_to(find_device(run.device), encoder.module):
+            features = trunk_features(encoder, subset.corpus, folder, progress, run.group)
+    items = usable_items(subset, features, config)
+    pairs = synonym_pairs(config.synonyms, subset.dictionary, subset.words)
+    data = EmbeddingData(features, items, config, pairs)
+    with stage("training") as progress:
+        trained = train_embedding(config, data, run.out, progress, run.group, run.device)
+    said = {**subset.describe(), "items": len(items), "words": len({item.word for item in items})}
+    return _assemble(config, encoder, trained, run, said)
+
+
+def usable_items(subset: TrainingSubset, features: TrunkFeatures, config: EmbeddingConfig) -> list[Item]:
+    """The items whose words have an exemplar that the trunk could see."""
+    seen = {exemplar.word for exemplar in features.exemplars}
+    return subset.items(config.items, [word for word in subset.words if word in seen])
+
+
+def _assemble(
+    config: EmbeddingConfig, encoder: Encoder, trained: TrainingResult[Mlp], run: Run, corpus: dict[str, Any]
+) -> Encoder:
+    """Trunk, new MLP and card; a classifier on the embedding is left out."""
+    old = encoder.module
+    end = MlpOptions(dimension=config.dimension, domain_specific=config.domain_specific)
+    module = build(old.architecture, **{**old.options, **asdict(end)})
+    module.trunk.load_state_dict(old.trunk.state_dict())
+    weights = {name: value for name, value in trained.module.state_dict().items() if "logits" not in name.split(".")}
+    module.mlp.load_state_dict(weights)
+    seen, card = encoder.contract, _card(config, encoder, trained, run, corpus)
+    return make_encoder(config.name, module, fps=seen.fps, threshold=seen.threshold, card=card)
+
+
+def _card(
+    config: EmbeddingConfig, encoder: Encoder, trained: TrainingResult[Mlp], run: Run, corpus: dict[str, Any]
+) -> dict[str, Any]:
+    sentence = f"An embedding MLP by {config.loss} on {corpus['items']:,} items, on the trunk of '{encoder.name}'."
+    return {
+        "licence": config.licence or encoder.card.get("licence", ""),
+        "data": config.data or f"{sentence} The trunk: {encoder.card.get('data', '') or 'unknown'}",
+        "config": {"kind": "embedding", **config.as_dict(), "trunk": encoder.hash, "corpus": corpus},
+        "metrics": {"loss_by_epoch": [round(loss, 6) for (loss,) in trained.curve]},
+        "command": run.command,
+    }

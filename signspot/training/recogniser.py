@@ -1,0 +1,249 @@
+"""Trains a landmark trunk as a classifier of labelled clips and exemplars: stage one of Sec. 3.3.
+
+First on continuous signing alone, if asked to, then jointly with the dictionary; in between batch norms may be
+initialised again (Appendix C.1).
+"""
+
+import logging
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from signspot.corpus.corpus import Corpus
+from signspot.errors import OptionsError
+from signspot.io.progress import Progress, Stage, quiet, silent
+from signspot.landmarks.features import VERSION as FEATURES_VERSION
+from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
+from signspot.models.encoder import Encoder, SignEncoder, make_encoder
+from signspot.models.registry import build
+from signspot.recognition.recogniser import Recogniser
+from signspot.recognition.scoring import (
+    RecogniserClassifier,
+    RecogniserScores,
+    SignWindow,
+    score_classifier,
+    signs_to_test,
+)
+from signspot.training.configuration import check_numbers
+from signspot.training.loop import Schedule, Task, device_of, train
+from signspot.training.run_folder import CPU
+from signspot.training.sign_clips import Augmentation, ClipOptions, TrunkBatches, TrunkSigns, collect_signs
+from signspot.types import Exemplar, Label
+
+logger = logging.getLogger(__name__)
+
+_RECENT = 50  # steps, over which the card's training accuracies are averaged
+
+
+@dataclass(frozen=True, slots=True)
+class TrunkConfig:
+    """Settings of a training, besides its signs."""
+
+    name: str = "classifier"
+    seed: int = 0
+    steps: int = 3000
+    continuous_only_fraction: float = 0.0  # share of the steps on continuous signing alone, before the dictionary joins
+    reinitialise: bool = False  # batch norms forget, when the dictionary joins
+    lr: float = 2e-3  # the highest learning rate; it falls as a cosine to 0
+    warm_up: int = 100  # steps until the highest learning rate
+    weight_decay: float = 0.05
+    clip: float = 1.0  # longest gradient
+    clips: ClipOptions = field(default_factory=ClipOptions)
+    augmentation: Augmentation = field(default_factory=Augmentation)
+    model: dict[str, Any] = field(default_factory=dict)  # options of the landmark trunk
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "steps", least=1)
+        check_numbers(self, "lr", "clip", above=0)
+        check_numbers(self, "seed", "warm_up", "weight_decay", least=0)
+        check_numbers(self, "continuous_only_fraction", least=0, most=1)
+
+    def lr_scale(self, step: int) -> float:
+        """The learning rate of a step, as a factor of the highest one."""
+        return min(1.0, (step + 1) / max(1, self.warm_up)) * (1 + math.cos(math.pi * step / self.steps)) / 2
+
+    @property
+    def dictionary_from(self) -> int:
+        """The step from which on the dictionary is trained on, too."""
+        return round(self.continuous_only_fraction * self.steps)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for checkpoints and cards; with the version of the features that it learns from."""
+        return {**asdict(self), "landmark_features": FEATURES_VERSION}
+
+
+def train_trunk(
+    config: TrunkConfig,
+    signs: TrunkSigns,
+    folder: str | PathLike[str],
+    progress: Progress = silent,
+    device: str = CPU,
+) -> Encoder:
+    """As `train_recogniser`; give an encoder: the trunk's features before the classifier, at unit norm."""
+    trained = train_recogniser(config, signs, folder, progress, device)
+    return make_encoder(config.name, trained.module, card=trained.card)
+
+
+def train_recogniser(
+    config: TrunkConfig,
+    signs: TrunkSigns,
+    folder: str | PathLike[str],
+    progress: Progress = silent,
+    device: str = CPU,
+) -> Recogniser:
+    """Train a trunk to tell words apart; arguments and errors are those of `loop.train`.
+
+    Args:
+        config: all that the training follows from, besides the signs.
+        signs: what there is to learn from.
+        folder: of the run.
+        progress: called with the number of steps done.
+        device: where it is trained.
+    """
+    result = train(RecogniserTask(config, signs), folder, progress, device=device)
+    classifier, card = result.module, _card(config, signs, result.curve)
+    return Recogniser(config.name, signs.words, classifier.encoder, classifier.head, card)
+
+
+class Classifier(nn.Module):
+    """A landmark trunk with one linear layer from features to words."""
+
+    def __init__(self, encoder: SignEncoder, words: int):
+        super().__init__()
+        self.encoder, self.head = encoder, nn.Linear(encoder.trunk.dimension, words)
+
+    def forward(self, clips: Tensor, dictionary: Tensor) -> Tensor:
+        """(N, F, J, C) clips, of exemplars where (N,) `dictionary` is True, to (N, K) logits."""
+        logits: Tensor = self.head(features_by_domain(self.encoder.trunk, clips, dictionary))
+        return logits
+
+
+class RecogniserTask(Task[Classifier, tuple[Tensor, Tensor, Tensor]]):
+    """Classification of words. A batch is (N, F, J, C) clips, (N,) words and (N,) whether a clip is of an exemplar."""
+
+    columns = ("loss", "continuous accuracy", "dictionary accuracy")
+
+    def __init__(self, config: TrunkConfig, signs: TrunkSigns):
+        torch.manual_seed(config.seed)
+        self.config = config
+        self.module = Classifier(build("landmark", mlp=False, **config.model), len(signs.words))
+        frames = self.module.encoder.trunk.frames
+        self.batches = TrunkBatches(signs, frames, config.seed, config.clips, config.augmentation)
+        self.settings = {**config.as_dict(), "words": signs.words}
+        self.schedule = Schedule(config.steps, config.seed, config.lr_scale, config.clip)
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """As `Task.optimiser`."""
+        return torch.optim.AdamW(self.module.parameters(), self.config.lr, weight_decay=self.config.weight_decay)
+
+    def batch(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        """As `Task.batch`."""
+        return self.batches.make(step, 0.0 if step < self.config.dictionary_from else None)
+
+    def before_step(self, step: int) -> None:
+        """Reinitialise batch norms when the dictionary joins, if asked to."""
+        if self.config.reinitialise and step == self.config.dictionary_from > 0:
+            count = reinitialise_batch_norm(self.module.encoder.trunk)
+            logger.info("the dictionary joins; %d batch norms are initialised again", count)
+
+    def loss(self, module: Classifier, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, list[float]]:
+        """As `Task.loss`; the accuracy of a kind of clips is nan where there are none."""
+        clips, words, dictionary = (part.to(device_of(module)) for part in batch)
+        logits = module(clips, dictionary)
+        loss = functional.cross_entropy(logits, words)
+        right = (logits.argmax(dim=1) == words).float()
+        return loss, [loss.item(), *(float(right[kind].mean()) for kind in (~dictionary, dictionary))]
+
+    def arrays(self, batch: tuple[Tensor, Tensor, Tensor]) -> dict[str, Any]:
+        """As `Task.arrays`."""
+        return {name: part.numpy() for name, part in zip(("clips", "words", "dictionary"), batch, strict=True)}
+
+
+def _card(config: TrunkConfig, signs: TrunkSigns, curve: list[tuple[float, ...]]) -> dict[str, Any]:
+    last = np.array(curve[-_RECENT:])
+    reached = {"training accuracy, continuous": last[:, 1].mean(), "training accuracy, dictionary": last[:, 2].mean()}
+    return {
+        "config": config.as_dict(),
+        "data": f"{signs.labels:,} labelled signs and {sum(map(len, signs.dictionary)):,} exemplars "
+        f"of {len(signs.words):,} words",
+        "metrics": {name: round(float(share), 4) for name, share in reached.items() if share == share},
+    }
+
+
+logger = logging.getLogger(__name__)
+
+
+def train_on_labels(
+    config: TrunkConfig,
+    corpus: Corpus,
+    folder: str | PathLike[str],
+    *,
+    labels: Sequence[Label] | None = None,
+    exemplars: Sequence[Exemplar] | None = None,
+    asked: Collection[str] | None = None,
+    stage: Stage = quiet,
+    device: str = CPU,
+) -> tuple[Recogniser, list[RecogniserScores]]:
+    """Train a recogniser of the words that are labelled, and test it on the corpus's test videos.
+
+    Args:
+        config: how to learn; its `clips.sources` say which labels count.
+        corpus: films or landmarks; without splits all videos are for training and nothing is tested.
+        folder: where the state is kept; a run that was stopped there goes on.
+        labels: instead of the corpus's own.
+        exemplars: instead of those of the corpus's dictionary.
+        asked: words that are tested, known or not; None: those that are labelled.
+        stage: shows the progress of each stage.
+        device: where it is trained.
+
+    Returns:
+        The recogniser, and its scores: on the signs of the test videos as far as the truth is known, all and those
+        that are mouthed; else on their labels.
+
+    Raises:
+        OptionsError: fewer than two words are labelled.
+    """
+    training = [video.id for video in corpus.in_split("train")] or list(corpus.videos)
+    known = corpus.labels(training) if labels is None else [label for label in labels if label.video in set(training)]
+    options = config.clips
+    admitted = [each for each in known if options.least.admits(each) and each.source.value in options.sources]
+    words = sorted({label.word for label in admitted})
+    if len(words) < 2:
+        raise OptionsError(
+            f"nothing can be learnt: {len(words)} words have labels of {options.sources} in {len(training)} training "
+            "videos, and a recogniser needs two. Spot mouthings or signs in the corpus first"
+        )
+    if 0 < options.dictionary < 1:
+        exemplars = corpus.dictionary().exemplars if exemplars is None else exemplars
+        shown = {each.word for each in exemplars if each.path is not None} & set(words)
+        if len(shown) < 2:
+            logger.warning("%d of %d labelled words have an exemplar: only labels are learnt", len(shown), len(words))
+            options = replace(options, dictionary=0.0)
+            config = replace(config, clips=options)
+    with stage("signs") as progress:
+        signs = collect_signs(corpus, words, training, options, progress=progress, labels=known, exemplars=exemplars)
+    with stage("training") as progress:
+        trained = train_recogniser(config, signs, folder, progress, device)
+    with stage("tested") as progress:
+        return trained, score_recogniser(trained, corpus, options, progress, asked)
+
+
+def score_recogniser(
+    recogniser: Recogniser,
+    corpus: Corpus,
+    options: ClipOptions | None = None,
+    progress: Progress = silent,
+    asked: Collection[str] | None = None,
+) -> list[RecogniserScores]:
+    """Test a recogniser on the signs of the test videos; none, where there are no test videos."""
+    chosen = options or ClipOptions()
+    window = SignWindow(chosen.before, chosen.after, chosen.around)
+    tested = signs_to_test(corpus, set(recogniser.words if asked is None else asked))
+    return score_classifier(RecogniserClassifier(recogniser), corpus, tested, window, progress)

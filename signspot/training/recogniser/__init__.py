@@ -1,1 +1,0 @@
-"""A landmark trunk learns to tell words apart."""

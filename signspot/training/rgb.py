@@ -1,0 +1,279 @@
+"""Trains an RGB trunk to tell words apart, on labelled clips and exemplars jointly (Sec. 3.3, Joint pretraining).
+
+With a teacher, the embedding is also drawn towards that of a landmark encoder.
+"""
+
+import logging
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from signspot.corpus.corpus import Corpus
+from signspot.errors import CheckpointError, OptionsError
+from signspot.io.progress import Stage, quiet
+from signspot.losses.watch_read_lookup import classification
+from signspot.metrics.classification import ClassificationAccuracy
+from signspot.models.batch_norm import DOMAINS, features_by_domain, reinitialise_batch_norm
+from signspot.models.checkpoints import load_encoder
+from signspot.models.encoder import Encoder, SignEncoder, make_encoder
+from signspot.models.inception import InceptionTrunk, use_channels_last
+from signspot.models.registry import build
+from signspot.training.items import TrainingSubset, find_training_subset
+from signspot.training.loop import Schedule, Task, TrainingResult, device_of, stepwise, train
+from signspot.training.rgb_clips import (
+    PictureStore,
+    RgbBatch,
+    RgbBatches,
+    RgbConfig,
+    RgbSigns,
+    SignReader,
+    collect_rgb_signs,
+    plain,
+    with_targets,
+)
+from signspot.training.run_folder import Run, claim
+from signspot.training.trunk_features import trunk_features
+
+logger = logging.getLogger(__name__)
+
+SETTLING = 30  # batches over which batch norms are averaged in the end
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Accuracy on clips of signers and footage that were not trained on; logits are averaged over windows."""
+
+    clips: int
+    words: int  # that there are to choose from
+    top_1: float  # share of clips
+    top_5: float
+    top_1_by_word: float  # mean over words
+
+
+def new_trunk(config: RgbConfig, words: int, teacher: Encoder | None = None) -> SignEncoder:
+    """An encoder with random weights that follow from the seed; its MLP is there only if there is a teacher."""
+    torch.manual_seed(config.seed)
+    end: dict[str, Any] = {"mlp": False} if teacher is None else {"dimension": teacher.contract.dimension}
+    module = build(config.architecture, **{**config.model, **end, "classes": words})
+    assert isinstance(module.trunk, InceptionTrunk), "the configuration allows rgb architectures only"
+    use_channels_last(module.trunk)
+    return module
+
+
+def start_from(module: SignEncoder, encoder: Encoder) -> None:
+    """Take over the weights of a trunk, all but its classifier.
+
+    Raises:
+        CheckpointError: it is of another architecture or size.
+    """
+    old = encoder.module
+    if old.architecture != module.architecture:
+        raise CheckpointError(
+            f"the encoder '{encoder.name}' is of another architecture: '{old.architecture}' instead of "
+            f"'{module.architecture}'. Name that one in the configuration, or start from nothing."
+        )
+    wanted = module.trunk.state_dict()
+    given = {name: value for name, value in old.trunk.state_dict().items() if not name.startswith("logits.")}
+    other = [name for name, value in given.items() if name not in wanted or wanted[name].shape != value.shape]
+    if other:
+        raise CheckpointError(f"the trunk of '{encoder.name}' is of another size, such as in {other[0]}: see [model]")
+    module.trunk.load_state_dict(given, strict=False)
+
+
+class RgbTask(Task[SignEncoder, RgbBatch]):
+    """Classification of words by a trunk that sees pixels, and distillation where there is a teacher."""
+
+    columns = ("loss", "accuracy")
+
+    def __init__(self, config: RgbConfig, module: SignEncoder, batches: RgbBatches, held_out: RgbSigns | None = None):
+        """Prepare.
+
+        Args:
+            config: all that the training follows from, besides the signs.
+            module: as it starts.
+            batches: of clips.
+            held_out: signs to validate on.
+        """
+        self.config, self.module, self.batches, self.held_out = config, module, batches, held_out
+        self.settings, length = config.as_dict(), len(batches)
+        decays = stepwise(config.epochs, length, config.decay, config.decays)
+        self.schedule = Schedule(config.epochs * length, config.seed, decays, config.clip, epoch=length)
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """As `Task.optimiser`."""
+        config, weights, decay = self.config, self.module.parameters(), self.config.weight_decay
+        if config.optimiser == "adam":
+            return torch.optim.AdamW(weights, config.lr, (config.momentum, 0.999), weight_decay=decay)
+        return torch.optim.SGD(weights, config.lr, config.momentum, weight_decay=decay)
+
+    def batch(self, step: int) -> RgbBatch:
+        """As `Task.batch`."""
+        return self.batches[step]
+
+    def before_step(self, step: int) -> None:
+        """Reinitialise batch norms when the dictionary joins, if asked to."""
+        config = self.config
+        if config.reinitialise and config.dictionary_from and step == config.dictionary_from * len(self.batches):
+            count = reinitialise_batch_norm(self.module.trunk)
+            logger.info("the dictionary joins; %d batch norms are initialised again", count)
+
+    def loss(self, module: SignEncoder, batch: RgbBatch) -> tuple[Tensor, list[float]]:
+        """As `Task.loss`."""
+        loss, accuracy = loss_of(module, batch.to(device_of(module)), self.config.distil)
+        return loss, [loss.item(), accuracy]
+
+    def finish(self, module: SignEncoder) -> None:
+        """Estimate the statistics of batch norms for the final weights."""
+        settle_batch_norm(module, self.batches, self.schedule.steps)
+
+    def validate(self, module: SignEncoder) -> dict[str, float]:
+        """Accuracy on held-out signs; see `HeldOut`."""
+        if self.held_out is None:
+            return {}
+        return asdict(score_held_out(module, self.held_out, self.batches.frames, self.batches.image_size))
+
+    def arrays(self, batch: RgbBatch) -> dict[str, Any]:
+        """As `Task.arrays`."""
+        return {"clips": batch.clips.numpy(), "words": batch.words.numpy()}
+
+
+def loss_of(module: SignEncoder, batch: RgbBatch, distil: float) -> tuple[Tensor, float]:
+    """The loss of one batch, and the share of its clips whose word is right."""
+    features = _seen(module, batch)
+    assert isinstance(module.trunk, InceptionTrunk), "an rgb trunk"
+    logits = module.trunk.logits(features)  # type: ignore[operator]  # built with a classifier
+    loss = classification(logits, batch.words)
+    if distil and batch.targets is not None:
+        of_domain = [module.mlp(features, domain) for domain in DOMAINS]
+        embedded = torch.where(batch.dictionary[:, None], of_domain[1], of_domain[0])
+        loss = loss + distil * (1 - functional.cosine_similarity(embedded, batch.targets)).mean()
+    return loss, float((logits.argmax(dim=1) == batch.words).float().mean())
+
+
+def _seen(module: SignEncoder, batch: RgbBatch) -> Tensor:
+    """(N, D) features of a batch, each clip normalised as for its own domain."""
+    clips = batch.clips.contiguous(memory_format=torch.channels_last_3d)
+    return features_by_domain(module.trunk, clips, batch.dictionary)
+
+
+@torch.no_grad()
+def settle_batch_norm(module: SignEncoder, batches: RgbBatches, first: int) -> None:
+    """Measure the statistics of all batch norms anew on fresh batches: they are averages of weights long gone."""
+    norms = [layer for layer in module.modules() if isinstance(layer, _BatchNorm)]
+    before = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None  # a plain mean over batches
+    module.train()
+    for step in range(first, first + min(SETTLING, 2 * len(batches) + 2)):
+        torch.manual_seed(step)
+        _seen(module, batches[step].to(device_of(module)))
+    for norm, momentum in zip(norms, before, strict=True):
+        norm.momentum = momentum
+    module.eval()
+
+
+@torch.inference_mode()
+def score_held_out(module: SignEncoder, signs: RgbSigns, frames: int, image_size: int) -> HeldOut:
+    """Classify segments of continuous signing, logits averaged over all their windows."""
+    accuracy = ClassificationAccuracy()
+    assert isinstance(module.trunk, InceptionTrunk), "an rgb trunk"
+    for sign in signs.continuous:
+        starts = range(len(sign.pictures) - frames + 1)
+        clips = np.stack([plain(sign.pictures[start : start + frames], image_size) for start in starts])
+        features = module.trunk(torch.from_numpy(clips).to(device_of(module)))
+        logits = module.trunk.logits(features)  # type: ignore[operator]  # built with a classifier
+        accuracy.add(logits.mean(dim=0, keepdim=True).cpu().numpy(), [sign.word])
+    value = accuracy.value((1, 5))
+    return HeldOut(
+        len(signs.continuous), len(signs.words), value[1].per_instance, value[5].per_instance, value[1].per_group
+    )
+
+
+def train_rgb_on_corpus(
+    config: RgbConfig, corpus: Corpus, run: Run, start: Encoder | None = None, stage: Stage = quiet
+) -> tuple[Encoder, HeldOut | None]:
+    """Teach an RGB trunk.
+
+    Args:
+        config: how to learn.
+        corpus: with videos, labels and a dictionary of videos; landmarks, too, where there is a teacher.
+        run: the folder; a run that was stopped there goes on.
+        start: an encoder whose trunk is trained further; its batch norms start anew, if the configuration says so.
+        stage: shows the progress of each stage.
+
+    Returns:
+        The encoder, and its accuracy on the labelled clips of the corpus's test videos; None where there are none.
+
+    Raises:
+        OptionsError: the corpus cannot be learned from, or the folder holds another run.
+    """
+    subset = find_training_subset(corpus, config.words, filmed=True)
+    origin = start.hash if start is not None else None
+    claim(run, {"corpus": subset.describe(), "start": origin, "config": config.as_dict()})
+    teacher = _teacher(config)
+    shape = new_trunk(config, 2).contract(fps=config.fps)
+    assert shape.image_size is not None, "an rgb trunk has one"
+    store = PictureStore(run.features or run.out / "pictures", config.fps, shape.image_size)
+    reader = SignReader(store, shape.frames, config.batch)
+    with stage("pictures") as progress:
+        signs = collect_rgb_signs(subset, reader, progress)
+    if teacher is not None:
+        with stage("what the teacher sees") as progress:
+            seen = trunk_features(teacher, subset.corpus, run.out / "teacher", progress)
+        signs = with_targets(signs, teacher, seen, reader)
+    module = new_trunk(config, len(signs.words), teacher)
+    if start is not None:
+        start_from(module, start)
+        if config.reinitialise and not config.dictionary_from:
+            reinitialise_batch_norm(module.trunk)
+    with stage("held-out clips"):
+        held_out = _held_out(corpus, subset, signs, reader)
+    with stage("training") as progress:
+        task = RgbTask(config, module, RgbBatches(signs, config, shape.frames, shape.image_size), held_out)
+        trained = train(task, run.out, progress, device=run.device)
+    tested = HeldOut(**trained.validation) if trained.validation else None
+    card = _card(config, subset, signs, run, trained)
+    return make_encoder(config.name, trained.module, fps=config.fps, card=card), tested
+
+
+def _teacher(config: RgbConfig) -> Encoder | None:
+    if not config.distil:
+        return None
+    teacher = load_encoder(config.teacher)
+    if teacher.contract.kind != "landmarks":
+        raise OptionsError(f"the teacher must be a landmark encoder; '{config.teacher}' sees pixels")
+    return teacher
+
+
+def _held_out(corpus: Corpus, subset: TrainingSubset, signs: RgbSigns, reader: SignReader) -> RgbSigns | None:
+    """The labelled signs of the test videos, of the words that are learned; None: there are none."""
+    videos = {video.id: video for video in corpus.in_split("test")}
+    number = {word: index for index, word in enumerate(signs.words)}
+    labels = [label for label in corpus.labels(list(videos), reader.options.least) if label.word in number]
+    if not labels:
+        return None
+    return replace(signs, continuous=tuple(reader.continuous(replace(subset.corpus, videos=videos), labels, number)))
+
+
+def _card(
+    config: RgbConfig, subset: TrainingSubset, signs: RgbSigns, run: Run, trained: TrainingResult[SignEncoder]
+) -> dict[str, Any]:
+    counts = {"words": len(signs.words), "clips": len(signs.continuous), "exemplars": len(signs.dictionary)}
+    sentence = f"{counts['clips']:,} labelled clips and {counts['exemplars']:,} exemplars of {counts['words']:,} words."
+    return {
+        "licence": config.licence,
+        "data": config.data or sentence,
+        "config": {"kind": "rgb", **config.as_dict(), "corpus": {**subset.describe(), **counts}},
+        "metrics": {
+            "held_out": dict(trained.validation) or None,
+            "loss_by_epoch": [round(loss, 5) for loss, _ in trained.curve],
+            "accuracy_by_epoch": [round(accuracy, 4) for _, accuracy in trained.curve],
+        },
+        "command": run.command,
+    }

@@ -1,1 +1,0 @@
-"""An RGB trunk learns to tell words apart."""

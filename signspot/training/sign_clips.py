@@ -1,0 +1,297 @@
+"""Clips of labelled signs and of exemplars as landmark features: collected, drawn in balanced batches, augmented."""
+
+import logging
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from signspot.corpus.corpus import Corpus, CorpusVideo
+from signspot.corpus.labels import LeastConfidence
+from signspot.embedding.clips import draw_clips
+from signspot.embedding.inputs import footage_landmarks
+from signspot.errors import OptionsError, SignspotError
+from signspot.io.files import cache_folder
+from signspot.io.progress import Progress, silent
+from signspot.landmarks.features import FACE, LEFT_HAND, RIGHT_HAND, WRISTS, at_positions
+from signspot.training.configuration import check_numbers
+from signspot.training.trunk_features import as_right_handed, exemplar_sign
+from signspot.types import Exemplar, Label, LabelSource
+
+Clips = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Augmentation:
+    """Strengths of the changes to performances; 0 everywhere changes nothing."""
+
+    tilt: float = 0.08  # radians in the picture
+    turn: float = 0.25  # radians about the vertical
+    aspect: float = 0.06  # log of width against height
+    scale: float = 0.08  # log of the size
+    shift: float = 0.06  # shoulder widths
+    hand_size: float = 0.08  # log of the hands' size
+    depth: float = 0.3  # log of how much depth there is
+    no_depth: float = 0.1  # share of performances whose depth is lost
+    jitter: float = 0.012  # shoulder widths, of every point and frame
+    finger_jitter: float = 0.012  # the same again, of the hands
+    dropped: float = 0.35  # share of performances in which a hand is lost for a while; its shape is carried over
+    lost: float = 0.2  # share of performances in which a hand is never seen, only its wrist
+    faceless: float = 0.1  # share of performances without a face
+
+    def __post_init__(self) -> None:
+        check_numbers(self, *(each.name for each in fields(self)), least=0)
+
+    def times(self, factor: float) -> "Augmentation":
+        """The same, so many times as strong."""
+        return Augmentation(**{name: factor * value for name, value in asdict(self).items()})
+
+
+def augment(clips: Clips, random: np.random.Generator, how: Augmentation) -> Clips:
+    """Change (N, F, J, C) clips; each of the N in its own way."""
+    count = len(clips)
+    changed = clips.copy()
+    points, seen = changed[..., :3], changed[..., 3:]
+    _resize_hands(points, np.exp(random.normal(0, how.hand_size, (count, 1, 1, 1))).astype(np.float32))
+    depth = np.exp(random.normal(0, how.depth, count)) * (random.random(count) >= how.no_depth)
+    points[..., 2] *= depth[:, None, None].astype(np.float32)
+    points[:] = np.einsum("nfjc,ndc->nfjd", points, _bases(count, random, how))
+    points[..., :2] += random.normal(0, how.shift, (count, 1, 1, 2)).astype(np.float32)
+    points += random.normal(0, how.jitter, points.shape).astype(np.float32)
+    for wrist, hand in zip(WRISTS, (LEFT_HAND, RIGHT_HAND), strict=True):
+        points[:, :, hand] += random.normal(0, how.finger_jitter, points[:, :, hand].shape).astype(np.float32)
+        _drop(changed, wrist, hand, random, how.dropped / 2)
+        seen[random.random(count) < how.lost / 2, :, hand] = 0
+    seen[random.random(count) < how.faceless, :, FACE] = 0
+    points *= seen
+    return changed
+
+
+def _bases(count: int, random: np.random.Generator, how: Augmentation) -> NDArray[np.float32]:
+    """(N, 3, 3) what a point is multiplied with: turned, tilted, stretched."""
+    tilt, turn = random.normal(0, how.tilt, count), random.normal(0, how.turn, count)
+    size, aspect = np.exp(random.normal(0, how.scale, count)), np.exp(random.normal(0, how.aspect, count))
+    zero, one = np.zeros(count), np.ones(count)
+    about_y = np.stack([np.cos(turn), zero, np.sin(turn), zero, one, zero, -np.sin(turn), zero, np.cos(turn)], axis=1)
+    in_plane = np.stack([np.cos(tilt), -np.sin(tilt), zero, np.sin(tilt), np.cos(tilt), zero, zero, zero, one], axis=1)
+    stretch = np.stack([size * aspect, size, size], axis=1)[:, :, None]
+    bases: NDArray[np.float32] = (stretch * (in_plane.reshape(-1, 3, 3) @ about_y.reshape(-1, 3, 3))).astype(np.float32)
+    return bases
+
+
+def _resize_hands(points: Clips, factor: NDArray[np.float32]) -> None:
+    """Grow or shrink hands about their wrists, in place."""
+    for hand in (LEFT_HAND, RIGHT_HAND):
+        wrist = points[:, :, hand.start : hand.start + 1].copy()
+        points[:, :, hand] = wrist + (points[:, :, hand] - wrist) * factor
+
+
+def _drop(clips: Clips, wrist: int, hand: slice, random: np.random.Generator, share: float) -> None:
+    """Lose a hand for a run of frames in some clips, in place; its shape is carried over as by `features`."""
+    frames = clips.shape[1]
+    for index in np.flatnonzero(random.random(len(clips)) < share):
+        clip = clips[index]
+        length = int(random.integers(1, max(2, frames // 2)))
+        start = int(random.integers(0, frames - length + 1))
+        run, before, after = slice(start, start + length), start - 1, start + length
+        ends = [before if before >= 0 else after, after if after < frames else before]
+        place = clip[:, wrist, :3] * np.array([1, 1, 0], np.float32)  # a hand's depth is its own
+        here, there = clip[ends][:, hand, :3] - place[ends][:, None]
+        along = (np.arange(1, length + 1, dtype=np.float32) / (length + 1))[:, None, None]
+        clip[run, hand, :3] = here + along * (there - here) + place[run][:, None]
+        is_known = clip[ends, hand.start, 3].min() * clip[ends, wrist, 3].min()
+        clip[run, hand, 3] = is_known * clip[run, wrist, 3][:, None]
+
+
+logger = logging.getLogger(__name__)
+
+SignFeatures = NDArray[np.float16]  # (T, J, C)
+ExemplarSampling = Literal["rate", "consecutive"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClipOptions:
+    """Options of clips. A sign lies between `before` frames before its end and `after` after, or around."""
+
+    clips: int = 128  # in a batch
+    dictionary: float = 0.5  # share of them that are of exemplars; 0: none, 1: all
+    before: int = 20
+    after: int = 5
+    around: int = 11  # frames on either side of the middle, where a label marks that or the span
+    speed: float = 0.1  # by how much continuous signing is played faster or slower, at most
+    least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
+    sources: str = "MDV"  # letters of the sources of labels that count
+    surer: float = 0.0  # least confidence of a mouthing from when on the dictionary joins; the paper's is 0.8
+    exemplars: ExemplarSampling = "rate"  # clips show whole exemplars at random rates, or frames as they follow
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "clips", least=2)
+        check_numbers(self, "before", "around", least=1)
+        check_numbers(self, "after", least=0)
+        check_numbers(self, "dictionary", "speed", "surer", least=0, most=1)
+        if self.exemplars not in get_args(ExemplarSampling):
+            raise OptionsError(
+                f"exemplars are sampled by {' or '.join(get_args(ExemplarSampling))}; got '{self.exemplars}'"
+            )
+        if not self.sources or set(self.sources) - {source.value for source in LabelSource}:
+            raise OptionsError(f"sources are letters out of M, D and V; got '{self.sources}'")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrunkSigns:
+    """All signs that a trunk may be trained on, by word and domain, in memory."""
+
+    words: tuple[str, ...]  # K
+    continuous: tuple[tuple[SignFeatures, ...], ...]  # K: the frames around each label
+    dictionary: tuple[tuple[SignFeatures, ...], ...]  # K: each exemplar, trimmed
+    sure: tuple[tuple[bool, ...], ...] = ()  # K: whether each label is as sure as `ClipOptions.surer`; none: all are
+
+    @property
+    def labels(self) -> int:
+        """The number of labelled signs."""
+        return sum(map(len, self.continuous))
+
+
+def collect_signs(
+    corpus: Corpus,
+    words: Collection[str],
+    videos: Collection[str],
+    options: ClipOptions,
+    fps: float = 25.0,
+    progress: Progress = silent,
+    labels: Sequence[Label] | None = None,
+    exemplars: Sequence[Exemplar] | None = None,
+) -> TrunkSigns:
+    """Cut the labelled signs of some words out of some videos, and their exemplars out of the dictionary.
+
+    Labels and exemplars are those of the corpus, unless others are given; either way options and words choose among
+    them.
+
+    Raises:
+        OptionsError: fewer than two words have a label where labels are wanted, or an exemplar where those are.
+    """
+    known = tuple(sorted(words))
+    signed: dict[str, list[SignFeatures]] = {word: [] for word in known}
+    sure: dict[str, list[bool]] = {word: [] for word in known}
+    shown: dict[str, list[SignFeatures]] = {word: [] for word in known}
+    if options.dictionary < 1:
+        every = corpus.labels(list(videos)) if labels is None else labels
+        admitted = [each for each in every if options.least.admits(each) and each.source.value in options.sources]
+        own_words = [each for each in admitted if each.word in signed and each.video in set(videos)]
+        for done, name in enumerate(videos):
+            progress(done, len(videos))
+            own = [each for each in own_words if each.video == name]
+            for label, cut in _around(own, corpus.videos[name], options, fps):
+                signed[label.word].append(cut)
+                sure[label.word].append(label.source is not LabelSource.MOUTHING or label.confidence >= options.surer)
+    if options.dictionary > 0:
+        for exemplar in corpus.dictionary().exemplars if exemplars is None else exemplars:
+            if exemplar.word in shown and exemplar.path is not None:
+                try:
+                    shown[exemplar.word].append(exemplar_sign(exemplar, fps).astype(np.float16))
+                except SignspotError as error:
+                    logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
+    for kind, found, wanted in (
+        ("a label", signed, options.dictionary < 1),
+        ("an exemplar", shown, options.dictionary > 0),
+    ):
+        count = sum(bool(signs) for signs in found.values())
+        if wanted and count < 2:
+            raise OptionsError(f"{count} of {len(known):,} words have {kind} that can be used: a classifier needs two")
+    continuous, dictionary = (tuple(tuple(found[word]) for word in known) for found in (signed, shown))
+    return TrunkSigns(known, continuous, dictionary, tuple(tuple(sure[word]) for word in known))
+
+
+def _around(
+    labels: Sequence[Label], video: CorpusVideo, options: ClipOptions, fps: float
+) -> Iterator[tuple[Label, SignFeatures]]:
+    """Each label with the frames in which its sign lies, edges repeated where the video ends.
+
+    Labels of a video that cannot be read, or that shows no signer, are left out, and so are those beyond its end.
+    """
+    if not labels:
+        return
+    try:
+        landmarks = footage_landmarks(video, cache_folder() / "landmarks").resampled(fps)
+    except SignspotError as error:
+        logger.warning("left out the %d labels of the video '%s': %s", len(labels), video.id, error)
+        return
+    seen, origin = as_right_handed(landmarks), float(landmarks.times[0])
+    last = float(landmarks.times[-1])
+    inside = [label for label in labels if origin <= label.time <= last + 1.0]  # a second for clocks that differ
+    if len(inside) < len(labels):
+        beyond = len(labels) - len(inside)
+        logger.warning("left out %d labels of the video '%s', which ends at %.1f s", beyond, video.id, last)
+    for label in inside:
+        stretch = label.stretch(options.before / fps, options.after / fps, options.around / fps)
+        place = round((stretch.start - origin) * fps) + np.arange(round(stretch.duration * fps))
+        yield label, seen[np.clip(place, 0, len(seen) - 1)].astype(np.float16)
+
+
+class TrunkBatches:
+    """Batch number i is made from the seed and i alone: words and domains equally often, whatever there is of each."""
+
+    def __init__(self, signs: TrunkSigns, frames: int, seed: int, options: ClipOptions, augmentation: Augmentation):
+        self.signs, self.frames, self.seed = signs, frames, seed
+        self.options, self.augmentation = options, augmentation
+        self._every = signs.continuous
+        flags = signs.sure or tuple((True,) * len(found) for found in signs.continuous)
+        self._sure = tuple(
+            tuple(sign for sign, is_sure in zip(*both, strict=True) if is_sure)
+            for both in zip(signs.continuous, flags, strict=True)
+        )
+        self._shown = [word for word, found in enumerate(signs.dictionary) if found]
+
+    def make(self, step: int, dictionary: float | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Make a batch.
+
+        Args:
+            step: its number.
+            dictionary: share of exemplars; None: that of the options.
+
+        Returns:
+            (N, F, J, C) clips, (N,) words, (N,) bool: the clip is of an exemplar.
+        """
+        random = np.random.default_rng([self.seed, step])
+        share = self.options.dictionary if dictionary is None else dictionary
+        count = round(self.options.clips * share)
+        signed = self._sure if count else self._every
+        known = [word for word, found in enumerate(signed) if found]
+        words = [*_draw(known, self.options.clips - count, random), *_draw(self._shown, count, random)]
+        shown = np.arange(len(words)) >= len(words) - count
+        clips = [
+            self._exemplar(_any(self.signs.dictionary[word], random), random)
+            if is_shown
+            else self._labelled(_any(signed[word], random), random)
+            for word, is_shown in zip(words, shown.tolist(), strict=True)
+        ]
+        made = augment(np.stack(clips), random, self.augmentation)
+        return torch.from_numpy(made), torch.tensor(words), torch.from_numpy(shown)
+
+    def _exemplar(self, sign: NDArray[np.float32], random: np.random.Generator) -> NDArray[np.float32]:
+        if self.options.exemplars == "rate":
+            return np.asarray(draw_clips(sign, self.frames, 1, random)[0])
+        start = int(random.integers(0, max(1, len(sign) - self.frames + 1)))
+        return sign[np.minimum(np.arange(start, start + self.frames), len(sign) - 1)]
+
+    def _labelled(self, sign: NDArray[np.float32], random: np.random.Generator) -> NDArray[np.float32]:
+        last, speed = len(sign) - 1, self.options.speed
+        span = min(last, (self.frames - 1) * float(random.uniform(1 - speed, 1 + speed)))
+        start = random.uniform(0, last - span)
+        return at_positions(sign, start + np.linspace(0, span, self.frames))
+
+
+def _any(signs: Sequence[SignFeatures], random: np.random.Generator) -> NDArray[np.float32]:
+    return signs[int(random.integers(len(signs)))].astype(np.float32)
+
+
+def _draw(words: Sequence[int], count: int, random: np.random.Generator) -> list[Any]:
+    """`count` words, each as often as any other."""
+    if not count:
+        return []
+    rounds = [random.permutation(words) for _ in range(-(-count // len(words)))]
+    return [int(word) for word in np.concatenate(rounds)[:count]]

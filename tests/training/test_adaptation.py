@@ -1,0 +1,221 @@
+"""Adapting on a small corpus: it learns, goes on after a stop, makes an ordinary encoder, and tells mistakes."""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from signspot.corpus.corpus import Corpus, open_corpus
+from signspot.errors import CheckpointError, OptionsError
+from signspot.io.progress import Progress
+from signspot.losses.watch_read_lookup import BACKGROUND, Bags
+from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.spotting.decoys import alignment_scale, decoys_of
+from signspot.spotting.spotter import Spotter, load
+from signspot.training.adaptation import adapt, is_kept, make_adapted
+from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, read_footage
+from signspot.training.adapters import Kept, Maps, StretchBatches, learn_maps, losses
+from signspot_synthetic.knobs import Knobs
+from signspot_synthetic.options import CorpusOptions
+from tests.fixtures.corpora import corpus_once
+
+OPTIONS = AdaptOptions(steps=8, stretches=6, exemplars=1, lr=1e-2, held_out=0.33, embeddings=True)
+BOTH = Kept(codes=True, embedding=True)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """Six easy videos of half a minute."""
+    options = CorpusOptions(
+        words=16, hours=0.06, seed=5, video_seconds=36.0, dictionary_signers=2, exemplars=1.0, variants=1,
+        knobs=Knobs(coarticulation=0.3, misalignment=0.3),
+    )  # fmt: skip
+    return corpus_once(options, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def spotter(tmp_path_factory: pytest.TempPathFactory) -> Spotter:
+    return Spotter(load_encoder("landmark-world"), tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="module")
+def footage(spotter: Spotter, made: Corpus) -> EmbeddedFootage:
+    return read_footage(spotter, made, made.dictionary(), OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def run(footage: EmbeddedFootage, spotter: Spotter, tmp_path_factory: pytest.TempPathFactory) -> tuple[Maps, Path]:
+    """Maps that were learned without a stop, and their folder."""
+    folder = tmp_path_factory.mktemp("run") / "mine"
+    return learn_maps(spotter.encoder, StretchBatches(footage, OPTIONS), folder), folder
+
+
+def test_both_losses_fall(footage: EmbeddedFootage, spotter: Spotter, run: tuple[Maps, Path]) -> None:
+    batches, scale = StretchBatches(footage, OPTIONS), alignment_scale(spotter.encoder)
+    with torch.no_grad():
+        before = [losses(Maps(128, 256), batches[step], OPTIONS, scale) for step in range(3)]
+        after = [losses(run[0], batches[step], OPTIONS, scale) for step in range(3)]
+    assert sum(each[0] for each in after) < sum(each[0] for each in before) - 0.05
+    assert sum(each[1] for each in after) < sum(each[1] for each in before) - 0.05
+
+
+@pytest.mark.parametrize("bags", ["section", "figure", "released"])
+def test_every_reading_of_the_bags_has_a_gradient(footage: EmbeddedFootage, spotter: Spotter, bags: Bags) -> None:
+    maps, options = Maps(128, 256), replace(OPTIONS, bags=bags)
+    sum(losses(maps, StretchBatches(footage, options)[0], options, alignment_scale(spotter.encoder))).backward()
+    assert maps.codes.grad is not None
+    assert maps.embedding.grad is not None
+    assert float(maps.codes.grad.abs().max()) > 0
+    assert float(maps.embedding.grad.abs().max()) > 0
+
+
+def test_what_is_made_is_an_ordinary_encoder(
+    footage: EmbeddedFootage, spotter: Spotter, made: Corpus, run: tuple[Maps, Path], tmp_path: Path
+) -> None:
+    card = {"licence": "CC0-1.0"}
+    encoder = make_adapted(spotter.encoder, run[0], BOTH, footage.gallery, "mine", card, 0.77)
+    kept = save_encoder(encoder, tmp_path / "mine.safetensors", half=True)
+    assert kept.hash != spotter.encoder.hash
+    loaded = load(tmp_path / "mine.safetensors", cache=False)
+    assert loaded.encoder.contract.threshold == 0.77
+    video = next(iter(made.videos.values())).landmarks
+    assert video is not None
+    dictionary = made.dictionary()
+    found = loaded.search(video, dictionary.select(list(dictionary)[:3]))
+    assert len(found.best) == 3
+    assert decoys_of(loaded.encoder) is not None, "decoys came along"
+
+
+def test_the_whole_of_it(spotter: Spotter, made: Corpus, tmp_path: Path) -> None:
+    """Both maps are measured on stretches and words that were held out, and kept by the rule and nothing else."""
+    adapted = adapt(spotter, made, made.dictionary(), tmp_path / "mine", OPTIONS)
+    assert adapted.learned >= 16
+    assert adapted.labels > 0
+    assert set(adapted.gains) == {"alignment", "embedding"}
+    for match, is_in in (("alignment", adapted.kept.codes), ("embedding", adapted.kept.embedding)):
+        assert is_in == is_kept(adapted.gains[match])
+        assert {gain.group for gain in adapted.gains[match]} == {"all words", "learned words", "held-out words"}
+        assert all(0 <= gain.before <= 1 and 0 <= gain.after <= 1 for gain in adapted.gains[match])
+    assert (adapted.encoder is None) == (not adapted.kept)
+
+
+def test_what_is_held_out_is_not_learned_from(footage: EmbeddedFootage) -> None:
+    assert not {stretch.video for stretch in footage.learned} & {stretch.video for stretch in footage.held}
+    assert 3 <= len(set(footage.gallery.words) - footage.words) <= 6
+    batches, number = StretchBatches(footage, OPTIONS), sorted(footage.gallery.words)
+    for step in range(4):
+        assert {number[word] for word in batches[step].word.tolist()} <= footage.words
+
+
+def test_every_stretch_and_every_word_is_held_out_in_one_turn(footage: EmbeddedFootage) -> None:
+    turns = footage.turns(OPTIONS)
+    assert len(turns) == 3
+    held = [stretch for turn in turns for stretch in turn.held]
+    assert sorted(map(repr, held)) == sorted(map(repr, footage.every))
+    words = [word for turn in turns for word in set(footage.gallery.words) - turn.words]
+    assert sorted(words) == sorted(footage.gallery.words)
+    whole = footage.whole()
+    assert (whole.learned, whole.held, whole.words) == (footage.every, (), frozenset(footage.gallery.words))
+    assert len({part.digest for part in (*turns, whole)}) == 4
+
+
+def test_embeddings_stay_as_they_are_unless_asked_for(
+    footage: EmbeddedFootage, spotter: Spotter, tmp_path: Path
+) -> None:
+    options = replace(OPTIONS, embeddings=False, steps=2)
+    maps = learn_maps(spotter.encoder, StretchBatches(footage, options), tmp_path)
+    assert not maps.embedding.detach().any()
+    assert maps.codes.detach().any()
+
+
+def test_of_few_videos_the_last_part_is_held_out(spotter: Spotter, made: Corpus) -> None:
+    few = replace(made, videos=dict(list(made.videos.items())[:3]))
+    footage = read_footage(spotter, few, made.dictionary(), OPTIONS)
+    for name in few.videos:
+        learned = [stretch.span.end for stretch in footage.learned if stretch.video == name]
+        held = [stretch.span.start for stretch in footage.held if stretch.video == name]
+        assert max(learned) <= min(held)
+
+
+def test_the_foreground_clip_is_where_the_label_is(footage: EmbeddedFootage) -> None:
+    """In a batch with labels, ends of the foreground clip are within a second of the label, background ends are not."""
+    batch, labelled = StretchBatches(footage, OPTIONS)[0], [s for s in footage.learned if s.labels]
+    assert labelled
+    front = batch.clip_word != BACKGROUND
+    assert 0 < int(front.sum()) <= OPTIONS.stretches
+    assert set(batch.clip_word[front].tolist()) <= set(batch.word[batch.foreground].tolist())
+    for item in batch.clips.stretch[front].tolist():
+        own = batch.clips.stretch == item
+        ends = [set(f[e].tolist()) for f, e in zip(batch.clips.frames[own], batch.clips.is_end[own], strict=True)]
+        assert sum(len(each) for each in ends) == len(set().union(*ends)), "no end is in two clips"
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_maps(
+    footage: EmbeddedFootage, spotter: Spotter, run: tuple[Maps, Path], tmp_path: Path
+) -> None:
+    batches = StretchBatches(footage, OPTIONS)
+
+    def stop_at_three(done: int, total: int | None) -> None:
+        if done == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        learn_maps(spotter.encoder, batches, tmp_path, stop_at_three)
+    told: list[int] = []
+    went_on = learn_maps(spotter.encoder, batches, tmp_path, lambda done, _: told.append(done))
+    assert told == [4, 5, 6, 7, 8]
+    torch.testing.assert_close(went_on.codes, run[0].codes, rtol=0, atol=0)
+    torch.testing.assert_close(went_on.embedding, run[0].embedding, rtol=0, atol=0)
+    other = StretchBatches(footage, replace(OPTIONS, seed=9))
+    with pytest.raises(CheckpointError, match="Name another folder"):
+        learn_maps(spotter.encoder, other, run[1])
+
+
+def test_stages_are_shown(footage: EmbeddedFootage, spotter: Spotter, made: Corpus) -> None:
+    shown: list[str] = []
+
+    @contextmanager
+    def stage(title: str) -> Iterator[Progress]:
+        shown.append(title)
+        yield lambda done, total: None
+
+    read_footage(spotter, made, made.dictionary(), OPTIONS, stage)
+    assert shown == ["exemplars", "videos"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        ("no subtitles", "has no subtitles"),
+        ("foreign words", "no word of the dictionary"),
+        ("few words", "share 3 words"),
+        ("little footage", "too little footage"),
+    ],
+)
+def test_mistakes_are_told_before_videos_are_seen(
+    spoil: str, reason: str, spotter: Spotter, made: Corpus, tmp_path: Path
+) -> None:
+    shutil.copytree(made.folder, tmp_path / "copy")
+    corpus, dictionary = open_corpus(tmp_path / "copy"), made.dictionary()
+    if spoil == "no subtitles":
+        corpus = replace(corpus, videos={name: replace(v, subtitles=None) for name, v in corpus.videos.items()})
+    elif spoil == "foreign words":
+        for path in (tmp_path / "copy" / "videos").glob("*.vtt"):
+            path.write_text("WEBVTT\n\n00:00:01.000 --> 00:00:03.000\nzwei Wörter\n")
+    elif spoil == "few words":
+        dictionary = dictionary.select(list(dictionary)[:3])
+    else:
+        corpus = replace(corpus, videos=dict(list(corpus.videos.items())[:1]))
+
+    def no_videos(title: str) -> AbstractContextManager[Progress]:
+        assert title != "videos"
+        return nullcontext(lambda done, total: None)
+
+    with pytest.raises(OptionsError, match=reason):
+        read_footage(spotter, corpus, dictionary, OPTIONS, no_videos)

@@ -1,0 +1,110 @@
+"""Clips for a trunk's classifier: words and domains equally often, inside the labelled stretch, by seed and step."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from signspot.corpus.corpus import Corpus
+from signspot.corpus.labels import LeastConfidence
+from signspot.errors import OptionsError
+from signspot.landmarks.features import CHANNELS, JOINTS
+from signspot.training.sign_clips import Augmentation, ClipOptions, TrunkBatches, TrunkSigns, collect_signs
+from signspot_synthetic.options import CorpusOptions
+from tests.fixtures.corpora import corpus_once
+
+STILL = Augmentation(*[0.0] * 13)
+
+
+def ramp(frames: int, base: float) -> np.ndarray:
+    """A sign whose every point is at `base` + its frame."""
+    made = np.ones((frames, JOINTS, CHANNELS), np.float16)
+    made[..., :3] = (base + np.arange(frames))[:, None, None]
+    return made
+
+
+def signs() -> TrunkSigns:
+    """Word a has nine labels, word b one, word c none."""
+    labelled = (tuple(ramp(25, 0) for _ in range(9)), (ramp(25, 100),), ())
+    return TrunkSigns(("a", "b", "c"), labelled, ((ramp(41, 200),), (ramp(41, 300),), (ramp(41, 400),)))
+
+
+def test_words_and_domains_are_balanced() -> None:
+    batches = TrunkBatches(signs(), 16, 0, ClipOptions(clips=24), STILL)
+    clips, words, shown = batches.make(3)
+    assert clips.shape == (24, 16, JOINTS, CHANNELS)
+    assert [int((words[~shown] == word).sum()) for word in range(3)] == [6, 6, 0]
+    assert [int((words[shown] == word).sum()) for word in range(3)] == [4, 4, 4]
+    assert not bool(batches.make(3, dictionary=0.0)[2].any())
+
+
+def test_a_clip_lies_within_its_sign() -> None:
+    clips, words, shown = TrunkBatches(signs(), 16, 0, ClipOptions(clips=120), STILL).make(0)
+    first, last = clips[:, 0, 0, 0], clips[:, -1, 0, 0]
+    base = torch.where(shown, 200 + 100 * words, 100 * words)
+    assert bool((first >= base).all())
+    assert bool((last <= base + torch.where(shown, 40, 24)).all())
+    span = last - first
+    assert 13 <= float(span[~shown].min()) < float(span[~shown].max()) <= 17  # a tenth slower or faster than 15
+    assert float(span[shown].min()) >= 0.8 * 40  # an exemplar is shown whole
+
+
+def test_a_batch_follows_from_seed_and_step() -> None:
+    one, two = (TrunkBatches(signs(), 16, seed, ClipOptions(clips=8), Augmentation()) for seed in (0, 1))
+    assert torch.equal(one.make(5)[0], one.make(5)[0])
+    assert not torch.equal(one.make(5)[0], one.make(6)[0])
+    assert not torch.equal(one.make(5)[0], two.make(5)[0])
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    options = CorpusOptions(words=12, hours=0.02, seed=5, dictionary_signers=3)
+    return corpus_once(options, tmp_path_factory)
+
+
+def test_signs_are_cut_out_of_a_corpus(corpus: Corpus, tmp_path: Path) -> None:
+    splits = corpus.splits()
+    found = collect_signs(corpus, splits.words.all, splits.train, ClipOptions())
+    labels = [label for label in corpus.labels(list(splits.train)) if label.word in splits.words.all]
+    assert found.labels == len(labels)
+    assert sum(map(len, found.dictionary)) == len(corpus.dictionary().exemplars)
+    assert all(len(sign) == 25 for word in found.continuous for sign in word)
+    surer = collect_signs(corpus, splits.words.all, splits.train, ClipOptions(least=LeastConfidence(0.8)))
+    assert 0 < surer.labels == sum(label.confidence >= 0.8 for label in labels) < found.labels
+    assert not any(collect_signs(corpus, splits.words.all, splits.train, ClipOptions(dictionary=1.0)).continuous)
+
+
+def test_mistakes_are_named(corpus: Corpus) -> None:
+    splits = corpus.splits()
+    with pytest.raises(OptionsError, match="0 of 2 words have a label that can be used: a classifier needs two"):
+        collect_signs(corpus, ["no", "nay"], splits.train, ClipOptions())
+    with pytest.raises(OptionsError, match="dictionary must be at least 0 and at most 1; got 2"):
+        ClipOptions(dictionary=2)
+    with pytest.raises(OptionsError, match="clips must be at least 2; got 1"):
+        ClipOptions(clips=1)
+
+
+def test_surer_labels_once_the_dictionary_joins() -> None:
+    sure = replace(signs(), sure=((True, *[False] * 8), (False,), ()))
+    sure.continuous[0][0][..., :3] += 50  # the one that is sure
+    batches = TrunkBatches(sure, 16, 0, ClipOptions(clips=24), STILL)
+    clips, words, shown = batches.make(0)
+    assert set(words[~shown].tolist()) == {0}
+    assert float(clips[~shown][..., 0].min()) >= 50
+    assert set(batches.make(0, dictionary=0.0)[1].tolist()) == {0, 1}
+
+
+def test_exemplars_by_consecutive_frames() -> None:
+    clips, _, shown = TrunkBatches(signs(), 16, 0, ClipOptions(clips=24, exemplars="consecutive"), STILL).make(0)
+    assert set((clips[shown][:, -1, 0, 0] - clips[shown][:, 0, 0, 0]).tolist()) == {15.0}
+    with pytest.raises(OptionsError, match="sampled by rate or consecutive; got 'x'"):
+        ClipOptions(exemplars="x")  # type: ignore[arg-type]
+
+
+def test_how_sure_labels_are_is_told(corpus: Corpus) -> None:
+    splits = corpus.splits()
+    found = collect_signs(corpus, splits.words.all, splits.train, ClipOptions(surer=0.8))
+    labels = [label for label in corpus.labels(list(splits.train)) if label.word in splits.words.all]
+    assert sum(map(sum, found.sure)) == sum(label.confidence >= 0.8 for label in labels) < found.labels
