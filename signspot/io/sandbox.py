@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -58,10 +59,15 @@ class Sandbox:
     """A child process that runs one function at a time. It starts at the first call, and again after a failure.
 
     Calls of several threads wait for each other. `close` may be called from any thread, and ends a call that goes on.
+
+    Args:
+        limits: of each call.
+        environment: variables of the child beside those of this process; if not given, one thread and no GPU.
     """
 
-    def __init__(self, limits: Limits | None = None):
+    def __init__(self, limits: Limits | None = None, environment: Mapping[str, str] | None = None):
         self._limits = limits or Limits()
+        self._environment = _ENVIRONMENT if environment is None else environment
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection[Any, Any] | None = None
         self._lock = threading.Lock()
@@ -153,7 +159,7 @@ class Sandbox:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env=os.environ | _ENVIRONMENT,
+                env={**os.environ, **self._environment},
             )
             return Connection(ours.detach())
 

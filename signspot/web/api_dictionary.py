@@ -15,12 +15,12 @@ from signspot.applications.signs import read_sign
 from signspot.applications.variants import find_variants
 from signspot.dictionary.build import file_name
 from signspot.dictionary.dictionary import normalise_word
-from signspot.embedding.inputs import landmarks_of
 from signspot.errors import OptionsError
 from signspot.landmarks.signing import sign_segment
 from signspot.types import Exemplar, Segment
 from signspot.web import editing, exports, uploads
 from signspot.web.api_search import MOST_CLIP, download
+from signspot.web.sign_search import clip_landmarks
 from signspot.web.workbench import OWNER, OpenWorkbench, Workbench
 
 router = APIRouter(tags=["dictionary"])
@@ -109,7 +109,7 @@ async def add(
         raise OptionsError(f"'{name}' lies outside of the folder, or is one file: it is not changed here")
     uploads.refuse_pictures(bench.folder, file)
     path = await uploads.receive(bench.folder, file, request.stream(), bench.options.most_bytes)
-    await run_in_threadpool(uploads.check, path, file)
+    await run_in_threadpool(uploads.check, bench.worker, path, file)
     below = f"{home.relative_to(bench.folder.root).as_posix()}/media/{file_name(word)}"
     kept = bench.folder.root / await run_in_threadpool(uploads.keep, bench.folder, path, file, below)
     texts = {"signer": signer, "licence": licence}
@@ -145,11 +145,11 @@ _MOST_PAIRS = 60  # of faux amis
 async def feedback(dictionary: str, word: str, name: str, request: Request, bench: OpenWorkbench) -> dict[str, Any]:
     """Say what differs between a learner's clip, the raw body, and the exemplars of a word; the clip is not kept."""
     path = await uploads.receive(bench.folder, name, request.stream(), MOST_CLIP)
-    await run_in_threadpool(uploads.check, path, name)
+    await run_in_threadpool(uploads.check, bench.worker, path, name)
 
     def work() -> dict[str, Any]:
         try:
-            landmarks = landmarks_of(path, None)
+            landmarks = clip_landmarks(bench, path)
             spotter = bench.searcher.spotter
             meant = bench.searcher.dictionary(dictionary).resolve(word)[0]
             sign = read_sign(spotter, landmarks)
@@ -182,6 +182,7 @@ def _told(found: Feedback) -> dict[str, Any]:
 @router.get("/variants/{dictionary:path}")
 def variants(dictionary: str, word: str, bench: OpenWorkbench) -> list[dict[str, Any]]:
     """The exemplars of a word, grouped by which of them show the same sign."""
+    bench.searcher.gallery(dictionary, (word,))  # videos are decoded in the worker
     found = find_variants(bench.searcher.spotter, bench.searcher.dictionary(dictionary), word)
     return [
         {"name": group.name, "typical": group.typical.id, "exemplars": [each.id for each in group.exemplars]}

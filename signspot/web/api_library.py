@@ -84,7 +84,7 @@ async def upload(name: str, request: Request, bench: OpenWorkbench, below: str =
         raise OptionsError(f"'{name}' is too large: at most {bench.options.most_bytes:,} bytes are taken")
     uploads.refuse_pictures(bench.folder, name)
     path = await uploads.receive(bench.folder, name, request.stream(), bench.options.most_bytes)
-    about = await run_in_threadpool(uploads.check, path, name)
+    about = await run_in_threadpool(uploads.check, bench.worker, path, name)
     kept = await run_in_threadpool(uploads.keep, bench.folder, path, name, below)
     bench.folder.listing(fresh=True)
     return {"name": kept, **about}
@@ -96,7 +96,7 @@ def play(name: str, request: Request, bench: OpenWorkbench) -> Response:
     video = bench.folder.video(name)
     if not video.is_shown:
         raise OptionsError(f"'{name}' holds landmarks, not pictures, or people are not shown here")
-    return _film(media.playable(video.path, bench.pictures), request)
+    return _film(media.playable(video.path, bench.pictures, bench.worker), request)
 
 
 @router.get("/exemplar/{dictionary:path}")
@@ -105,7 +105,7 @@ def play_exemplar(dictionary: str, id: str, request: Request, bench: OpenWorkben
     exemplar = bench.searcher.exemplar(dictionary, id)
     if exemplar.path is None or exemplar.path.suffix.lower() == ".pose" or not bench.options.pixels:
         raise OptionsError(f"there is no film of the exemplar '{id}'")
-    return _film(media.playable(exemplar.path, bench.pictures), request)
+    return _film(media.playable(exemplar.path, bench.pictures, bench.worker), request)
 
 
 def _film(path: Path, request: Request) -> Response:
@@ -132,7 +132,7 @@ def _thumbnail(bench: Workbench, request: Request, path: Path, time: float | Non
 
     What is forgotten, or shown as a skeleton from now on, is not shown out of their caches.
     """
-    kept = media.PictureCache(bench.pictures, bench.landmarks, bench.options.pixels)
+    kept = media.PictureCache(bench.pictures, bench.landmarks, bench.worker, bench.options.pixels)
     picture = media.thumbnail_of(path, time, kept)
     headers = {"cache-control": "private, no-cache", "etag": f'"{picture.stem}"'}
     if request.headers.get("if-none-match") == headers["etag"]:

@@ -65,7 +65,7 @@ async def spot_clip(video: str, name: str, request: Request, bench: OpenWorkbenc
     """Look in a video for the sign that a clip shows; the clip is the raw body, and is not kept."""
     found = bench.folder.video(video)
     path = await uploads.receive(bench.folder, name, request.stream(), MOST_CLIP)
-    await run_in_threadpool(uploads.check, path, name)
+    await run_in_threadpool(uploads.check, bench.worker, path, name)
     try:
         return await run_in_threadpool(bench.searcher.search_clip, found, path, name)
     finally:
@@ -83,7 +83,7 @@ async def sign(
 ) -> dict[str, Any]:
     """Say which words a recorded sign may be, and where it occurs in the folder; the recording is not kept."""
     path = await uploads.receive(bench.folder, name, request.stream(), MOST_CLIP)
-    await run_in_threadpool(uploads.check, path, name)
+    await run_in_threadpool(uploads.check, bench.worker, path, name)
     span = None if end is None else Segment(max(0.0, start), max(start, end))
     try:
         return await run_in_threadpool(identify_sign, bench, path, dictionary, span)

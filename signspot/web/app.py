@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
-from signspot.errors import OptionsError, OutputError, SignspotError, StoreError, UnknownWordError
+from signspot.errors import OptionsError, OutputError, SandboxStartError, SignspotError, StoreError, UnknownWordError
 from signspot.version import VERSION
 from signspot.web import api_dictionary, api_library, api_search, api_verify, pages
 from signspot.web.access import AccessPolicy, AuthMiddleware, is_loopback
@@ -59,7 +59,7 @@ def status_of(error: SignspotError) -> int:
     """The HTTP status of an error: 404 for words that are not there, 507 for a full disk, 422 for the rest."""
     if isinstance(error, UnknownWordError):
         return 404
-    if isinstance(error, StoreError):
+    if isinstance(error, StoreError | SandboxStartError):
         return 503
     if isinstance(error, OutputError) and not isinstance(error, OptionsError):
         return 507

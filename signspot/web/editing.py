@@ -13,13 +13,14 @@ from signspot.embedding.inputs import landmarks_of
 from signspot.errors import DictionaryError, OptionsError
 from signspot.formats.elan import write_vocabulary
 from signspot.io.control_characters import escape_control_characters
+from signspot.io.files import atomic_write
+from signspot.io.progress import silent
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.types import Exemplar, Segment, Spotting
-from signspot.video.reader import open_video
-from signspot.video.writer import VideoWriter
 from signspot.web.folder import VideoFile
 from signspot.web.workbench import Workbench
+from signspot.web.worker import cut_video
 
 TEXTS = ("word", "variant", "signer", "source", "licence", "consent")
 _CONTEXT = 0.4  # seconds before and after a sign that are cut with it
@@ -149,9 +150,8 @@ def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str)
         if not len(some):
             raise OptionsError(f"'{video}' has no landmarks from {span.start:g} to {span.end:g} s")
         return write_landmarks(replace(some, times=some.times - some.times[0]), target)
-    with open_video(source.path) as opened, VideoWriter(target, 25.0) as writer:
-        for frame in opened.resampled(25.0, wide):
-            writer.add(frame.image)
+    with atomic_write(target) as temporary:
+        bench.worker.call(cut_video, source.path, wide, temporary, progress=silent)
     return target
 
 

@@ -1,61 +1,51 @@
-"""Long work in the background: rows of the database, each done by a process of its own; a killed server loses none."""
+"""Long work in the background: rows of the database, each run in a child process; a killed server loses none."""
 
 import json
 import logging
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
 from sqlalchemy import Connection, RowMapping, and_, delete, insert, or_, select, update
 
 from signspot.annotation.store import Database
-from signspot.errors import FormatError, OptionsError
+from signspot.errors import FormatError, OptionsError, SandboxLimitError, SandboxStartError
 from signspot.io.checks import check_text, parse_json, quoted
+from signspot.io.sandbox import Limits, Sandbox
 from signspot.web import tables
+from signspot.web.folder import OWN_FOLDER
+from signspot.web.worker import JobSettings
 
 logger = logging.getLogger(__name__)
 
 KINDS = ("prepare", "annotate", "adapt")
 ACTIVE = ("waiting", "running")
-_BEAT = 1.0  # seconds between two signs of life of a process
-_SILENT = 15.0  # seconds without one after which a process is taken for dead
-_MOST_ATTEMPTS = 5  # of a job whose process dies again and again
-_POLL = 0.3  # seconds
-PROGRAM = (  # Ctrl-C while it loads ends it without a word: the server tells
-    "import os, signal; signal.signal(signal.SIGINT, lambda *_: os._exit(0)); "
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from signspot.web.job_process import main; main(*json.loads(sys.argv[2]))"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class JobSettings:
-    """Settings that every process of a job is given."""
-
-    folder: str
-    database: str | None
-    encoder: str | None
-    device: str = "cpu"
+_MOST_ATTEMPTS = 5  # of a job whose server dies again and again
+_POLL = 2.0  # seconds after which jobs are looked for that another server of the folder was asked for
+_PAUSE = 2.0  # seconds before something that failed is tried again
+_LIMITS = Limits(seconds=7 * 24 * 3600.0, memory=32 << 30, file_size=1 << 40)  # of one job
 
 
 @dataclass
 class Jobs:
-    """The jobs of a workbench, and the thread that starts their processes, one at a time."""
+    """The jobs of a workbench, and the thread that runs them, one at a time, in one server of a folder."""
 
     database: Database
     settings: JobSettings
     _stop: threading.Event = field(default_factory=threading.Event, init=False)
+    _news: threading.Event = field(default_factory=threading.Event, init=False)  # a job was added, or another ends
     _thread: threading.Thread | None = field(default=None, init=False)
-    _process: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
+    _sandbox: Sandbox = field(default_factory=lambda: Sandbox(_LIMITS, environment={}), init=False)
+    _running: str = field(default="", init=False)
+    _lock: FileLock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lock = FileLock(Path(self.settings.folder) / OWN_FOLDER / "jobs.lock")
 
     def add(self, kind: str, title: str, spec: Mapping[str, Any]) -> str:
         """Put a job into the line; one that is there already, waiting or running, is not added twice.
@@ -75,12 +65,14 @@ class Jobs:
                 return str(known)
             row = {
                 **{"id": chosen, "kind": kind, "title": title, "spec": text, "state": "waiting", "stage": ""},
-                **{"done": 0, "total": 0, "message": "", "created": time.time(), "process": 0, "attempts": 0},
+                **{"done": 0, "total": 0, "message": "", "created": time.time(), "attempts": 0},
             }
             connection.execute(insert(table).values(row))
             return chosen
 
-        return self.database.run(work)
+        added = self.database.run(work)
+        self._news.set()
+        return added
 
     def all(self, most: int = 50) -> list[dict[str, Any]]:
         """Jobs, those that are not over first, then the latest."""
@@ -104,15 +96,15 @@ class Jobs:
 
     def cancel(self, job: str) -> None:
         """Stop a job; what it did stays, and `resume` goes on from there."""
-        known = self.get(job)
+        self.get(job)
         self._set(job, ACTIVE, state="cancelled", ended=time.time())
-        process = self._process
-        if process is not None and process.pid == known["process"]:
-            _end(process)
+        if self._running == job:
+            self._sandbox.close()
 
     def resume(self, job: str) -> None:
         """Put a job that was cancelled or failed back into the line."""
-        self._set(job, ("cancelled", "failed"), state="waiting", message="", ended=None, process=0, attempts=0)
+        self._set(job, ("cancelled", "failed"), state="waiting", message="", ended=None, attempts=0)
+        self._news.set()
 
     def clear(self) -> None:
         """Forget the jobs that are over."""
@@ -125,81 +117,69 @@ class Jobs:
         return self.database.run(lambda connection: connection.execute(changed).rowcount > 0)
 
     def start(self) -> None:
-        """Begin to work through the line, in a thread."""
+        """Begin to work through the jobs, in a thread."""
         self._thread = threading.Thread(target=self._work, name="signspot-jobs", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End the process at work; its job is waiting when the server comes back."""
+        """End the job at work; it is waiting when a server comes back."""
         self._stop.set()
-        if self._process is not None:
-            _end(self._process)
-        if self._thread is not None:
-            self._thread.join(timeout=10)
+        self._news.set()
+        while self._thread is not None and self._thread.is_alive():
+            self._sandbox.close()
+            self._thread.join(0.2)
 
     def _work(self) -> None:
         while not self._stop.is_set():
             try:
-                self._revive()
-                job = self._next()
-                if job is not None:
-                    self._run(job)
-                    continue
-            except Exception:  # the database went away: the line goes on when it is back
+                with self._lock.acquire(timeout=0):
+                    self._revive()
+                    while not self._stop.is_set():
+                        job = self._next()
+                        if job is None:
+                            self._news.wait(_POLL)
+                            self._news.clear()
+                        else:
+                            self._run(job)
+            except Timeout:  # another server of this folder runs the jobs
+                self._stop.wait(_PAUSE)
+            except Exception:  # the database went away: jobs go on when it is back
                 logger.exception("jobs are paused")
-                self._stop.wait(2)
-            self._stop.wait(_POLL)
+                self._stop.wait(_PAUSE)
 
     def _revive(self) -> None:
-        """Put jobs whose process is gone back into the line: their server was killed, or they were."""
-        table, silent = tables.jobs, time.time() - _SILENT
+        """Put jobs whose server was killed back into the line; whoever holds the lock runs all jobs."""
+        table = tables.jobs
         running = select(table).where(table.c.state == "running")
         for row in self.database.run(lambda connection: connection.execute(running).mappings().all()):
-            if (row["heartbeat"] or row["started"] or 0) < silent or not _is_alive(row["process"]):
-                again = row["attempts"] < _MOST_ATTEMPTS
-                message = "" if again else "its process died again and again"
-                self._set(row["id"], ("running",), state="waiting" if again else "failed", process=0, message=message)
+            again = row["attempts"] < _MOST_ATTEMPTS
+            message = "" if again else f"the server ended {_MOST_ATTEMPTS} times while it ran"
+            self._set(row["id"], ("running",), state="waiting" if again else "failed", message=message)
 
     def _next(self) -> str | None:
         table = tables.jobs
-        busy = select(table.c.id).where(table.c.state == "running").limit(1)
         first = select(table.c.id).where(table.c.state == "waiting").order_by(table.c.created).limit(1)
-
-        def work(connection: Connection) -> str | None:
-            if connection.execute(busy).first():
-                return None
-            found = connection.execute(first).scalar()
-            return None if found is None else str(found)
-
-        return self.database.run(work)
+        found = self.database.run(lambda connection: connection.execute(first).scalar())
+        return None if found is None else str(found)
 
     def _run(self, job: str) -> None:
-        now = time.time()
-        attempt = tables.jobs.c.attempts + 1
-        if not self._set(
-            job, ("waiting",), state="running", started=now, heartbeat=now, process=os.getpid(), attempts=attempt
-        ):
+        now, attempt = time.time(), tables.jobs.c.attempts + 1
+        if not self._set(job, ("waiting",), state="running", started=now, attempts=attempt):
             return
-        told = [
-            job,
-            self.settings.folder,
-            self.settings.database,
-            self.settings.encoder,
-            self.settings.device,
-            os.getpid(),
-        ]
-        command = [sys.executable, "-c", PROGRAM, json.dumps(sys.path), json.dumps(told)]
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        self._set(job, ("running",), process=self._process.pid)
-        if self.get(job)["state"] == "cancelled" or self._stop.is_set():
-            _end(self._process)
-        code = self._process.wait()
-        self._process = None
-        if self._stop.is_set():
-            self._set(job, ("running",), state="waiting", process=0, attempts=0)
-        elif code != 0:
-            again = self.get(job)["attempts"] < _MOST_ATTEMPTS
-            self._set(job, ("running",), state="waiting" if again else "failed", process=0, message=f"exit code {code}")
+        self._running = job
+        try:
+            if self.get(job)["state"] == "running":  # it was not cancelled meanwhile
+                self._sandbox.call("signspot.web.worker:run_job", job, self.settings)
+        except SandboxStartError as error:
+            self._set(job, ("running",), state="waiting", message=str(error))
+            self._stop.wait(_PAUSE)
+        except SandboxLimitError as error:
+            if self._stop.is_set():
+                self._set(job, ("running",), state="waiting", attempts=0)
+            else:
+                self._set(job, ("running",), state="failed", message=str(error), ended=time.time())
+        finally:
+            self._running = ""
 
 
 def _job(row: RowMapping) -> dict[str, Any]:
@@ -209,44 +189,3 @@ def _job(row: RowMapping) -> dict[str, Any]:
         FormatError: what it is about is damaged.
     """
     return {**row, "spec": parse_json(check_text(row["spec"], "a job"), f"the job {quoted(row['id'])}")}
-
-
-def _is_alive(process: int) -> bool:
-    if process <= 0:
-        return False
-    try:
-        os.kill(process, 0)
-        state = Path(f"/proc/{process}/stat")
-        return not state.is_file() or state.read_text().rpartition(")")[2].split()[0] != "Z"
-    except (OSError, IndexError):
-        return False
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ask a process to end, as Ctrl-C does; kill it if it does not."""
-    with suppress(OSError):
-        process.send_signal(signal.SIGINT)
-    try:
-        process.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-
-
-def beat(database: Database, job: str, parent: int) -> None:
-    """In the process of a job: tell every second that it lives; end with the server, or when it is cancelled."""
-    here = and_(tables.jobs.c.id == job, tables.jobs.c.state == "running")
-
-    def is_wanted() -> bool:
-        alive = update(tables.jobs).where(here).values(heartbeat=time.time(), process=os.getpid())
-        return database.run(lambda connection: connection.execute(alive).rowcount > 0)
-
-    def living() -> None:
-        while True:
-            time.sleep(_BEAT)
-            if os.getppid() != parent:
-                os._exit(1)
-            with suppress(Exception):
-                if not is_wanted():
-                    os._exit(0)
-
-    threading.Thread(target=living, daemon=True).start()

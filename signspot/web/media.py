@@ -16,10 +16,8 @@ from signspot.io.progress import silent
 from signspot.landmarks.estimate import has_landmarks
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
-from signspot.plots.report import is_played, write_copy
 from signspot.types import Segment
-from signspot.video.clips import thumbnail
-from signspot.video.reader import open_video
+from signspot.web.worker import Worker, copy_video, is_playable, make_thumbnail
 
 _HEIGHT = 180  # pixels of a thumbnail
 _SIDE = 320  # pixels of a drawn skeleton
@@ -29,6 +27,7 @@ _LIMBS = ((11, 12), (11, 13), (13, 15), (12, 14), (14, 16))
 _FINGERS = tuple((base + joint, base + joint + 1) for base in (1, 5, 9, 13, 17) for joint in range(3))
 _PALM = ((0, 1), (0, 5), (5, 9), (9, 13), (13, 17), (0, 17))
 HAND_LINES = _PALM + _FINGERS
+_played: dict[str, bool] = {}  # key of a video → whether every browser plays it as it is
 _making = threading.Semaphore(2)  # thumbnails and copies that are made at once
 
 
@@ -38,6 +37,7 @@ class PictureCache:
 
     folder: Path
     landmarks: Path | None  # the cache of landmarks
+    worker: Worker
     pixels: bool = True  # people may be shown; else skeletons of them are
 
 
@@ -57,27 +57,35 @@ def thumbnail_of(path: Path, time: float | None, kept: PictureCache) -> Path:
     if target.is_file():
         return target
     with _making:
-        image = _skeleton_picture(path, time, kept.landmarks) if drawn else thumbnail(path, time, _HEIGHT)
+        image = (
+            _skeleton_picture(path, time, kept.landmarks)
+            if drawn
+            else kept.worker.call(make_thumbnail, path, time, _HEIGHT)
+        )
     _, content = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
     with atomic_write(target) as temporary:
         temporary.write_bytes(content.tobytes())
     return target
 
 
-def playable(path: Path, folder: Path) -> Path:
+def playable(path: Path, folder: Path, worker: Worker) -> Path:
     """The film itself where every browser plays it, else a copy in H.264, made once.
 
     Raises:
         VideoError: it cannot be read.
     """
-    with open_video(path) as video:
-        info = video.info
-    if is_played(info):
+    key = _key(path, "copy")
+    target = folder / f"{key}.mp4"
+    if target.is_file():
+        return target
+    if key not in _played:
+        _played[key] = worker.call(is_playable, path)
+    if _played[key]:
         return path
-    target = folder / f"{_key(path, 'copy')}.mp4"
-    if not target.is_file():
-        with _making, atomic_write(target) as temporary:
-            write_copy(info, temporary, silent)
+    with _making:
+        if not target.is_file():
+            with atomic_write(target) as temporary:
+                worker.call(copy_video, path, temporary, progress=silent)
     return target
 
 

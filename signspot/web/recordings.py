@@ -1,6 +1,5 @@
 """Recordings of one sign: frames that come while it is made, or landmarks that the page has estimated itself."""
 
-import base64
 import json
 import math
 import struct
@@ -17,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import FormatError, LandmarksError, OptionsError, SignspotError
-from signspot.io.bounded_process import BoundedProcess, EndedError
+from signspot.io.sandbox import Limits, Sandbox
 from signspot.landmarks.landmarks import BODY_POINTS, DEFAULT_FPS, FACE_POINTS, HAND_POINTS, Landmarks, concatenate
 from signspot.landmarks.pose_file import as_stored
-from signspot.web.picture_process import landmarks_told
+from signspot.web.worker import begin_recording, see_frame
 
 MOST_PICTURES = 400  # of one recording
 MOST_BYTES = 8 << 20  # of pictures that are sent at once
@@ -30,7 +29,7 @@ _MOST_OPEN = 4  # recordings that hold a process with the models
 _KEPT = 24  # recordings that are remembered, so that a part of one can be searched for
 _IDLE = 300.0  # seconds after which a recording that nobody goes on with is let go
 _SECONDS, _LOADING = 20.0, 120.0  # that one picture, and loading the models, may take
-_MEMORY = 4 << 30  # bytes for the process that looks at pictures
+_LIMITS = Limits(memory=4 << 30)  # of the child that sees the frames; it writes no files
 _HEAD = struct.Struct("<iI")  # milliseconds, below 0 before the recording; bytes of the picture that follows
 
 Picture = tuple[float, bytes]  # seconds, JPEG
@@ -76,8 +75,8 @@ class Recording:
     """One recording: a thread hands its pictures to a process, in order."""
 
     id: str
-    process: BoundedProcess | None  # None: it is not needed any more
-    give_back: Callable[[BoundedProcess], None]
+    process: Sandbox | None  # None: it is not needed any more
+    give_back: Callable[[Sandbox], None]
     used: float = field(default_factory=time.monotonic)
     sent: int = 0
     left_out: int = 0
@@ -151,11 +150,10 @@ class Recording:
 
     def _work(self) -> None:
         try:
-            self._ask({"begin": True}, _LOADING)
-            self.processor = 0.0
+            self._call(begin_recording, seconds=_LOADING)
             for at, content in self._pictures():
-                told = {"picture": base64.b64encode(content).decode(), "time": at}
-                seen = landmarks_told(self._ask(told, _SECONDS), at)
+                seen, processor = self._call(see_frame, content, at, seconds=_SECONDS)
+                self.processor += processor
                 with self._news:
                     if self._last is not None and self._last.size != seen.size:
                         raise LandmarksError("the pictures of one recording have one size")
@@ -164,8 +162,6 @@ class Recording:
                         self._frames.append(seen)
         except SignspotError as error:
             self._error = error
-        except EndedError as error:
-            self._error = LandmarksError(f"the recording is refused: {error}")
         finally:
             with self._news:
                 self._ready = self._over = True
@@ -187,13 +183,11 @@ class Recording:
                 first = self._waiting.pop(0)
             yield first
 
-    def _ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+    def _call(self, function: Callable[..., Any], *args: Any, seconds: float) -> Any:
         process = self.process
         if process is None:
             raise LandmarksError("the recording was let go: begin another one")
-        answer = dict(process.ask(request, seconds))
-        self.processor += answer["processor"]
-        return answer
+        return process.call(f"{function.__module__}:{function.__name__}", *args, seconds=seconds)
 
     def end(self) -> None:
         """Look at no more pictures, and let the process go."""
@@ -208,7 +202,7 @@ class Recordings:
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, Recording] = OrderedDict()
-        self._idle: list[BoundedProcess] = []  # that wait for the next recording; at most one, it holds the models
+        self._idle: list[Sandbox] = []  # that wait for the next recording; at most one, it holds the models
         self._closed = False
         self._lock = threading.Lock()
 
@@ -231,12 +225,12 @@ class Recordings:
             self._known[made.id] = made
             return made.id
 
-    def _process(self) -> BoundedProcess:
+    def _process(self) -> Sandbox:
         if self._idle:
             return self._idle.pop()
-        return BoundedProcess("signspot.web.picture_process:see", memory=_MEMORY)
+        return Sandbox(_LIMITS)
 
-    def _give_back(self, process: BoundedProcess) -> None:
+    def _give_back(self, process: Sandbox) -> None:
         with self._lock:
             keep = not self._idle and not self._closed
             if keep:

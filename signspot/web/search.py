@@ -1,6 +1,7 @@
 """Searches for the pages: one spotter, open dictionaries, results as the pages draw them, state of the videos."""
 
 import base64
+import logging
 import threading
 import time
 from collections import OrderedDict
@@ -21,10 +22,12 @@ from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import landmarks_of
 from signspot.embedding.tracks import track_entry
-from signspot.errors import FormatError, OptionsError, SignspotError
+from signspot.errors import FormatError, OptionsError, OutputError, SandboxStartError, SignspotError
 from signspot.formats.rows import TEXTS, to_row
 from signspot.io.files import content_digest
+from signspot.io.progress import silent
 from signspot.landmarks.estimate import has_landmarks
+from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import sign_segment
 from signspot.plots.curves import COLOURS
 from signspot.spotting.options import SpotOptions
@@ -33,6 +36,7 @@ from signspot.spotting.spotter import Spotter, load
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.web.folder import ServedFolder, VideoFile
 from signspot.web.verification import Queues
+from signspot.web.worker import Worker, cache_landmarks, embed_exemplars, embed_video, estimate
 
 _MOST_EXEMPLARS = 24  # that one search shows as lines
 _MOST_WORDS = 6  # that one search looks for
@@ -43,6 +47,7 @@ _MOST_HITS = 1500  # of a word that are sent, the best
 _LONGEST = 8.0  # seconds of a hit that are aligned with its exemplar
 _FINEST = 65535  # a curve travels as 16-bit numbers
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -82,6 +87,7 @@ class Searcher:
     """Answers of the spotter to the pages; one search at a time, since each uses all there is."""
 
     folder: ServedFolder
+    worker: Worker
     encoder: str | None = None  # name or file; None: the shipped one
     device: str = "cpu"  # where it runs
     _dictionaries: _Kept = field(default_factory=_Kept, init=False)
@@ -148,7 +154,10 @@ class Searcher:
         key = "track", video.name, video.changed
         known: Track | None = self._tracks.get(key)
         if known is None:
-            found = self.spotter.track(video.landmarks if video.landmarks is not None else video.path)
+            source = video.landmarks if video.landmarks is not None else video.path
+            if source.suffix.lower() != ".pose" and not self.is_ready(video):
+                self._decode(source)
+            found = self.spotter.track(source)  # no video is decoded here
             known = replace(found, video=video.name)  # once: a track is checked whole when it is made
             self._tracks.put(key, known)
         return known
@@ -161,9 +170,42 @@ class Searcher:
         known: Gallery | None = self._galleries.get(key)
         if known is None:
             with self._busy:
-                known = self.spotter.gallery([e for word in (spelled or opened) for e in opened[word]])
+                known = self.spotter.gallery(self._readable([e for word in (spelled or opened) for e in opened[word]]))
             self._galleries.put(key, known)
         return known
+
+    def _readable(self, exemplars: Sequence[Exemplar]) -> list[Exemplar]:
+        """Exemplars whose videos are in the cache: those that are not are decoded in the worker, never here."""
+        if self.spotter.encoder.contract.kind != "landmarks":
+            self.worker.call(embed_exemplars, list(exemplars), self.encoder, self.device, progress=silent)
+            return list(exemplars)
+        readable = []
+        for exemplar in exemplars:
+            try:
+                if exemplar.path is not None and exemplar.path.suffix.lower() != ".pose":
+                    self._decode(exemplar.path)
+                readable.append(exemplar)
+            except SandboxStartError:
+                raise
+            except SignspotError as error:
+                logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
+        return readable
+
+    def _decode(self, path: Path) -> None:
+        """Put what the encoder needs of a video into the cache, in the worker, unless it is there.
+
+        Raises:
+            OutputError: the cache cannot be written.
+        """
+        cache = self.spotter.cache
+        if cache is None:
+            raise OutputError("the server needs a cache folder: set $SIGNSPOT_CACHE to one that can be written")
+        if self.spotter.encoder.contract.kind != "landmarks":
+            self.worker.call(embed_video, path, self.encoder, self.device, progress=silent)
+        elif not has_landmarks(path, cache / "landmarks"):
+            self.worker.call(cache_landmarks, path, cache / "landmarks", progress=silent)
+            if not has_landmarks(path, cache / "landmarks"):
+                raise OutputError(f"the landmarks of {path.name} cannot be written to the cache folder {cache}")
 
     def search(self, video: VideoFile, dictionary: str, words: Sequence[str]) -> dict[str, Any]:
         """Look for words in a video; see `told` for what comes back."""
@@ -181,7 +223,7 @@ class Searcher:
     def search_clip(self, video: VideoFile, clip: Path, name: str) -> dict[str, Any]:
         """Look in a video for the sign that a clip shows; its curve has no exemplar to play in a dictionary."""
         with self._busy:
-            gallery = self.spotter.gallery(Exemplar(word=name, id=name, path=clip))
+            gallery = self.spotter.gallery(self._readable([Exemplar(word=name, id=name, path=clip)]))
             return self.told(self._found(video, gallery), video.name, "")
 
     def _found(self, video: VideoFile, gallery: Gallery) -> SearchResult:
@@ -260,7 +302,12 @@ class Searcher:
         known: list[float] | None = self._segments.get(key)
         if known is None:
             cache = self.spotter.cache
-            span: Segment = sign_segment(landmarks_of(exemplar.path, cache / "landmarks" if cache else None))
+            folder = cache / "landmarks" if cache else None
+            if exemplar.path.suffix.lower() != ".pose" and not (folder and has_landmarks(exemplar.path, folder)):
+                found: Landmarks = self.worker.call(estimate, exemplar.path, folder, progress=silent)
+            else:
+                found = landmarks_of(exemplar.path, folder)
+            span: Segment = sign_segment(found)
             known = [round(span.start, 3), round(span.end, 3)]
             self._segments.put(key, known)
         return known
@@ -287,13 +334,14 @@ def packed(scores: NDArray[np.floating[Any]]) -> str:
     return base64.b64encode(whole.tobytes()).decode("ascii")
 
 
-def _stamp(path: Path) -> int:
-    """The time of a dictionary's last change, as far as its file or folder tells."""
+def _stamp(path: Path) -> tuple[int, int]:
+    """The version of a dictionary, as far as its file or folder tells: time of the last change, and inode."""
     listed = path / DICTIONARY_FILE if path.is_dir() and (path / DICTIONARY_FILE).is_file() else path
     try:
-        return listed.stat().st_mtime_ns
+        status = listed.stat()
+        return status.st_mtime_ns, status.st_ino  # two changes within a tick of the clock are two files
     except OSError:
-        return 0
+        return 0, 0
 
 
 FloatArray = NDArray[np.floating[Any]]

@@ -12,10 +12,11 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
-from signspot.embedding.inputs import landmarks_of
 from signspot.errors import SignspotError
 from signspot.formats.rows import to_row
+from signspot.io.progress import silent
 from signspot.landmarks.landmarks import BODY_POINTS, DEFAULT_FPS, FACE_POINTS, HAND_POINTS, Landmarks
+from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.signing import check_signing
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
@@ -23,6 +24,7 @@ from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.web.folder import VideoFile
 from signspot.web.media import landmarks_seen
 from signspot.web.workbench import Workbench
+from signspot.web.worker import estimate
 
 T = TypeVar("T")
 
@@ -60,7 +62,15 @@ def identify_sign(bench: Workbench, recording: Path, dictionary: str, span: Segm
     Raises:
         LandmarksError: no signer or no hand is in view.
     """
-    return search_sign(bench, lambda: landmarks_of(recording, None), dictionary, span)
+    return search_sign(bench, lambda: clip_landmarks(bench, recording), dictionary, span)
+
+
+def clip_landmarks(bench: Workbench, path: Path) -> Landmarks:
+    """The landmarks of a clip that somebody sent; nothing of it is kept."""
+    if path.suffix.lower() == ".pose":
+        return open_landmarks(path)
+    found: Landmarks = bench.worker.call(estimate, path, None, progress=silent)
+    return found
 
 
 def search_sign(

@@ -43,8 +43,6 @@ jobs = Table(
     _number("created"),
     _number("started", empty=True),
     _number("ended", empty=True),
-    _whole("process"),  # number of the process that works on it; 0: none
-    _number("heartbeat", empty=True),
     _whole("attempts"),
 )
 

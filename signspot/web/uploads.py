@@ -3,36 +3,34 @@
 import os
 import uuid
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from signspot.dictionary.build import file_name
 from signspot.errors import (
-    EmptyVideoError,
-    FormatError,
     OptionsError,
     OutputError,
+    SandboxLimitError,
     SignspotError,
-    VideoError,
     VideoLimitError,
 )
-from signspot.io.bounded_process import BoundedProcess, EndedError
 from signspot.io.files import content_digest, explain_write_failure, sync, temporary_name
-from signspot.landmarks.pose_file import open_landmarks
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
-from signspot.subtitles.reading import read_subtitles
 from signspot.video import VIDEO_SUFFIXES
-from signspot.video.containers import open_container
-from signspot.video.probing import probe
 from signspot.web.folder import ServedFolder
+from signspot.web.worker import Worker, check_upload
 
 MOST_BYTES = 4 << 30  # of one upload
 UPLOADS = "uploads"  # in the workbench's own folder; the next server removes what a killed one left there
-_MOST_TEXT = 20 << 20  # of subtitles and landmarks' headers: nobody has longer ones
-_MEMORY = 3 << 30  # bytes for the process that decodes
-_SECONDS = 60.0  # that it may take
-_FRAMES = 200  # that it decodes
-_process = BoundedProcess("signspot.web.uploads:decode", memory=_MEMORY)
+_MOST_TEXT = 20 << 20  # of a file of spottings
+_SECONDS = 60.0  # that decoding its beginning may take
+
+
+def _remove(path: Path) -> None:
+    """Remove an upload; where that fails, the next server removes it."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 async def receive(folder: ServedFolder, name: str, body: AsyncIterator[bytes], most: int = MOST_BYTES) -> Path:
@@ -65,10 +63,10 @@ async def receive(folder: ServedFolder, name: str, body: AsyncIterator[bytes], m
         if not size:
             raise OptionsError(f"'{name}' is empty")
     except OSError as error:
-        target.unlink(missing_ok=True)
+        _remove(target)
         raise OutputError(explain_write_failure(target, error)) from error
     except BaseException:
-        target.unlink(missing_ok=True)
+        _remove(target)
         raise
     return target
 
@@ -83,47 +81,27 @@ def refuse_pictures(folder: ServedFolder, name: str) -> None:
         raise OptionsError(f"'{name}' shows people, and this workbench keeps no pictures of them. Send a .pose file")
 
 
-def check(path: Path, name: str) -> dict[str, Any]:
-    """See that an upload is what its name says, by decoding it in another process.
+def check(worker: Worker, path: Path, name: str) -> dict[str, Any]:
+    """See that an upload is what its name says, by decoding it in a child process.
 
     Args:
+        worker: decodes it.
         path: where it was received; it is removed if it is refused.
         name: as its sender calls it.
 
     Raises:
         VideoError: it is no video, or asks for too much time or memory.
         FormatError: subtitles or landmarks cannot be read.
+        SandboxStartError: it could not be looked at.
     """
     try:
-        return dict(_process.ask([str(path), name], _SECONDS))
-    except EndedError as error:
-        path.unlink(missing_ok=True)
+        return dict(worker.call(check_upload, path, name, seconds=_SECONDS))
+    except SandboxLimitError as error:
+        _remove(path)
         raise VideoLimitError(f"'{name}' is refused: {error}") from error
     except BaseException:
-        path.unlink(missing_ok=True)
+        _remove(path)
         raise
-
-
-def decode(request: list[str]) -> dict[str, Any]:
-    """In the other process: read an upload as far as it takes to know that it can be used."""
-    path, name = Path(request[0]), request[1]
-    suffix = path.suffix.lower()
-    try:
-        if suffix in SUBTITLE_SUFFIXES:
-            if path.stat().st_size > _MOST_TEXT:
-                raise FormatError(f"{path}: subtitles of more than {_MOST_TEXT:,} bytes are refused")
-            return {"kind": "subtitles", "lines": len(read_subtitles(path))}
-        if suffix == ".pose":
-            landmarks = open_landmarks(path)
-            return {"kind": "landmarks", "seconds": landmarks.duration}
-        info = probe(path).info
-        with open_container(path, parallel=False) as (container, stream):
-            seen = sum(1 for _, frame in zip(range(_FRAMES), container.decode(stream), strict=False) if frame)
-        if not seen:
-            raise EmptyVideoError(f"{path} holds no picture that can be decoded")
-        return {"kind": "video", "seconds": info.duration, "width": info.width, "height": info.height}
-    except (VideoError, FormatError) as error:
-        raise type(error)(str(error).replace(str(path), f"'{name}'")) from None
 
 
 def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
@@ -144,7 +122,7 @@ def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
     try:
         return _placed(folder, path, file_name(Path(name.replace("\\", "/")).name), below)
     finally:
-        path.unlink(missing_ok=True)  # it has its name now, or was refused
+        _remove(path)  # it has its name now, or was refused
 
 
 def _placed(folder: ServedFolder, path: Path, plain: str, below: str) -> str:

@@ -12,12 +12,13 @@ from signspot.annotation.store import Database
 from signspot.io.files import clean_up
 from signspot.web.access import AccessPolicy, Role
 from signspot.web.folder import ServedFolder
-from signspot.web.jobs import Jobs, JobSettings
+from signspot.web.jobs import Jobs
 from signspot.web.recordings import HolisticPackage, Recordings
 from signspot.web.search import Searcher, States
 from signspot.web.tables import open_database
 from signspot.web.uploads import MOST_BYTES
 from signspot.web.verification import Queues
+from signspot.web.worker import JobSettings, Worker
 
 PICTURES = "pictures"  # in the workbench's own folder
 
@@ -44,6 +45,7 @@ class Workbench:
     options: WorkbenchOptions
     folder: ServedFolder
     database: Database
+    worker: Worker
     searcher: Searcher
     queues: Queues
     jobs: Jobs
@@ -68,9 +70,10 @@ class Workbench:
                 kept.unlink(missing_ok=True)
         database = open_database(options.database, folder.own)
         settings = JobSettings(str(folder.root), options.database, options.encoder, options.device)
-        searcher = Searcher(folder, options.encoder, options.device)
+        worker = Worker()
+        searcher = Searcher(folder, worker, options.encoder, options.device)
         parts = Queues(database), Jobs(database, settings), States(searcher), Recordings()
-        return cls(options, folder, database, searcher, *parts, holistic)
+        return cls(options, folder, database, worker, searcher, *parts, holistic)
 
     @property
     def pictures(self) -> Path:
@@ -89,6 +92,7 @@ class Workbench:
         """Stop jobs and let the database go."""
         self.recordings.close()
         self.jobs.stop()
+        self.worker.close()
         self.database.close()
 
 

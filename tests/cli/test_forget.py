@@ -33,7 +33,8 @@ from signspot.types import Exemplar, Grid, Spotting, Track
 from signspot.web import exports
 from signspot.web.folder import ServedFolder
 from signspot.web.forgetting import ServerData
-from signspot.web.jobs import Jobs, JobSettings
+from signspot.web.jobs import Jobs
+from signspot.web.worker import JobSettings
 from signspot.web.tables import open_database
 from signspot.web.verification import Queues, Verdict, verified
 

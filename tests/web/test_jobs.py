@@ -1,112 +1,27 @@
-"""Jobs: rows in the database, done by a process of their own; neither a cancellation nor a kill loses one."""
+"""Jobs: rows in the database, run in a child process; neither a cancellation nor a kill loses one."""
 
-import json
-import os
 import re
-import shutil
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from filelock import FileLock
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from signspot.annotation.store import open_store
 from signspot.errors import FormatError, OptionsError
-from signspot.web.jobs import PROGRAM, Jobs, JobSettings
+from signspot.web.jobs import Jobs
 from signspot.web.tables import open_database
+from signspot.web.worker import JobSettings
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.options import CorpusOptions
 
-from .conftest import ServerProcess
+from .conftest import LIMIT, ServerProcess, visitor
 
-
-def wait_for(what: Callable[[], Any], seconds: float = 240.0) -> Any:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if found := what():
-            return found
-        time.sleep(0.1)
-    raise AssertionError("it did not happen")
-
-
-@pytest.mark.slow
-def test_a_killed_server_loses_no_job_and_no_decision(material: Path, bench_cache: Path, tmp_path: Path) -> None:
-    """Killed while a job runs; the next start finishes it. Its process does not outlive the server."""
-    folder = tmp_path / "folder"
-    shutil.copytree(material, folder)
-    shutil.copy(
-        folder / "dictionary" / "river" / "film.mp4", folder / "other.mp4"
-    )  # without landmarks beside it: they have to be estimated
-    server = ServerProcess(folder=folder, cache=tmp_path / "cache").start()
-    row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.8, "end": 1.2, "score": 0.9}
-    queue = server.ask("POST", "/api/queues", {"name": "q", "rows": [row, row]}).json["id"]
-    item = server.ask("POST", f"/api/queues/{queue}/next?annotator=Ada", {}).json[0]["item"]
-    decision = {"id": "decision-1", "item": item, "annotator": "Ada", "answer": "no", "start": 0.8, "end": 1.2}
-    assert server.ask("POST", f"/api/queues/{queue}/decisions", decision).status == 200
-    job = server.ask("POST", "/api/jobs", {"kind": "prepare", "video": "other.mp4"}).json["id"]
-    assert server.ask("POST", "/api/jobs", {"kind": "prepare", "video": "other.mp4"}).json["id"] == job, "once"
-    mine = wait_for(lambda: next((j for j in server.ask("GET", "/api/jobs").json if j["stage"] == "landmarks"), None))
-    server.end(signal.SIGKILL)
-    wait_for(lambda: not _lives(mine["process"]), 30)
-    server.start()
-    try:
-        wait_for(lambda: server.ask("GET", "/api/jobs").json[0]["state"] == "done")
-        done = server.ask("GET", "/api/jobs").json[0]
-        assert (done["id"], done["attempts"]) == (job, 2)
-        assert server.ask("GET", f"/api/queues/{queue}/measures").json["precision"]["no"] == 1
-    finally:
-        server.end(signal.SIGTERM)
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def test_cancel_and_resume(tmp_path: Path) -> None:
-    database = open_database(None, tmp_path)
-    jobs = Jobs(database, JobSettings(str(tmp_path), None, None))
-    job = jobs.add("prepare", "x.mp4", {"video": "x.mp4"})
-    assert jobs.add("prepare", "x.mp4", {"video": "x.mp4"}) == job
-    jobs.cancel(job)
-    assert jobs.get(job)["state"] == "cancelled"
-    jobs.resume(job)
-    assert jobs.get(job)["state"] == "waiting"
-    jobs.clear()
-    assert len(jobs.all()) == 1, "what waits is not cleared"
-    with pytest.raises(OptionsError, match="a job is"):
-        jobs.add("format-the-disk", "x", {})
-    with pytest.raises(FormatError, match="no job"):
-        jobs.get("none")
-    database.close()
-
-
-def test_ctrl_c_while_a_job_loads_is_no_traceback() -> None:
-    """It reaches the process of a job, too, where the server runs in a terminal."""
-    interrupted = (
-        "import signal, sys\n"
-        "class Importer:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.endswith('job_process'): signal.raise_signal(signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Importer())\n"
-    )
-    command = [sys.executable, "-c", interrupted + PROGRAM, json.dumps(sys.path), "[]"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-# Two real jobs in processes of their own, and three servers: about a minute of processor time.
-pytestmark = pytest.mark.slow
-PATIENCE = 900_000  # milliseconds, on the busiest machine
-SEEN = """
+_REMEMBER = """
 window.seen = [];
 new MutationObserver(() => {
   for (const item of document.querySelectorAll("#jobs li")) window.seen.push(item.textContent);
@@ -115,12 +30,47 @@ new MutationObserver(() => {
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    """Landmarks of a few short videos, their subtitles, and a dictionary."""
-    easy = CorpusOptions(
-        words=12, hours=0.04, seed=5, video_seconds=30.0, dictionary_signers=2, exemplars=1.0, variants=1
-    )
-    return make_corpus(easy, tmp_path / "footage").folder
+def jobs(tmp_path: Path) -> Iterator[Jobs]:
+    (tmp_path / ".signspot").mkdir()
+    database = open_database(None, tmp_path / ".signspot")
+    yield Jobs(database, JobSettings(str(tmp_path)))
+    database.close()
+
+
+def test_cancel_and_resume(jobs: Jobs) -> None:
+    job = jobs.add("prepare", "x.mp4", {"video": "x.mp4"})
+    assert jobs.add("prepare", "x.mp4", {"video": "x.mp4"}) == job
+    jobs.cancel(job)
+    assert jobs.get(job)["state"] == "cancelled"
+    jobs.resume(job)
+    assert jobs.get(job)["state"] == "waiting"
+    jobs.clear()
+    assert len(jobs.all()) == 1, "what waits is not cleared"
+    with pytest.raises(OptionsError):
+        jobs.add("format-the-disk", "x", {})
+    with pytest.raises(FormatError):
+        jobs.get("none")
+
+
+def test_jobs_run_in_one_server_of_a_folder(jobs: Jobs, tmp_path: Path) -> None:
+    """While another server holds the lock a job waits; then it is run, once, and its failure is told."""
+    lock = FileLock(tmp_path / ".signspot" / "jobs.lock")
+    with lock:
+        job = jobs.add("prepare", "x.mp4", {"video": "x.mp4"})
+        jobs._set(job, ("waiting",), state="running")  # its server was killed
+        jobs.start()
+        assert until_state(jobs, job, "running")["attempts"] == 0, "the other server's"
+    ended = until_state(jobs, job, "failed")
+    assert (ended["attempts"], "there is no video 'x.mp4'" in ended["message"]) == (1, True)
+    jobs.stop()
+
+
+def until_state(jobs: Jobs, job: str, state: str) -> dict[str, Any]:
+    end = time.monotonic() + LIMIT / 1000
+    while jobs.get(job)["state"] != state:
+        assert time.monotonic() < end, f"waited in vain for {job} to be {state}: {jobs.get(job)}"
+        time.sleep(0.05)
+    return jobs.get(job)
 
 
 def ask_for(page: Page, kind: str, name: str) -> None:
@@ -131,22 +81,27 @@ def ask_for(page: Page, kind: str, name: str) -> None:
     page.locator("#job button").click()
 
 
-def line(page: Page, name: str) -> Any:
+def line(page: Page, name: str) -> Locator:
     return page.locator("#jobs li", has_text=name)
 
 
-def until_running(server: ServerProcess, title: str) -> dict[str, Any]:
-    """The job, once its process is at work; a request to resume it may still be on its way."""
-    while True:
-        job = next((each for each in server.ask("GET", "/api/jobs").json if each["title"] == title), None)
-        assert job is None or job["state"] in ("waiting", "running", "cancelled"), job
-        if job is not None and job["state"] == "running" and job["stage"]:
-            return dict(job)
-        time.sleep(0.02)
+def until_running(server: ServerProcess, title: str) -> None:
+    """Wait until a job is at work; a request to resume it may still be on its way."""
+    end = time.monotonic() + LIMIT / 1000
+    job: dict[str, Any] = {}
+    while not (job.get("state") == "running" and job["stage"]):
+        assert time.monotonic() < end, f"waited in vain for the job {title} to run: {job}"
+        job = next((each for each in server.ask("GET", "/api/jobs").json if each["title"] == title), {})
+        assert job.get("state") in (None, "waiting", "running", "cancelled"), job
 
 
 @pytest.fixture
-def server(corpus: Path, tmp_path: Path) -> Iterator[ServerProcess]:
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    """A server, as people run it, of landmarks of a few short videos, their subtitles, and a dictionary."""
+    easy = CorpusOptions(
+        words=12, hours=0.04, seed=5, video_seconds=30.0, dictionary_signers=2, exemplars=1.0, variants=1
+    )
+    corpus = make_corpus(easy, tmp_path / "footage").folder
     made = ServerProcess(folder=corpus, cache=tmp_path / "cache").start()
     yield made
     made.end(signal.SIGTERM)
@@ -154,40 +109,45 @@ def server(corpus: Path, tmp_path: Path) -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def library(browser: Browser, server: ServerProcess) -> Iterator[Page]:
-    context = browser.new_context()
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    page.add_init_script(SEEN)
-    page.goto(server.address)
-    yield page
-    context.close()
+    with visitor(browser) as page:
+        page.add_init_script(_REMEMBER)
+        page.goto(server.address)
+        yield page
 
 
-def test_annotate_is_cancelled_resumed_and_killed(library: Page, server: ServerProcess, corpus: Path) -> None:
+@pytest.mark.slow  # a real job, and two servers
+def test_annotate_is_cancelled_resumed_and_killed(library: Page, server: ServerProcess) -> None:
+    """The next server finishes the job of a killed one, and knows every decision."""
+    row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.8, "end": 1.2, "score": 0.9}
+    queue = server.ask("POST", "/api/queues", {"name": "q", "rows": [row, row]}).json["id"]
+    decision = {"id": "decision-1", "item": 0, "annotator": "Ada", "answer": "no", "start": 0.8, "end": 1.2}
+    assert server.ask("POST", f"/api/queues/{queue}/decisions", decision).status == 200
     ask_for(library, "annotate", "first run")
     until_running(server, "first run")
     library.get_by_role("button", name="Cancel first run").click()
-    expect(line(library, "first run")).to_contain_text("cancelled", timeout=PATIENCE)
+    expect(line(library, "first run")).to_contain_text("cancelled")
     library.get_by_role("button", name="Resume first run").click()
     until_running(server, "first run")
     server.end(signal.SIGKILL)
     server.start()
-    expect(line(library, "first run")).to_contain_text("done", timeout=PATIENCE)  # the page goes on by itself
+    expect(line(library, "first run")).to_contain_text("done")  # the page goes on by itself
     assert re.search(r"running .+ \d+/\d+", " ".join(library.evaluate("window.seen"))), "progress is seen"
-    with open_store(corpus / "runs" / "first run") as store:
+    with open_store(server.folder / "runs" / "first run") as store:
         videos = list(store.videos())
     assert {video.problem for video in videos} <= {""}
-    assert len(videos) == len(list((corpus / "videos").glob("*.pose")))
+    assert len(videos) == len(list((server.folder / "videos").glob("*.pose")))
+    assert server.ask("GET", f"/api/queues/{queue}/measures").json["precision"]["no"] == 1
     library.goto(f"{server.address}/verify")
     library.locator("#new button").click()
     library.wait_for_url("**/verify/*")
     assert server.ask("GET", "/api/queues").json[0]["items"] > 0
 
 
+@pytest.mark.long
 def test_adapt_goes_on_after_a_stop(library: Page, server: ServerProcess) -> None:
     ask_for(library, "adapt", "mine")
     until_running(server, "mine")
     server.end(signal.SIGTERM)
     server.start()
-    expect(line(library, "mine")).to_contain_text("done", timeout=PATIENCE)
+    expect(line(library, "mine")).to_contain_text("done")
     expect(line(library, "mine")).to_contain_text(re.compile(r"no gain|encoders/mine"))

@@ -1,5 +1,6 @@
 """Uploads: bounded, decoded elsewhere, never in place of another file."""
 
+import errno
 import http.client
 import signal
 import subprocess
@@ -11,9 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from signspot.errors import VideoLimitError
-from signspot.io.bounded_process import BoundedProcess, EndedError
+from signspot.io.sandbox import Limits
 from signspot.web import uploads
 from signspot.web.workbench import Workbench, WorkbenchOptions
+from signspot.web.worker import Worker
 
 from .conftest import Server
 
@@ -119,27 +121,31 @@ def test_hidden_names_come_into_view(server: Server) -> None:
     (server.folder / "hidden.mp4").unlink()
 
 
-def test_memory_of_decoding_is_limited(material: Path, tmp_path: Path) -> None:
-    assert uploads._MEMORY <= 3 << 30
+@pytest.mark.parametrize("limits", [Limits(memory=1 << 20), Limits(seconds=0.0)], ids=["memory", "time"])
+def test_decoding_has_limits(material: Path, tmp_path: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "film.mp4"
     path.write_bytes((material / "news.mp4").read_bytes())
-    small = BoundedProcess("signspot.web.uploads:decode", memory=1 << 20)
-    with pytest.raises(EndedError, match=r"memory|broke down"):
-        small.ask([str(path), "film.mp4"], 60.0)
-    small.close()
-
-
-def test_decoding_happens_in_a_process_with_limits(
-    material: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "film.mp4"
-    assert uploads._process._memory <= 3 << 30
-    assert not uploads._process._may_write
-    roomy = BoundedProcess("signspot.web.uploads:decode", memory=3 << 30)
-    monkeypatch.setattr(uploads, "_process", roomy)
-    monkeypatch.setattr(uploads, "_SECONDS", 0.001)
-    path.write_bytes((material / "news.mp4").read_bytes())
-    with pytest.raises(VideoLimitError, match="more than"):
-        uploads.check(path, "film.mp4")
+    monkeypatch.setattr(uploads, "_SECONDS", limits.seconds)
+    worker = Worker(1, limits)
+    with closing(worker), pytest.raises(VideoLimitError):
+        uploads.check(worker, path, "film.mp4")
     assert not path.exists()
-    roomy.close()
+
+
+def test_nothing_is_decoded_where_no_process_can_start(
+    own: Server, material: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """503 with a sentence, no part files; and when processes can start again, all is well."""
+    content = (material / "dictionary" / "river" / "film.mp4").read_bytes() + b"\0\0\0\x09freex"
+    with monkeypatch.context() as patch:
+        patch.setattr("signspot.io.sandbox.subprocess.Popen", _no_process)
+        for place in ("/api/uploads/new.mp4", "/api/clips/news.mp4?name=new.mp4", "/api/sign?dictionary=dictionary"):
+            answer = own.ask("PUT", place, content)
+            assert (answer.status, "cannot be started" in answer.json["error"]) == (503, True), place
+        assert own.ask("GET", "/api/thumbnail/video/news.mp4").status == 503
+        assert left_over(own) == []
+    assert own.ask("PUT", "/api/uploads/new.mp4", content).status == 200
+
+
+def _no_process(*_: object, **__: object) -> None:
+    raise OSError(errno.EMFILE, "Too many open files")

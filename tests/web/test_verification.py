@@ -16,9 +16,10 @@ from signspot.errors import FormatError, OptionsError, StoreError
 from signspot.formats.formats import read_spottings
 from signspot.types import LabelSource, Spotting
 from signspot.web import exports, verification
-from signspot.web.jobs import Jobs, JobSettings
+from signspot.web.jobs import Jobs
 from signspot.web.tables import open_database
 from signspot.web.verification import Queues, Share, Verdict, cohens_kappa, measure, verified
+from signspot.web.worker import JobSettings
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -43,10 +43,11 @@ from signspot.recognition.recogniser import Recogniser, load_recogniser, save_re
 from signspot.training.run_folder import Run, RunFolder, claim, open_array
 from signspot.types import Exemplar, Grid, Spotting, Track
 from signspot.web.forgetting import ServerData
-from signspot.web.jobs import Jobs, JobSettings
+from signspot.web.jobs import Jobs
 from signspot.web.tables import FILE as WORKBENCH_FILE
 from signspot.web.tables import open_database
 from signspot.web.verification import Queues, Verdict, verified
+from signspot.web.worker import JobSettings
 from tools.attack.targets import (
     SPLITS,
     SPOTTINGS,
