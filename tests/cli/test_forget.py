@@ -34,9 +34,9 @@ from signspot.web import exports
 from signspot.web.folder import ServedFolder
 from signspot.web.forgetting import ServerData
 from signspot.web.jobs import Jobs
-from signspot.web.worker import JobSettings
 from signspot.web.tables import open_database
 from signspot.web.verification import Queues, Verdict, verified
+from signspot.web.worker import JobSettings
 
 
 def forget(who: str, places: Sequence[str | Path] = (), *, yes: bool = False) -> list[Removal]:
