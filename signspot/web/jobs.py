@@ -19,7 +19,7 @@ from signspot.io.checks import check_text, parse_json, quoted
 from signspot.io.sandbox import Limits, Sandbox
 from signspot.web import tables
 from signspot.web.folder import OWN_FOLDER
-from signspot.web.worker import JobSettings
+from signspot.web.worker import JobSettings, run_job
 
 logger = logging.getLogger(__name__)
 
@@ -169,7 +169,7 @@ class Jobs:
         self._running = job
         try:
             if self.get(job)["state"] == "running":  # it was not cancelled meanwhile
-                self._sandbox.call("signspot.web.worker:run_job", job, self.settings)
+                self._sandbox.call(f"{run_job.__module__}:{run_job.__name__}", job, self.settings)
         except SandboxStartError as error:
             self._set(job, ("running",), state="waiting", message=str(error))
             self._stop.wait(_PAUSE)
