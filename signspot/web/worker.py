@@ -22,11 +22,10 @@ from signspot.errors import EmptyVideoError, FormatError, LandmarksError, Signsp
 from signspot.io.checks import parse_json, quoted
 from signspot.io.progress import Progress, silent
 from signspot.io.sandbox import Limits, Sandbox
-from signspot.landmarks.estimate import estimate_landmarks
-from signspot.landmarks.holistic import Tracker, join_sights
+from signspot.landmarks.estimate import MAX_SIDE, estimate_landmarks
+from signspot.landmarks.estimators import Tracker, join_frames
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
-from signspot.landmarks.stretches import MAX_SIDE
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Exemplar, Segment
@@ -174,7 +173,7 @@ def see_frame(content: bytes, at: float) -> tuple[Landmarks, float]:
         raise LandmarksError("the recording was interrupted: begin another one")
     began = time.process_time()
     image = read_jpeg(content)
-    seen = join_sights([_tracker.see(image)], [at], (image.shape[1], image.shape[0]))
+    seen = join_frames([_tracker.see(image)], [at], (image.shape[1], image.shape[0]))
     return seen, time.process_time() - began
 
 
@@ -314,12 +313,12 @@ def _annotate(work: _Job, spec: Mapping[str, Any]) -> str:
 
 def _adapt(work: _Job, spec: Mapping[str, Any]) -> str:
     """An encoder adapted to the folder's subtitled videos, as `signspot adapt` makes it."""
-    from signspot.adaptation.adapting import adapt
-    from signspot.adaptation.options import AdaptOptions
     from signspot.corpus.corpus import open_corpus
     from signspot.dictionary.opening import open_dictionary
     from signspot.models.checkpoints import save_encoder
     from signspot.spotting.spotter import load
+    from signspot.training.adaptation import adapt
+    from signspot.training.adaptation_data import AdaptOptions
 
     out = work.folder.new_file(f"{ENCODERS}/{spec['name']}", "the encoder")
     out.mkdir(parents=True, exist_ok=True)
