@@ -1,1 +1,1 @@
-"""Measurements of the applications, on synthetic signing and on real isolated signs where they suffice."""
+"""Measurements of the applications, one file each: `python -m experiments.applications.feedback --help`."""

@@ -1,33 +1,35 @@
-"""Isolated signs for measuring applications: words with variants, and signs with one parameter changed on purpose."""
+"""Shared by the measurements: synthetic isolated signs, galleries of them, and how results are printed."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 
-from signspot.applications.feedback import CHANGES
+import numpy as np
+
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
+from signspot.errors import NoHandsError
 from signspot.landmarks.landmarks import Landmarks
+from signspot.spotting.spotter import Spotter
+from signspot.types import Exemplar
 from signspot_synthetic.body.motion import isolated
 from signspot_synthetic.body.signers import Role, make_signer
 from signspot_synthetic.camera.estimator import observe
 from signspot_synthetic.camera.projection import project
 from signspot_synthetic.knobs import named_rng
-from signspot_synthetic.language.lexicon import Lexicon, LexiconOptions, change_one, make_lexicon
-from signspot_synthetic.language.phonology import PLACES, Hands, Region, Sign
+from signspot_synthetic.language.lexicon import Lexicon, LexiconOptions, make_lexicon
+from signspot_synthetic.language.phonology import Sign
 
 
 def make_words(words: int, seed: int, variants: tuple[float, ...] = (1.0,)) -> Lexicon:
     """Words without synonyms and fingerspelling; `variants` are the shares of words with 1, 2 … variants."""
-    options = LexiconOptions(
-        words=words,
-        seed=seed,
-        minimal_pair_share=0,
-        synonym_share=0,
-        fingerspelled_share=0,
-        variant_shares=variants,
-    )
-    return make_lexicon(options)
+    plain = {"minimal_pair_share": 0, "synonym_share": 0, "fingerspelled_share": 0}
+    return make_lexicon(LexiconOptions(words=words, seed=seed, variant_shares=variants, **plain))
 
 
-def film(sign: Sign, seed: int, *names: str | int, left: float = 0.0) -> Landmarks:
+def perform(sign: Sign, seed: int, *names: str | int, left: float = 0.0) -> Landmarks:
     """A sign by a signer of its own, as an estimator sees it; `left` is the share of left-handed signers."""
     random = named_rng(seed, *names)
     signer = make_signer("-".join(map(str, names)), seed, Role.DICTIONARY, left_share=left)
@@ -35,37 +37,50 @@ def film(sign: Sign, seed: int, *names: str | int, left: float = 0.0) -> Landmar
 
 
 @dataclass(frozen=True, slots=True)
-class Altered:
-    """A clip in which one parameter of a sign was changed; none, where it is the sign itself."""
+class Clip:
+    """A clip that was embedded: its word, the truth about which sign it shows, and who signs."""
 
     word: str
-    changed: str  # of `CHANGES`; empty: nothing
-    sign: Sign
-
-    def landmarks(self, seed: int) -> Landmarks:
-        """As a learner performs it."""
-        return film(self.sign, seed, "learner", self.word, self.changed)
+    sign: str
+    signer: str
+    landmarks: Landmarks
+    views: SignViews
 
 
-def alter(lexicon: Lexicon, seed: int) -> Iterator[Altered]:
-    """Every sign as it is, and with each parameter changed that can be."""
-    for word, entry in lexicon.items():
-        sign = entry.variants[0]
-        yield Altered(word, "", sign)
-        for changed in CHANGES:
-            other = _change(sign, changed, seed, word)
-            if other is not None:
-                yield Altered(word, changed, other)
+def embed_clips(spotter: Spotter, clips: Iterable[tuple[str, str, str, Landmarks]]) -> Iterator[Clip]:
+    """Embed clips given by word, sign, signer and landmarks; those in which no hand is seen are left out."""
+    embedder = ExemplarEmbedder(spotter.encoder)
+    for word, sign, signer, landmarks in clips:
+        with suppress(NoHandsError):
+            yield Clip(word, sign, signer, landmarks, embedder.embed_source(landmarks, mirror=True))
 
 
-def _change(sign: Sign, parameter: str, seed: int, word: str) -> Sign | None:
-    """The sign with this parameter changed and no other; None where chance finds none soon."""
-    if parameter == "hands":
-        free = PLACES[sign.place].region is Region.SPACE
-        return replace(sign, hands=Hands.SYMMETRIC) if sign.hands is Hands.ONE and free else None
-    random = named_rng(seed, "alter", parameter, word)
-    for _ in range(60):
-        other = change_one(sign, random)
-        if sign.differences(other) == (parameter,):
-            return other
-    return None
+def gallery_of(clips: Sequence[Clip]) -> Gallery:
+    """A gallery of embedded clips."""
+    exemplars = [Exemplar(clip.word, str(number), signer=clip.signer) for number, clip in enumerate(clips)]
+    codes = [clip.views.codes for clip in clips if clip.views.codes is not None]
+    stacked = np.stack(codes) if len(codes) == len(clips) else None
+    return Gallery.of(exemplars, np.stack([clip.views.embeddings for clip in clips]), stacked)
+
+
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A Markdown table, row by row, each as soon as it is known."""
+    for row in (heads, ["---"] * len(heads)):
+        sys.stdout.write(f"| {' | '.join(row)} |\n")
+    for row in rows:
+        sys.stdout.write(f"| {' | '.join(row)} |\n")
+        sys.stdout.flush()
+
+
+def parser_of(description: str | None, words: int) -> argparse.ArgumentParser:
+    """A parser with the options that all measurements take; `words` is the default number of words."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--encoder", help="name or file; the shipped one if not given")
+    parser.add_argument("--seed", type=int, default=52, help="of the synthetic words")
+    parser.add_argument("--words", type=int, default=words)
+    return parser
+
+
+def add_corpora(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names corpora of real isolated signs."""
+    parser.add_argument("--corpus", type=Path, action="append", default=[], help="of isolated signs; repeatable")

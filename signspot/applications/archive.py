@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,7 +38,7 @@ _LONGEST_HEADER = 1 << 20  # bytes of a header
 Half = NDArray[np.float16]
 
 
-def open_mapped(path: Path, kind: str, names: Sequence[str]) -> tuple[Mapping[str, Any], dict[str, Half]]:
+def open_memory_map(path: Path, kind: str, names: Sequence[str]) -> tuple[Mapping[str, Any], dict[str, Half]]:
     """The texts of a file's header, and those of its 16-bit matrices that have these names; only the header is read.
 
     Raises:
@@ -53,12 +53,12 @@ def open_mapped(path: Path, kind: str, names: Sequence[str]) -> tuple[Mapping[st
         texts = header["__metadata__"]
         if not str(texts.get("kind", "")).startswith(kind):
             raise FormatError(f"it is no {kind.removeprefix('signspot ').rstrip(' 0123456789')}")
-        return texts, {name: _mapped(path, 8 + size, header[name]) for name in names if name in header}
+        return texts, {name: _memory_map(path, 8 + size, header[name]) for name in names if name in header}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
         raise FormatError(f"{path} cannot be read: {error}") from error
 
 
-def _mapped(path: Path, begin: int, entry: Any) -> Half:
+def _memory_map(path: Path, begin: int, entry: Any) -> Half:
     if entry["dtype"] != "F16":
         raise FormatError(f"its numbers are {entry['dtype']}, not 16-bit")
     rows, columns = (check_int(each, "shape") for each in check_list(entry["shape"], "shape"))
@@ -74,10 +74,10 @@ _BLOCK = 1 << 20  # numbers that are converted and multiplied at once; each core
 _QUERIES = 8  # that are compared together
 _SURE = 1024  # groups per query whose bounds are looked at closely, whatever the others have
 _FIRST = 2  # times as many groups as are wanted are compared exactly before the others are looked at
-_USELESS = 0.1  # share of groups that a sketch leaves over: with more, the windows themselves are read through
+_USELESS = 0.1  # share of groups that a index leaves over: with more, the windows themselves are read through
 _LATER = 4096  # windows that are compared once more, in 64 bits, at once
 Floats = NDArray[np.float32]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +85,17 @@ class Candidates:
     """The best windows for each of Q queries: similarity, matrix and row, the best first."""
 
     similarity: list[Floats]  # Q of (n,)
-    matrix: list[Places]
-    row: list[Places]
+    matrix: list[Indices]
+    row: list[Indices]
 
 
 @torch.inference_mode()
-def scan(
+def nearest_windows(
     matrices: Sequence[Half],
     queries: Floats,
     top: int,
     threads: int = 2,
-    sketches: Sequence["Sketch | None"] | None = None,
+    indices: Sequence["QuantisedIndex | None"] | None = None,
 ) -> Candidates:
     """Compare every row of many matrices with every query, exactly, and keep the best of each group of rows.
 
@@ -104,14 +104,14 @@ def scan(
         queries: (Q, D) unit norm.
         top: how many groups of `GROUP` neighbouring rows are kept for each query.
         threads: that share the work.
-        sketches: of the matrices, all along the same axes; the result is the same without them.
+        indices: of the matrices, all along the same axes; the result is the same without them.
     """
     asked = np.ascontiguousarray(queries, np.float32)
     found = Candidates([], [], [])
     with _threads(threads):
-        scanned = _Scan(matrices, sketches if sketches is not None else [None] * len(matrices))
+        search = _WindowSearch(matrices, indices if indices is not None else [None] * len(matrices))
         for first in range(0, len(asked), _QUERIES):
-            for similarity, numbers, rows in scanned.best(asked[first : first + _QUERIES], top):
+            for similarity, numbers, rows in search.best(asked[first : first + _QUERIES], top):
                 found.similarity.append(similarity)
                 found.matrix.append(numbers)
                 found.row.append(rows)
@@ -129,47 +129,47 @@ def _threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class _Scan:
-    """Some matrices and their sketches."""
+class _WindowSearch:
+    """Some matrices and their indices."""
 
-    def __init__(self, matrices: Sequence[Half], sketches: Sequence["Sketch | None"]):
+    def __init__(self, matrices: Sequence[Half], indices: Sequence["QuantisedIndex | None"]):
         self.matrices = [torch.from_numpy(np.asarray(each)) for each in matrices]
-        self.knots = [None if each is None else torch.from_numpy(np.asarray(each.knots)) for each in sketches]
-        self.closely = [None if each is None else torch.from_numpy(np.asarray(each.rows)) for each in sketches]
-        self.slack = np.array([np.inf if each is None else each.slack for each in sketches], np.float32)
-        self.axes = next((each.axes for each in sketches if each is not None), None)
+        self.knots = [None if each is None else torch.from_numpy(np.asarray(each.knots)) for each in indices]
+        self.closely = [None if each is None else torch.from_numpy(np.asarray(each.rows)) for each in indices]
+        self.slack = np.array([np.inf if each is None else each.slack for each in indices], np.float32)
+        self.axes = next((each.axes for each in indices if each is not None), None)
         self.lengths = np.array([len(each) for each in matrices], np.int64)
         self.offsets = np.concatenate([[0], np.cumsum(-(-self.lengths // GROUP))])  # of the groups of each matrix
         self._halves, self._floats = torch.empty(_BLOCK, dtype=torch.float16), torch.empty(_BLOCK)
 
-    def best(self, queries: Floats, top: int) -> list[tuple[Floats, Places, Places]]:
+    def best(self, queries: Floats, top: int) -> list[tuple[Floats, Indices, Indices]]:
         """Of each of (Q, D) queries: the similarities, matrices and rows of its best groups."""
-        found = self._chosen(queries, top, is_sketched=self.axes is not None)
+        found = self._chosen(queries, top, is_indexed=self.axes is not None)
         poor = [number for number, each in enumerate(found) if each is None]
-        if poor:  # their sketches leave too much over
-            for number, own in zip(poor, self._chosen(queries[poor], top, is_sketched=False), strict=True):
+        if poor:  # their indices leave too much over
+            for number, own in zip(poor, self._chosen(queries[poor], top, is_indexed=False), strict=True):
                 found[number] = own
         return [each for each in found if each is not None]
 
-    def _chosen(self, queries: Floats, top: int, *, is_sketched: bool) -> list[tuple[Floats, Places, Places] | None]:
-        """As `best`; None: a query of which sketches leave too much over."""
+    def _chosen(self, queries: Floats, top: int, *, is_indexed: bool) -> list[tuple[Floats, Indices, Indices] | None]:
+        """As `best`; None: a query of which indices leave too much over."""
         count = min(top, int(self.offsets[-1]))
         if not count:
             return [(np.empty(0, np.float32), np.empty(0, np.int64), np.empty(0, np.int64)) for _ in queries]
-        bounds = self._bounds(queries, is_sketched=is_sketched)
+        bounds = self._bounds(queries, is_indexed=is_indexed)
         total = bounds.shape[1]
         some = min(max(_FIRST * count, _SURE), total)
         groups = _union([np.argpartition(own, total - some)[total - some :] for own in bounds])
-        closer = self._closer(groups, queries, bounds, is_sketched=is_sketched)
+        closer = self._closer(groups, queries, bounds, is_indexed=is_indexed)
         first = min(_FIRST * count, len(groups))
         sure = _union([groups[np.argpartition(own, len(own) - first)[len(own) - first :]] for own in closer])
         values, rows = self._exact(sure, queries)
         enough = np.partition(values, len(sure) - count, axis=1)[:, len(sure) - count]  # that many groups reach it
         left = np.setdiff1d(np.flatnonzero((bounds >= enough[:, None]).any(axis=0)), groups, assume_unique=True)
-        closer = np.concatenate([closer, self._closer(left, queries, bounds, is_sketched=is_sketched)], axis=1)
+        closer = np.concatenate([closer, self._closer(left, queries, bounds, is_indexed=is_indexed)], axis=1)
         groups = np.concatenate([groups, left])
         reached = closer >= enough[:, None]
-        is_poor = is_sketched & (reached.sum(axis=1) > max(2 * _SURE, _USELESS * total))
+        is_poor = is_indexed & (reached.sum(axis=1) > max(2 * _SURE, _USELESS * total))
         more = np.setdiff1d(groups[reached[~is_poor].any(axis=0)], sure, assume_unique=True)
         more_values, more_rows = self._exact(more, queries)
         groups, values = np.concatenate([sure, more]), np.concatenate([values, more_values], axis=1)
@@ -179,15 +179,15 @@ class _Scan:
             for number, query in enumerate(queries)
         ]
 
-    def _bounds(self, queries: Floats, *, is_sketched: bool) -> Floats:
+    def _bounds(self, queries: Floats, *, is_indexed: bool) -> Floats:
         """(Q, D) queries to (Q, G) upper bounds of the similarity of all groups of rows."""
         bounds = torch.empty(len(queries), int(self.offsets[-1]))
         plain = torch.from_numpy(np.ascontiguousarray(queries.T))
-        sketched = None if self.axes is None else torch.from_numpy(np.ascontiguousarray(self.axes.project(queries).T))
+        indexed = None if self.axes is None else torch.from_numpy(np.ascontiguousarray(self.axes.project(queries).T))
         for number, (matrix, knots) in enumerate(zip(self.matrices, self.knots, strict=True)):
             own = bounds[:, int(self.offsets[number]) : int(self.offsets[number + 1])]
-            if is_sketched and knots is not None and sketched is not None:
-                self._write_bounds(knots, sketched, len(KNOTS), own)
+            if is_indexed and knots is not None and indexed is not None:
+                self._write_bounds(knots, indexed, len(KNOTS), own)
             else:
                 self._write_bounds(matrix, plain, GROUP, own)
         found: Floats = bounds.add_(ROUNDING).numpy()
@@ -208,17 +208,17 @@ class _Scan:
         if full * group < len(rows):
             bounds[:, full] = (rows[full * group :].float() @ columns).amax(dim=0)
 
-    def _closer(self, groups: Places, queries: Floats, bounds: Floats, *, is_sketched: bool) -> Floats:
-        """(Q, n) closer bounds of (n,) groups, in order, from the sketches of their windows; else those given."""
+    def _closer(self, groups: Indices, queries: Floats, bounds: Floats, *, is_indexed: bool) -> Floats:
+        """(Q, n) closer bounds of (n,) groups, in order, from the indices of their windows; else those given."""
         given = bounds[:, groups]
-        if not is_sketched or self.axes is None or not len(groups):
+        if not is_indexed or self.axes is None or not len(groups):
             return given
         columns = torch.from_numpy(np.ascontiguousarray(self.axes.project(queries)[:, :-1].T))
         numbers = np.searchsorted(self.offsets, groups, side="right") - 1
         parts = [each.amax(dim=1) for each in self._products(groups, self.closely, columns)]
         return np.asarray(np.minimum(given, torch.cat(parts).numpy().T + self.slack[numbers]), np.float32)
 
-    def _exact(self, groups: Places, queries: Floats) -> tuple[Floats, Places]:
+    def _exact(self, groups: Indices, queries: Floats) -> tuple[Floats, Indices]:
         """(Q, n) best similarities of (n,) groups, in order, with queries, and which of their rows have them."""
         columns = torch.from_numpy(np.ascontiguousarray(queries.T))
         parts = [each.max(dim=1) for each in self._products(groups, self.matrices, columns)]
@@ -227,7 +227,7 @@ class _Scan:
         values, places = (torch.cat(each).numpy().T for each in zip(*parts, strict=True))
         return values, places
 
-    def _products(self, groups: Places, sources: Sequence[Tensor | None], columns: Tensor) -> Iterator[Tensor]:
+    def _products(self, groups: Indices, sources: Sequence[Tensor | None], columns: Tensor) -> Iterator[Tensor]:
         """(m, GROUP, Q) products of rows of (n,) groups, in order, and (d, Q) columns, in parts; without a source 0."""
         width = len(columns)
         step = max(1, _BLOCK // (GROUP * width))
@@ -245,12 +245,12 @@ class _Scan:
             yield (floats @ columns).view(size, GROUP, -1)
 
     def _ordered(
-        self, groups: Places, values: Floats, places: Places, query: Floats, count: int
-    ) -> tuple[Floats, Places, Places]:
+        self, groups: Indices, values: Floats, places: Indices, query: Floats, count: int
+    ) -> tuple[Floats, Indices, Indices]:
         """The best groups, the best first; of equal ones that with the lower number.
 
         Products of a row differ in their last digit with what is multiplied beside it. So those of the best are
-        computed once more, each by itself: equal windows stay equal, and with sketches or without, order is the same.
+        computed once more, each by itself: equal windows stay equal, and with indices or without, order is the same.
         """
         least = np.partition(values, len(values) - count)[len(values) - count] - ROUNDING
         kept = np.flatnonzero(values >= least)
@@ -273,7 +273,7 @@ class _Scan:
         return similar[order], numbers[order].astype(np.int64), rows[order]
 
 
-def _union(parts: Sequence[Places]) -> Places:
+def _union(parts: Sequence[Indices]) -> Indices:
     """All different numbers, in order."""
     return np.unique(np.concatenate(parts))
 
@@ -297,18 +297,18 @@ GROUP = 16  # windows of which only the best is a candidate: no two signs of a w
 KNOTS = (0, 5, 10, 15)  # windows of a group between which lines are drawn
 COLUMNS = 48  # numbers per knot: coordinates, the length of what is left, and how far other windows are from the lines
 _COORDINATES = COLUMNS - 2
-_FEWEST = 2000  # windows from which axes are taken; an archive with fewer needs no sketch
+_FEWEST = 2000  # windows from which axes are taken; an archive with fewer needs no index
 _SAMPLE = 20_000  # at most
-_SKETCHED = 1250 * GROUP  # windows that are sketched at once
+_INDEXED = 1250 * GROUP  # windows that are indexed at once
 ROUNDING = 1e-5  # of products in 32 bits
 _TINY = 1e-12
 _ABOVE = 1 + 2**-10  # times a number, rounded to 16 bits, is never below it
-_AXES, _SKETCH = "signspot axes 2", "signspot sketch 2"
+_AXES, _INDEX = "signspot axes 2", "signspot index 2"
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes of sketches: the same for all archives of an encoder, once they were chosen."""
+    """The axes of indices: the same for all archives of an encoder, once they were chosen."""
 
     columns: Floats  # (D, COLUMNS - 2) orthonormal
 
@@ -321,7 +321,7 @@ class Axes:
         """(Q, D) queries, unit norm, to (Q, COLUMNS).
 
         The best product with the knots of a group, and `ROUNDING`, bounds the similarity of its windows. Without the
-        last number, the product with a row of a sketch, and its slack, bounds that of one window.
+        last number, the product with a row of a index, and its slack, bounds that of one window.
         """
         inside = queries @ self.columns
         left = np.linalg.norm(queries - inside @ self.columns.T, axis=1)
@@ -330,8 +330,8 @@ class Axes:
 
 
 @dataclass(frozen=True)
-class Sketch:
-    """The sketch of one matrix of windows."""
+class QuantisedIndex:
+    """The index of one matrix of windows."""
 
     axes: Axes
     knots: Half = field(repr=False)  # (KNOTS of each group, COLUMNS), in memory or on disk
@@ -351,8 +351,8 @@ def choose_axes(matrices: Sequence[Half]) -> Axes | None:
 
 
 @torch.inference_mode()
-def make_sketch(rows: Half, axes: Axes) -> Sketch:
-    """The sketch of (T, D) windows.
+def make_index(rows: Half, axes: Axes) -> QuantisedIndex:
+    """The index of (T, D) windows.
 
     Raises:
         FormatError: a window holds a number that is not finite.
@@ -360,19 +360,19 @@ def make_sketch(rows: Half, axes: Axes) -> Sketch:
     found, slack = np.empty((len(rows), COLUMNS - 1), np.float16), 0.0
     knots = np.empty((-(-len(rows) // GROUP), len(KNOTS), COLUMNS), np.float16)
     columns, made, joined = torch.from_numpy(axes.columns), torch.from_numpy(found), torch.from_numpy(knots)
-    for start in range(0, len(rows), _SKETCHED):
-        part = torch.from_numpy(np.asarray(rows[start : start + _SKETCHED])).float()
+    for start in range(0, len(rows), _INDEXED):
+        part = torch.from_numpy(np.asarray(rows[start : start + _INDEXED])).float()
         inside = part @ columns
         left = torch.linalg.vector_norm(part.addmm_(inside, columns.T, alpha=-1), dim=1)
         if not bool(torch.isfinite(left).all()):
             raise FormatError("a window holds numbers that are not finite")
         kept, above = inside.half(), (_ABOVE * left + ROUNDING).half()
-        own = made[start : start + _SKETCHED]
+        own = made[start : start + _INDEXED]
         own[:, :-1], own[:, -1] = kept, above
         slack = max(slack, float(torch.linalg.vector_norm(inside - kept, dim=1).max()))
         places = (torch.arange(-(-len(part) // GROUP) * GROUP)).clamp(max=len(part) - 1).view(-1, GROUP)
         joined[start // GROUP : start // GROUP + len(places)] = _knots(inside[places], above[places])
-    return Sketch(axes, knots.reshape(-1, COLUMNS), found, slack + ROUNDING)
+    return QuantisedIndex(axes, knots.reshape(-1, COLUMNS), found, slack + ROUNDING)
 
 
 def _knots(inside: Tensor, left: Tensor) -> Tensor:
@@ -396,7 +396,7 @@ def _knots(inside: Tensor, left: Tensor) -> Tensor:
 
 
 Stamp = tuple[int, int, int]
-OpenSketches = dict[Path, tuple[Stamp, Sketch]]  # by file, with its stamp when it was opened
+OpenIndices = dict[Path, tuple[Stamp, QuantisedIndex]]  # by file, with its stamp when it was opened
 
 
 def _stamp(path: Path) -> Stamp | None:
@@ -408,18 +408,18 @@ def _stamp(path: Path) -> Stamp | None:
     return seen.st_ino, seen.st_size, seen.st_mtime_ns
 
 
-class SketchCache:
-    """Keeps axes and sketches in the cache folder, by the content of what was sketched."""
+class IndexCache:
+    """Keeps axes and indices in the cache folder, by the content of what was indexed."""
 
-    def __init__(self, cache: Path | None, encoder: str, opened: OpenSketches | None = None):
-        """Keep sketches of the windows that an encoder, named by hash, made; without a cache, there are none.
+    def __init__(self, cache: Path | None, encoder: str, opened: OpenIndices | None = None):
+        """Keep indices of the windows that an encoder, named by hash, made; without a cache, there are none.
 
         Args:
             cache: the cache folder.
             encoder: its hash.
-            opened: sketches that are open already, and where those go that are opened.
+            opened: indices that are open already, and where those go that are opened.
         """
-        self._folder = None if cache is None else cache / "sketches"
+        self._folder = None if cache is None else cache / "indices"
         self._encoder, self._opened = encoder, {} if opened is None else opened
 
     def axes(self, matrices: Sequence[Half]) -> Axes | None:
@@ -433,20 +433,20 @@ class SketchCache:
                 if columns.shape == (matrices[0].shape[1], _COORDINATES):
                     return Axes(columns)
         except (SignspotError, KeyError) as error:
-            logger.info("chose the axes of sketches again: %s", error)
+            logger.info("chose the axes of indices again: %s", error)
         axes = choose_axes(matrices)
         if axes is not None:
             self._write(path, _AXES, {"axes": axes.columns}, {})
         return axes
 
-    def sketch(self, rows: Half, source: str, digest: str, axes: Axes) -> Sketch:
-        """The sketch of windows: from disk, or made and kept.
+    def index(self, rows: Half, source: str, digest: str, axes: Axes) -> QuantisedIndex:
+        """The index of windows: from disk, or made and kept.
 
         Args:
             rows: (T, D) windows.
-            source: the digest of the video that they were made of; whoever forgets the video, forgets the sketch.
+            source: the digest of the video that they were made of; whoever forgets the video, forgets the index.
             digest: of the windows themselves.
-            axes: of all sketches of the encoder.
+            axes: of all indices of the encoder.
         """
         assert self._folder is not None, "without a cache there are no axes"
         path = self._folder / f"{source or 'unknown'}-{digest}-{axes.name}.safetensors"
@@ -455,17 +455,17 @@ class SketchCache:
             return known
         try:
             if stamp is not None:
-                texts, arrays = open_mapped(path, _SKETCH, ("knots", "rows"))
+                texts, arrays = open_memory_map(path, _INDEX, ("knots", "rows"))
                 groups = -(-len(rows) // GROUP)
                 shapes = [arrays[name].shape for name in ("knots", "rows")]
                 if shapes == [(groups * len(KNOTS), COLUMNS), (len(rows), COLUMNS - 1)]:
-                    found = Sketch(axes, arrays["knots"], arrays["rows"], float(texts["slack"]))
+                    found = QuantisedIndex(axes, arrays["knots"], arrays["rows"], float(texts["slack"]))
                     self._opened[path] = stamp, found
                     return found
         except (FormatError, KeyError, ValueError) as error:
-            logger.info("made a sketch again: %s", error)
-        made = make_sketch(rows, axes)
-        self._write(path, _SKETCH, {"knots": made.knots, "rows": made.rows}, {"slack": repr(made.slack)})
+            logger.info("made a index again: %s", error)
+        made = make_index(rows, axes)
+        self._write(path, _INDEX, {"knots": made.knots, "rows": made.rows}, {"slack": repr(made.slack)})
         return made
 
     def _write(self, path: Path, kind: str, arrays: dict[str, NDArray[np.floating]], texts: dict[str, str]) -> None:
@@ -477,47 +477,27 @@ class SketchCache:
 
 _AROUND = 1.5  # seconds around a candidate that are aligned
 _WINDOWS = 32  # around a candidate that are looked at where there is nothing to align
-_APART = 0.5  # seconds between two places of one word, at least
-_GAP = len(STEPS.costs) - 1  # frames between two stretches: no path steps over so many
+_APART = 0.5  # seconds between two locations of one word, at least
+_GAP = len(STEPS.costs) - 1  # frames between two segments: no path steps over so many
 _FAR = 1e3  # a number of which codes in a gap consist: no path goes there
 
 
-class Searched(Protocol):
-    """A video whose windows, and maybe frame codes, can be read."""
-
-    @property
-    def video(self) -> str:
-        """Its name."""
-
-    @property
-    def grid(self) -> Grid:
-        """The times of its windows."""
-
-    @property
-    def embeddings(self) -> Half:
-        """(T, D)."""
-
-    @property
-    def codes(self) -> Half | None:
-        """(frames, C), or none."""
-
-
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A place at which one row of a gallery fits best, in one video."""
+class Location:
+    """A location at which one row of a gallery fits best, in one video."""
 
     track: int
     row: int  # of the gallery
-    moment: int  # a frame where codes were aligned, else a window
+    step: int  # a frame where codes were aligned, else a window
     time: float
     score: float
     aligned: bool
 
 
-def aligned_places(
-    tracks: Sequence[Searched], candidates: Sequence[tuple[int, int]], row: int, exemplar: Floats, scale: float
-) -> list[Place]:
-    """The best place around each candidate, by alignment.
+def align_candidates(
+    tracks: Sequence["ArchivedTrack"], candidates: Sequence[tuple[int, int]], row: int, exemplar: Floats, scale: float
+) -> list[Location]:
+    """The best location around each candidate, by alignment.
 
     Args:
         tracks: with frame codes, where candidates are.
@@ -526,61 +506,65 @@ def aligned_places(
         exemplar: (L, C) its frame codes.
         scale: the cost of a path whose score is a half.
     """
-    stretches = [_stretch(tracks[number], window) for number, window in candidates]
-    if not stretches:
+    segments = [_frames_around(tracks[number], window) for number, window in candidates]
+    if not segments:
         return []
-    codes, begins = _joined(
-        tracks, [(number, *place) for (number, _), place in zip(candidates, stretches, strict=True)]
+    codes, begins = _join_codes(
+        tracks, [(number, *place) for (number, _), place in zip(candidates, segments, strict=True)]
     )
     costs = path_costs(codes, exemplar[None], STEPS.times(scale))[0]
     delay, found = len(exemplar) // 2, []
-    for (number, _), (first, last), begin in zip(candidates, stretches, begins, strict=True):
+    for (number, _), (first, last), begin in zip(candidates, segments, begins, strict=True):
         own = costs[begin : begin + last - first]
         late = min(delay, len(own) - 1)
-        best = int(own[late:].argmin())  # the moment of a path that ends half an exemplar later
+        best = int(own[late:].argmin())  # the step of a path that ends half an exemplar later
         grid = tracks[number].grid
         score = float(cost_to_score(own[late + best : late + best + 1], scale)[0])
-        found.append(Place(number, row, first + best, grid.origin + (first + best) / grid.fps, score, aligned=True))
+        found.append(Location(number, row, first + best, grid.origin + (first + best) / grid.fps, score, aligned=True))
     return found
 
 
-def compared_places(
-    tracks: Sequence[Searched], candidates: Sequence[tuple[int, int]], row: int, query: Floats
-) -> list[Place]:
+def compare_candidates(
+    tracks: Sequence["ArchivedTrack"], candidates: Sequence[tuple[int, int]], row: int, query: Floats
+) -> list[Location]:
     """The best window around each candidate, by its similarity to a (D,) query."""
     found = []
     for number, window in candidates:
         curve, first = _curve(tracks[number], window, query)
         best = first + int(curve.argmax())
-        found.append(Place(number, row, best, _time(tracks[number].grid, best), float(curve.max()), aligned=False))
+        found.append(Location(number, row, best, _time(tracks[number].grid, best), float(curve.max()), aligned=False))
     return found
 
 
-def place_spans(
-    tracks: Sequence[Searched], places: Sequence[Place], exemplars: Floats | None, queries: Floats, scale: float
+def location_segments(
+    tracks: Sequence["ArchivedTrack"],
+    locations: Sequence[Location],
+    exemplars: Floats | None,
+    queries: Floats,
+    scale: float,
 ) -> list[tuple[float, float]]:
-    """Spans of the signs at some places, in seconds.
+    """Spans of the signs at some locations, in seconds.
 
     Args:
         tracks: in which they are.
-        places: any.
+        locations: any.
         exemplars: (V, L, C) frame codes of the rows of the gallery, or none.
         queries: (V, D) their embeddings.
         scale: the cost of a path whose score is a half.
     """
     spans: list[tuple[float, float]] = []
-    for place in places:
-        track, grid = tracks[place.track], tracks[place.track].grid
-        if not place.aligned or exemplars is None or track.codes is None:
-            curve, first = _curve(track, place.moment, queries[place.row])
+    for location in locations:
+        track, grid = tracks[location.track], tracks[location.track].grid
+        if not location.aligned or exemplars is None or track.codes is None:
+            curve, first = _curve(track, location.step, queries[location.row])
             times = np.array([_time(grid, first + step) for step in range(len(curve))])
             windows = Windows(times, np.asarray(track.embeddings[first : first + len(curve)], np.float32))
-            matcher = EmbeddingMatcher(windows, queries[[place.row]])
-            starts, ends = matcher.spans(curve[None], np.array([0]), np.array([0]), np.array([place.moment - first]))
+            matcher = EmbeddingMatcher(windows, queries[[location.row]])
+            starts, ends = matcher.spans(curve[None], np.array([0]), np.array([0]), np.array([location.step - first]))
             spans.append((float(starts[0]), float(ends[0])))
             continue
-        exemplar = exemplars[[place.row]]
-        end = min(place.moment + exemplar.shape[1] // 2, len(track.codes) - 1)
+        exemplar = exemplars[[location.row]]
+        end = min(location.step + exemplar.shape[1] // 2, len(track.codes) - 1)
         first = max(0, end - STEPS.reach(exemplar.shape[1]))
         codes = np.asarray(track.codes[first : end + 1], np.float32)
         start = first + int(path_starts(codes, exemplar, np.array([end - first]), STEPS.times(scale))[0])
@@ -588,43 +572,43 @@ def place_spans(
     return spans
 
 
-def told_apart(places: Sequence[Place], top: int) -> list[Place]:
-    """The best places, best first, without those that are nearer than `_APART` to a better one of the same video."""
-    kept: list[Place] = []
-    by_track: dict[int, list[Place]] = {}
-    for place in sorted(places, key=lambda each: -each.score):
-        by_track.setdefault(place.track, []).append(place)
-    for own in by_track.values():
-        times = np.array([each.time for each in own])
-        kept += [own[index] for index in suppress(times - _APART / 2, times + _APART / 2, 0.0)]
-    return sorted(kept, key=lambda each: -each.score)[:top]
+def suppress_near(locations: Sequence[Location], top: int) -> list[Location]:
+    """The best locations, best first, without those that are nearer than `_APART` to a better one of the same video."""
+    kept: list[Location] = []
+    by_track: dict[int, list[Location]] = {}
+    for location in sorted(locations, key=lambda location: -location.score):
+        by_track.setdefault(location.track, []).append(location)
+    for group in by_track.values():
+        times = np.array([location.time for location in group])
+        kept += [group[index] for index in suppress(times - _APART / 2, times + _APART / 2, 0.0)]
+    return sorted(kept, key=lambda location: -location.score)[:top]
 
 
-def _stretch(track: Searched, window: int) -> tuple[int, int]:
+def _frames_around(track: "ArchivedTrack", window: int) -> tuple[int, int]:
     """The frames around a window that are aligned: the first, and the one behind the last."""
-    assert track.codes is not None, "asked before"
+    assert track.codes is not None, "checked before"
     grid = track.grid
     centre = min(window * grid.stride, max(0, grid.frames - grid.window)) + grid.window // 2
     reach = round(_AROUND * grid.fps)
     return max(0, centre - reach), min(len(track.codes), centre + reach)
 
 
-def _joined(tracks: Sequence[Searched], places: Sequence[tuple[int, int, int]]) -> tuple[Floats, list[int]]:
-    """(F, C) codes of stretches one after the other, with gaps that no path crosses, and where each begins."""
+def _join_codes(tracks: Sequence["ArchivedTrack"], places: Sequence[tuple[int, int, int]]) -> tuple[Floats, list[int]]:
+    """(F, C) codes of segments one after the other, with gaps that no path crosses, and where each begins."""
     lengths = [last - first + _GAP for _, first, last in places]
     begins = [0, *np.cumsum(lengths)[:-1].tolist()]
     first_track = tracks[places[0][0]].codes
-    assert first_track is not None, "asked before"
+    assert first_track is not None, "checked before"
     codes = np.full((sum(lengths), first_track.shape[1]), _FAR, np.float32)
     joined = torch.from_numpy(codes)
     for (number, first, last), begin in zip(places, begins, strict=True):
         own = tracks[number].codes
-        assert own is not None, "asked before"
+        assert own is not None, "checked before"
         joined[begin : begin + last - first] = torch.from_numpy(np.asarray(own[first:last]))
     return codes, begins
 
 
-def _curve(track: Searched, window: int, query: Floats) -> tuple[Floats, int]:
+def _curve(track: "ArchivedTrack", window: int, query: Floats) -> tuple[Floats, int]:
     """Scores of the windows around one, and which is the first of them."""
     first, last = max(0, window - _WINDOWS), min(len(track.embeddings), window + _WINDOWS)
     rows = np.asarray(track.embeddings[first:last], np.float32)
@@ -636,7 +620,7 @@ def _time(grid: Grid, window: int) -> float:
     return grid.origin + (start + grid.window // 2) / grid.fps
 
 
-_SPARE = 8  # candidates for each place that is wanted: suppression and alignment take some away
+_SPARE = 8  # candidates for each location that is wanted: suppression and alignment take some away
 
 
 @dataclass(frozen=True)
@@ -650,7 +634,7 @@ class ArchivedTrack:
     embeddings: Half = field(repr=False)  # (T, D) on disk
     codes: Half | None = field(repr=False)  # (frames, C) on disk
     source: str = ""  # the digest of the video
-    digest: str = ""  # of all numbers of the track; empty in old ones
+    digest: str = ""  # of all numbers of the track; may be empty
 
 
 @dataclass(frozen=True)
@@ -659,7 +643,7 @@ class Archive:
 
     folder: Path
     tracks: tuple[ArchivedTrack, ...]
-    sketches: OpenSketches = field(default_factory=dict, repr=False, compare=False)  # opened by searches before
+    indices: OpenIndices = field(default_factory=dict, repr=False, compare=False)  # opened by searches before
 
     @property
     def windows(self) -> int:
@@ -719,7 +703,7 @@ def _check_encoder(spotter: Spotter, folder: str | Path, encoder: str) -> None:
 
 def _open(path: Path) -> ArchivedTrack:
     try:
-        facts, arrays = open_mapped(path, "signspot track", ("embeddings", "codes"))
+        facts, arrays = open_memory_map(path, "signspot track", ("embeddings", "codes"))
         grid = checked_grid(parse_json(facts["grid"], "grid"))
         if len(arrays["embeddings"]) != grid.count:
             raise FormatError(f"{grid.count} windows, but {len(arrays['embeddings'])} embeddings")
@@ -733,10 +717,10 @@ def _open(path: Path) -> ArchivedTrack:
         raise FormatError(f"{path} cannot be searched: {error}. Make it again with: signspot embed") from error
 
 
-def scan_archive(
+def coarse_search(
     archive: Archive, queries: NDArray[np.float32], top: int, threads: int = 2, cache: Path | None = None
 ) -> Candidates:
-    """As `scan` of all tracks, with sketches of them where there is a cache folder: made once, and kept there.
+    """Search the windows of all tracks, by their quantised indices where there is a cache folder to keep these in.
 
     Args:
         archive: as `open_archive` gives it.
@@ -746,18 +730,18 @@ def scan_archive(
         cache: the folder of what can be made again; None: every window is read.
     """
     matrices = [track.embeddings for track in archive.tracks]
-    kept = SketchCache(cache, archive.encoder, archive.sketches)
+    kept = IndexCache(cache, archive.encoder, archive.indices)
     axes = kept.axes(matrices)
     if axes is None:
-        return scan(matrices, queries, top, threads)
-    return scan(matrices, queries, top, threads, [_sketch(kept, track, axes) for track in archive.tracks])
+        return nearest_windows(matrices, queries, top, threads)
+    return nearest_windows(matrices, queries, top, threads, [_index(kept, track, axes) for track in archive.tracks])
 
 
-def _sketch(kept: SketchCache, track: ArchivedTrack, axes: Axes) -> Sketch | None:
+def _index(kept: IndexCache, track: ArchivedTrack, axes: Axes) -> QuantisedIndex | None:
     if not track.digest:
         return None
     try:
-        return kept.sketch(track.embeddings, track.source, track.digest, axes)
+        return kept.index(track.embeddings, track.source, track.digest, axes)
     except FormatError as error:
         raise FormatError(f"{track.path} cannot be searched: {error}. Make it again with: signspot embed") from error
 
@@ -771,15 +755,15 @@ def search_archive(
     threads: int = 2,
     progress: Progress = silent,
 ) -> list[Spotting]:
-    """Find words in an archive, the best places first.
+    """Find words in an archive, the best locations first.
 
     Args:
         spotter: whose encoder made the archive and the gallery.
         archive: as `open_archive` gives it.
         gallery: exemplars of words, or of one clip; each row is a query of its own.
-        top: places of each word.
+        top: locations of each word.
         threads: that share the comparison.
-        progress: told the words whose places are aligned.
+        progress: receives the number of words whose locations are aligned.
 
     Raises:
         EncoderMismatchError: another encoder made the archive.
@@ -787,38 +771,38 @@ def search_archive(
     if top < 1:
         raise OptionsError(f"top must be at least 1; got {top}")
     _check_encoder(spotter, archive.folder, archive.encoder)
-    found = scan_archive(archive, gallery.embeddings, _SPARE * top, threads, spotter.cache)
+    candidates = coarse_search(archive, gallery.embeddings, _SPARE * top, threads, spotter.cache)
     scale, spottings = alignment_scale(spotter.encoder), list[Spotting]()
     for done, rows in enumerate(gallery.words.values()):
         progress(done, len(gallery.words))
-        places = [each for row in rows.tolist() for each in _placed(archive, gallery, row, found, scale)]
-        kept = told_apart(places, top)
-        spans = place_spans(archive.tracks, kept, gallery.codes, gallery.embeddings, scale)
-        spottings += [_spotting(archive, gallery, *each) for each in zip(kept, spans, strict=True)]
+        locations = [each for row in rows.tolist() for each in _locate(archive, gallery, row, candidates, scale)]
+        best = suppress_near(locations, top)
+        spans = location_segments(archive.tracks, best, gallery.codes, gallery.embeddings, scale)
+        spottings += [_spotting(archive, gallery, *each) for each in zip(best, spans, strict=True)]
     progress(len(gallery.words), len(gallery.words))
     return sorted(spottings, key=lambda each: -each.score)
 
 
-def _placed(archive: Archive, gallery: Gallery, row: int, found: Candidates, scale: float) -> list[Place]:
+def _locate(archive: Archive, gallery: Gallery, row: int, windows: Candidates, scale: float) -> list[Location]:
     """The candidates of one query, aligned where there are frame codes."""
-    candidates = list(zip(found.matrix[row].tolist(), found.row[row].tolist(), strict=True))
+    candidates = list(zip(windows.matrix[row].tolist(), windows.row[row].tolist(), strict=True))
     if gallery.codes is None:
-        return compared_places(archive.tracks, candidates, row, gallery.embeddings[row])
+        return compare_candidates(archive.tracks, candidates, row, gallery.embeddings[row])
     coded = [each for each in candidates if archive.tracks[each[0]].codes is not None]
     others = [each for each in candidates if archive.tracks[each[0]].codes is None]
-    aligned = aligned_places(archive.tracks, coded, row, gallery.codes[row], scale)
-    return aligned + compared_places(archive.tracks, others, row, gallery.embeddings[row])
+    aligned = align_candidates(archive.tracks, coded, row, gallery.codes[row], scale)
+    return aligned + compare_candidates(archive.tracks, others, row, gallery.embeddings[row])
 
 
-def _spotting(archive: Archive, gallery: Gallery, place: Place, span: tuple[float, float]) -> Spotting:
-    exemplar, mirrored = gallery.exemplar(place.row)
+def _spotting(archive: Archive, gallery: Gallery, location: Location, span: tuple[float, float]) -> Spotting:
+    exemplar, mirrored = gallery.exemplar(location.row)
     return Spotting(
         word=exemplar.word,
-        video=archive.tracks[place.track].video,
-        time=round(min(max(place.time, span[0]), span[1]), 3),  # a sign much faster than its exemplar
+        video=archive.tracks[location.track].video,
+        time=round(min(max(location.time, span[0]), span[1]), 3),  # a sign much faster than its exemplar
         start=round(span[0], 3),
         end=round(span[1], 3),
-        score=round(place.score, 6),
+        score=round(location.score, 6),
         exemplar=exemplar.id,
         variant=exemplar.variant,
         mirrored=mirrored,

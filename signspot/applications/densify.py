@@ -30,7 +30,7 @@ class DensifyOptions:
     """Options of following subtitles."""
 
     padding: float = 4.0  # seconds before and after a subtitle in which its words are looked for (Sec. 4.5)
-    rate: float = 120.0  # false alarms per hour and word that are allowed inside of such a stretch
+    rate: float = 120.0  # false alarms per hour and word that are allowed around subtitles
     language: str = "en"  # of the subtitles
     passage: Segment | None = None  # only subtitles that begin in it; None: all
 
@@ -42,7 +42,7 @@ class DensifyOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Mentioned:
+class SubtitleWord:
     """A dictionary word in a subtitle, and where it is signed."""
 
     word: str
@@ -56,16 +56,22 @@ class Timeline:
     """All subtitle words of a passage."""
 
     subtitles: tuple[Subtitle, ...]
-    mentioned: tuple[Mentioned, ...]  # by time of the subtitle
-    found: SearchResult  # the search behind it, whose curves can be drawn
+    mentions: tuple[SubtitleWord, ...]  # by time of the subtitle
+    result: SearchResult  # the search behind it, whose curves can be drawn
 
     @property
     def spottings(self) -> list[Spotting]:
         """All spottings by time, each once."""
-        return sorted({each.spotting for each in self.mentioned if each.spotting is not None}, key=lambda s: s.time)
+        return sorted({word.spotting for word in self.mentions if word.spotting is not None}, key=lambda s: s.time)
+
+    @property
+    def summary(self) -> str:
+        """How many words were found."""
+        count = sum(word.spotting is not None for word in self.mentions)
+        return f"{count} of {len(self.mentions)} subtitle words were found"
 
 
-def densify(
+def find_words(
     spotter: Spotter,
     video: Source | Track,
     subtitles: Sequence[Subtitle],
@@ -75,7 +81,7 @@ def densify(
 ) -> Timeline:
     """Find every dictionary word that subtitles mention, near its subtitle.
 
-    A place counts for one mention only: that of the nearest subtitle.
+    A spotting counts for one mention only: that of the nearest subtitle.
 
     Args:
         spotter: with an encoder.
@@ -83,7 +89,7 @@ def densify(
         subtitles: in order of time.
         dictionary: words to look for.
         options: how far around subtitles, and how sure.
-        progress: told the frames that are embedded.
+        progress: receives the frames that are embedded.
 
     Raises:
         DictionaryError: no word of the dictionary occurs in the subtitles.
@@ -100,7 +106,7 @@ def densify(
     how = SpotOptions(false_alarms_per_hour=chosen.rate)
     found = spotter.search(video, spotter.gallery(dictionary.select(mentions), how), how, progress)
     mentioned = [
-        Mentioned(word, each, Segment(max(0.0, each.start - chosen.padding), each.end + chosen.padding), None)
+        SubtitleWord(word, each, Segment(max(0.0, each.start - chosen.padding), each.end + chosen.padding), None)
         for word, own in mentions.items()
         for each in own
     ]
@@ -108,8 +114,8 @@ def densify(
     return Timeline(kept, tuple(sorted(placed, key=lambda each: (each.mention.start, each.mention.first))), found)
 
 
-def _place(mentioned: Sequence[Mentioned], spottings: Sequence[Spotting]) -> list[Mentioned]:
-    """Give every mention the best spotting of its word in its stretch, the best spottings first, each only once."""
+def _place(mentioned: Sequence[SubtitleWord], spottings: Sequence[Spotting]) -> list[SubtitleWord]:
+    """Give every mention the best spotting of its word near its subtitle, the best spottings first, each only once."""
     free = dict(enumerate(mentioned))
     placed = list(mentioned)
     for spotting in sorted(spottings, key=lambda each: -each.score):
@@ -124,32 +130,32 @@ def _place(mentioned: Sequence[Mentioned], spottings: Sequence[Spotting]) -> lis
     return placed
 
 
-_PAGE = 30.0  # seconds in one picture of a page
+_PAGE = 30.0  # seconds in one plot of a page
 _MOST_ROWS = 24
 _LONGEST_TEXT, _SHORTEST_TEXT = 60, 12  # letters of a subtitle
-_LETTER = 0.0047  # part of the picture's width that a letter of a subtitle takes
+_LETTER = 0.0047  # part of the plot's width that a letter of a subtitle takes
 _LINE = 0.45  # rows between two lines of subtitles
 _FLOOR = 0.3  # the score at which a curve begins to rise from its row
 
 
 def draw_timeline(timeline: Timeline, span: Segment) -> Figure:
-    """Draw the words whose subtitles begin in a stretch of time."""
-    shown = [each for each in timeline.mentioned if each.mention.start in span][:_MOST_ROWS]
+    """Draw the words whose subtitles begin in a segment."""
+    shown = [each for each in timeline.mentions if each.mention.start in span][:_MOST_ROWS]
     words = list(dict.fromkeys(each.word for each in shown))
     above = _lanes([each for each in timeline.subtitles if each.start in span], span)
     lines = 1 + max((line for _, _, line in above), default=0)
     height = 0.9 + 0.42 * (max(1, len(words)) + _LINE * lines)
     figure = Figure(figsize=(12, height), layout="constrained", facecolor="white")
     axes = figure.add_subplot()
-    found = timeline.found
-    inside = (found.times >= span.start) & (found.times <= span.end)
+    result = timeline.result
+    inside = (result.times >= span.start) & (result.times <= span.end)
     for row, word in enumerate(words):
         colour = COLOURS[row % len(COLOURS)]
         own = [each for each in shown if each.word == word]
-        rows = found.gallery.words[word].tolist()
-        scores = found.matcher.scores(rows).max(axis=0)[inside]
+        rows = result.gallery.words[word].tolist()
+        scores = result.matcher.scores(rows).max(axis=0)[inside]
         top = row + 0.4 - 0.8 * np.clip((scores - _FLOOR) / (1 - _FLOOR), 0, 1)
-        axes.fill_between(found.times[inside], row + 0.4, top, color=colour, alpha=0.35, lw=0)
+        axes.fill_between(result.times[inside], row + 0.4, top, color=colour, alpha=0.35, lw=0)
         for each in own:
             axes.plot([each.where.start, each.where.end], [row + 0.42] * 2, color="#999999", lw=0.8)
             if each.spotting is not None:
@@ -188,21 +194,20 @@ def _lanes(subtitles: Sequence[Subtitle], span: Segment) -> list[tuple[float, st
 
 
 def write_timeline_page(timeline: Timeline, path: str | Path) -> Path:
-    """Write all pictures of a video, half a minute each, and a table of what was found and what was not."""
+    """Write all plots of a video, half a minute each, and a table of what was found and what was not."""
 
     def blocks() -> Iterator[str]:
-        count = sum(each.spotting is not None for each in timeline.mentioned)
-        yield paragraph(f"{count} of {len(timeline.mentioned)} subtitle words were found")
+        yield paragraph(timeline.summary)
         last = max((each.end for each in timeline.subtitles), default=0.0)
         for start in np.arange(0.0, max(last, 1e-6), _PAGE).tolist():
             span = Segment(start, start + _PAGE)
-            if any(each.mention.start in span for each in timeline.mentioned):
+            if any(each.mention.start in span for each in timeline.mentions):
                 yield drawing(draw_timeline(timeline, span), f"words from {clock(start)} to {clock(start + _PAGE)}")
         rows = (
             (each.word, clock(each.mention.start, 1), " ".join(each.mention.text.split()))
             + (("", "") if each.spotting is None else (f"{each.spotting.time:.2f}", f"{each.spotting.score:.2f}"))
-            for each in timeline.mentioned
+            for each in timeline.mentions
         )
         yield table(("word", "subtitle at", "subtitle", "signed at, s", "score"), rows)
 
-    return write_page(path, f"Words of {Path(timeline.found.track.video).name}", blocks())
+    return write_page(path, f"Words of {Path(timeline.result.track.video).name}", blocks())

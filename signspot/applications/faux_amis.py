@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.applications.signs import Costs, costs_between, moving_picture
+from signspot.applications.signs import Costs, costs_between, sign_video_address
 from signspot.dictionary.dictionary import Dictionary, normalise_word
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import DictionaryError, FormatError, OptionsError, UnknownWordError
@@ -21,7 +21,7 @@ from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 
 # The largest cost of one form in two languages, as a part of what different signs cost: chosen on the corpora of seeds
-# 51 and 151, by `python -m experiments.applications faux-amis --choose`.
+# 51 and 151, by `python -m experiments.applications.faux_amis --choose`.
 SAME_FORM = 0.6
 _MOST_PAIRS = 60  # of each kind, on a page
 
@@ -173,7 +173,7 @@ def write_faux_amis_page(
                 yield paragraph(f"{pair.first.word} / {pair.second.word}, cost {pair.cost:.2f}")
                 shown = zip(names, (pair.first, pair.second), strict=True)
                 addresses = (
-                    (moving_picture(spotter, each, pixels=pixels), f"{name}: {each.word}") for name, each in shown
+                    (sign_video_address(spotter, each, pixels=pixels), f"{name}: {each.word}") for name, each in shown
                 )
                 yield clips((address, caption) for address, caption in addresses if address is not None)
 

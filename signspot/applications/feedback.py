@@ -4,14 +4,26 @@ A multinomial regression classifies errors. Its inputs are how far each measure 
 difference between two signers, and the dissimilarity by alignment.
 """
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from signspot.applications.movement import PARAMETERS, Measure, Parameter, SeenHand, SeenSign, Stroke, compare, see_sign
+from signspot.applications.movement import (
+    PARAMETERS,
+    DescribedHand,
+    DescribedSign,
+    Measure,
+    MovementSegment,
+    Parameter,
+    compare,
+    describe_sign,
+)
 from signspot.applications.signs import read_sign
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
@@ -28,13 +40,72 @@ from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Match, Spotter
 from signspot.types import Exemplar
 
-_LIMITS = (1.34, 1.27, 1.19)  # with 1, 2, 3 or more exemplars: nine of ten right signs are below, on the same corpora
-_TYPICAL = 0.42  # of what two different signs cost: two signers with one sign, on the corpora of seeds 51 and 61
-_PRIOR = 3.0  # pairs of exemplars that what is typical counts as, beside those of the word itself
-_WORDS, _EACH, _FEWEST = 60, 3, 8  # words of a dictionary, and exemplars of each, that say what is typical; at least
+LEAST, MOST = -1.5, 6.0  # strengths beyond which a measure says no more, in spreads
+DISSIMILARITY = "dissimilarity"  # the measure by alignment: the logarithm of `dissimilarity`
+RIGHT_SCORE = 0.5  # least score of a word that was signed right: below, it differs as much as another sign
+_PRIOR = 3.0  # pairs of exemplars that the typical difference counts as, beside those of the word itself
+_WORDS, _EXEMPLARS, _FEWEST = 60, 3, 8  # words of a dictionary, and exemplars of each, for typical costs; least words
 
 
-def unlikeness(sign: SignViews, gallery: Gallery, match: Match, typical: float) -> float:
+@dataclass(frozen=True, slots=True)
+class FittedMeasure:
+    """The usual difference of one measure between two people who both sign a word right, and what more tells."""
+
+    parameter: Parameter | None  # that the measure describes; None: all
+    between: float  # its mean between exemplars
+    more: float  # how much more than that a right sign has, by the median
+    spread: float  # the unit of strengths
+    weights: tuple[float, ...]  # as evidence for each error
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorClassifier:
+    """A multinomial regression from strengths of measures to errors, against a right sign; fitted in feedback.json."""
+
+    errors: Mapping[str, Parameter]  # each kind of error, and the parameter that a learner is told
+    bias: Mapping[str, float]
+    measures: Mapping[str, FittedMeasure]
+    limit: float  # the log-odds of any error that one of ten right signs exceeds
+    notable: float  # the chance of some error that one of ten right signs exceeds
+    dissimilarity_limits: tuple[float, ...]  # with 1, 2, 3 or more exemplars: nine of ten right signs are below
+    typical_cost: float  # of two signers with one sign, relative to two different signs
+
+    def log_odds(self, strengths: Mapping[str, float]) -> dict[str, float]:
+        """Log-odds of each error against a right sign; a measure that is missing counts as usual."""
+        total = np.array(list(self.bias.values()))
+        for name, measure in self.measures.items():
+            strength = strengths.get(name, 0.0)
+            if not math.isnan(strength):
+                total = total + np.array(measure.weights) * min(MOST, max(LEAST, strength))
+        return dict(zip(self.errors, total.tolist(), strict=True))
+
+    def doubt(self, log_odds: Mapping[str, float]) -> float:
+        """Log-odds of any error, above what nine of ten right signs reach."""
+        return float(np.logaddexp.reduce(list(log_odds.values()))) - self.limit
+
+    def weight(self, measure: str, error: str) -> float:
+        """The weight of a measure as evidence for an error."""
+        return self.measures[measure].weights[list(self.errors).index(error)]
+
+
+@cache
+def error_classifier() -> ErrorClassifier:
+    """The shipped classifier."""
+    fitted = json.loads((files("signspot.applications") / "feedback.json").read_text(encoding="utf-8"))
+    measures = {
+        name: FittedMeasure(**{**row, "weights": tuple(row["weights"])}) for name, row in fitted["measures"].items()
+    }
+    limits = tuple(fitted["dissimilarity_limits"])
+    kept = {name: fitted[name] for name in ("errors", "bias", "limit", "notable", "typical_cost")}
+    return ErrorClassifier(**kept, measures=measures, dissimilarity_limits=limits)
+
+
+def chance(log_odds: float) -> float:
+    """The probability that goes with log-odds."""
+    return 1 / (1 + math.exp(-max(-50.0, log_odds)))
+
+
+def dissimilarity(sign: SignViews, gallery: Gallery, match: Match, typical: float) -> float:
     """The cost of aligning a sign with the exemplars of a word, over what it costs to align these with each other.
 
     Args:
@@ -44,25 +115,26 @@ def unlikeness(sign: SignViews, gallery: Gallery, match: Match, typical: float) 
         typical: what it costs to align two performances of one sign, by `typical_cost`.
 
     Returns:
-        Above 1 for a sign that is more unlike than nine of ten right ones; NaN where there are no frame codes.
+        Above 1 for a sign that differs more than nine of ten right ones; NaN where there are no frame codes.
     """
     if sign.codes is None or gallery.codes is None:
         return float("nan")
-    rows = [row for row in gallery.words[match.word].tolist() if _is_shown(gallery, row, match)]
-    own = float(warping_costs(sign.codes[:1], gallery.codes[rows]).mean())
-    pairs = _between(gallery, rows)
+    rows = [row for row in gallery.words[match.word].tolist() if _is_compared(gallery, row, match)]
+    cost = float(warping_costs(sign.codes[:1], gallery.codes[rows]).mean())
+    pairs = _pair_costs(gallery, rows)
     expected = (sum(pairs) + _PRIOR * typical) / (len(pairs) + _PRIOR)
-    return own / expected / _LIMITS[min(len(rows), len(_LIMITS)) - 1]
+    limits = error_classifier().dissimilarity_limits
+    return cost / expected / limits[min(len(rows), len(limits)) - 1]
 
 
-def _is_shown(gallery: Gallery, row: int, match: Match) -> bool:
+def _is_compared(gallery: Gallery, row: int, match: Match) -> bool:
     exemplar, mirrored = gallery.exemplar(row)
     return mirrored == match.mirrored and exemplar.variant == match.variant
 
 
-def _between(gallery: Gallery, rows: list[int]) -> list[float]:
+def _pair_costs(gallery: Gallery, rows: list[int]) -> list[float]:
     """The costs of all pairs of some rows that are not known to be of one signer."""
-    assert gallery.codes is not None, "asked before"
+    assert gallery.codes is not None, "checked before"
     costs = warping_costs(gallery.codes[rows], gallery.codes[rows])
     signers = [gallery.exemplar(row)[0].signer for row in rows]
     return [
@@ -78,130 +150,48 @@ def typical_cost(gallery: Gallery, encoder: Encoder) -> float:
     if gallery.codes is None:
         return 1.0
     cohort = decoys_of(encoder)
-    for known in (gallery, None if cohort is None else cohort.gallery(_EACH, mirror=False)):
-        found = [] if known is None else _costs_within_words(known)
-        if len(found) >= _FEWEST:
-            return float(np.median(found))
-    return _TYPICAL * alignment_scale(encoder)
+    for known in (gallery, None if cohort is None else cohort.gallery(_EXEMPLARS, mirror=False)):
+        costs = [] if known is None else _costs_within_words(known)
+        if len(costs) >= _FEWEST:
+            return float(np.median(costs))
+    return error_classifier().typical_cost * alignment_scale(encoder)
 
 
 def _costs_within_words(gallery: Gallery) -> list[float]:
     """Of some words: the mean cost of aligning two of their exemplars."""
-    words, found = list(gallery.words), []
+    words, costs = list(gallery.words), []
     for word in words[:: max(1, len(words) // _WORDS)]:
         plain = [row for row in gallery.words[word].tolist() if not gallery.exemplar(row)[1]]
         variant = gallery.exemplar(plain[0])[0].variant
-        pairs = _between(gallery, [row for row in plain if gallery.exemplar(row)[0].variant == variant][:_EACH])
-        found += [float(np.mean(pairs))] if pairs else []
-    return found
-
-
-CHANGES: tuple[str, ...] = ("handshape", "place", "orientation", "path", "local", "hands", "repetition")
-TOLD: dict[str, Parameter] = {  # what a learner is told
-    "handshape": "handshape",
-    "place": "place",
-    "orientation": "orientation",
-    "path": "movement",
-    "local": "movement",
-    "hands": "hand",
-    "repetition": "timing",
-}
-LEAST, MOST = -1.5, 6.0  # spreads beyond which a measure says no more
-UNLIKE = "unlike"  # the logarithm of the unlikeness by alignment
-
-
-@dataclass(frozen=True, slots=True)
-class Usual:
-    """The usual difference of one measure between two people who both sign a word right."""
-
-    between: float  # its mean between exemplars
-    more: float  # how much more than that a right sign has, by the median
-    spread: float  # the unit in which more is told
-
-
-# between, more, spread, then the weight for each of CHANGES
-_TABLE: dict[str, tuple[float, ...]] = {
-    "handshape": (0.304, -0.034, 0.064, 0.549, -0.225, 0.001, -0.084, 0.026, -0.178, 0.083),
-    "place": (0.300, -0.058, 0.094, -0.213, 0.608, -0.110, -0.105, 0.044, -0.006, -0.087),
-    "ends": (0.522, -0.122, 0.173, 0.001, 0.011, -0.099, -0.373, -0.325, -0.183, -0.216),
-    "orientation": (0.633, -0.086, 0.215, -0.519, -0.156, 1.002, -0.074, -0.337, -0.424, -0.050),
-    "path": (0.284, -0.012, 0.100, -0.091, -0.197, -0.121, 0.200, -0.169, -0.105, -0.143),
-    "course": (0.263, -0.012, 0.068, 0.210, 0.127, 0.217, 0.563, 0.386, 0.265, 0.500),
-    "direction": (0.596, -0.031, 0.238, 0.053, 0.188, -0.100, 0.332, -0.052, -0.075, 0.375),
-    "net": (0.321, -0.100, 0.109, -0.220, -0.111, 0.083, 0.088, -0.091, -0.291, -0.106),
-    "size": (0.341, -0.113, 0.129, 0.126, -0.122, -0.162, 0.234, -0.061, -0.122, -0.154),
-    "depth": (0.137, -0.019, 0.040, -0.180, -0.015, -0.030, 0.321, -0.057, 0.092, 0.266),
-    "round": (0.133, -0.036, 0.053, -0.026, -0.034, 0.024, 0.081, -0.005, 0.079, -0.070),
-    "turning": (0.267, -0.037, 0.077, 0.203, 0.218, 0.308, 0.128, 0.368, 0.254, 0.438),
-    "twist": (0.155, -0.040, 0.057, -0.271, -0.126, -0.272, -0.341, 0.192, -0.288, -0.455),
-    "fingers": (0.282, -0.010, 0.069, -0.080, -0.170, -0.103, -0.506, -0.019, -0.132, -0.033),
-    "bendings": (0.379, -0.037, 0.226, 0.044, -0.021, 0.012, -0.021, 0.113, -0.138, 0.176),
-    "cycles": (0.216, -0.052, 0.087, -0.022, 0.067, 0.011, 0.202, -0.126, 0.041, 0.754),
-    "ways": (0.255, -0.127, 0.200, -0.085, -0.058, -0.033, -0.046, -0.005, -0.142, 0.095),
-    "duration": (0.326, -0.068, 0.141, 0.024, -0.056, 0.026, -0.199, -0.073, -0.057, 0.149),
-    "hand": (0.178, -0.089, 0.100, -0.163, -0.159, -0.039, -0.070, -0.031, 0.152, 0.040),
-    "height": (0.190, -0.056, 0.076, -0.152, 0.221, -0.103, 0.152, 0.136, 0.676, -0.176),
-    "unlike": (0.000, -0.204, 0.126, 1.254, 0.597, 0.990, 0.270, 0.322, 1.227, 0.023),
-}
-_BIAS = (-3.544, -2.927, -5.696, -3.166, -2.292, -6.658, -4.289)
-LIMIT = 0.330  # the doubt that one of ten right signs exceeds
-NOTABLE = 0.434  # the chance of some change that one of ten right signs exceeds
-USUAL: dict[str, Usual] = {name: Usual(*row[:3]) for name, row in _TABLE.items()}
-
-
-def evidence(strengths: Mapping[str, float]) -> dict[str, float]:
-    """Logarithms of the odds that one parameter was changed, against none; by change.
-
-    Args:
-        strengths: of each measure, and of `UNLIKE`: spreads above what is usual. What is missing is as usual.
-    """
-    total = np.array(_BIAS)
-    for name, row in _TABLE.items():
-        strength = strengths.get(name, 0.0)
-        if not math.isnan(strength):
-            total = total + np.array(row[3:]) * min(MOST, max(LEAST, strength))
-    return dict(zip(CHANGES, total.tolist(), strict=True))
-
-
-def chance(odds: float) -> float:
-    """The chance that goes with a logarithm of odds."""
-    return 1 / (1 + math.exp(-max(-50.0, odds)))
-
-
-def weight(name: str, change: str) -> float:
-    """The weight of a measure as evidence for a change."""
-    return _TABLE[name][3 + CHANGES.index(change)]
-
-
-def doubt(found: Mapping[str, float]) -> float:
-    """The logarithm of the odds that anything was changed, by `evidence`, above what nine of ten right signs reach."""
-    return float(np.logaddexp.reduce(list(found.values()))) - LIMIT
+        pairs = _pair_costs(gallery, [row for row in plain if gallery.exemplar(row)[0].variant == variant][:_EXEMPLARS])
+        costs += [float(np.mean(pairs))] if pairs else []
+    return costs
 
 
 _FINGERS = ("thumb", "index finger", "middle finger", "ring finger", "little finger")
-_FAR = 0.05  # shoulder widths: a smaller step to a side is not told
+_FAR = 0.05  # shoulder widths: a smaller step to a side is not mentioned
 _SIDES = {0: "left", 1: "right"}
 _ALONG = {"path", "course", "direction", "net", "round"}
 
 
-def say_difference(name: str, measure: Measure, clip: SeenSign, exemplar: SeenSign) -> str:
-    """One sentence for a measure of `differences.compare` of a clip and an exemplar."""
+def difference_text(name: str, measure: Measure, clip: DescribedSign, exemplar: DescribedSign) -> str:
+    """One sentence for a measure of `compare` of a clip and an exemplar."""
     mine, theirs = clip.hands[measure.hand], exemplar.hands[measure.hand]
     hand = f"{_SIDES[measure.hand]} hand"
     a, b = measure.moment
     if name == "handshape":
         return f"the {hand} has another shape: {_fingers(mine.shape[a], theirs.shape[b])}"
-    if name in ("place", "ends"):
-        return f"the {hand} is {_where(mine.place[a] - theirs.place[b])} the example's"
+    if name in ("location", "ends"):
+        return f"the {hand} is {_where(mine.location[a] - theirs.location[b])} the example's"
     if name == "orientation":
         return f"the {hand} is turned otherwise: {_turn(mine.palm[a], theirs.palm[b], measure.hand)}"
-    strokes = clip.strokes[measure.hand], exemplar.strokes[measure.hand]
-    if strokes[0] is not None and strokes[1] is not None and name not in ("hand", "height"):
-        return _say_movement(name, hand, strokes[0], strokes[1])
-    return _say_use(hand, mine, theirs)
+    segments = clip.segments[measure.hand], exemplar.segments[measure.hand]
+    if segments[0] is not None and segments[1] is not None and name not in ("hand", "height"):
+        return _movement_text(name, hand, segments[0], segments[1])
+    return _use_text(hand, mine, theirs)
 
 
-def _say_movement(name: str, hand: str, mine: Stroke, theirs: Stroke) -> str:
+def _movement_text(name: str, hand: str, mine: MovementSegment, theirs: MovementSegment) -> str:
     """One sentence on how a hand moves."""
     if name in _ALONG:
         return f"the {hand} moves along another path: {_heading(mine)}, in the example {_heading(theirs)}"
@@ -210,10 +200,10 @@ def _say_movement(name: str, hand: str, mine: Stroke, theirs: Stroke) -> str:
     if name == "size":
         return f"the movement of the {hand} is {'larger' if mine.extent > theirs.extent else 'smaller'}"
     if name in ("turning", "twist"):
-        turned = [float(np.linalg.norm(stroke.turning.std(axis=0))) for stroke in (mine, theirs)]
+        turned = [float(np.linalg.norm(segment.turning.std(axis=0))) for segment in (mine, theirs)]
         return f"the {hand} turns {_more(*turned)} while it moves"
     if name in ("fingers", "bendings"):
-        bent = [float(stroke.shape.std(axis=0).sum()) for stroke in (mine, theirs)]
+        bent = [float(segment.shape.std(axis=0).sum()) for segment in (mine, theirs)]
         return f"the fingers of the {hand} move {_more(*bent)}"
     if name in ("cycles", "ways"):
         return f"the movement is made {_more(mine.cycles, theirs.cycles)} often"
@@ -221,14 +211,14 @@ def _say_movement(name: str, hand: str, mine: Stroke, theirs: Stroke) -> str:
     return f"it is {max(ratio, 1 / ratio):.1f} times as {'long' if ratio > 1 else 'short'}"
 
 
-def _say_use(hand: str, mine: SeenHand, theirs: SeenHand) -> str:
+def _use_text(hand: str, mine: DescribedHand, theirs: DescribedHand) -> str:
     used = _raised(mine) > _raised(theirs)
     return f"the {hand} is {'used; in the example it is not' if used else 'not used; in the example it is'}"
 
 
-def _raised(hand: SeenHand) -> float:
+def _raised(hand: DescribedHand) -> float:
     """Use of a hand: the share of the sign, times how high it is, from 0 at rest on."""
-    height = np.maximum(0.0, 1.5 - hand.place[:, 1])
+    height = np.maximum(0.0, 1.5 - hand.location[:, 1])
     return float((hand.used * height).mean())
 
 
@@ -244,13 +234,13 @@ def _fingers(mine: np.ndarray, theirs: np.ndarray) -> str:
 
 
 def _where(offset: np.ndarray) -> str:
-    """Direction of one place from another; x is to the right of the picture, the signer's left."""
+    """Direction of one location from another; x is to the right of the image, the signer's left."""
     parts = []
     if abs(offset[1]) > _FAR:
         parts.append("lower" if offset[1] > 0 else "higher")
     if abs(offset[0]) > _FAR:
         parts.append("more to the left of the signer" if offset[0] > 0 else "more to the right of the signer")
-    return f"{' and '.join(parts)} than" if parts else "not quite at the place of"
+    return f"{' and '.join(parts)} than" if parts else "not quite at the location of"
 
 
 def _turn(mine: np.ndarray, theirs: np.ndarray, side: int) -> str:
@@ -273,47 +263,18 @@ def _direction(vector: np.ndarray) -> str:
     return names[0 if vector[axis] > 0 else 1][axis]
 
 
-def _heading(stroke: Stroke) -> str:
-    if stroke.extent < 2 * _FAR:
+def _heading(segment: MovementSegment) -> str:
+    if segment.extent < 2 * _FAR:
         return "hardly at all"
-    quarter = max(1, len(stroke.place) // 4)
-    step = stroke.place[-quarter:].mean(axis=0) - stroke.place[:quarter].mean(axis=0)
-    if np.linalg.norm(step) < 0.4 * stroke.extent:
+    quarter = max(1, len(segment.location) // 4)
+    step = segment.location[-quarter:].mean(axis=0) - segment.location[:quarter].mean(axis=0)
+    if np.linalg.norm(step) < 0.4 * segment.extent:
         return "there and back"
     return _direction(np.array([*step, 0.0]))
 
 
-def _reach(stroke: Stroke) -> float:
-    return float(np.ptp(stroke.depth))
-
-
-RIGHT_SCORE = 0.5  # least score of a word that was signed right: beyond, it is as unlike as two different signs
-
-
-MEANING: dict[str, Parameter] = {  # of each measure, for the words in which a difference is told
-    "handshape": "handshape",
-    "place": "place",
-    "ends": "place",
-    "orientation": "orientation",
-    "path": "movement",
-    "course": "movement",
-    "direction": "movement",
-    "net": "movement",
-    "size": "movement",
-    "depth": "movement",
-    "round": "movement",
-    "turning": "movement",
-    "twist": "movement",
-    "fingers": "movement",
-    "bendings": "movement",
-    "cycles": "timing",
-    "ways": "timing",
-    "duration": "timing",
-    "hand": "hand",
-    "height": "hand",
-}
-# pairs of exemplars that what is usual for all words counts as, beside those of the word itself
-_EXEMPLARS = 3  # of the word, with which the clip is compared
+def _reach(segment: MovementSegment) -> float:
+    return float(np.ptp(segment.depth))
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +283,7 @@ class Difference:
 
     parameter: Parameter
     strength: float  # in [0, 1]: the chance that it, and nothing else, is wrong, against a right sign
-    words: str  # plain English
+    text: str  # plain English
     moment: tuple[int, int]  # frames of the clip's sign and of the exemplar's, where it shows most
 
 
@@ -333,7 +294,7 @@ class Feedback:
     word: str
     right: bool
     doubt: float  # above 0: more speaks against it than against nine of ten right signs
-    unlike: float  # above 1: more unlike the exemplars than nine of ten right signs; NaN without frame codes
+    dissimilarity: float  # above 1: more than that of nine of ten right signs; NaN without frame codes
     score: float
     rank: int  # of the word among all words of the dictionary, from 1
     of: int  # how many words there are
@@ -347,7 +308,30 @@ class Feedback:
     @property
     def notable(self) -> tuple[Difference, ...]:
         """Differences that are larger than between two who sign it right."""
-        return tuple(each for each in self.differences if each.strength >= NOTABLE)
+        return tuple(difference for difference in self.differences if difference.strength >= error_classifier().notable)
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, for JSON."""
+        return {
+            "word": self.word,
+            "right": self.right,
+            "doubt": round(self.doubt, 3),
+            "dissimilarity": None if math.isnan(self.dissimilarity) else round(self.dissimilarity, 3),
+            "score": self.score,
+            "rank": self.rank,
+            "of": self.of,
+            "instead": [match.word for match in self.instead],
+            "mirrored": self.mirrored,
+            "exemplar": self.exemplar.id,
+            "differences": [
+                {
+                    "parameter": difference.parameter,
+                    "strength": round(difference.strength, 2),
+                    "text": difference.text,
+                }
+                for difference in self.differences
+            ],
+        }
 
 
 def give_feedback(
@@ -366,7 +350,7 @@ def give_feedback(
         word: what was meant.
         dictionary: with the word and those that it may be confused with.
         options: whether mirrored exemplars count.
-        progress: told the exemplars that are embedded.
+        progress: receives the exemplars that are embedded.
 
     Raises:
         UnknownWordError: the word is not in the dictionary.
@@ -374,9 +358,9 @@ def give_feedback(
         DictionaryError: the word has no exemplar that can be drawn.
     """
     meant = dictionary.resolve(word)
-    own = read_sign(spotter, clip)  # complains of a clip without hands before anything is embedded
+    sign = read_sign(spotter, clip)  # a clip without hands is refused before anything is embedded
     gallery = spotter.gallery(dictionary, options, progress)
-    return feedback_on(spotter, (clip, own), meant[0], gallery, options)
+    return feedback_on(spotter, (clip, sign), meant[0], gallery, options)
 
 
 def feedback_on(
@@ -386,28 +370,37 @@ def feedback_on(
     chosen = options or SpotOptions()
     if word not in gallery.words:
         raise UnknownWordError(word, gallery.words)
-    source, own = clip
+    source, sign = clip
     views = ExemplarEmbedder(spotter.encoder, spotter.cache, chosen.seed).embed_source(source)
     matches = spotter.identify_views(views, gallery, chosen)
     rank = next(number for number, match in enumerate(matches, 1) if match.word == word)
     match = matches[rank - 1]
-    shown = _signs_of(spotter, gallery, match)
-    best, sign = shown[0]
-    unlike = unlikeness(views, gallery, match, typical_cost(gallery, spotter.encoder))
-    seen, examples = see_sign(own), [see_sign(each) for _, each in shown]
-    measured = measure_sign(seen, examples)
-    found = strengths(measured, unlike)
-    differences = find_differences(measured, found, seen, examples[0])
-    against = doubt(evidence(found))
-    right = is_right(rank, match.score, against)
-    instead = tuple(each for each in matches[: min(rank - 1, 3)])
-    told = len(matches), instead, match.mirrored, differences, best, own, sign
-    return Feedback(word, right, against, unlike, match.score, rank, *told)
+    exemplars = _signs_of(spotter, gallery, match)
+    cost = dissimilarity(views, gallery, match, typical_cost(gallery, spotter.encoder))
+    described, examples = describe_sign(sign), [describe_sign(exemplar_sign) for _, exemplar_sign in exemplars]
+    measured = measure_sign(described, examples)
+    excess = strengths(measured, cost)
+    doubt = error_classifier().doubt(error_classifier().log_odds(excess))
+    return Feedback(
+        word,
+        right=is_right(rank, match.score, doubt),
+        doubt=doubt,
+        dissimilarity=cost,
+        score=match.score,
+        rank=rank,
+        of=len(matches),
+        instead=tuple(matches[: min(rank - 1, 3)]),
+        mirrored=match.mirrored,
+        differences=find_differences(measured, excess, described, examples[0]),
+        exemplar=exemplars[0][0],
+        clip_sign=sign,
+        exemplar_sign=exemplars[0][1],
+    )
 
 
-def is_right(rank: int, score: float, against: float) -> bool:
-    """Whether a clip counts as the word: no other is nearer, and no more speaks against it than against right signs."""
-    return rank == 1 and score >= RIGHT_SCORE and against <= 0
+def is_right(rank: int, score: float, doubt: float) -> bool:
+    """Whether a clip counts as the word: no other word is nearer, and an error is no likelier than in right signs."""
+    return rank == 1 and score >= RIGHT_SCORE and doubt <= 0
 
 
 def _signs_of(spotter: Spotter, gallery: Gallery, match: Match) -> list[tuple[Exemplar, Frames]]:
@@ -431,12 +424,12 @@ class MeasuredDifference:
     first: Measure  # against the first exemplar
 
 
-def measure_sign(clip: SeenSign, exemplars: Sequence[SeenSign]) -> dict[str, MeasuredDifference]:
+def measure_sign(clip: DescribedSign, exemplars: Sequence[DescribedSign]) -> dict[str, MeasuredDifference]:
     """All measures of a sign and exemplars of its word, one variant, the nearest first."""
     compared = [compare(clip, each) for each in exemplars]
     among = [compare(one, other) for place, one in enumerate(exemplars) for other in exemplars[:place]]
     found: dict[str, MeasuredDifference] = {}
-    for name in MEANING:
+    for name in error_classifier().measures:
         seen = [each[name] for each in compared if name in each]
         if seen:
             pairs = tuple(each[name].value for each in among if name in each)
@@ -450,71 +443,95 @@ def beyond_usual(measured: MeasuredDifference, between: float) -> float:
     return measured.value - usual
 
 
-def strengths(measured: Mapping[str, MeasuredDifference], unlike: float = math.nan) -> dict[str, float]:
-    """Strength of each measure's difference, in spreads above the usual one; and of the unlikeness by alignment.
+def strengths(measured: Mapping[str, MeasuredDifference], cost: float = math.nan) -> dict[str, float]:
+    """Strength of each measure: its difference above the usual one, in spreads.
 
     Args:
         measured: by `measure_sign`.
-        unlike: of the sign to the exemplars, by `unlikeness`; NaN where that is not known.
+        cost: the dissimilarity of sign and exemplars; NaN where it is unknown.
     """
-    found: dict[str, float] = {}
-    for name, usual in USUAL.items():
+    values: dict[str, float] = {}
+    for name, measure in error_classifier().measures.items():
         if name in measured:
-            found[name] = (beyond_usual(measured[name], usual.between) - usual.more) / usual.spread
-        elif name == UNLIKE and not math.isnan(unlike):
-            found[name] = (math.log(unlike) - usual.more) / usual.spread
-    return found
+            values[name] = (beyond_usual(measured[name], measure.between) - measure.more) / measure.spread
+        elif name == DISSIMILARITY and not math.isnan(cost):
+            values[name] = (math.log(cost) - measure.more) / measure.spread
+    return values
 
 
 def find_differences(
-    measured: Mapping[str, MeasuredDifference], found: Mapping[str, float], clip: SeenSign, exemplar: SeenSign
+    measured: Mapping[str, MeasuredDifference],
+    excess: Mapping[str, float],
+    clip: DescribedSign,
+    exemplar: DescribedSign,
 ) -> tuple[Difference, ...]:
-    """Differences by parameter, the largest first, in the words of what speaks most for each.
+    """Differences by parameter, the likeliest first, each described by the measure that contributes most to it.
 
     Args:
         measured: by `measure_sign`.
-        found: the strengths of it.
+        excess: its strengths.
         clip: the sign.
         exemplar: the first of those that it was compared with.
     """
-    odds, differences = evidence(found), []
+    classifier, differences = error_classifier(), []
+    log_odds = classifier.log_odds(excess)
     for parameter in PARAMETERS:
-        change = max((each for each in CHANGES if TOLD[each] == parameter), key=lambda each: odds[each])
-        speaking = {
-            name: min(MOST, found[name]) * max(0.0, weight(name, change))
+        errors = [error for error, named in classifier.errors.items() if named == parameter]
+        error = max(errors, key=log_odds.__getitem__)
+        shares = {
+            name: min(MOST, excess[name]) * max(0.0, classifier.weight(name, error))
             for name in measured
-            if MEANING[name] == parameter
+            if classifier.measures[name].parameter == parameter
         }
-        if speaking:
-            name = max(speaking, key=lambda each: speaking[each])
+        if shares:
+            name = max(shares, key=shares.__getitem__)
             first = measured[name].first
-            words = say_difference(name, first, clip, exemplar)
-            differences.append(Difference(parameter, chance(odds[change]), words, first.moment))
-    return tuple(sorted(differences, key=lambda each: -each.strength))
+            text = difference_text(name, first, clip, exemplar)
+            differences.append(Difference(parameter, chance(log_odds[error]), text, first.moment))
+    return tuple(sorted(differences, key=lambda difference: -difference.strength))
 
 
-def draw_feedback(found: Feedback) -> Figure:
+def draw_feedback(feedback: Feedback) -> Figure:
     """Both skeletons at the moment of the largest difference, and how large each difference is."""
     figure = Figure(figsize=(10, 4.6), dpi=DOTS_PER_INCH, layout="constrained", facecolor="white")
     mine, theirs, bars = figure.subplots(1, 3, width_ratios=(1, 1, 1.2))
-    first = found.differences[0]
-    own, example = found.clip_sign[first.moment[0]], found.exemplar_sign[first.moment[1]]
+    first = feedback.differences[0]
+    own, example = feedback.clip_sign[first.moment[0]], feedback.exemplar_sign[first.moment[1]]
     box = box_of(own[None], example[None])
     draw_skeleton(mine, own, COLOURS[1], width=2.2, box=box)
     draw_skeleton(theirs, example, COLOURS[0], width=2.2, box=box)
     mine.set_title("you", size=12)
-    theirs.set_title("the example" + (", mirrored" if found.mirrored else ""), size=12)
-    strengths = [each.strength for each in found.differences]
-    names = [each.parameter for each in found.differences]
+    theirs.set_title("the example" + (", mirrored" if feedback.mirrored else ""), size=12)
+    strengths = [each.strength for each in feedback.differences]
+    names = [each.parameter for each in feedback.differences]
     bars.barh(names[::-1], strengths[::-1], color=COLOURS[0])
-    bars.axvline(NOTABLE, color="#777777", ls="--", lw=1)  # what is left of it is as between two right signs
+    bars.axvline(
+        error_classifier().notable, color="#777777", ls="--", lw=1
+    )  # what is left of it is as between two right signs
     bars.set_xlim(0, 1)
-    bars.set_xlabel("how likely it differs; right of the line it is told", size=9)
+    bars.set_xlabel("how likely it differs; right of the line it is named", size=9)
     for side in ("top", "right"):
         bars.spines[side].set_visible(False)
-    verdict = "right" if found.right else f"rank {found.rank} of {found.of}"
-    title, fonts = lettering(f"{found.word}: {verdict}")
+    answer = "right" if feedback.right else f"rank {feedback.rank} of {feedback.of}"
+    title, fonts = lettering(f"{feedback.word}: {answer}")
     figure.suptitle(title, size=14, weight="bold", **fonts)
-    if found.notable:
-        figure.supxlabel(found.notable[0].words, size=11)
+    if feedback.notable:
+        figure.supxlabel(feedback.notable[0].text, size=11)
     return figure
+
+
+def feedback_lines(feedback: Feedback) -> list[str]:
+    """The lines that a learner reads."""
+    words = f"{feedback.of:,} word{'' if feedback.of == 1 else 's'}"
+    answer = "right" if feedback.right else "not quite"
+    lines = [f"'{feedback.word}': {answer} (rank {feedback.rank} of {words}, score {feedback.score:.2f})"]
+    if feedback.rank == 1 and not feedback.right:
+        lines.append("no other word is nearer, but it differs more from the examples than right signs do")
+    if feedback.instead:
+        lines.append("did you mean " + ", ".join(f"'{match.word}'" for match in feedback.instead) + "?")
+    if feedback.mirrored:
+        lines.append("signed with the other hand than the example: right for a left-handed signer")
+    lines += [f"{difference.parameter}: {difference.text}" for difference in feedback.notable]
+    if not feedback.notable:
+        lines.append("no difference that is larger than between two signers")
+    return lines

@@ -76,12 +76,12 @@ class StageDone:
     """A stage of the loop."""
 
     name: str
-    outcome: Mapping[str, Any]  # plain values, among them a line `told`
+    outcome: Mapping[str, Any]  # plain values, among them a line `message`
     redone: bool  # in this run; else it was there
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class LoopResult:
     """The outcome of a run of the loop."""
 
     stages: tuple[StageDone, ...]
@@ -94,7 +94,8 @@ class Learnt:
     def lines(self) -> list[tuple[str, str, str]]:
         """For people: each stage, whether it was done in this run, and what it came to."""
         return [
-            (each.name, "done now" if each.redone else "unchanged", str(each.outcome["told"])) for each in self.stages
+            (each.name, "done now" if each.redone else "unchanged", str(each.outcome["message"]))
+            for each in self.stages
         ]
 
 
@@ -120,7 +121,7 @@ class Loop:
         """Digests of all files of the corpus and of the dictionary."""
         return _digest(self.folder), _digest(self.dictionary)
 
-    def run(self, stage: Stage = quiet) -> Learnt:
+    def run(self, stage: Stage = quiet) -> LoopResult:
         """Do what is left to do.
 
         Raises:
@@ -142,16 +143,19 @@ class Loop:
         if len(self.asked) < 2:
             raise NothingToLearnError(
                 f"nothing can be learnt from {self.folder}: a recogniser needs labels of two words. "
-                f"Labels M: {mouthed['told']}. Labels D: {annotated['told']}"
+                f"Labels M: {mouthed['message']}. Labels D: {annotated['message']}"
             )
         self._recognisers(labels, {"footage": footage, "signs": signs}, stage)
-        learnt = Learnt(tuple(self.stages), labels)
-        told = [f"{name}: {learnt.outcome(f'recogniser {name}').get('told', 'too few labels')}" for name in SOURCES]
+        result = LoopResult(tuple(self.stages), labels)
+        messages = [
+            f"{name}: {result.outcome(f'recogniser {name}').get('message', 'too few labels')}" for name in SOURCES
+        ]
         if not any(stage.name.startswith("recogniser") and stage.outcome.get("files") for stage in self.stages):
             raise NothingToLearnError(
-                f"no recogniser can be trained on the labels of {self.folder}, kept in {self.out}. {'. '.join(told)}"
+                f"no recogniser can be trained on the labels of {self.folder}, kept in {self.out}. "
+                + ". ".join(messages)
             )
-        return learnt
+        return result
 
     def _do(self, name: str, key: Mapping[str, Any], work: Callable[[], Outcome]) -> Outcome:
         """Take a stage's outcome from its record, if it follows from the same and its files are there; else do it."""
@@ -164,7 +168,7 @@ class Loop:
         self.stages.append(StageDone(name, outcome, redone=True))
         if outcome.get("failed"):  # by something that may lie outside of the key: it is tried again next time
             return outcome
-        record = {"key": digest, "outcome": outcome, "seal": _seal(outcome)}
+        record = {"key": digest, "outcome": outcome, "checksum": _checksum(outcome)}
         with atomic_write(_record(self.out, name)) as temporary:
             temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         return outcome
@@ -174,9 +178,9 @@ class Loop:
         how = self.options.labels
         given = [label for label in self.corpus.labels() if label.source is not LabelSource.DICTIONARY]
         if how == "none":
-            return {"told": "none, as asked for", "count": 0}
+            return {"message": "none, as asked for", "count": 0}
         if how == "given" and not given:
-            return {"told": f"none: {self.folder / 'labels'} holds no label of a video of the corpus", "count": 0}
+            return {"message": f"none: {self.folder / 'labels'} holds no label of a video of the corpus", "count": 0}
         if given and how != "lips":
             return self._keep("M", given, "given")
         place = self.out / f"mouthings-{self.options.language}"
@@ -184,7 +188,7 @@ class Loop:
         try:
             report = annotate_mouthings(job, RunOptions(language=self.options.language), self.engine(), stage)
         except (OptionsError, FormatError) as error:
-            return {"told": _none(error), "count": 0, "failed": True}
+            return {"message": _none(error), "count": 0, "failed": True}
         return self._keep("M", [one.as_label() for one in report.spottings], f"by lips{_unseen(report)}")
 
     def _adapt(self, stage: Stage) -> Outcome:
@@ -197,15 +201,15 @@ class Loop:
                 spotter, self.corpus, self.signs, folder, self.options.adapt, stage=stage, command="signspot learn"
             )
         except (OptionsError, DictionaryError) as error:
-            return {**base, "told": f"not adapted: {error}"}
+            return {**base, "message": f"not adapted: {error}"}
         gains = {match: made.deciding(match).as_dict() for match in made.gains}
         if made.encoder is None:
-            return {**base, "told": f"no gain on held-out footage: '{made.base.name}' stays", "gains": gains}
+            return {**base, "message": f"no gain on held-out footage: '{made.base.name}' stays", "gains": gains}
         target = folder / "adapted.safetensors"
         kept = save_encoder(made.encoder, target, half=True)
         told = f"adapted on {made.learned:,} stretches, held out {made.held:,}"
         files = [str(target.relative_to(self.out))]
-        return {"hash": kept.hash, "file": str(target), "told": told, "gains": gains, "files": files}
+        return {"hash": kept.hash, "file": str(target), "message": told, "gains": gains, "files": files}
 
     def _annotate(self, adapted: Outcome, stage: Stage) -> Outcome:
         place = path_inside(self.out, f"annotation-{adapted['hash'][:8]}-{self.options.language}", "the run")
@@ -214,7 +218,7 @@ class Loop:
         try:
             report = annotate(job, AnnotateOptions(language=self.options.language), self.engine(), stage)
         except (DictionaryError, FormatError) as error:
-            return {"told": _none(error), "count": 0, "failed": True}
+            return {"message": _none(error), "count": 0, "failed": True}
         labels = [one.as_label() for one in report.spottings]
         return self._keep("D", labels, f"threshold {report.threshold:g}{_unseen(report)}")
 
@@ -247,12 +251,12 @@ class Loop:
                 device=self.options.device,
             )
         except OptionsError as error:
-            return {"told": f"not trained: {error}", "scores": [], "failed": True}
+            return {"message": f"not trained: {error}", "scores": [], "failed": True}
         target = save_recogniser(trained, self.out / f"{config.name}.safetensors")
         plain = [{**asdict(each), "interval": [each.interval.low, each.interval.high]} for each in scores]
         tested = "; ".join(map(str, scores)) or f"not tested: {self._untested()}"
         told = f"learnt from {trained.card['data']}{remark}; {tested}"
-        return {"told": told, "words": len(trained.words), "scores": plain, "files": [target.name]}
+        return {"message": told, "words": len(trained.words), "scores": plain, "files": [target.name]}
 
     def _untested(self) -> str:
         """Why no recogniser can be tested."""
@@ -268,7 +272,7 @@ class Loop:
         told = f"{len(labels):,} labels of {words:,} word{'s' * (words != 1)}, {remark}" + (
             "" if right is None else f", {right:.0%} right"
         )
-        return {"told": told, "count": len(labels), "words": words, "right": right, "files": [target.name]}
+        return {"message": told, "count": len(labels), "words": words, "right": right, "files": [target.name]}
 
     def _right(self, labels: list[Label]) -> float | None:
         """The share of labels at a sign of their word, where the truth is known."""
@@ -300,7 +304,7 @@ def kept_outcome(out: Path, name: str, key: str) -> Outcome | None:
     try:
         kept = parse_json(read_text(_record(out, name), exact=True).text, name)
         outcome: Outcome = kept["outcome"]
-        whole = kept["key"] == key and kept["seal"] == _seal(outcome)
+        whole = kept["key"] == key and kept["checksum"] == _checksum(outcome)
         files = [path_inside(out, file, name) for file in outcome.get("files", ())]
     except (FormatError, KeyError, TypeError, AttributeError):
         return None
@@ -311,7 +315,7 @@ def _record(out: Path, name: str) -> Path:
     return out / "stages" / f"{name.replace(' ', '-')}.json"
 
 
-def _seal(outcome: Outcome) -> str:
+def _checksum(outcome: Outcome) -> str:
     return text_digest(json.dumps(outcome, sort_keys=True))
 
 
@@ -332,24 +336,24 @@ _MEASURES = {
 }
 
 
-def write_loop_report(learnt: Learnt, corpus: Corpus, path: str | Path) -> Path:
+def write_loop_report(result: LoopResult, corpus: Corpus, path: str | Path) -> Path:
     """Write a self-contained page; people are shown as skeletons alone."""
 
     def blocks() -> Iterator[str]:
-        found = learnt.labels["D"]
+        found = result.labels["D"]
         right = _judged(found, corpus)
-        yield table(("stage", "", "outcome"), learnt.lines())
+        yield table(("stage", "", "outcome"), result.lines())
         yield heading("What was gained on held-out footage")
-        yield paragraph(gained(learnt))
-        yield from _gains(learnt)
-        scores = list(_scores(learnt))
+        yield paragraph(gained(result))
+        yield from _gains(result)
+        scores = list(_scores(result))
         if scores:
             yield table(("labels", "tested on", "signs", "top 1", "top 5", "per word, top 1", "95 %"), scores)
         yield heading("Labels by score (as Fig. 9)")
-        yield drawing(draw_yield(learnt.labels), "how many labels and words there are from each confidence on")
+        yield drawing(draw_yield(result.labels), "how many labels and words there are from each confidence on")
         yield heading("Labels by word (as Fig. 10)")
         known = "right and wrong labels D of each word" if right else "labels of the most frequent words"
-        yield drawing(draw_right(found, right) if right else draw_words(learnt.labels), known)
+        yield drawing(draw_right(found, right) if right else draw_words(result.labels), known)
         order = sorted(range(len(found)), key=lambda index: -found[index].confidence)
         if not right:
             yield heading("Examples of D, the surest (as Fig. 11)")
@@ -363,14 +367,14 @@ def write_loop_report(learnt: Learnt, corpus: Corpus, path: str | Path) -> Path:
     return write_page(path, f"What was learnt from {corpus.folder.name}", blocks())
 
 
-def gained(learnt: Learnt) -> str:
+def gained(result: LoopResult) -> str:
     """The loop in one sentence: what the recogniser on M + D, or on what there is, reaches, beside the others."""
     shares: dict[str, Mapping[str, float]] = {}
     reasons = []
     for name in SOURCES:
-        outcome = learnt.outcome(f"recogniser {name}")
+        outcome = result.outcome(f"recogniser {name}")
         shares[name] = {each["tested"]: each["instance"][0] for each in outcome.get("scores", ())}
-        reasons.append(str(outcome.get("told", "")).partition("not tested: ")[2])
+        reasons.append(str(outcome.get("message", "")).partition("not tested: ")[2])
     best = next((name for name in reversed(SOURCES) if shares[name]), "")
     if not best:
         return f"Nothing can be said about a gain: {next(filter(None, reasons), 'no recogniser was tested')}."
@@ -387,8 +391,8 @@ def _beside(others: Sequence[str]) -> str:
     return f", {' and '.join(others)}" if others else ""
 
 
-def _gains(learnt: Learnt) -> Iterator[str]:
-    gains = learnt.outcome("adaptation").get("gains", {})
+def _gains(result: LoopResult) -> Iterator[str]:
+    gains = result.outcome("adaptation").get("gains", {})
     if gains:
         heads = ("adaptation", "measure", "words", "before", "after", "difference, 95 %")
         rows = []
@@ -400,9 +404,9 @@ def _gains(learnt: Learnt) -> Iterator[str]:
         yield table(heads, rows)
 
 
-def _scores(learnt: Learnt) -> Iterator[tuple[str, ...]]:
+def _scores(result: LoopResult) -> Iterator[tuple[str, ...]]:
     for name in SOURCES:
-        for each in learnt.outcome(f"recogniser {name}").get("scores", ()):
+        for each in result.outcome(f"recogniser {name}").get("scores", ()):
             low, high = each["interval"]
             one, five = each["instance"]
             cells = (f"{one:.3f}", f"{five:.3f}", f"{each['classes'][0]:.3f}", f"{low:.3f} to {high:.3f}")

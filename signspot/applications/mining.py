@@ -47,7 +47,7 @@ class MineOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Mined:
+class Candidate:
     """A place in footage that may serve as an exemplar."""
 
     spotting: Spotting
@@ -55,14 +55,14 @@ class Mined:
     rank: int  # in the order of choice, from 1
 
 
-def mine(
+def find_exemplars(
     spotter: Spotter,
     gallery: Gallery,
     footage: Sequence[str | Path | Track],
     options: MineOptions | None = None,
     spotting: SpotOptions | None = None,
     progress: Progress = silent,
-) -> list[Mined]:
+) -> list[Candidate]:
     """Find new exemplars of one word, in order of choice.
 
     Each next one weighs its score against how like it is to those that were chosen before: the same video, and the
@@ -117,20 +117,20 @@ def _unlikeness(candidates: Sequence[Spotting], codes: Sequence[NDArray[np.float
     return unlike
 
 
-def _choose(candidates: Sequence[Spotting], unlike: NDArray[np.float64], options: MineOptions) -> list[Mined]:
+def _choose(candidates: Sequence[Spotting], unlike: NDArray[np.float64], options: MineOptions) -> list[Candidate]:
     scores = np.array([each.score for each in candidates])
     novelty = np.ones(len(candidates))
     left = list(range(len(candidates)))
-    chosen: list[Mined] = []
+    chosen: list[Candidate] = []
     while left and len(chosen) < options.most:
         value = (1 - options.diversity) * scores[left] + options.diversity * novelty[left]
         best = left.pop(int(value.argmax()))
-        chosen.append(Mined(candidates[best], float(novelty[best]), len(chosen) + 1))
+        chosen.append(Candidate(candidates[best], float(novelty[best]), len(chosen) + 1))
         novelty = np.minimum(novelty, unlike[best])
     return chosen
 
 
-def write_mined(mined: Sequence[Mined], folder: str | Path, progress: Progress = silent) -> Dictionary:
+def write_dictionary(mined: Sequence[Candidate], folder: str | Path, progress: Progress = silent) -> Dictionary:
     """Cut the clips out of the footage, into a dictionary folder with where each sign is.
 
     Raises:
@@ -151,7 +151,7 @@ def write_mined(mined: Sequence[Mined], folder: str | Path, progress: Progress =
     return made
 
 
-def write_places_page(spotter: Spotter, places: Sequence[Spotting], path: str | Path, title: str) -> Path:
+def write_spottings_page(spotter: Spotter, places: Sequence[Spotting], path: str | Path, title: str) -> Path:
     """Write a page with a clip of every place whose video or `.pose` file is there."""
     with tempfile.TemporaryDirectory() as folder:
         shown = [each for each in places if is_pose_file(each.video) or playable(each.video) is not None]

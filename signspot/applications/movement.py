@@ -20,44 +20,44 @@ from signspot.plots.skeletons import Frames
 
 Floats = NDArray[np.float64]
 
-MOMENTS = 24  # of a stroke, evenly in time, at which two strokes are compared
+MOMENTS = 24  # of a segment, evenly in time, at which two segments are compared
 _RAISED = 1.45  # shoulder widths below the shoulders: a wrist above this is in use, one below hangs or lies in the lap
 _HIGH = 1.0  # a hand that never comes above this rests, where the other one signs
-_KNUCKLES = [0, 5, 9, 13, 17]  # of a hand: their mean is its place
+_KNUCKLES = [0, 5, 9, 13, 17]  # of a hand: their mean is its location
 _SHAPE = slice(geometry.HAND_SHAPE - 30, geometry.HAND_SHAPE)  # bends, gaps of fingertips, fingertips to the palm
 _PALM = slice(geometry.HAND_SHAPE + 30 - 9, geometry.HAND_SHAPE + 30)
 _TRANSPORT = 0.05  # shoulder widths per frame: a hand that goes up faster at first, or down at last, is on its way
-_SHORTEST = 4  # frames of a stroke, at least
-_LEAST_USED = 0.25  # share of the sign in which a hand is raised; with less it has no stroke
+_SHORTEST = 4  # frames of a segment, at least
+_LEAST_USED = 0.25  # share of the sign in which a hand is raised; with less it has no segment
 _BACK = 0.35  # of its whole range: what goes back by so much goes back
 _TINY = 1e-6
 
 
 @dataclass(frozen=True)
-class SeenHand:
+class DescribedHand:
     """One hand over a sign, the left one mirrored so that both read alike."""
 
     used: NDArray[np.bool_]  # (T,) raised and seen
-    place: Floats  # (T, 2) shoulder widths; x as in the picture
+    location: Floats  # (T, 2) shoulder widths; x as in the image
     depth: Floats  # (T,) of the wrist
     shape: Floats  # (T, 30) bends and gaps, whatever the orientation
     palm: Floats  # (T, 3, 3) axis along the hand, across it, and normal
 
 
 @dataclass(frozen=True)
-class Stroke:
+class MovementSegment:
     """The movement of one hand in a sign, smoothed; n frames."""
 
     frames: NDArray[np.int64]  # (n,) of the sign
-    place: Floats  # (n, 2)
+    location: Floats  # (n, 2)
     depth: Floats  # (n,)
     shape: Floats  # (n, 30)
     palm: Floats  # (n, 3, 3)
 
     @property
     def highest(self) -> float:
-        """The highest place; small is high."""
-        return float(self.place[:, 1].min())
+        """The highest location; small is high."""
+        return float(self.location[:, 1].min())
 
     @cached_property
     def moments(self) -> NDArray[np.int64]:
@@ -66,13 +66,13 @@ class Stroke:
 
     @cached_property
     def course(self) -> Floats:
-        """(M, 2) places at even moments, about their mean."""
-        return about_mean(at_moments(self.place))
+        """(M, 2) locations at even moments, about their mean."""
+        return about_mean(at_moments(self.location))
 
     @cached_property
     def extents(self) -> Floats:
         """(2,) widths and heights of the path."""
-        return np.asarray(np.ptp(self.place, axis=0))
+        return np.asarray(np.ptp(self.location, axis=0))
 
     @property
     def extent(self) -> float:
@@ -82,12 +82,12 @@ class Stroke:
     @cached_property
     def cycles(self) -> float:
         """The number of times that the path is gone along: its length over its extent."""
-        return float(np.linalg.norm(np.diff(self.place, axis=0), axis=1).sum()) / (self.extent + 0.05)
+        return float(np.linalg.norm(np.diff(self.location, axis=0), axis=1).sum()) / (self.extent + 0.05)
 
     @cached_property
     def ways(self) -> int:
         """The number of ways to or fro along the main direction of the path."""
-        return count_ways(main_course(self.place), 0.06)
+        return count_ways(main_course(self.location), 0.06)
 
     @cached_property
     def bendings(self) -> int:
@@ -97,7 +97,7 @@ class Stroke:
     @cached_property
     def round(self) -> float:
         """The root of the area that the path goes around; negative where it goes the other way."""
-        x, y = (self.place - self.place.mean(axis=0)).T
+        x, y = (self.location - self.location.mean(axis=0)).T
         area = 0.5 * float((x[:-1] * y[1:] - x[1:] * y[:-1]).sum())
         return math.copysign(math.sqrt(abs(area)), area)
 
@@ -112,15 +112,15 @@ class Stroke:
 
 
 @dataclass(frozen=True)
-class SeenSign:
-    """A sign as it is compared: both hands, and the stroke of each that makes one; left before right."""
+class DescribedSign:
+    """A sign as it is compared: both hands, and the segment of each that makes one; left before right."""
 
     length: int  # frames
-    hands: tuple[SeenHand, SeenHand]
-    strokes: tuple[Stroke | None, Stroke | None]
+    hands: tuple[DescribedHand, DescribedHand]
+    segments: tuple[MovementSegment | None, MovementSegment | None]
 
 
-def see_hands(sign: Frames) -> tuple[SeenHand, SeenHand]:
+def describe_hands(sign: Frames) -> tuple[DescribedHand, DescribedHand]:
     """Both hands of a (T, J, C) sign."""
     described = geometry.hands(torch.from_numpy(np.ascontiguousarray(sign))).numpy().astype(np.float64)
     found = []
@@ -130,26 +130,28 @@ def see_hands(sign: Frames) -> tuple[SeenHand, SeenHand]:
         palm = described[:, number, _PALM].reshape(-1, 3, 3)
         if number == 0:
             palm = palm * np.array([[[-1.0, 1, 1], [-1, 1, 1], [1, -1, -1]]])  # as it is seen, not mirrored
-        place = hand[:, _KNUCKLES, :2].mean(axis=1).astype(np.float64)
-        found.append(SeenHand(used, place, sign[:, wrist, 2].astype(np.float64), described[:, number, _SHAPE], palm))
+        location = hand[:, _KNUCKLES, :2].mean(axis=1).astype(np.float64)
+        found.append(
+            DescribedHand(used, location, sign[:, wrist, 2].astype(np.float64), described[:, number, _SHAPE], palm)
+        )
     return found[0], found[1]
 
 
-def see_sign(sign: Frames) -> SeenSign:
-    """Hands and strokes of a (T, J, C) sign. A hand that rests while the other one signs makes no stroke."""
-    hands = see_hands(sign)
-    left, right = (find_stroke(hand) for hand in hands)
+def describe_sign(sign: Frames) -> DescribedSign:
+    """Hands and segments of a (T, J, C) sign. A hand that rests while the other one signs makes no segment."""
+    hands = describe_hands(sign)
+    left, right = (find_segment(hand) for hand in hands)
     if left is not None and right is not None and (left.highest > _HIGH) != (right.highest > _HIGH):
         left, right = (left, None) if right.highest > _HIGH else (None, right)
-    return SeenSign(len(sign), hands, (left, right))
+    return DescribedSign(len(sign), hands, (left, right))
 
 
-def find_stroke(hand: SeenHand) -> Stroke | None:
-    """The stroke of a hand, without the way up to it and the way down from it; None where it is hardly in use."""
+def find_segment(hand: DescribedHand) -> MovementSegment | None:
+    """The segment of a hand, without the way up to it and the way down from it; None where it is hardly in use."""
     used = np.flatnonzero(hand.used)
     if len(used) < _SHORTEST or len(used) < _LEAST_USED * len(hand.used):
         return None
-    falling = np.diff(_smooth(hand.place)[:, 1])
+    falling = np.diff(_smooth(hand.location)[:, 1])
     first, last = int(used[0]), int(used[-1])
     while first < last - _SHORTEST + 1 and falling[first] < -_TRANSPORT:
         first += 1
@@ -158,8 +160,10 @@ def find_stroke(hand: SeenHand) -> Stroke | None:
     frames = used[(used >= first) & (used <= last)]
     if len(frames) < _SHORTEST:
         return None
-    place, depth, shape, palm = (_smooth(part[frames]) for part in (hand.place, hand.depth, hand.shape, hand.palm))
-    return Stroke(frames, place, depth, shape, palm)
+    location, depth, shape, palm = (
+        _smooth(part[frames]) for part in (hand.location, hand.depth, hand.shape, hand.palm)
+    )
+    return MovementSegment(frames, location, depth, shape, palm)
 
 
 def at_moments(values: Floats) -> Floats:
@@ -200,9 +204,9 @@ def _smooth(values: Floats) -> Floats:
     return np.asarray((padded[:-2] + padded[1:-1] + padded[2:]) / 3)
 
 
-Parameter = Literal["handshape", "place", "orientation", "movement", "hand", "timing"]
-PARAMETERS: tuple[Parameter, ...] = ("handshape", "place", "orientation", "movement", "hand", "timing")
-_LOW = 1.3  # shoulder widths below the shoulders: a hand without a stroke counts as being there
+Parameter = Literal["handshape", "location", "orientation", "movement", "hand", "timing"]
+PARAMETERS: tuple[Parameter, ...] = ("handshape", "location", "orientation", "movement", "hand", "timing")
+_LOW = 1.3  # shoulder widths below the shoulders: a hand without a segment counts as being there
 _SMALLEST = 0.1  # shoulder widths: a smaller path counts as being of this size
 _STILL = 0.002  # of squared steps: what moves less hardly has a direction
 
@@ -216,42 +220,42 @@ class Measure:
     moment: tuple[int, int] = (0, 0)  # frames of the one and of the other sign
 
 
-def compare(one: SeenSign, other: SeenSign) -> dict[str, Measure]:
-    """All measures of two signs; 0 is no difference. Those of hands that make a stroke in both are the larger ones."""
+def compare(one: DescribedSign, other: DescribedSign) -> dict[str, Measure]:
+    """All measures of two signs; 0 is no difference. Those of hands that make a segment in both are the larger ones."""
     measures: dict[str, Measure] = {}
     middle = one.length // 2, other.length // 2
-    for number, (mine, theirs) in enumerate(zip(one.strokes, other.strokes, strict=True)):
+    for number, (mine, theirs) in enumerate(zip(one.segments, other.segments, strict=True)):
         if mine is not None and theirs is not None:
             middle = int(mine.moments[len(mine.moments) // 2]), int(theirs.moments[len(theirs.moments) // 2])
-            for name, measure in _compare_strokes(mine, theirs, number).items():
+            for name, measure in _compare_segments(mine, theirs, number).items():
                 if name not in measures or measure.value > measures[name].value:
                     measures[name] = measure
     used = [abs(float(a.used.mean() - b.used.mean())) for a, b in zip(one.hands, other.hands, strict=True)]
-    highest = [[_LOW if stroke is None else stroke.highest for stroke in sign.strokes] for sign in (one, other)]
+    highest = [[_LOW if segment is None else segment.highest for segment in sign.segments] for sign in (one, other)]
     higher = [abs(a - b) for a, b in zip(*highest, strict=True)]
     for name, values in (("hand", used), ("height", higher)):
         measures[name] = Measure(max(values), int(np.argmax(values)), middle)
     return measures
 
 
-def _compare_strokes(mine: Stroke, theirs: Stroke, number: int) -> dict[str, Measure]:
-    """Measures of one hand's strokes."""
+def _compare_segments(mine: MovementSegment, theirs: MovementSegment, number: int) -> dict[str, Measure]:
+    """Measures of one hand's segments."""
     courses = mine.course - theirs.course
     astray = np.linalg.norm(courses, axis=1)
     scaled = [each.course / max(each.extent, _SMALLEST) for each in (mine, theirs)]
-    apart = np.linalg.norm(at_moments(mine.place) - at_moments(theirs.place), axis=1)
+    apart = np.linalg.norm(at_moments(mine.location) - at_moments(theirs.location), axis=1)
     shapes = at_moments(mine.shape), at_moments(theirs.shape)
     bent, bending = shapes[0] - shapes[1], about_mean(shapes[0]) - about_mean(shapes[1])
     turned = np.linalg.norm((at_moments(mine.palm) - at_moments(theirs.palm)).reshape(len(bent), -1), axis=1)
     turning = at_moments(mine.turning) - at_moments(theirs.turning)
     depths = about_mean(at_moments(mine.depth)) - about_mean(at_moments(theirs.depth))
-    shift = mine.place.mean(axis=0) - theirs.place.mean(axis=0)
-    first, last = (float(np.linalg.norm(mine.place[end] - theirs.place[end])) for end in (0, -1))
-    net = (mine.place[-1] - mine.place[0]) - (theirs.place[-1] - theirs.place[0])
+    shift = mine.location.mean(axis=0) - theirs.location.mean(axis=0)
+    first, last = (float(np.linalg.norm(mine.location[end] - theirs.location[end])) for end in (0, -1))
+    net = (mine.location[-1] - mine.location[0]) - (theirs.location[-1] - theirs.location[0])
     values: dict[str, tuple[float, Floats]] = {
         "handshape": (_root_mean(np.median(mine.shape, axis=0) - np.median(theirs.shape, axis=0)), _sizes(bent)),
         "orientation": (float(np.linalg.norm(mine.palm.mean(axis=0) - theirs.palm.mean(axis=0))), turned),
-        "place": (float(np.linalg.norm(shift)), apart),
+        "location": (float(np.linalg.norm(shift)), apart),
         "ends": (max(first, last), apart),
         "path": (_root_mean(_sizes(scaled[0] - scaled[1])), astray),
         "course": (_root_mean(astray) / max(mine.extent, theirs.extent, _SMALLEST), astray),

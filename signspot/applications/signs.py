@@ -56,7 +56,7 @@ def read_signs(spotter: Spotter, exemplars: Iterable[Exemplar]) -> dict[str, Fra
     return found
 
 
-def moving_picture(spotter: Spotter, exemplar: Exemplar, *, pixels: bool = True) -> str | None:
+def sign_video_address(spotter: Spotter, exemplar: Exemplar, *, pixels: bool = True) -> str | None:
     """An exemplar as a `data:` address for a page: its video, or a moving skeleton; None where neither can be made."""
     try:
         if exemplar.path is None:
@@ -71,7 +71,7 @@ def moving_picture(spotter: Spotter, exemplar: Exemplar, *, pixels: bool = True)
 
 def write_exemplar_page(spotter: Spotter, exemplars: Sequence[Exemplar], path: str | Path, title: str) -> Path:
     """Write a page with the clips of exemplars, in their order."""
-    made = ((moving_picture(spotter, each), each.id) for each in exemplars)
+    made = ((sign_video_address(spotter, each), each.id) for each in exemplars)
     shown = [(address, caption) for address, caption in made if address is not None]
     return write_page(path, title, [clips(shown)])
 

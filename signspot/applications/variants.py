@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from signspot.applications.signs import Costs, costs_between, moving_picture
+from signspot.applications.signs import Costs, costs_between, sign_video_address
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import Source
@@ -24,7 +24,7 @@ from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Spotting, Track
 
 # Two groups are one variant where the mean cost between them is below this part of what other words cost: the middle
-# of the plateau on the corpus of seed 51, by `python -m experiments.applications variants --choose`.
+# of the plateau on the synthetic corpus of seed 51, by `python -m experiments.applications.variants --choose`.
 SAME_SIGN = 0.75
 _OTHER_WORDS = 60  # of the dictionary, that tell what different signs cost
 _FEWEST_OTHERS = 10  # with fewer, the encoder's own unit stands
@@ -58,8 +58,22 @@ class Variants:
 
     def of(self, exemplar: str) -> str:
         """The variant of an exemplar, by its id."""
-        ids = [each.id for each in self.exemplars]
+        ids = [exemplar.id for exemplar in self.exemplars]
         return self.groups[int(self.labels[ids.index(exemplar)])].name
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, for JSON."""
+        groups = [
+            {
+                "name": group.name,
+                "exemplars": [exemplar.id for exemplar in group.exemplars],
+                "typical": group.typical.id,
+                "signers": list(group.signers),
+                "spread": round(group.spread, 4),
+            }
+            for group in self.groups
+        ]
+        return {"word": self.word, "variants": groups}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +103,7 @@ def find_variants(
         word: one of it.
         same: the largest mean cost between two groups of one variant, as a part of what other words cost.
         options: whether mirrored exemplars are compared, too.
-        progress: told the exemplars that are embedded.
+        progress: receives the exemplars that are embedded.
 
     Raises:
         UnknownWordError: the word is not in the dictionary.
@@ -167,43 +181,43 @@ def find_use(
     """
     gallery = spotter.gallery(list(variants.exemplars), options)
     uses: list[VariantUse] = []
-    searched: list[SearchResult] = []
+    results: list[SearchResult] = []
     for done, source in enumerate(footage):
         progress(done, len(footage))
-        found = spotter.search(source, gallery, options)
-        searched.append(found)
-        counts = Counter(variants.of(spotting.exemplar) for spotting in found.spottings)
+        result = spotter.search(source, gallery, options)
+        results.append(result)
+        counts = Counter(variants.of(spotting.exemplar) for spotting in result.spottings)
         for name, times in sorted(counts.items()):
-            own = [each for each in found.spottings if variants.of(each.exemplar) == name]
-            uses.append(VariantUse(found.track.video, name, times, max(own, key=lambda each: each.score)))
+            own = [each for each in result.spottings if variants.of(each.exemplar) == name]
+            uses.append(VariantUse(result.track.video, name, times, max(own, key=lambda each: each.score)))
     progress(len(footage), len(footage))
-    return uses, searched
+    return uses, results
 
 
 _MOST_CLIPS = 3  # of a variant, on a page
 
 
-def draw_costs(found: Variants) -> Figure:
+def draw_costs(variants: Variants) -> Figure:
     """The costs between all exemplars as a map, exemplars of one variant side by side."""
-    order = found.labels.argsort(kind="stable")
+    order = variants.labels.argsort(kind="stable")
     side = max(3.2, 0.28 * len(order) + 1.6)
     figure = Figure(figsize=(side + 0.8, side), layout="constrained", facecolor="white")
     axes = figure.add_subplot()
-    shown = axes.imshow(found.costs[order][:, order], cmap="viridis_r", vmin=0, vmax=1.2)
-    title, fonts = lettering(f"{found.word}: cost of aligning exemplars")
+    shown = axes.imshow(variants.costs[order][:, order], cmap="viridis_r", vmin=0, vmax=1.2)
+    title, fonts = lettering(f"{variants.word}: cost of aligning exemplars")
     axes.set_title(title, size=11, **fonts)
     axes.set_xticks([])
-    names = [found.exemplars[place].id[-24:] for place in order]
+    names = [variants.exemplars[place].id[-24:] for place in order]
     axes.set_yticks(range(len(order)), names, size=7)
     for label, place in zip(axes.get_yticklabels(), order, strict=True):
-        label.set_color(COLOURS[int(found.labels[place]) % len(COLOURS)])
+        label.set_color(COLOURS[int(variants.labels[place]) % len(COLOURS)])
     figure.colorbar(shown, ax=axes, shrink=0.8, label="1: as different words")
     return figure
 
 
 def write_variants_page(
     spotter: Spotter,
-    found: Variants,
+    variants: Variants,
     path: str | Path,
     used: tuple[Sequence[VariantUse], Sequence[SearchResult]] = ((), ()),
     *,
@@ -212,23 +226,23 @@ def write_variants_page(
     """Write the page; `used` is what `find_use` gave. Without `pixels` skeletons stand for people."""
 
     def blocks() -> Iterator[str]:
-        count = len(found.groups)
-        yield paragraph(f"{count} variant{'' if count == 1 else 's'} in {len(found.exemplars)} exemplars")
-        for group in found.groups:
+        count = len(variants.groups)
+        yield paragraph(f"{count} variant{'' if count == 1 else 's'} in {len(variants.exemplars)} exemplars")
+        for group in variants.groups:
             yield heading(f"Variant {group.name}: {len(group.exemplars)} exemplars")
             if group.signers:
                 yield paragraph("signed by " + ", ".join(group.signers), faint=True)
             ordered = sorted(group.exemplars, key=lambda each: each.id != group.typical.id)[:_MOST_CLIPS]
-            pictures = ((moving_picture(spotter, each, pixels=pixels), each.id) for each in ordered)
-            yield clips((address, caption) for address, caption in pictures if address is not None)
+            addresses = ((sign_video_address(spotter, each, pixels=pixels), each.id) for each in ordered)
+            yield clips((address, caption) for address, caption in addresses if address is not None)
         yield heading("How different the exemplars are")
-        yield drawing(draw_costs(found), "a map of costs between exemplars")
-        uses, searched = used
+        yield drawing(draw_costs(variants), "a map of costs between exemplars")
+        uses, results = used
         if uses:
             yield heading("Where each is used")
             rows = ((use.video, use.variant, str(use.times), f"{use.best.time:.2f}") for use in uses)
             yield table(("video", "variant", "times", "best at, s"), rows)
-        for each in searched:
-            yield drawing(draw(view_of(each, pixels=False)), f"scores of each exemplar in {each.track.video}")
+        for result in results:
+            yield drawing(draw(view_of(result, pixels=False)), f"scores of each exemplar in {result.track.video}")
 
-    return write_page(path, f"Variants of {found.word}", blocks())
+    return write_page(path, f"Variants of {variants.word}", blocks())

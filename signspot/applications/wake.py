@@ -48,15 +48,15 @@ from signspot.video.reader import open_video
 
 logger = logging.getLogger(__name__)
 
-SIGNS_PER_HOUR = 6700.0  # of signing without any pause, as synthetic signers do
-_UNKNOWN = (0.2, 1.65, 0.07)  # height, middle and width of the chance of an alarm over the distance
-_KNOWN = (0.1, 1.5, 0.07)  # the same, of signs that serve as impostors; all by the corpus of seed 57
+SIGNS_PER_HOUR = 6700.0  # of signing without any pause, as in synthetic signing
+_UNKNOWN = (0.2, 1.65, 0.07)  # height, middle and width of the chance of a false alarm over the distance
+_KNOWN = (0.1, 1.5, 0.07)  # the same, of signs that serve as negatives; all fitted on the synthetic corpus of seed 57
 _SAME = 1.35  # distance below which an exemplar shows the sign itself, or one that cannot be told from it
-_IMPOSTORS = 60  # exemplars of a dictionary, the nearest ones, that the verifier compares with
-_SHOWN = 3  # neighbours that people are told of
+_NEGATIVES = 60  # exemplars of a dictionary, the nearest ones, that the verifier compares with
+_SHOWN = 3  # neighbours that are reported
 _TAIL = 20  # nearest words whose distances say how fast words become rarer towards the sign
 _CROWDED = 0.9  # words of one language are so much nearer to each other than decoys are to them
-_GRID = np.linspace(1.0, 3.0, 201)  # distances over which the chance of an alarm is summed
+_GRID = np.linspace(1.0, 3.0, 201)  # distances over which the chance of a false alarm is summed
 Floats = NDArray[np.floating[Any]]
 
 
@@ -80,14 +80,14 @@ class Distinctiveness:
     guess: float | None = None  # beside a dictionary: per hour, by decoys; None: there are none
 
 
-def alarm_chance(distance: Floats, *, impostor: bool) -> Floats:
-    """The chance that a sign at a distance from the wake sign gives an alarm, each time that it is made.
+def false_alarm_chance(distance: Floats, *, negative: bool) -> Floats:
+    """The chance that a sign at a distance from the wake sign gives a false alarm, each time that it is made.
 
     Args:
         distance: as of `Neighbour`.
-        impostor: whether the verifier compares with exemplars of that very sign.
+        negative: whether the verifier compares with exemplars of that very sign.
     """
-    height, middle, width = _KNOWN if impostor else _UNKNOWN
+    height, middle, width = _KNOWN if negative else _UNKNOWN
     return np.asarray(height / (1 + np.exp((distance - middle) / width)))
 
 
@@ -97,7 +97,7 @@ def distances_of(recordings: Floats, usual: float, exemplars: Floats) -> Floats:
 
 
 def by_dictionary(recordings: Floats, usual: float, gallery: Gallery) -> tuple[Distinctiveness, NDArray[np.float32]]:
-    """The distinctiveness of a sign among the words of a dictionary, and exemplars that serve as impostors, (N, L, C).
+    """The distinctiveness of a sign among the words of a dictionary, and exemplars that serve as negatives, (N, L, C).
 
     Args:
         recordings: (V, L, C) codes of the sign.
@@ -109,8 +109,8 @@ def by_dictionary(recordings: Floats, usual: float, gallery: Gallery) -> tuple[D
     words = {word: float(far[rows].min()) for word, rows in gallery.words.items()}
     same = tuple(sorted((word for word, least in words.items() if least < _SAME), key=words.__getitem__))
     others = {word: least for word, least in words.items() if word not in same}
-    rows = [row for row in np.argsort(far).tolist() if gallery.exemplar(row)[0].word in others][:_IMPOSTORS]
-    chances = alarm_chance(np.array(list(others.values())), impostor=True)
+    rows = [row for row in np.argsort(far).tolist() if gallery.exemplar(row)[0].word in others][:_NEGATIVES]
+    chances = false_alarm_chance(np.array(list(others.values())), negative=True)
     rate = SIGNS_PER_HOUR * float(chances.mean()) if len(chances) else 0.0
     found = Distinctiveness(rate, _nearest(others), same, len(words), by_dictionary=True)
     return found, np.asarray(gallery.codes[rows], np.float32)
@@ -127,7 +127,7 @@ def by_decoys(recordings: Floats, usual: float, decoys: Floats, words: Sequence[
     kept = min(_TAIL, len(least) - 1)
     edge, power = least[kept], 1 / max(1e-3, float(np.log(least[kept] / least[:kept]).mean()))
     below = kept / len(least) * np.minimum(1.0, (_GRID / edge) ** power)  # share of words up to each distance
-    chance = float((np.diff(below) * alarm_chance((_GRID[1:] + _GRID[:-1]) / 2, impostor=False)).sum())
+    chance = float((np.diff(below) * false_alarm_chance((_GRID[1:] + _GRID[:-1]) / 2, negative=False)).sum())
     return Distinctiveness(SIGNS_PER_HOUR * chance, (), (), len(least), by_dictionary=False)
 
 
@@ -140,34 +140,37 @@ CONFIRMED = 4  # frames without a better score until a peak is an event
 _APART = 2.5  # seconds between two events, at least: on their way back to rest, hands pass through much of a sign
 _LEFT = 5 / 6  # of an event's score: below, its sign is over; what scores less than it before that is the same sign
 _TINY = 1e-6
-_MARGIN, _LEAST = 0.5, -0.5  # weight of being nearer than impostors, and the least verdict; both by corpora 151 and 152
+_MARGIN, _LEAST = (
+    0.5,
+    -0.5,
+)  # weight of being nearer than negatives, and the least sum; fitted as _FLOOR
 
 
 @dataclass(frozen=True, slots=True)
 class WakeSign:
-    """A sign to wait for: a few recordings of it, the score that decides, and impostors that it is told from."""
+    """A sign to wait for: a few recordings of it, the score that decides, and negatives that it is told from."""
 
     gallery: Gallery
     threshold: float
     background_hours: float  # in which the threshold was measured
-    background_alarms: int  # that are still given there, without what the background itself taught
-    own_scores: tuple[float, ...]  # of each recording among the others; empty with one recording
-    impostors: Floats = field(default_factory=lambda: np.empty((0, 0, 0), np.float32), repr=False)  # (N, L, C)
+    background_false_alarms: int  # that are still given there, without what the background itself taught
+    recording_scores: tuple[float, ...]  # of each recording among the others; empty with one recording
+    negatives: Floats = field(default_factory=lambda: np.empty((0, 0, 0), np.float32), repr=False)  # (N, L, C)
     usual: float = float("inf")  # what it costs to align two recordings; infinite: anything is usual
     distinct: Distinctiveness | None = None  # None: there is nothing to compare with
 
     @property
     def false_alarms_per_hour(self) -> float:
-        """An upper bound with 95 % confidence, by the alarms in the background."""
+        """An upper bound with 95 % confidence, by the false alarms in the background."""
         bounds = (3.0, 4.74, 6.3, 7.75, 9.15, 10.51)  # of a Poisson count of 0 to 5
-        known = self.background_alarms
+        known = self.background_false_alarms
         most = bounds[known] if known < len(bounds) else known + 2 * known**0.5 + 2
         return most / self.background_hours if self.background_hours else float("inf")
 
 
 @dataclass(frozen=True, slots=True)
 class WakePeak:
-    """A moment at which a recording fits best."""
+    """A time at which a recording fits best."""
 
     time: float  # seconds: the end of the sign, on the stream's clock
     score: float
@@ -175,12 +178,12 @@ class WakePeak:
     codes: Floats  # (L, C) of what was signed, brought to the length of a recording
 
 
-def are_verified(own: NDArray[Any], others: NDArray[Any], usual: float) -> NDArray[np.bool_]:
-    """Whether signs are that of the recordings: logarithms of how usual they are, and how far from impostors, decide.
+def verify(own: NDArray[Any], others: NDArray[Any], usual: float) -> NDArray[np.bool_]:
+    """Whether signs are that of the recordings: logarithms of how usual they are, and how far from negatives, decide.
 
     Args:
         own: (N, V) costs of aligning each sign with each recording.
-        others: (N,) least cost of aligning each with an impostor; infinite where there is none.
+        others: (N,) least cost of aligning each with an negative; infinite where there is none.
         usual: what it costs to align two recordings.
     """
     likeness = np.log(usual / (own.mean(axis=1) + _TINY))
@@ -200,7 +203,7 @@ class OnlineAlignment:
         self._corrections = plain if cohort is None else cohort.corrections_of(self.codes)
         self._columns: deque[Floats] = deque(maxlen=len(self._steps) - 1)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin anew."""
         self._columns.clear()
 
@@ -242,14 +245,14 @@ class WakeDetector:
         reach = STEPS.reach(self._costs.codes.shape[1])
         self._codes: deque[Floats] = deque(maxlen=reach + CONFIRMED + 2)
         self._best: tuple[float, float, int] | None = None  # time, score and row of a peak that is not sure yet
-        self._told = -np.inf
+        self._last_event = -np.inf
         self._held = 0.0  # the score of the last event, until its sign is over
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin anew, maybe by another clock: what was under way is given up."""
-        self._best, self._held, self._told = None, 0.0, -np.inf
+        self._best, self._held, self._last_event = None, 0.0, -np.inf
         self._codes.clear()
-        self._costs.forget()
+        self._costs.reset()
 
     def step(self, code: Floats, time: float) -> WakePeak | None:
         """Take the (C,) code of the next frame and its time; give a peak that is sure by now, and is verified."""
@@ -264,7 +267,7 @@ class WakeDetector:
             codes: of every frame.
             times: of every frame, in seconds.
         """
-        self.forget()
+        self.reset()
         kept, found = self._codes.maxlen or 0, list[WakePeak]()
         scores = self._costs.over(codes)
         rows, best = scores.argmax(axis=0).tolist(), scores.max(axis=0).tolist()
@@ -280,7 +283,7 @@ class WakeDetector:
         if score < _LEFT * self._held:
             self._held = 0.0
         better = score > self._held and (best is None or score > best[1])
-        if score >= self.sign.threshold and better and time - self._told >= _APART:
+        if score >= self.sign.threshold and better and time - self._last_event >= _APART:
             self._best = (time, score, row)
             return None
         if best is None or time - best[0] < CONFIRMED / self._fps - 1e-6:
@@ -291,11 +294,11 @@ class WakeDetector:
     def _verified(self, best: tuple[float, float, int], codes: Floats, time: float) -> WakePeak | None:
         """The peak, if it shows the sign of the recordings; `codes` are those of the newest frames."""
         peak = WakePeak(*best, self._signed(codes, round((time - best[0]) * self._fps), best[2]))
-        if len(self.sign.impostors):
-            own, others = (warping_costs(peak.codes[None], some) for some in (self._costs.codes, self.sign.impostors))
-            if not are_verified(own, others.min(axis=1), self.sign.usual)[0]:
+        if len(self.sign.negatives):
+            own, others = (warping_costs(peak.codes[None], some) for some in (self._costs.codes, self.sign.negatives))
+            if not verify(own, others.min(axis=1), self.sign.usual)[0]:
                 return None
-        self._told, self._held = best[:2]
+        self._last_event, self._held = best[:2]
         return peak
 
     def _signed(self, codes: Floats, ago: int, row: int) -> Floats:
@@ -309,11 +312,11 @@ class WakeDetector:
 
 _LONGEST_GAP = 0.4  # seconds without a frame after which a sign that had begun is given up
 _BLOCK = 1.0  # seconds of the decoys' signing of which the best score counts as one peak
-# places of the background that come nearest to the sign
+# segments of the background that come nearest to the sign
 _OWN = 0.8  # of the score of the recordings among each other: a threshold above would miss the sign itself
-_FLOOR = 0.6  # least threshold, by the corpora of seeds 151 and 152
+_FLOOR = 0.6  # least threshold, fitted on the synthetic corpora of seeds 151 and 152
 _LOOSEST = 0.4  # of what different signs cost: recordings that differ more among each other allow no more; as _FLOOR
-LIKE_THE_SIGN = 0.4  # score from which a place of the background is looked at
+CANDIDATE_SCORE = 0.4  # score from which a segment of the background is looked at
 _KEPT = 2 * CONTEXT + 10  # frames of landmarks that are remembered
 
 
@@ -382,7 +385,7 @@ class WakeStream:
                 self.last_break = f"at {time:.2f} s: {_reason(last.size, frame.size, time - known)}"
                 logger.info("the stream was broken %s", self.last_break)
                 self.breaks += 1
-                self._forget()
+                self._reset()
                 last = None
         self._last = frame
         if last is None:
@@ -410,20 +413,20 @@ class WakeStream:
             codes = self.encoder.module.frame_codes(on_device(self.encoder, wanted), "continuous").cpu().numpy()
         newest = float(self._buffer[-1].times[0]) - self._reach / self._fps
         times = [newest - (len(codes) - 1 - place) / self._fps for place in range(len(codes))]
-        told = [self._detector.step(code, time) for code, time in zip(codes, times, strict=True)]
+        peaks = [self._detector.step(code, time) for code, time in zip(codes, times, strict=True)]
         self._done = ready
-        return [peak for peak in told if peak is not None]
+        return [peak for peak in peaks if peak is not None]
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._buffer, self._last = [], None
         self._next, self._seen, self._done = 0.0, 0, 0
-        self._detector.forget()
+        self._detector.reset()
 
 
 def _reason(before: tuple[int, int] | None, after: tuple[int, int] | None, seconds: float) -> str:
     if before != after:
         old, new = (f"{size[0]}x{size[1]}" if size else "unknown" for size in (before, after))
-        return f"the picture changed its size from {old} to {new}"
+        return f"the frame changed its size from {old} to {new}"
     return f"{seconds:.2f} s without a frame" if seconds > 0 else f"the clock went back by {-seconds:.2f} s"
 
 
@@ -442,7 +445,7 @@ def enrol(
         background: landmarks of whatever else goes on before the camera, in chunks; None: signs of the encoder's own
             decoys stand in.
         rate: false alarms per hour that are allowed.
-        dictionary: signs that may be made before the camera; those that are near to the sign become impostors.
+        dictionary: signs that may be made before the camera; those that are near to the sign become negatives.
 
     Raises:
         OptionsError: there is no recording, the rate is not above 0, or the encoder gives no frame codes.
@@ -452,29 +455,29 @@ def enrol(
         raise OptionsError("a wake sign needs at least one recording")
     if not 0 < rate < float("inf"):
         raise OptionsError(f"false alarms per hour must be above 0; got {rate}")
-    gallery, scores = own_gallery(spotter, recordings)
+    gallery, scores = recordings_gallery(spotter, recordings)
     if background is None:
         sign = _by_decoys(spotter.encoder, gallery, rate, scores)
     else:
         seconds, peaks = background_peaks(spotter.encoder, gallery, background)
-        sign = settle(spotter.encoder, gallery, seconds, peaks, rate, scores)
-    return among_known_signs(spotter.encoder, sign, dictionary)
+        sign = choose_threshold(spotter.encoder, gallery, seconds, peaks, rate, scores)
+    return with_distinctiveness(spotter.encoder, sign, dictionary)
 
 
-def among_known_signs(encoder: Encoder, sign: WakeSign, dictionary: Gallery | None) -> WakeSign:
-    """The sign with how distinctive it is: among decoys, and among words of a dictionary, which become impostors."""
+def with_distinctiveness(encoder: Encoder, sign: WakeSign, dictionary: Gallery | None) -> WakeSign:
+    """The sign with how distinctive it is: among decoys, and among words of a dictionary, which become negatives."""
     codes, cohort = sign.gallery.codes, decoys_of(encoder)
     assert codes is not None, "checked by whoever enrols"
     guess = None if cohort is None else by_decoys(codes, sign.usual, cohort.codes[:, 0], cohort.words.tolist())
     if dictionary is not None and dictionary.codes is not None and len(dictionary.codes):
         found, near = by_dictionary(codes, sign.usual, dictionary)
-        impostors = np.concatenate([near, sign.impostors]) if len(sign.impostors) else near
+        negatives = np.concatenate([near, sign.negatives]) if len(sign.negatives) else near
         rate = None if guess is None else guess.per_hour
-        return replace(sign, distinct=replace(found, guess=rate), impostors=impostors)
+        return replace(sign, distinct=replace(found, guess=rate), negatives=negatives)
     return replace(sign, distinct=guess)
 
 
-def own_gallery(spotter: Spotter, recordings: Sequence[Source]) -> tuple[Gallery, tuple[float, ...]]:
+def recordings_gallery(spotter: Spotter, recordings: Sequence[Source]) -> tuple[Gallery, tuple[float, ...]]:
     """A gallery of recordings of one sign, and the score of each among the others.
 
     Raises:
@@ -488,26 +491,26 @@ def own_gallery(spotter: Spotter, recordings: Sequence[Source]) -> tuple[Gallery
         raise OptionsError(f"a wake sign needs frame codes, which the encoder '{spotter.encoder.name}' does not give")
     codes = np.stack([each.codes for each in views if each.codes is not None])
     gallery = Gallery.of(exemplars, np.stack([each.embeddings for each in views]), codes)
-    return gallery, tuple(_own_scores(spotter, gallery))
+    return gallery, tuple(_recording_scores(spotter, gallery))
 
 
-def settle(
+def choose_threshold(
     encoder: Encoder,
     gallery: Gallery,
     seconds: float,
     peaks: Sequence[WakePeak],
     rate: float,
-    own_scores: tuple[float, ...],
+    recording_scores: tuple[float, ...],
 ) -> WakeSign:
-    """Choose impostors and threshold by the peaks of a background of so many seconds.
+    """Choose negatives and threshold by the peaks of a background of so many seconds.
 
-    What comes nearest to the sign becomes impostors. Where the tail of those peaks that pass for the sign, as far as
-    other signs of the background do not give them away, means more alarms than `rate`, the threshold is higher, as far
-    as the recordings reach among each other.
+    What comes nearest to the sign becomes negatives. Where the tail of those peaks that pass for the sign, as far as
+    other signs of the background do not give them away, means more false alarms than `rate`, the threshold is higher,
+    as far as the recordings reach among each other.
     """
     assert gallery.codes is not None, "checked by whoever enrols"
     order, usual = sorted(peaks, key=lambda peak: -peak.score), _usual(encoder, gallery)
-    taught = np.stack([peak.codes for peak in order[:_IMPOSTORS]]) if order else np.empty((0, *gallery.codes.shape[1:]))
+    taught = np.stack([peak.codes for peak in order[:_NEGATIVES]]) if order else np.empty((0, *gallery.codes.shape[1:]))
     cohort = decoys_of(encoder)
     shipped = np.empty((0, *gallery.codes.shape[1:])) if cohort is None else cohort.codes[:, 0]
     looked_at = [peak for peak in order if peak.score >= _FLOOR]
@@ -515,30 +518,30 @@ def settle(
     hours = seconds / 3600
     rates = PeakDistribution(strength(np.array(passing, np.float64)), hours, 1)
     tail = from_strength(rates.threshold(rate)) if passing else 0.0
-    most = _OWN * min(own_scores) if own_scores else 0.99
+    most = _OWN * min(recording_scores) if recording_scores else 0.99
     threshold = min(0.99, max(_FLOOR, min(tail, most)))
-    impostors = np.concatenate([taught, shipped]).astype(np.float32)
+    negatives = np.concatenate([taught, shipped]).astype(np.float32)
     alarms = sum(score >= threshold for score in passing)
-    return WakeSign(gallery, threshold, hours, alarms, own_scores, impostors, usual)
+    return WakeSign(gallery, threshold, hours, alarms, recording_scores, negatives, usual)
 
 
 def _passing(
-    peaks: Sequence[WakePeak], recordings: NDArray[Any], impostors: tuple[NDArray[Any], NDArray[Any]], usual: float
+    peaks: Sequence[WakePeak], recordings: NDArray[Any], negatives: tuple[NDArray[Any], NDArray[Any]], usual: float
 ) -> list[float]:
     """Scores of the peaks that pass for the sign, each as if it were seen first.
 
-    Of the impostors, those that the background taught and those that are shipped, the former do not count against a
+    Of the negatives, those that the background taught and those that are shipped, the former do not count against a
     peak that they cost less than `usual` to align with: they show what it shows.
     """
     if not peaks:
         return []
     codes = np.stack([peak.codes for peak in peaks])
-    near = warping_costs(codes, impostors[0])
+    near = warping_costs(codes, negatives[0])
     near[near < usual] = np.inf
     others = near.min(axis=1, initial=np.inf)
-    if len(impostors[1]):
-        others = np.minimum(others, warping_costs(codes, impostors[1]).min(axis=1))
-    passes = are_verified(warping_costs(codes, recordings), others, usual)
+    if len(negatives[1]):
+        others = np.minimum(others, warping_costs(codes, negatives[1]).min(axis=1))
+    passes = verify(warping_costs(codes, recordings), others, usual)
     return [peak.score for peak, passed in zip(peaks, passes.tolist(), strict=True) if passed]
 
 
@@ -554,7 +557,7 @@ def _usual(encoder: Encoder, gallery: Gallery) -> float:
     return min(float(costs.mean()), _LOOSEST * alignment_scale(encoder))
 
 
-def _own_scores(spotter: Spotter, gallery: Gallery) -> Iterator[float]:
+def _recording_scores(spotter: Spotter, gallery: Gallery) -> Iterator[float]:
     """The score of every recording among the others."""
     assert gallery.codes is not None, "checked before"
     costs = warping_costs(gallery.codes, gallery.codes)
@@ -566,9 +569,9 @@ def _own_scores(spotter: Spotter, gallery: Gallery) -> Iterator[float]:
 def background_peaks(
     encoder: Encoder, gallery: Gallery, background: Iterable[Landmarks]
 ) -> tuple[float, list[WakePeak]]:
-    """Seconds of background, and all places of it that are like the sign at all."""
+    """Seconds of background, and all segments of it that are like the sign at all."""
     stream, seconds, found = (
-        WakeStream(encoder, WakeSign(gallery, LIKE_THE_SIGN, 0.0, 0, ()), hop=8),
+        WakeStream(encoder, WakeSign(gallery, CANDIDATE_SCORE, 0.0, 0, ()), hop=8),
         0.0,
         list[WakePeak](),
     )
@@ -578,7 +581,7 @@ def background_peaks(
     return seconds, found
 
 
-def _by_decoys(encoder: Encoder, gallery: Gallery, rate: float, own_scores: tuple[float, ...]) -> WakeSign:
+def _by_decoys(encoder: Encoder, gallery: Gallery, rate: float, recording_scores: tuple[float, ...]) -> WakeSign:
     """A threshold by the encoder's decoys, where no background was recorded."""
     cohort = decoys_of(encoder)
     if cohort is None:
@@ -593,8 +596,8 @@ def _by_decoys(encoder: Encoder, gallery: Gallery, rate: float, own_scores: tupl
     tops, allowed = np.sort(tops)[::-1], int(rate * hours)
     threshold = min(0.99, max(_FLOOR, (float(tops[allowed]) if len(tops) > allowed else 0.0) + 0.01))
     alarms = int((tops >= threshold).sum())
-    impostors = np.asarray(cohort.codes[:, 0], np.float32)
-    return WakeSign(gallery, threshold, hours, alarms, own_scores, impostors, _usual(encoder, gallery))
+    negatives = np.asarray(cohort.codes[:, 0], np.float32)
+    return WakeSign(gallery, threshold, hours, alarms, recording_scores, negatives, _usual(encoder, gallery))
 
 
 _CHUNK = 50  # frames of a file at once

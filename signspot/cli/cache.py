@@ -30,7 +30,7 @@ def info() -> None:
 def clear(
     parts: Annotated[
         list[str] | None,
-        typer.Argument(help="landmarks, tracks, exemplars, sketches, decoys, encoders. [default: all]"),
+        typer.Argument(help="landmarks, tracks, exemplars, indices, decoys, encoders. [default: all]"),
     ] = None,
 ) -> None:
     """Remove what can be made again; nothing that signspot did not put into the cache is touched.

@@ -1,4 +1,4 @@
-"""Shared by the verbs: progress on stderr, results on stdout, and the claims of what will be written."""
+"""Shared by the commands: progress on stderr, results on stdout, and the claims of what will be written."""
 
 import json
 import os
@@ -13,27 +13,27 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from signspot.cli.options import default_workers, settings
 from signspot.io.control_characters import escape_control_characters
 from signspot.io.files import Outputs, note_written
 from signspot.io.progress import Progress
 
 if TYPE_CHECKING:  # what takes long to load is loaded when it is used: signspot --help needs none of it
-    from rich.progress import Task
-
     from signspot.plots.plot import PlotKind
+    from signspot.spotting.spotter import Spotter
     from signspot.types import Spotting
 
-unprinted: list[str] = []  # why results could not be printed; told at the end, with exit code 1
+unprinted: list[str] = []  # why results could not be printed; reported at the end, with exit code 1
 _FIRST_LINE, _NEXT_LINE = 5.0, 30.0  # seconds until a line of progress, where stderr is no terminal
 
 
 def claim_outputs(
     outputs: Outputs,
     spottings: Iterable[Path] | None = None,
-    pictures: Iterable[tuple["PlotKind", Path | None]] = (),
+    plots: Iterable[tuple["PlotKind", Path | None]] = (),
     videos: Sequence[str] = (),
 ) -> None:
-    """Claim files of spottings and pictures before long work; of several videos, those that carry their names.
+    """Claim files of spottings and plots before long work; of several videos, those that carry their names.
 
     Raises:
         RefusedOutputError: a suffix is unknown, or a file would be lost.
@@ -46,88 +46,88 @@ def claim_outputs(
             if authorship(target) is Authorship.UNEDITED:  # written by signspot on another machine
                 note_written(target)
             outputs.claim(target)
-    wanted = [(picture, path) for picture, path in pictures if path is not None]
-    if wanted:
+    named = [(kind, path) for kind, path in plots if path is not None]
+    if named:
         from signspot.plots.plot import check_plot_path
 
-        for picture, path in wanted:
-            outputs.claim(check_plot_path(picture, path))
+        for kind, path in named:
+            outputs.claim(check_plot_path(kind, path))
+
+
+def write_spottings(spottings: "Sequence[Spotting]", out: Iterable[Path] | None, videos: Sequence[str]) -> None:
+    """Write spottings into every file that was asked for, and report each.
+
+    Args:
+        spottings: of one or several videos.
+        out: files; the suffix says the format.
+        videos: that were searched; those without a spotting get files, too.
+    """
+    from signspot.formats.formats import write
+
+    for path in out or ():
+        for file in write(spottings, path, videos=videos):
+            note(f"wrote {file}")
+
+
+def open_outputs(*inputs: "Path | str | None") -> Outputs:
+    """The outputs of a command that reads these files and folders; None stands for an input that was not given."""
+    return Outputs(inputs, force=settings().force)
+
+
+def load_spotter(encoder: str | None, workers: int | None = 1, *, cache: bool = True) -> "Spotter":
+    """The spotter of an encoder on the chosen device; without a number of workers, one for each core but one."""
+    from signspot.spotting.spotter import load
+
+    return load(encoder, cache=cache, device=settings().device, workers=default_workers(workers))
 
 
 @contextmanager
 def bar(title: str, unit: str = "") -> Iterator[Progress]:
     """Draw progress on stderr: a bar on a terminal, elsewhere a line now and then; give what to report to."""
     from rich.console import Console
-    from rich.progress import BarColumn, ProgressColumn, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
-    from rich.text import Text
 
     console = Console(stderr=True)
-    if not console.is_terminal:
-        with _lines(title, unit) as report:
-            yield report
-        return
+    name, amount = TextColumn("{task.description}", markup=False), MofNCompleteColumn(" of ")
+    columns = (name, BarColumn(bar_width=14), amount, TextColumn(unit), TimeRemainingColumn())
+    with Bars(
+        *columns, console=console, transient=True, disable=not console.is_terminal, get_time=lambda: time.monotonic()
+    ) as bars:
+        bars.add_task(title, total=None)
+        (task,), log = bars.tasks, _ProgressLog(title, unit)
 
-    class Amount(ProgressColumn):
-        """The pace of the task, as a column of the bar."""
+        def report(done: int, total: int | None) -> None:
+            bars.update(task.id, completed=done, total=total)
+            if bars.disable:
+                log.report(done, total, task.time_remaining)
 
-        def render(self, task: "Task") -> Text:
-            return Text(pace.amount(int(task.completed), None if task.total is None else int(task.total)))
-
-    pace = _Pace(unit)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=14), Amount())
-    with Bars(*columns, console=console, transient=True) as bars:
-        task = bars.add_task(title, total=None)
-
-        def report_to_bar(done: int, total: int | None) -> None:
-            bars.update(task, completed=done, total=total)
-
-        yield report_to_bar
+        yield report
+        log.finish()
 
 
-class _Pace:
-    """Progress and the time that is left, by the pace since the first work was reported.
-
-    What came before it, in an earlier run or to prepare, says nothing of the rest.
-    """
-
-    def __init__(self, unit: str):
-        self._unit = f" {unit}" if unit else ""
-        self._began = time.monotonic()
-        self._first: tuple[int, float] | None = None
-
-    def amount(self, done: int, total: int | None) -> str:
-        """Work done, of frames how many per second, and the time left or, where nobody knows, that has passed."""
-        now = time.monotonic()
-        if done <= 0:
-            return f"starting, {duration(now - self._began)}"
-        first, since = self._first = self._first or (done, now)
-        if not total:
-            return f"{done:,}{self._unit}, {duration(now - self._began)} so far"
-        if done <= first:
-            return f"{done:,} of {total:,}{self._unit}"
-        each = (now - since) / (done - first)
-        rate = f", {1 / each:.{0 if each < 0.1 else 1}f} per second" if self._unit == " frames" and each > 0 else ""
-        return f"{done:,} of {total:,}{self._unit}{rate}, {duration(each * max(total - done, 0))} left"
-
-
-@contextmanager
-def _lines(title: str, unit: str) -> Iterator[Progress]:
+class _ProgressLog:
     """Progress as lines, for logs: none of short work."""
-    began = last = time.monotonic()
-    shown, pace = False, _Pace(unit)
 
-    def report(done: int, total: int | None) -> None:
-        nonlocal last, shown
+    def __init__(self, title: str, unit: str):
+        self._title, self._unit = title, f" {unit}" if unit else ""
+        self._began = self._last = time.monotonic()
+        self._lines = 0
+
+    def report(self, done: int, total: int | None, left: float | None) -> None:
+        """Write a line after some seconds, then from time to time."""
         now = time.monotonic()
-        amount = pace.amount(done, total)
-        if now - last >= (_NEXT_LINE if shown else _FIRST_LINE):
-            last, shown = now, True
-            note(f"{title}: {amount}")
+        if now - self._last < (_NEXT_LINE if self._lines else _FIRST_LINE):
+            return
+        self._last, self._lines = now, self._lines + 1
+        of = f" of {total:,}" if total else ""
+        rest = f"{duration(now - self._began)} so far" if left is None else f"{duration(left)} left"
+        note(f"{self._title}: {done:,}{of}{self._unit}, {rest}")
 
-    yield report
-    if shown:
-        note(f"{title}: done in {duration(time.monotonic() - began)}")
+    def finish(self) -> None:
+        """Write the last line, if there was one before."""
+        if self._lines:
+            note(f"{self._title}: done in {duration(time.monotonic() - self._began)}")
 
 
 def duration(seconds: float) -> str:
@@ -190,63 +190,50 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def print_spottings(spottings: "Sequence[Spotting]", *, as_json: bool, videos: bool = False) -> None:
-    """Spottings on stdout: a table for people, of several videos with their names; JSON Lines for machines."""
+    """Spottings on stdout: a table for people, with the names of several videos; JSON Lines for machines.
+
+    Columns of which no spotting has a value are left out: variant, false alarms, mouthing, mirroring.
+    """
     if as_json:
         for spotting in spottings:
             say(json.dumps(asdict(spotting), ensure_ascii=False))
         return
-    if not spottings:
-        return
-    variants = any(s.variant for s in spottings)
-    alarms = any(s.false_alarms_per_hour is not None for s in spottings)
-    mouthed = any(s.mouthed is not None for s in spottings)
-    print_table(
-        (
-            *(("video",) if videos else ()),
-            "time s",
-            "from",
-            "to",
-            "word",
-            *(("variant",) if variants else ()),
-            "score",
-            *(("false alarms/h",) if alarms else ()),
-            *(("mouthed",) if mouthed else ()),
-            "exemplar",
-            "",
-        ),
-        (
-            (
-                *((s.video,) if videos else ()),
-                f"{s.time:.2f}",
-                f"{s.start:.2f}",
-                f"{s.end:.2f}",
-                s.word,
-                *((s.variant,) if variants else ()),
-                f"{s.score:.3f}",
-                *((_rate(s.false_alarms_per_hour),) if alarms else ()),
-                *(("" if s.mouthed is None else f"{s.mouthed:.2f}",) if mouthed else ()),
-                s.exemplar,
-                "mirrored" if s.mirrored else "",
-            )
-            for s in spottings
-        ),
-    )
+    rows = [
+        {
+            "video": spotting.video if videos else "",
+            "time s": f"{spotting.time:.2f}",
+            "from": f"{spotting.start:.2f}",
+            "to": f"{spotting.end:.2f}",
+            "word": spotting.word,
+            "variant": spotting.variant,
+            "score": f"{spotting.score:.3f}",
+            "false alarms/h": _rate(spotting.false_alarms_per_hour),
+            "mouthed": "" if spotting.mouthed is None else f"{spotting.mouthed:.2f}",
+            "exemplar": spotting.exemplar,
+            "mirrored": "mirrored" if spotting.mirrored else "",
+        }
+        for spotting in spottings
+    ]
+    columns = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
+    if rows:
+        headings = ["" if name == "mirrored" else name for name in columns]
+        print_table(headings, ([row[name] for name in columns] for row in rows))
 
 
-def _rate(alarms: float | None) -> str:
-    if alarms is None:
+def _rate(rate: float | None) -> str:
+    if rate is None:
         return ""
-    return "< 0.01" if alarms < 0.01 else f"{alarms:.0f}" if alarms >= 10 else f"{alarms:.2g}"
+    return "< 0.01" if rate < 0.01 else f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}"
 
 
-def refuse_pictures(named: Mapping[str, object], *, pixels: bool) -> None:
-    """See that nobody asks for pictures of people, option by option, together with --no-pixels.
+def refuse_pixels(options: Mapping[str, object], *, pixels: bool) -> None:
+    """Refuse options whose results show people together with --no-pixels.
 
     Raises:
-        OptionsError: somebody does.
+        OptionsError: one of them was given.
     """
     from signspot.errors import OptionsError
 
-    shown = None if pixels else next((option for option, value in named.items() if value), None)
-    if shown is not None:
-        raise OptionsError(f"{shown} shows people: it and --no-pixels exclude each other. Leave one out")
+    option = None if pixels else next((name for name, value in options.items() if value), None)
+    if option is not None:
+        raise OptionsError(f"{option} shows people: it and --no-pixels exclude each other. Leave one out")

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, say
-from signspot.cli.options import EncoderName, Workers, default_workers, settings
+from signspot.cli.console import bar, load_spotter, open_outputs, say
+from signspot.cli.options import Cache, EncoderName, Workers
 
 
 def embed(
@@ -15,19 +15,17 @@ def embed(
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     encoder: EncoderName = None,
     workers: Workers = None,
-    cache: Annotated[bool, typer.Option(help="Keep the track in the cache folder, too.")] = True,
+    cache: Cache = True,
 ) -> None:
     """Make the track of a video: its embeddings, which `signspot spot` takes in place of the video.
 
     Example: signspot embed news.mp4 --out news.safetensors
     """
     from signspot.embedding.tracks import SUFFIX, write_track
-    from signspot.io.files import Outputs
-    from signspot.spotting.spotter import load
 
-    outputs = Outputs([video, encoder], force=settings().force)
+    outputs = open_outputs(video, encoder)
     target = outputs.claim(out or Path(video.name).with_suffix(SUFFIX), (SUFFIX,))
-    spotter = load(encoder, cache=cache, device=settings().device, workers=default_workers(workers))
+    spotter = load_spotter(encoder, workers, cache=cache)
     with bar("video", "frames") as progress:
         track = spotter.embed(video, stride, progress)
     with outputs:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, count, note, print_table, say
-from signspot.cli.options import EncoderName, Pixels, settings
+from signspot.cli.console import bar, claim_outputs, count, load_spotter, note, open_outputs, print_table, say
+from signspot.cli.options import EncoderName, Html, Json, Pixels
 
 
 def faux_amis(
@@ -18,10 +18,10 @@ def faux_amis(
         Path | None, typer.Option(help="A CSV table: a word of the first, its translation in the second.")
     ] = None,
     same: Annotated[float | None, typer.Option(help="Largest cost of one form; 1: as two different signs.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a page with the clips of each pair side by side.")] = None,
+    html: Html = None,
     pixels: Pixels = True,
+    json_lines: Json = False,
     encoder: EncoderName = None,
-    json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
     """Find signs of two languages with the same form, and say whether they mean the same.
 
@@ -38,15 +38,13 @@ def faux_amis(
         write_faux_amis_page,
     )
     from signspot.dictionary.opening import open_dictionary
-    from signspot.io.files import Outputs
-    from signspot.spotting.spotter import load
 
-    with Outputs([first, second, translations, encoder], force=settings().force) as outputs:
-        claim_outputs(outputs, pictures=[("report", html)])
+    with open_outputs(first, second, translations, encoder) as outputs:
+        claim_outputs(outputs, plots=[("report", html)])
         one, two = open_dictionary(first), open_dictionary(second)
         known = read_translations(translations, one, two) if translations is not None else {}
         options = FauxAmisOptions(SAME_FORM if same is None else same, tuple(word or ()), known)
-        spotter = load(encoder, device=settings().device)
+        spotter = load_spotter(encoder)
         with bar("exemplars") as progress:
             found = find_faux_amis(spotter, one, two, options, progress=progress)
         if html is not None:

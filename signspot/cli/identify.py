@@ -3,60 +3,52 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, note, print_table, say
-from signspot.cli.options import EncoderName, settings
+from signspot.cli.console import bar, claim_outputs, load_spotter, note, open_outputs, print_table, say
+from signspot.cli.options import EncoderName, Fields, Json, derive_options
 from signspot.cli.spot import exemplars_of
+from signspot.spotting.options import SpotOptions
 
 
+@derive_options
 def identify(
     clip: Annotated[Path, typer.Argument(help="A video or a .pose file that shows one sign.")],
     signs: Annotated[Path, typer.Argument(help="A dictionary: a folder of example videos, or a table.")],
+    options: Annotated[SpotOptions, Fields.of("match", "mirror")],
     top: Annotated[int, typer.Option(min=1, help="How many words, the best first.")] = 10,
-    mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
-    match: Annotated[
-        Literal["auto", "alignment", "embedding"],
-        typer.Option(help="Align frame by frame where the encoder can, or compare embeddings of the whole sign."),
-    ] = "auto",
-    encoder: EncoderName = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it beside the best exemplars (.png, .svg, .pdf).")] = None,
-    json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
-    cache: Annotated[bool, typer.Option(help="Remember exemplars in the cache folder.")] = True,
+    json_lines: Json = False,
+    encoder: EncoderName = None,
 ) -> None:
     """Look an isolated sign up in a dictionary: the words it may be, the best first.
 
     Example: signspot identify what-is-this.mp4 my-signs/ --top 5 --plot answer.png
     """
-    from signspot.io.files import Outputs
-    from signspot.spotting.options import SpotOptions
-    from signspot.spotting.spotter import load
-
-    options = SpotOptions(mirror=mirror, match=match)
-    with Outputs([clip, signs, encoder], force=settings().force) as outputs:
-        claim_outputs(outputs, pictures=[("plot", plot)])
-        spotter = load(encoder, cache=cache, device=settings().device)
+    with open_outputs(clip, signs, encoder) as outputs:
+        claim_outputs(outputs, plots=[("plot", plot)])
+        spotter = load_spotter(encoder)
         with bar("exemplars") as progress:
             gallery = spotter.gallery(exemplars_of(signs, []), options, progress)
         if plot is None:
-            found = spotter.identify(clip, gallery, top, options)
+            matches = spotter.identify(clip, gallery, top, options)
         else:
             from signspot.applications.lookup import draw_lookup, look_up
             from signspot.plots.plot import save_figure
 
-            looked_up = look_up(spotter, clip, gallery, top, options)
-            found = list(looked_up.matches)
-            note(f"wrote {save_figure(draw_lookup(looked_up), plot)}")
+            lookup = look_up(spotter, clip, gallery, top, options)
+            matches = list(lookup.matches)
+            note(f"wrote {save_figure(draw_lookup(lookup), plot)}")
     if json_lines:
-        for each in found:
-            say(json.dumps(asdict(each), ensure_ascii=False))
+        for match in matches:
+            say(json.dumps(asdict(match), ensure_ascii=False))
         return
     print_table(
         ("rank", "word", "score", "exemplar", ""),
         (
-            (str(rank), each.word, f"{each.score:.3f}", each.exemplar, "mirrored" if each.mirrored else "")
-            for rank, each in enumerate(found, 1)
+            (str(rank), match.word, f"{match.score:.3f}", match.exemplar, "mirrored" if match.mirrored else "")
+            for rank, match in enumerate(matches, 1)
         ),
     )

@@ -1,13 +1,13 @@
 """`signspot landmarks`: estimate body, hand and face points of videos."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, count, note, say
-from signspot.cli.options import Workers, default_workers, settings
+from signspot.cli.console import bar, count, note, open_outputs, say
+from signspot.cli.options import Cache, Workers, default_workers, settings
 
 
 def landmarks(
@@ -15,7 +15,7 @@ def landmarks(
     out: Annotated[Path, typer.Option(help="Folder for the .pose files.")] = Path(),
     fps: Annotated[float, typer.Option(help="Frames per second to estimate at.")] = 25.0,
     workers: Workers = None,
-    cache: Annotated[bool, typer.Option(help="Use and fill the cache folder.")] = True,
+    cache: Cache = True,
 ) -> None:
     """Estimate landmarks with MediaPipe Holistic and save them as .pose files.
 
@@ -25,29 +25,29 @@ def landmarks(
     Example: signspot landmarks news.mp4 archive/ --out poses/ --workers 2
     """
     from signspot.errors import OptionsError, SignspotError
-    from signspot.io.files import Outputs, names_apart
+    from signspot.io.files import names_apart
     from signspot.landmarks.cache import default_cache
     from signspot.landmarks.estimate import PoseJob, estimate_files
     from signspot.landmarks.pose_file import is_finished
 
     if not 0 < fps <= 1000:
         raise OptionsError(f"frames per second must be above 0 and at most 1000; got {fps:g}")
-    found = list(dict.fromkeys(video for path in videos for video in _videos(path)))
-    jobs = [PoseJob(video, out / name) for video, name in zip(found, names_apart(found, ".pose"), strict=True)]
+    files = list(dict.fromkeys(video for path in videos for video in _videos(path)))
+    jobs = [PoseJob(video, out / name) for video, name in zip(files, names_apart(files, ".pose"), strict=True)]
     waiting = [job for job in jobs if settings().force or not is_finished(job.target or out, job.video, fps)]
     if len(waiting) < len(jobs):
         note(f"{len(jobs) - len(waiting)} of {count(len(jobs), 'video')} finished before")
     failed = 0
-    with Outputs(found, force=settings().force) as outputs, bar("landmarks", "frames") as progress:
+    with open_outputs(*files) as outputs, bar("landmarks", "frames") as progress:
         for job in waiting:
             outputs.claim(job.target or out)
-        kept = default_cache() if cache else None
-        for job, made in estimate_files(waiting, default_workers(workers), progress, fps=fps, cache=kept):
-            if isinstance(made, SignspotError):
+        folder = default_cache() if cache else None
+        for job, frames in estimate_files(waiting, default_workers(workers), progress, fps=fps, cache=folder):
+            if isinstance(frames, SignspotError):
                 failed += 1
-                note(f"left out {job.video}: {made}")
+                note(f"left out {job.video}: {frames}")
             else:
-                say(f"{job.target}: {made} frames at {fps:g} frames per second")
+                say(f"{job.target}: {frames} frames at {fps:g} frames per second")
     if failed:
         note(f"{failed} of {count(len(jobs), 'video')} could not be read")
         raise typer.Exit(1)
@@ -61,11 +61,8 @@ def _videos(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    found: Sequence[Path] = [
-        each
-        for each in sorted(path.rglob("*"))
-        if each.suffix.lower() in VIDEO_SUFFIXES and each.is_file() and not each.name.startswith(".")
-    ]
-    if not found:
+    files = [file for file in sorted(path.rglob("*")) if file.suffix.lower() in VIDEO_SUFFIXES and file.is_file()]
+    videos = [file for file in files if not file.name.startswith(".")]
+    if not videos:
         raise OptionsError(f"there is no video in the folder {path}. Known: {', '.join(sorted(VIDEO_SUFFIXES))}")
-    yield from found
+    yield from videos

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from signspot.cli.console import bar, note, refuse_pictures, say
+from signspot.cli.console import bar, note, refuse_pixels, say
 from signspot.cli.options import Pixels, settings
 from signspot.io.progress import silent
 
@@ -62,7 +62,7 @@ def train(
     folders = _named_folders(source or [])
     if not isinstance(chosen, EmbeddingConfig):
         _refuse_many_processes()
-    refuse_pictures({"the folder of a training of the kind rgb": isinstance(chosen, RgbConfig)}, pixels=pixels)
+    refuse_pixels({"the folder of a training of the kind rgb": isinstance(chosen, RgbConfig)}, pixels=pixels)
     outputs = Outputs([config, corpus, encoder, *folders.values()], force=settings().force)
     outputs.claim(out / f"{chosen.name}.safetensors")
     outputs.claim(out / f"{chosen.name}.json")

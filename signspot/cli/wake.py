@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, count, note, say
-from signspot.cli.options import EncoderName, settings
+from signspot.cli.console import bar, claim_outputs, count, load_spotter, note, open_outputs, say
+from signspot.cli.options import EncoderName
 
 if TYPE_CHECKING:
     from signspot.applications.wake import Distinctiveness, WakeSign
     from signspot.embedding.exemplars import Gallery
     from signspot.spotting.spotter import Spotter
 
-_BREAKS = 3  # breaks of a stream that are told as they come; further ones only at the end
+_BREAKS = 3  # breaks of a stream that are reported as they come; further ones only at the end
 
 
 def wake(
@@ -28,7 +28,7 @@ def wake(
         Path | None,
         typer.Option(help="Signs that may be made before the camera: those near to the sign are told from it."),
     ] = None,
-    word: Annotated[str | None, typer.Option(help="Of the sign, where the dictionary has it: no impostor.")] = None,
+    word: Annotated[str | None, typer.Option(help="Of the sign, where the dictionary has it: no negative.")] = None,
     rate: Annotated[float, typer.Option("--false-alarms-per-hour", help="Allowed on the background.")] = 1.0,
     threshold: Annotated[float | None, typer.Option(help="Least score, instead of the measured one.")] = None,
     hop: Annotated[int, typer.Option(min=1, help="Frames that are looked at together.")] = 2,
@@ -43,9 +43,7 @@ def wake(
 
     from signspot.applications.wake import WakeStream, draw_wake, enrol, is_camera, open_stream
     from signspot.errors import OptionsError
-    from signspot.io.files import Outputs
     from signspot.plots.plot import save_figure
-    from signspot.spotting.spotter import load
 
     if threshold is not None and not 0 <= threshold <= 1:
         raise OptionsError(f"threshold is a score in [0, 1]; got {threshold}")
@@ -53,45 +51,46 @@ def wake(
         raise OptionsError(f"a camera ({source}) has no end to draw. Leave out --plot, or name a file")
     if word is not None and dictionary is None:
         raise OptionsError(f"--word {word} is that of the sign in a dictionary. Name the dictionary: --dictionary")
-    with Outputs([*sign, *(background or ()), dictionary, encoder], force=settings().force) as outputs:
-        claim_outputs(outputs, pictures=[("plot", plot)])
-        spotter = load(encoder, device=settings().device)
+    with open_outputs(*sign, *(background or ()), dictionary, encoder) as outputs:
+        claim_outputs(outputs, plots=[("plot", plot)])
+        spotter = load_spotter(encoder)
         signs = None if dictionary is None else _known_signs(spotter, dictionary, word)
         with bar("enrolment"):
             chunks = (chunk for path in background or () for chunk in open_stream(str(path)))
             known = enrol(spotter, sign, chunks if background else None, rate, signs)
         known = known if threshold is None else replace(known, threshold=threshold)
-        _tell(known, rate)
+        _report(known, rate)
         stream = WakeStream(spotter.encoder, known, hop)
         events = []
-        told = 0
+        reported = 0
         for chunk in open_stream(source):
             for event in stream.push(chunk):
                 say(json.dumps(asdict(event)))
                 events.append(event)
-            if stream.breaks > told and told < _BREAKS:
+            if stream.breaks > reported and reported < _BREAKS:
                 note(f"the stream was broken {stream.last_break}. A sign that was under way then is not seen")
-            told = stream.breaks
+            reported = stream.breaks
         if plot is not None:
             note(f"wrote {save_figure(draw_wake(spotter, known, source, events), plot)}")
     if stream.breaks:
         note(f"the stream was broken {count(stream.breaks, 'time')}; a sign that was under way then is not seen")
-    note(f"{count(len(events), 'event')}; a sign is told at most {stream.latency} frames after its end")
+    note(f"{count(len(events), 'event')}; a sign is reported at most {stream.latency} frames after its end")
 
 
-def _tell(sign: "WakeSign", rate: float) -> None:
+def _report(sign: "WakeSign", rate: float) -> None:
     note(
-        f"threshold {sign.threshold:.2f}: {count(sign.background_alarms, 'alarm')} in "
+        f"threshold {sign.threshold:.2f}: {count(sign.background_false_alarms, 'false alarm')} in "
         f"{60 * sign.background_hours:.1f} min of background, "
         f"below {sign.false_alarms_per_hour:.3g} per hour with 95 % confidence"
     )
     if sign.distinct is not None:
-        _tell_distinct(sign.distinct, rate)
-    if not sign.own_scores:
+        _report_distinctiveness(sign.distinct, rate)
+    if not sign.recording_scores:
         note("with one recording it is not known how much your signing varies: make three")
-    missed = sum(score < sign.threshold for score in sign.own_scores)
+    missed = sum(score < sign.threshold for score in sign.recording_scores)
     if missed:
-        note(f"{missed} of {len(sign.own_scores)} recordings would not be known by the others: record more, or alike")
+        total = len(sign.recording_scores)
+        note(f"{missed} of {total} recordings would not be recognised by the others: record more, or alike")
 
 
 def _known_signs(spotter: "Spotter", dictionary: Path, word: str | None) -> "Gallery | None":
@@ -106,11 +105,11 @@ def _known_signs(spotter: "Spotter", dictionary: Path, word: str | None) -> "Gal
         return spotter.gallery(known, progress=progress) if known.exemplars else None
 
 
-def _tell_distinct(found: "Distinctiveness", rate: float) -> None:
-    """Say how distinctive the sign is, and what to do about it."""
+def _report_distinctiveness(found: "Distinctiveness", rate: float) -> None:
+    """Report how distinctive the sign is, and what to do about it."""
     if found.same:
         names = ", ".join(f"'{word}'" for word in found.same)
-        note(f"taken for the sign itself: {names} of the dictionary. Whoever signs that is heard, too")
+        note(f"taken for the sign itself: {names} of the dictionary. Whoever signs that is detected, too")
     if found.nearest:
         near = ", ".join(f"'{each.word}' {each.distance:.2f}" for each in found.nearest)
         note(f"nearest known signs, in units of how far your recordings are from each other: {near}")
@@ -118,16 +117,16 @@ def _tell_distinct(found: "Distinctiveness", rate: float) -> None:
     if not found.by_dictionary:
         against = f"{found.words} decoys (a guess: near signs that are not among them are not counted)"
     elif found.guess is not None:
-        against += f", about {_few(found.guess)} by decoys, for signs that it lacks"
+        against += f", about {_rate(found.guess)} by decoys, for signs that it lacks"
     advice = ""
     if max(found.per_hour, found.guess or 0.0) > rate:
         other = "" if found.by_dictionary else ", or name the signs that are made there with --dictionary"
         advice = f". Choose a sign that is less like others{other}"
     note(
-        f"signing without pause that the background did not show: about {_few(found.per_hour)} false alarms per hour, "
+        f"signing without pause that the background did not show: about {_rate(found.per_hour)} false alarms per hour, "
         f"by {against}{advice}"
     )
 
 
-def _few(rate: float) -> str:
+def _rate(rate: float) -> str:
     return f"{rate:.1f}" if rate < 10 else f"{rate:.0f}"

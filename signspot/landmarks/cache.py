@@ -34,7 +34,7 @@ PARTS = {  # of the cache folder, and how their files end
     "landmarks": ".pose",
     "tracks": ".safetensors",
     "exemplars": ".safetensors",
-    "sketches": ".safetensors",
+    "indices": ".safetensors",
     "decoys": ".safetensors",
     "encoders": ".json",
 }

@@ -65,7 +65,7 @@ class Panel:
     spottings: tuple[Spotting, ...]
 
     def colour(self, exemplar: str) -> str:
-        """The colour of an exemplar: the same in plot, film and report."""
+        """The colour of an exemplar: the same in plot, video and report."""
         ids = [curve.exemplar for curve in self.curves]
         return COLOURS[(ids.index(exemplar) if exemplar in ids else 0) % len(COLOURS)]
 
@@ -181,7 +181,7 @@ def summary(view: View) -> str:
 
 
 def view_of(found: SearchResult, *, pixels: bool = True) -> View:
-    """Gather what `plot`, `film` and `report` draw; nothing is embedded again.
+    """Gather what plot, video and report draw; nothing is embedded again.
 
     Words that were found come first, then the others, until there are `MOST_CURVES` exemplars.
 

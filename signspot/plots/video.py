@@ -117,7 +117,7 @@ def fit(image: Image, width: int, height: int) -> Image:
     return np.asarray(cv2.resize(image, size, interpolation=how), dtype=np.uint8)
 
 
-def film(view: View, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
+def write_result_video(view: View, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
     """Write an .mp4 of the video above its moving curves, with the word and score of each spotting as it comes.
 
     The video is read and written frame by frame; curves are drawn once per stretch of about twenty seconds.
@@ -125,10 +125,10 @@ def film(view: View, path: str | os.PathLike[str], progress: Progress | None = N
     Raises:
         OptionsError: the view has no video.
         VideoError: the video cannot be read.
-        OutputError: the suffix is not .mp4, or the film cannot be written.
+        OutputError: the suffix is not .mp4, or the video cannot be written.
     """
     if view.video is None:
-        raise OptionsError(f"cannot film '{view.title}': there is no video behind it. Use --plot or --html.")
+        raise OptionsError(f"no video can be made of '{view.title}': it has no frames. Use --plot or --html.")
     check_plot_path("video", path)
     report = progress or silent
     with open_video(view.video, max_side=WIDTH) as video, VideoWriter(path, FPS) as writer:

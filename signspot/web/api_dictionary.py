@@ -173,7 +173,7 @@ def _told(found: Feedback) -> dict[str, Any]:
         "mirrored": found.mirrored,
         "instead": [{"word": each.word, "score": each.score, "exemplar": each.exemplar} for each in found.instead],
         "differences": [
-            {"parameter": each.parameter, "strength": round(each.strength, 2), "words": each.words}
+            {"parameter": each.parameter, "strength": round(each.strength, 2), "words": each.text}
             for each in found.notable
         ],
     }

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.applications.signs import film, make_words
+from experiments.applications.signs import make_words, perform
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
+from signspot.embedding.exemplars import Gallery
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.spotting.spotter import Spotter, load
 from signspot_synthetic.language.lexicon import Lexicon
@@ -40,7 +41,7 @@ def signs(words: Lexicon, twofold: str, tmp_path_factory: pytest.TempPathFactory
         for variant, sign in enumerate(entry.variants if word == twofold else entry.variants[:1]):
             for signer in range(3 if word == twofold else 2 if number < 3 else 1):
                 name = f"{'ab'[variant]}{signer}"
-                write_landmarks(film(sign, SEED, word, variant, signer), folder / word / f"{name}.pose")
+                write_landmarks(perform(sign, SEED, word, variant, signer), folder / word / f"{name}.pose")
     return folder
 
 
@@ -50,9 +51,14 @@ def dictionary(signs: Path) -> Dictionary:
 
 
 @pytest.fixture(scope="session")
+def gallery(spotter: Spotter, dictionary: Dictionary) -> Gallery:
+    return spotter.gallery(dictionary)
+
+
+@pytest.fixture(scope="session")
 def clip(words: Lexicon, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """A word with two exemplars, and a clip of it by somebody else."""
     word, entry = next((word, entry) for word, entry in words.items() if len(entry.variants) == 1)
     path = tmp_path_factory.mktemp("clip") / "me.pose"
-    write_landmarks(film(entry.variants[0], SEED, "learner", word), path)
+    write_landmarks(perform(entry.variants[0], SEED, "learner", word), path)
     return word, path

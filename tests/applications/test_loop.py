@@ -14,8 +14,8 @@ from signspot.annotation.engines import Engine, RayEngine
 from signspot.applications.loop import (
     SOURCES,
     LearnOptions,
-    Learnt,
     Loop,
+    LoopResult,
     StageDone,
     gained,
     kept_outcome,
@@ -45,17 +45,19 @@ def options(encoder: str) -> LearnOptions:
 
 
 @pytest.fixture(scope="module")
-def run(tiny_corpus: Corpus, options: LearnOptions, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Learnt]:
+def run(
+    tiny_corpus: Corpus, options: LearnOptions, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, LoopResult]:
     out = tmp_path_factory.mktemp("loop")
     return out, Loop(tiny_corpus.folder, tiny_corpus.layout.dictionary, out, options, HereEngine).run()
 
 
-def test_every_stage_comes_to_something(run: tuple[Path, Learnt], tiny_corpus: Corpus, tmp_path: Path) -> None:
+def test_every_stage_comes_to_something(run: tuple[Path, LoopResult], tiny_corpus: Corpus, tmp_path: Path) -> None:
     out, learnt = run
     names = [stage.name for stage in learnt.stages]
     assert names == ["labels M", "adaptation", "labels D", "recogniser M", "recogniser D", "recogniser M+D"]
     assert all(stage.redone for stage in learnt.stages)
-    assert "not adapted" in learnt.outcome("adaptation")["told"]
+    assert "not adapted" in learnt.outcome("adaptation")["message"]
     assert learnt.outcome("labels M")["count"] == len(tiny_corpus.labels()) == len(learnt.labels["M"])
     assert learnt.labels["D"]
     assert all((out / f"recogniser-{name}.safetensors").is_file() for name in ("M", "D", "M+D"))
@@ -63,7 +65,7 @@ def test_every_stage_comes_to_something(run: tuple[Path, Learnt], tiny_corpus: C
     assert len({tuple((each["tested"], each["clips"]) for each in scores) for scores in tested}) == 1  # alike
     doubted = sum(contradicted(learnt.labels["M"], learnt.labels["D"]))
     assert doubted > 1
-    assert f"without {doubted} labels M that D contradicts" in learnt.outcome("recogniser M+D")["told"]
+    assert f"without {doubted} labels M that D contradicts" in learnt.outcome("recogniser M+D")["message"]
     page = write_loop_report(learnt, tiny_corpus, tmp_path / "report.html").read_text()
     assert all(name in page for name in names)
     assert page.count("<img") == 2
@@ -75,9 +77,9 @@ def test_the_gain_in_one_sentence() -> None:
         for name, (line, share) in told.items():
             scores = [] if share is None else [{"tested": "all signs", "instance": [share]}]
             stages.append(
-                StageDone(f"recogniser {name.replace('_', '+')}", {"told": line, "scores": scores}, redone=True)
+                StageDone(f"recogniser {name.replace('_', '+')}", {"message": line, "scores": scores}, redone=True)
             )
-        return gained(Learnt(tuple(stages), {}))
+        return gained(LoopResult(tuple(stages), {}))
 
     assert said(M=("", 0.5), D=("", 0.25), M_D=("", 0.75)) == (
         "Of all signs 75% are named right by what was learnt from M + D, 50% from M alone and 25% from D alone."
@@ -87,7 +89,9 @@ def test_the_gain_in_one_sentence() -> None:
     assert said() == "Nothing can be said about a gain: no recogniser was tested."
 
 
-def test_only_what_changed_is_done_again(run: tuple[Path, Learnt], tiny_corpus: Corpus, options: LearnOptions) -> None:
+def test_only_what_changed_is_done_again(
+    run: tuple[Path, LoopResult], tiny_corpus: Corpus, options: LearnOptions
+) -> None:
     out, _ = run
     again = Loop(tiny_corpus.folder, tiny_corpus.layout.dictionary, out, options, HereEngine).run()
     assert not any(stage.redone for stage in again.stages)
@@ -106,13 +110,13 @@ def test_a_corpus_in_which_nothing_can_be_learnt(tiny_corpus: Corpus, encoder: s
 
 def test_a_record_that_a_person_changed_is_no_record(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("")
-    outcome = {"told": "x", "files": ["a.jsonl"]}
+    outcome = {"message": "x", "files": ["a.jsonl"]}
     record = tmp_path / "stages" / "labels-M.json"
     record.parent.mkdir()
 
     def kept(**changes: object) -> object:
         seal = text_digest(json.dumps(changes.get("outcome", outcome), sort_keys=True))
-        record.write_text(json.dumps({"key": "k", "outcome": outcome, "seal": seal, **changes}))
+        record.write_text(json.dumps({"key": "k", "outcome": outcome, "checksum": seal, **changes}))
         return kept_outcome(tmp_path, "labels M", "k")
 
     assert kept() == outcome
@@ -150,7 +154,7 @@ def test_on_ray_as_on_one_laptop(tiny_corpus: Corpus, options: LearnOptions, tmp
                 pytest.skip(f"this machine is too busy: {error}")
             raise
         assert all(stage.redone for stage in learnt.stages)
-        assert "by lips" in learnt.outcome("labels M")["told"]
+        assert "by lips" in learnt.outcome("labels M")["message"]
         assert all(learnt.labels.values())
         write_loop_report(learnt, tiny_corpus, out / "report.html")
         files = ["labels-M.jsonl", "labels-D.jsonl", *(f"recogniser-{each}.safetensors" for each in SOURCES)]
@@ -180,8 +184,8 @@ def test_on_films_alone(tmp_path: Path) -> None:
     out = tmp_path / "out"
     chosen = LearnOptions(labels="lips", recogniser=replace(TINY.trunk, steps=20), threshold=0.7)
     learnt = Loop(footage, signs, out, chosen, HereEngine).run()
-    assert "by lips" in learnt.outcome("labels M")["told"]
-    assert "could not be seen" not in learnt.outcome("labels D")["told"]
+    assert "by lips" in learnt.outcome("labels M")["message"]
+    assert "could not be seen" not in learnt.outcome("labels D")["message"]
     assert len({label.word for label in learnt.labels["D"]}) > 1
     assert (out / "recogniser-D.safetensors").is_file()
     assert "<video" in write_loop_report(learnt, open_corpus(footage), out / "report.html").read_text()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.applications.loop import LearnOptions, Learnt, Loop
+from signspot.applications.loop import LearnOptions, Loop, LoopResult
 from signspot.corpus.corpus import Corpus
 from signspot.errors import DictionaryError, NothingToLearnError, OptionsError
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
@@ -32,10 +32,10 @@ def given(footage: Path, tiny_corpus: Corpus) -> Path:
 
 
 @pytest.fixture
-def learn(tiny_corpus: Corpus, encoder_file: Path, tmp_path: Path) -> Callable[..., Learnt]:
+def learn(tiny_corpus: Corpus, encoder_file: Path, tmp_path: Path) -> Callable[..., LoopResult]:
     """The loop with an encoder that knows nothing: every place is found at a threshold of 0.6."""
 
-    def run(footage: Path, dictionary: Path | None = None, labels: str = "given") -> Learnt:
+    def run(footage: Path, dictionary: Path | None = None, labels: str = "given") -> LoopResult:
         options = LearnOptions(labels, str(encoder_file), recogniser=TINY.trunk, threshold=0.6)  # type: ignore[arg-type]
         return Loop(footage, dictionary or tiny_corpus.layout.dictionary, tmp_path / "out", options, HereEngine).run()
 
@@ -64,39 +64,39 @@ def blind(folder: Path) -> None:
         write_landmarks(replace(seen, left_hand=none, right_hand=none), path)
 
 
-def test_footage_and_a_dictionary_of_its_own_are_enough(learn: Callable[..., Learnt], given: Path) -> None:
+def test_footage_and_a_dictionary_of_its_own_are_enough(learn: Callable[..., LoopResult], given: Path) -> None:
     learnt = learn(given)
     assert all(learnt.outcome(f"recogniser {name}")["files"] for name in ("M", "D", "M+D"))
-    told = learnt.outcome("recogniser M")["told"]
+    told = learnt.outcome("recogniser M")["message"]
     assert told.startswith("learnt from ")
     assert f"not tested: {given / 'splits.json'} names no test videos" in told
 
 
 @pytest.mark.parametrize("sentence", ["Zylophonic quokkas ponder", "Der Hund läuft durch den Garten", ""])
-def test_subtitles_that_name_no_word(learn: Callable[..., Learnt], footage: Path, sentence: str) -> None:
+def test_subtitles_that_name_no_word(learn: Callable[..., LoopResult], footage: Path, sentence: str) -> None:
     say_instead(footage, sentence)
     with pytest.raises(NothingToLearnError, match=r"Labels M: none: .*labels holds no label.* Labels D: none: "):
         learn(footage)
     assert not list((footage.parent / "out").glob("recogniser*"))
 
 
-def test_no_subtitles(learn: Callable[..., Learnt], footage: Path) -> None:
+def test_no_subtitles(learn: Callable[..., LoopResult], footage: Path) -> None:
     for path in footage.glob("*.vtt"):
         path.unlink()
     with pytest.raises(NothingToLearnError, match=r"Labels D: none: .*subtitles of the same name"):
         learn(footage)
 
 
-def test_labels_alone_teach_a_recogniser(learn: Callable[..., Learnt], given: Path) -> None:
+def test_labels_alone_teach_a_recogniser(learn: Callable[..., LoopResult], given: Path) -> None:
     for path in given.glob("*.vtt"):
         path.unlink()
     learnt = learn(given)
-    assert "subtitles" in learnt.outcome("labels D")["told"]
+    assert "subtitles" in learnt.outcome("labels D")["message"]
     assert learnt.outcome("recogniser M")["files"]
     assert not learnt.outcome("recogniser D"), "there is nothing to train it on"
 
 
-def test_what_failed_is_tried_again(learn: Callable[..., Learnt], given: Path) -> None:
+def test_what_failed_is_tried_again(learn: Callable[..., LoopResult], given: Path) -> None:
     subtitles = {path: path.read_bytes() for path in given.glob("*.vtt")}
     for path in subtitles:
         path.unlink()
@@ -108,7 +108,7 @@ def test_what_failed_is_tried_again(learn: Callable[..., Learnt], given: Path) -
     assert learn(given).outcome("recogniser D")["files"]
 
 
-def test_videos_that_cannot_be_read(learn: Callable[..., Learnt], given: Path, tmp_path: Path) -> None:
+def test_videos_that_cannot_be_read(learn: Callable[..., LoopResult], given: Path, tmp_path: Path) -> None:
     for path in given.glob("*.pose"):
         path.write_bytes(b"no landmarks" * 99)
     with pytest.raises(NothingToLearnError, match=r"no recogniser can be trained on the labels of .* have a label"):
@@ -119,14 +119,14 @@ def test_videos_that_cannot_be_read(learn: Callable[..., Learnt], given: Path, t
         learn(given)
 
 
-def test_nobody_s_hands_are_in_view(learn: Callable[..., Learnt], given: Path) -> None:
+def test_nobody_s_hands_are_in_view(learn: Callable[..., LoopResult], given: Path) -> None:
     blind(given)
     with pytest.raises(NothingToLearnError, match="no recogniser can be trained on the labels of"):
         learn(given)
 
 
 def test_one_video_that_cannot_be_read(
-    learn: Callable[..., Learnt], given: Path, caplog: pytest.LogCaptureFixture
+    learn: Callable[..., LoopResult], given: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = min(given.glob("train*.pose"))
     first.write_bytes(b"no landmarks")
@@ -135,7 +135,7 @@ def test_one_video_that_cannot_be_read(
 
 
 def test_labels_beyond_the_end_of_the_videos(
-    learn: Callable[..., Learnt], given: Path, caplog: pytest.LogCaptureFixture
+    learn: Callable[..., LoopResult], given: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     change_labels(given, time=9999.0)
     for path in given.glob("*.vtt"):
@@ -145,7 +145,7 @@ def test_labels_beyond_the_end_of_the_videos(
     assert any("which ends at" in each.getMessage() for each in caplog.records)
 
 
-def test_labels_of_one_word(learn: Callable[..., Learnt], given: Path) -> None:
+def test_labels_of_one_word(learn: Callable[..., LoopResult], given: Path) -> None:
     change_labels(given, word="apple")
     for path in given.glob("*.vtt"):
         path.unlink()
@@ -154,7 +154,7 @@ def test_labels_of_one_word(learn: Callable[..., Learnt], given: Path) -> None:
 
 
 def test_labels_of_words_that_the_dictionary_has_not(
-    learn: Callable[..., Learnt], given: Path, caplog: pytest.LogCaptureFixture
+    learn: Callable[..., LoopResult], given: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     for path in given.glob("*.vtt"):
         path.unlink()
@@ -166,7 +166,7 @@ def test_labels_of_words_that_the_dictionary_has_not(
 
 
 def test_a_dictionary_whose_exemplars_show_no_hand(
-    learn: Callable[..., Learnt], footage: Path, tiny_corpus: Corpus, tmp_path: Path
+    learn: Callable[..., LoopResult], footage: Path, tiny_corpus: Corpus, tmp_path: Path
 ) -> None:
     shutil.copytree(tiny_corpus.layout.dictionary, tmp_path / "signs")
     blind(tmp_path / "signs")
@@ -174,7 +174,7 @@ def test_a_dictionary_whose_exemplars_show_no_hand(
         learn(footage, tmp_path / "signs")
 
 
-def test_mistakes_are_told_before_any_work(learn: Callable[..., Learnt], footage: Path, tmp_path: Path) -> None:
+def test_mistakes_are_told_before_any_work(learn: Callable[..., LoopResult], footage: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for dictionary in (tmp_path / "empty", tmp_path / "nowhere"):
         with pytest.raises(DictionaryError):

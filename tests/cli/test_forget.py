@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from signspot.annotation.records import Findings, VideoRecord
 from signspot.annotation.search import write_gallery
 from signspot.annotation.store import FILE, open_store
-from signspot.applications.archive import COLUMNS, Axes, SketchCache
+from signspot.applications.archive import COLUMNS, Axes, IndexCache
 from signspot.applications.forgetting import Removal
 from signspot.applications.forgetting import forget as remove
 from signspot.cli.main import app
@@ -91,7 +91,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         )
         write_track(track, track_entry(tmp_path / "cache", "enc", digest, 1))
         pose(tmp_path / "cache" / "landmarks" / digest[:2] / f"{digest}-abc.pose", 1)
-        SketchCache(tmp_path / "cache", "enc").sketch(track.embeddings, digest, "d" * 64, axes)
+        IndexCache(tmp_path / "cache", "enc").index(track.embeddings, digest, "d" * 64, axes)
     return tmp_path
 
 
@@ -141,7 +141,7 @@ def test_everything_of_one_signer_goes_and_nothing_of_another(kept: Path) -> Non
 def test_a_video_is_known_by_its_content_or_by_its_name_alone(kept: Path) -> None:
     talk = kept / "footage" / "videos" / "Ann-talk.pose"
     kinds = {each.kind for each in forget(str(talk))}
-    assert kinds == {"cached landmarks", "cached sketches", "cached tracks"}
+    assert kinds == {"cached landmarks", "cached indices", "cached tracks"}
     talk.unlink()
     assert {each.kind for each in forget(str(talk), yes=True)} == kinds
     assert forget(str(talk)) == []

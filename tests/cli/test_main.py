@@ -1,6 +1,5 @@
 """The command line as a whole: help, misuse, exit codes, progress in logs."""
 
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -76,16 +75,17 @@ def test_where_nobody_says_which_cores_are_usable_all_are(
 def test_in_a_log_progress_is_a_line_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The first line after 5 s, a further one after 30 s each; the time left follows from the pace since work began."""
     now = [100.0]
     monkeypatch.setattr("signspot.cli.console.time.monotonic", lambda: now[0])
     with console.bar("news.mp4", "frames") as progress:
         for second in range(101):
-            now[0] = 100.0 + second
-            progress(25 * second, 2500)
+            now[0] = 700.0 + second  # after ten minutes of preparation
+            progress(300 + 25 * second, 2800)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "news.mp4: 125 of 2,500 frames, 25 per second, 1 min 35 s left"
-    assert [line.partition(" of")[0] for line in lines[1:-1]] == [f"news.mp4: {n:,}" for n in (875, 1625, 2375)]
-    assert lines[-1] == "news.mp4: done in 1 min 40 s"
+    assert [line.partition(" of")[0] for line in lines[:-1]] == [f"news.mp4: {n:,}" for n in (300, 1050, 1800, 2550)]
+    assert lines[1].endswith("1,050 of 2,800 frames, 1 min 10 s left")
+    assert lines[-1] == "news.mp4: done in 11 min 40 s"
 
 
 def test_short_work_is_silent_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,38 +94,12 @@ def test_short_work_is_silent_in_a_log(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err == ""
 
 
-def test_the_time_left_follows_from_the_pace_since_work_began(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten minutes of preparation, then a run that goes on at step 300: a step takes two seconds, not two minutes."""
-    clock = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    pace = console._Pace("steps")
-    assert pace.amount(0, None) == "starting, 0 s"
-    clock[0] = 600.0
-    assert pace.amount(0, 600) == "starting, 10 min 0 s"
-    assert pace.amount(300, 600) == "300 of 600 steps"
-    clock[0] = 620.0
-    assert pace.amount(310, 600) == "310 of 600 steps, 9 min 40 s left"
-    assert pace.amount(310, None) == "310 steps, 10 min 20 s so far"
-    assert pace.amount(600, 600).endswith("0 s left")
-
-
-def test_slow_frames_are_told_with_a_decimal(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    pace = console._Pace("frames")
-    pace.amount(10, 100)
-    clock[0] = 4.0
-    assert pace.amount(20, 100) == "20 of 100 frames, 2.5 per second, 32 s left"
-
-
-def test_a_terminal_sees_frames_and_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_sees_a_bar() -> None:
     code = (
-        "import time; from signspot.cli.console import bar\n"
-        "with bar('news.mp4', 'frames') as progress:\n"
-        "    time.sleep(0.3); progress(20, 200); time.sleep(0.3); progress(50, 200); time.sleep(0.3)"
+        "from signspot.cli.console import bar\n"
+        "with bar('news.mp4', 'frames') as progress: progress(20, 200); progress(50, 200)"
     )
-    done = subprocess.run(
-        ["script", "-qec", f'{sys.executable} -c "{code}"', "/dev/null"], capture_output=True, text=True
-    )
-    assert re.search(r"starting, \d s", done.stdout)
-    assert re.search(r"50 of 200 frames, [\d.]+ per second, \d+ s left", done.stdout)
+    command = f'{sys.executable} -c "{code}"'
+    done = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True)
+    assert "news.mp4" in done.stdout
+    assert "50 of 200" in done.stdout

@@ -34,10 +34,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        ("spot x.mp4 signs apple --film x.mp4", "it is the input x.mp4 itself"),
-        ("spot x.mp4 signs apple --film ./signs/../X.MP4", "it is the input"),
-        ("spot footage.pose signs apple --film signs/w.mp4", "it is a file of the input signs"),
-        ("spot footage.pose signs apple --film signs/w.mp4 --force", "it is a file of the input signs"),
+        ("spot x.mp4 signs apple --video-out x.mp4", "it is the input x.mp4 itself"),
+        ("spot x.mp4 signs apple --video-out ./signs/../X.MP4", "it is the input"),
+        ("spot footage.pose signs apple --video-out signs/w.mp4", "it is a file of the input signs"),
+        ("spot footage.pose signs apple --video-out signs/w.mp4 --force", "it is a file of the input signs"),
         ("spot footage.pose signs apple --out a.csv --out a.csv", "twice in one run"),
         ("spot footage.pose signs apple --out notes.vtt", "--force"),
         ("spot footage.pose signs apple --plot link.png", "it is a link to"),
@@ -52,7 +52,6 @@ def contents(folder: Path) -> dict[str, bytes]:
         ("annotate a --dictionary signs --out run --export notes.vtt", "--force"),
         ("annotate a --dictionary signs --out run --export a/x.vtt", "it is a file of the input a"),
         ("annotate a --dictionary signs --out run --labels labels.jsonl", "--force"),
-        ("annotate-report run --out report", "--force"),
         ("synthetic show apple --words 40 --out report", "--force"),
         ("demo --out report", "--force"),
         ("mouth footage.pose --subtitles notes.vtt --labels labels.jsonl", "--force"),

@@ -96,7 +96,7 @@ def test_one_example_is_a_dictionary_of_one(signspot: Call, corner: Path) -> Non
         (("footage.pose", "signs", "--threshold", "7"), 2, "threshold is a score in [0, 1]; got 7.0"),
         (("footage.pose", "signs", "--out", "a.docx"), 2, "a.docx"),
         (("footage.pose", "signs", "--plot", "a.bmp"), 2, "unknown kind '.bmp'"),
-        (("footage.pose", "signs", "--film", "a.mp4", "--threshold", "0.5"), 2, "there is no video behind it"),
+        (("footage.pose", "signs", "--video-out", "a.mp4", "--threshold", "0.5"), 2, "footage.pose"),
     ],
 )
 def test_a_mistake_is_one_line_on_stderr(
@@ -200,15 +200,6 @@ def test_the_command_line_finds_what_the_library_finds(signspot: Call, corner: P
     found = load(encoder).spot(str(video), open_dictionary(corner / "signs"), threshold=0.5)
     assert found
     assert [json.loads(line) for line in out.splitlines()] == [asdict(spotting) for spotting in found]
-
-
-def test_a_film_without_pictures_is_refused_before_the_search(signspot: Call, corner: Path, tmp_path: Path) -> None:
-    film = ("--film", tmp_path / "film.mp4", "--encoder", tmp_path / "never-loaded.safetensors")
-    code, _, err = signspot("spot", corner / "footage.pose", corner / "signs", "apple", *film)
-    assert code == 2
-    assert err == (
-        f"signspot: cannot film '{corner / 'footage.pose'}': there is no video behind it. Use --plot or --html.\n"
-    )
 
 
 def test_tracks_are_claimed_by_the_names_of_their_videos(signspot: Call, corner: Path, tmp_path: Path) -> None:

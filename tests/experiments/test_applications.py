@@ -1,22 +1,24 @@
 """Measures of the applications: by hand where they can be, and each once on next to nothing."""
 
-import ast
-from dataclasses import replace
+import json
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from experiments.applications.grouping import rand_index, score_pairs, synthetic_variants, variant_rows
-from experiments.applications.learners import Trial, _seen, tell
-from experiments.applications.signs import alter, film, make_words
-from experiments.applications.speed import measure_scan
-from experiments.applications.verdicts import fit, trade_rows
-from experiments.applications.waking import WakeSize, said_rows
+from experiments.applications.archive import search_times, time_rows, write_archive
+from experiments.applications.densify import dense_rows, small_corpus
+from experiments.applications.faux_amis import faux_amis_rows, score_pairs
+from experiments.applications.feedback import Trial, alter, fit, synthetic_rows, synthetic_trials
+from experiments.applications.identify import look_up_row
+from experiments.applications.mining import mine_rows
+from experiments.applications.signs import embed_clips, make_words
+from experiments.applications.variants import rand_index, synthetic_variants, variant_rows
+from experiments.applications.wake import Signing, distinctiveness_rows, latency_row
 from signspot.applications.faux_amis import FauxAmis, Friends
-from signspot.applications.feedback import CHANGES, MEANING, RIGHT_SCORE, USUAL, MeasuredDifference
+from signspot.applications.feedback import DISSIMILARITY, RIGHT_SCORE, MeasuredDifference, error_classifier
 from signspot.applications.movement import Measure
-from signspot.embedding.exemplars import ExemplarEmbedder
 from signspot.spotting.spotter import load
 from signspot.types import Exemplar
 
@@ -29,92 +31,87 @@ def test_the_adjusted_rand_index_by_hand() -> None:
 
 
 def test_recall_and_precision_of_pairs_by_hand() -> None:
-    pair = [Friends(Exemplar(a, "1"), Exemplar(b, "2"), 0.1, m) for a, b, m in (("x", "x", "same"), ("y", "z", "same"))]  # type: ignore[arg-type]
+    pair = [Friends(Exemplar(a, "1"), Exemplar(b, "2"), 0.1, "same") for a, b in (("x", "x"), ("y", "z"))]
     wrong = Friends(Exemplar("u", "3"), Exemplar("v", "4"), 0.2, "other")
-    found = FauxAmis((*pair, wrong), (3, 3), 1, np.zeros((3, 3), np.float32))
-    recall, precision, meaning = score_pairs(found, {("x", "x"), ("y", "z"), ("p", "q"), ("r", "r")})
-    assert (recall, precision, meaning) == (0.5, pytest.approx(2 / 3), 0.5)
+    result = FauxAmis((*pair, wrong), (3, 3), 1, np.zeros((3, 3), np.float32))
+    scores = score_pairs(result, {("x", "x"), ("y", "z"), ("p", "q"), ("r", "r")})
+    assert scores == (0.5, pytest.approx(2 / 3), 0.5)
 
 
-def _measured(**beyond: float) -> dict[str, MeasuredDifference]:
+def measured(**beyond: float) -> dict[str, MeasuredDifference]:
     """Measures that are as usual but for those named, which are so many spreads beyond."""
-    found = {}
-    for name in MEANING:
-        usual = USUAL[name]
-        value = usual.between + usual.more + beyond.get(name, 0.0) * usual.spread
-        found[name] = MeasuredDifference(value, (usual.between,), Measure(value))
-    return found
+    differences = {}
+    for name, usual in error_classifier().measures.items():
+        if name != DISSIMILARITY:
+            value = usual.between + usual.more + beyond.get(name, 0.0) * usual.spread
+            differences[name] = MeasuredDifference(value, (usual.between,), Measure(value))
+    return differences
 
 
-def test_what_speaks_most_is_named() -> None:
-    as_usual = float(np.exp(USUAL["unlike"].more))
-    trials = [Trial("a", "", _measured(), 1, 1.0, as_usual)]
-    trials += [Trial("a", "place", _measured(place=6.0, height=2.0), 1, 1.0, as_usual)]
-    trials += [Trial("a", "local", _measured(turning=6.0, twist=6.0), 2, 1.0, as_usual)]
-    trials += [Trial("a", "repetition", _measured(cycles=6.0, ways=6.0, direction=2.0), 1, 1.0, as_usual)]
-    trials += [Trial("a", "handshape", _measured(handshape=6.0), 1, RIGHT_SCORE - 0.01, 1.3)]
-    assert [trial.named for trial in trials[1:]] == ["place", "movement", "timing", "handshape"]
+def test_the_likeliest_error_is_named() -> None:
+    usual = float(np.exp(error_classifier().measures[DISSIMILARITY].more))
+    trials = [
+        Trial("", measured(), 1, 1.0, usual),
+        Trial("location", measured(location=6.0, height=2.0), 1, 1.0, usual),
+        Trial("local", measured(turning=6.0, twist=6.0), 2, 1.0, usual),
+        Trial("repetition", measured(cycles=6.0, ways=6.0, direction=2.0), 1, 1.0, usual),
+        Trial("handshape", measured(handshape=6.0), 1, RIGHT_SCORE - 0.01, 1.3),
+    ]
+    assert [trial.named for trial in trials[1:]] == ["location", "movement", "timing", "handshape"]
     assert [trial.right for trial in trials] == [True, False, False, False, False]
-    rows = {row[0]: row for row in tell(trials)}
-    assert rows["place"][3] == "1.00"
+    rows = {row[0]: row for row in synthetic_rows(trials)}
+    assert rows["location"][3] == "1.00"
     assert rows["any"][1] == "4"
-    shipped, *others = trade_rows(trials)
-    assert shipped[2:4] == ("1.00", "0.00")
-    assert [row[0] for row in others] == ["95%", "90%", "80%", "70%"]
 
 
-def test_a_verdict_is_fitted() -> None:
-    """Where wrong places are far away and everything else is by chance, the measure of the place decides."""
-    random = np.random.default_rng(0)
-    trials = []
+def test_a_classifier_is_fitted() -> None:
+    """Where wrong locations are far away and everything else is by chance, the measure of the location decides."""
+    random, trials = np.random.default_rng(0), []
     for number in range(60):
-        beyond = dict(zip(MEANING, random.standard_normal(len(MEANING)).tolist(), strict=True))
-        changed = ("", "place", "path")[number % 3]
-        beyond["place"] += 6.0 * (changed == "place")
-        trials.append(Trial("a", changed, _measured(**beyond), 1, 1.0, float(np.exp(0.1 * random.standard_normal()))))
-    lines = dict(line.strip().replace('"', "").split(" ", 1) for line in fit(trials))
-    weights = {name: ast.literal_eval(line.rstrip(","))[3:] for name, line in lines.items() if name.endswith(":")}
-    assert max(weights, key=lambda name: weights[name][CHANGES.index("place")]) == "place:"
-    assert lines["LIMIT"].startswith("= ")
+        beyond = {name: float(random.standard_normal()) for name in measured()}
+        error = ("", "location", "path")[number % 3]
+        beyond["location"] += 6.0 * (error == "location")
+        trials.append(Trial(error, measured(**beyond), 1, 1.0, float(np.exp(0.1 * random.standard_normal()))))
+    fitted = json.loads(json.dumps(fit(trials)))
+    place = list(fitted["errors"]).index("location")
+    assert max(fitted["measures"], key=lambda name: fitted["measures"][name]["weights"][place]) == "location"
 
 
 def test_one_parameter_is_changed_and_no_other() -> None:
     lexicon = make_words(3, 5)
-    found = list(alter(lexicon, 5))
-    assert {each.changed for each in found} <= {"", *CHANGES}
-    assert all(lexicon[e.word].variants[0].differences(e.sign) == ((e.changed,) if e.changed else ()) for e in found)
+    altered = list(alter(lexicon, 5))
+    for word, error, sign in altered:
+        field = "place" if error == "location" else error
+        assert lexicon[word].variants[0].differences(sign) == ((field,) if error else ())
+    assert len({error for _, error, _ in altered}) > 4
 
 
-def test_small_measures_run() -> None:
-    shown = synthetic_variants(load("warping", cache=False), 2, 5, each=2)
-    rows = list(variant_rows(load("warping", cache=False), "synthetic", shown, choose=True))
-    assert all(-1 <= float(row[4]) <= 1 for row in rows)
-    measured = dict(measure_scan(load("landmark", cache=False), 3000, queries=2, signed=9))
-    assert measured["queries at once, threads"] == "2, 2"
-    assert measured["windows"].startswith("3,000")
+def test_small_measures_run(tmp_path: Path) -> None:
+    spotter = load("warping", cache=False)
+    clips = list(embed_clips(spotter, synthetic_variants(2, 5, signers=2)))
+    assert all(-1 <= float(row[3]) <= 1 for row in variant_rows(spotter, clips, (0.5, 0.75)))
+    assert len(list(faux_amis_rows(spotter, 4, 5, (0.6,)))) == 1
+    assert len(list(islice(synthetic_trials(spotter, 2, 5), 2))) == 2
+    assert look_up_row(spotter, clips, 1)[0] == "1"
+    corpus = small_corpus(str(tmp_path), 5, 4, hours=0.01)
+    assert len(list(dense_rows(spotter, corpus, (120.0,)))) == 1
+    assert [row[0] for row in mine_rows(spotter, corpus, most=1)] == ["0", "0.3"]
 
 
-def test_performances_in_which_no_hand_is_seen_are_left_out() -> None:
-    """A synthetic corpus of many words always has one; feedback is measured with the performance after it."""
-    sign = next(iter(make_words(1, 3).values())).variants[0]
-    clips = [film(sign, 3, "friend", number) for number in range(2)]
-    hidden = np.full_like(clips[0].left_hand, np.nan)
-    clips[0] = replace(clips[0], left_hand=hidden, right_hand=hidden)
-    first, _ = next(_seen(ExemplarEmbedder(load("warping").encoder), lambda number: clips[number]))
-    assert first is clips[1]
+def test_the_time_of_searching_an_archive_is_measured(tmp_path: Path) -> None:
+    spotter = load("landmark", cache=False)
+    archive = write_archive(spotter, tmp_path / "archive", 3000, 5, signs=9)
+    assert archive.windows == 3000
+    assert len(list(time_rows(search_times(spotter, archive, tmp_path / "cache", 5, queries=2)))) == 4
 
 
 @pytest.mark.slow
-def test_what_enrolment_says_stands_beside_what_is_counted() -> None:
-    """Next to no footage: two rows per word, by decoys and by a dictionary in which the word itself is found."""
-    size = WakeSize(hours=0.005, background=0.005)
-    rows = list(islice(said_rows(load("landmark-world", cache=False), 3, 10, size), 4))  # of two words
-    assert {row[2] for row in rows} == {"decoys", "a dictionary"}
-    by_words = [row for row in rows if row[2] == "a dictionary"]
-    assert len(rows) == 2 * len(by_words) == 4
-    for _, word, _, said, counted, near, seen in by_words:
-        assert min(float(said), float(counted)) >= 0
-        assert near, "there are other words in the dictionary"
-        assert word not in near, "the sign itself is no neighbour"
-        assert seen.endswith(" of 10")
-    assert sum(int(row[6].split()[0]) for row in by_words) > 5 * len(by_words), "most signs are seen"
+def test_wake_signs_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Next to no footage: two rows per word, by decoys and by a dictionary."""
+    for name, value in (("_TESTED", 1), ("_PART", 12), ("_ALONE", 1), ("_SIGNS", 6), ("_TRIES", 4)):
+        monkeypatch.setattr(f"experiments.applications.wake.{name}", value)
+    signing = Signing(load("landmark-world", cache=False), 5, 3)
+    rows = list(distinctiveness_rows(signing, 0.001, 0.001))
+    assert [row[1] for row in rows] == ["decoys", "a dictionary"]
+    assert all(float(row[2]) >= 0 and row[0] not in row[4] for row in rows)
+    assert int(latency_row(signing)[3]) > 0

@@ -124,7 +124,7 @@ def test_clearing_removes_what_is_ours_only(tmp_path):
         ("landmarks", 1, 10),
         ("tracks", 1, 10),
         ("exemplars", 1, 10),
-        ("sketches", 1, 10),
+        ("indices", 1, 10),
         ("decoys", 1, 10),
         ("encoders", 1, 10),
     ]

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from signspot.applications.archive import open_archive, scan
+from signspot.applications.archive import nearest_windows, open_archive
 from signspot.applications.faux_amis import read_translations
 from signspot.applications.forgetting import Person, forget, in_file
 from signspot.applications.loop import kept_outcome
@@ -125,7 +125,7 @@ def _read_archive(path: Path) -> None:
         assert np.isfinite(track.grid.times).all()
         assert track.codes is None or len(track.codes) == track.grid.frames, "codes"
         query = np.full((1, track.embeddings.shape[1]), 0.1, np.float32)
-        found = scan([track.embeddings], query, 2, threads=1)
+        found = nearest_windows([track.embeddings], query, 2, threads=1)
         assert all(row < len(track.embeddings) for row in found.row[0].tolist())
 
 

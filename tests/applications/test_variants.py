@@ -1,0 +1,51 @@
+"""Looking a sign up, and grouping exemplars into variants."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from signspot.applications.lookup import draw_lookup, look_up
+from signspot.applications.variants import cluster, draw_costs, find_use, find_variants, write_variants_page
+from signspot.dictionary.dictionary import Dictionary
+from signspot.embedding.exemplars import Gallery
+from signspot.errors import OptionsError, UnknownWordError
+from signspot.plots.plot import save_figure
+from signspot.spotting.spotter import Spotter
+
+
+def test_a_sign_is_found_and_drawn(spotter: Spotter, gallery: Gallery, clip: tuple[str, Path], tmp_path: Path) -> None:
+    word, path = clip
+    found = look_up(spotter, path, gallery, 4)
+    assert found.matches[0].word == word
+    assert [match.word for match in found.matches] == [m.word for m in spotter.identify(path, gallery, 4)]
+    assert set(found.signs) == {match.exemplar for match in found.matches}
+    assert save_figure(draw_lookup(found), tmp_path / "look.png").stat().st_size > 10_000
+
+
+def test_groups_are_joined_by_mean_cost() -> None:
+    """0 and 1 are near; 2 is near to 1 alone: at a mean of (0.9 + 0.3) / 2 it joins only from 0.6 on."""
+    costs = np.array([[0, 0.1, 0.9], [0.1, 0, 0.3], [0.9, 0.3, 0]], np.float32)
+    assert cluster(costs, 0.05) == [[0], [1], [2]]
+    assert cluster(costs, 0.59) == [[0, 1], [2]]
+    assert cluster(costs, 0.61) == [[0, 1, 2]]
+
+
+def test_variants_are_those_of_the_language(
+    spotter: Spotter, dictionary: Dictionary, twofold: str, tmp_path: Path
+) -> None:
+    found = find_variants(spotter, dictionary, twofold)
+    shown = [{exemplar.id.split("/")[-1][0] for exemplar in group.exemplars} for group in found.groups]
+    assert sorted(map(sorted, shown)) == [["a"], ["b"]]
+    source = dictionary[twofold][0].path
+    assert source is not None
+    uses, searched = find_use(spotter, found, [source])
+    assert {use.variant for use in uses} <= {group.name for group in found.groups}
+    page = write_variants_page(spotter, found, tmp_path / "v.html", (uses, searched)).read_text()
+    assert page.count("<video") == 6
+    assert "default-src 'none'" in page
+    assert draw_costs(found).axes
+    with pytest.raises(UnknownWordError):
+        find_variants(spotter, dictionary, "nothing")
+    with pytest.raises(OptionsError):
+        find_variants(spotter, dictionary, twofold, same=0)
