@@ -34,11 +34,11 @@ from signspot.spotting.spotter import Spotter
 from signspot.training.adaptation_data import (
     AdaptOptions,
     EmbeddedFootage,
-    find_stretches,
+    find_segments,
     read_footage,
-    score_stretches,
+    score_segments,
 )
-from signspot.training.adapters import Kept, StretchBatches, fold, learn_maps
+from signspot.training.adapters import AdapterChoice, SegmentBatches, fold, train_adapters
 
 LOWEST = 0.3  # score from which spottings enter the precision-recall curve
 ByMatch = Mapping[MatchBy, "TruthScores"]
@@ -81,8 +81,8 @@ def measure_truth(spotter: Spotter, corpus: Corpus, match: MatchBy, options: Ada
         truths = [sign for sign in corpus.signs(name) if sign.word in gallery.words]
         spottings = [replace(spotting, video=name) for spotting in found.spottings]
         detection.add(name, track.grid.frames / track.grid.fps, spottings, truths)
-    stretches = find_stretches(part, list(part.videos), gallery.words, options)
-    scores = score_stretches(spotter, tracks, stretches, gallery, match)
+    segments = find_segments(part, list(part.videos), gallery.words, options)
+    scores = score_segments(spotter, tracks, segments, gallery, match)
     naming = {word: float(np.mean(values)) for word, values in scores.naming.items()}
     return TruthScores({str(w): p for w, p in detection.value().average_precision.items()}, naming)
 
@@ -95,11 +95,11 @@ def learn(
     train = replace(corpus, videos={video.id: video for video in corpus.in_split("train")})
     footage = read_footage(spotter, train, train.dictionary().select(corpus.splits().words.train), options)
     if not labels:
-        bare = tuple(replace(stretch, labels=()) for stretch in footage.learned)
+        bare = tuple(replace(segment, labels=()) for segment in footage.learned)
         footage = replace(footage, learned=bare)
     with TemporaryDirectory() as folder:
-        maps = learn_maps(spotter.encoder, StretchBatches(footage, options), folder)
-    made = fold(spotter.encoder, maps, Kept(codes=True, embedding=True), footage.gallery, "adapted", {})
+        adapters = train_adapters(spotter.encoder, SegmentBatches(footage, options), folder)
+    made = fold(spotter.encoder, adapters, AdapterChoice(codes=True, embedding=True), footage.gallery, "adapted", {})
     return made, footage, time.process_time() - began
 
 
@@ -157,7 +157,7 @@ def main() -> None:
             encoder, footage, seconds = learn(spotter, corpus, options, labels=chosen.labels)
             adapted = Spotter(encoder)
             after = {match: measure_truth(adapted, corpus, match, options) for match in MATCHES}
-            how = f"{bags}, {footage.labels} labels, {len(footage.learned)} stretches, {seconds:.0f} s"
+            how = f"{bags}, {footage.labels} labels, {len(footage.learned)} segments, {seconds:.0f} s"
             for row in rows(corpus, place.name, how, before, after):
                 _tell(_cells(row))
 

@@ -21,7 +21,7 @@ from signspot.corpus.labels import SAME_PLACE, are_beside, contradicted
 from signspot.corpus.truth import read_records, right_labels
 from signspot.metrics.bootstrap import bootstrap_mean
 from signspot.recognition.scoring import ALL
-from signspot.training.recogniser import TrunkConfig, train_on_labels
+from signspot.training.recogniser import RecogniserConfig, train_recogniser_on_corpus
 from signspot.types import Label
 
 Row = tuple[str, str, str, str]
@@ -78,7 +78,7 @@ def learned_words(
     asked: Sequence[str],
     folder: Path,
     trainings: int,
-    config: TrunkConfig = SMALL_RECOGNISER,
+    config: RecogniserConfig = SMALL_RECOGNISER,
 ) -> dict[str, list[dict[str, float]]]:
     """Recognisers on sets of labels: for each set and training, the share of the signs of each word that are named.
 
@@ -94,7 +94,7 @@ def learned_words(
     for name, own in sets.items():
         for seed in range(trainings):
             place = folder / f"{name.replace(' ', '-')}-{seed}"
-            scores = train_on_labels(replace(config, seed=seed), corpus, place, labels=own, asked=asked)[1]
+            scores = train_recogniser_on_corpus(replace(config, seed=seed), corpus, place, labels=own, asked=asked)[1]
             ranks = next(each.ranks for each in scores if each.tested == ALL)
             shares = {word: float(np.mean([rank <= 1 for rank in ranked])) for word, ranked in ranks.items()}
             found.setdefault(name, []).append(shares)

@@ -19,7 +19,7 @@ from signspot.errors import OptionsError
 from signspot.io.files import text_digest
 from signspot.io.progress import Stage, quiet
 from signspot.recognition.recogniser import FPS
-from signspot.training.recogniser import TrunkConfig
+from signspot.training.recogniser import RecogniserConfig
 from signspot.training.sign_clips import Augmentation, ClipOptions
 from signspot.types import Label, LabelSource
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus
@@ -34,7 +34,7 @@ _COMMON = 1064  # words from which each corpus draws its own
 _BOBSL_MIDDLE = 9.5 / 25  # seconds by which a sign's middle lies behind the time that BOBSL records for a D
 
 # A trunk that learns from nothing but the labels: small, so that a cell takes seconds.
-TRAINING = TrunkConfig(
+TRAINING = RecogniserConfig(
     steps=80,
     lr=3e-3,
     warm_up=10,
@@ -53,7 +53,7 @@ class RecognitionSize:
     hours: float = 0.2
     seeds: int = 3
     first_seed: int = 71  # of the first labelled
-    training: TrunkConfig = field(default_factory=lambda: TRAINING)
+    training: RecogniserConfig = field(default_factory=lambda: TRAINING)
     exemplars: float = 3.0  # of a word, on average
     encoder: str | None = None  # that finds D; its features are not learnt from. None: the shipped one
     device: str = "cpu"

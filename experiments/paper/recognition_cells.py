@@ -20,7 +20,7 @@ from signspot.recognition.scoring import (
     signs_to_test,
 )
 from signspot.spotting.spotter import load
-from signspot.training.recogniser import TrunkConfig, train_recogniser
+from signspot.training.recogniser import RecogniserConfig, train_recogniser
 from signspot.training.sign_clips import collect_signs
 from signspot.types import Label, LabelSource
 
@@ -59,7 +59,7 @@ class CellOutcome:
 class RecognitionCells:
     """Measures cells; those that are done are read from disk."""
 
-    def __init__(self, out: Path, training: TrunkConfig, device: str = "cpu"):
+    def __init__(self, out: Path, training: RecogniserConfig, device: str = "cpu"):
         self.out, self.training, self.device = out, training, device
 
     def measure(
@@ -95,7 +95,7 @@ class RecognitionCells:
         return _read(path)
 
     def _train(
-        self, labelled: LabelledCorpus, labels: Sequence[Label], config: TrunkConfig, run: Path, progress: Progress
+        self, labelled: LabelledCorpus, labels: Sequence[Label], config: RecogniserConfig, run: Path, progress: Progress
     ) -> CellOutcome:
         learnt = sorted({label.word for label in labels})
         words = learnt if len(learnt) > 1 else []  # one word alone cannot be told from others
@@ -115,7 +115,7 @@ class RecognitionCells:
         return CellOutcome(len(labels), len(words), sum(flags) / len(flags) if flags else None, ranks)
 
 
-def _clip(label: Label, config: TrunkConfig) -> tuple[str, int, int, str]:
+def _clip(label: Label, config: RecogniserConfig) -> tuple[str, int, int, str]:
     """The very stretch that is learnt from: the same label out of another file makes the same cell."""
     place = SignWindow(config.clips.before, config.clips.after, config.clips.around).of(label)
     return label.video, round(place.start * FPS), round(place.duration * FPS), label.word

@@ -16,7 +16,7 @@ from signspot.io.files import atomic_write
 from signspot.io.progress import Stage, quiet
 from signspot.models.encoder import Encoder
 from signspot.training.item_batches import EmbeddingConfig, ItemBatchOptions
-from signspot.training.recogniser import TrunkConfig
+from signspot.training.recogniser import RecogniserConfig
 from signspot.training.sign_clips import Augmentation, ClipOptions
 from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.options import CorpusOptions
@@ -33,13 +33,13 @@ _AUGMENTATION = Augmentation(lost=0.3)
 _KNOBS = Knobs(variants=0.5)
 FULL = ReproductionSize(
     CorpusOptions(words=600, hours=8.0, seed=31, test_share=0.3, knobs=_KNOBS),
-    TrunkConfig(steps=250, clips=_CLIPS, augmentation=_AUGMENTATION, model=_MODEL),
+    RecogniserConfig(steps=250, clips=_CLIPS, augmentation=_AUGMENTATION, model=_MODEL),
     EmbeddingConfig(bags="released", epochs=10, batch=ItemBatchOptions(items=64)),
     3,
 )
 QUICK = ReproductionSize(
     CorpusOptions(words=80, hours=1.0, seed=21, test_share=0.3, knobs=_KNOBS),
-    TrunkConfig(steps=100, clips=_CLIPS, augmentation=_AUGMENTATION, model=_MODEL),
+    RecogniserConfig(steps=100, clips=_CLIPS, augmentation=_AUGMENTATION, model=_MODEL),
     EmbeddingConfig(bags="released", epochs=10, batch=ItemBatchOptions(items=32)),
     1,
 )

@@ -16,7 +16,7 @@ from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import Encoder
 from signspot.training.item_batches import EmbeddingConfig
 from signspot.training.items import Item, collect_items, read_words
-from signspot.training.recogniser import TrunkConfig, train_trunk
+from signspot.training.recogniser import RecogniserConfig, train_trunk
 from signspot.training.sign_clips import collect_signs
 from signspot.training.trunk_features import TrunkFeatures, trunk_features
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus
@@ -34,7 +34,7 @@ class ReproductionSize:
     """Size of the synthetic corpus, and the lengths of training its trunks and embeddings."""
 
     corpus: CorpusOptions
-    trunk: TrunkConfig
+    trunk: RecogniserConfig
     embedding: EmbeddingConfig
     seeds: int
     device: str = "cpu"  # where networks run
@@ -88,7 +88,7 @@ class Setup:
     def _trunk_identity(self, kind: TrunkKind, setting: Setting) -> Any:
         return self.encoder.hash if self.encoder is not None else self._trunk_config(kind, setting).as_dict()
 
-    def _trunk_config(self, kind: TrunkKind, setting: Setting) -> TrunkConfig:
+    def _trunk_config(self, kind: TrunkKind, setting: Setting) -> RecogniserConfig:
         clips = replace(self.size.trunk.clips, dictionary=_SHARES[kind])
         return replace(self.size.trunk, name=f"{kind}-{setting}", clips=clips)
 

@@ -24,8 +24,8 @@ from signspot.metrics.ranking import Group
 from signspot.plots.curves import plural
 from signspot.recognition.recogniser import Recogniser
 from signspot.recognition.scoring import ALL, RecogniserClassifier, score_classifier, signs_to_test
-from signspot.training.recogniser import TrunkConfig, train_recogniser
-from signspot.training.sign_clips import ClipOptions, TrunkSigns, collect_signs
+from signspot.training.recogniser import RecogniserConfig, train_recogniser
+from signspot.training.sign_clips import ClipOptions, LabelledSigns, collect_signs
 from signspot.types import Exemplar
 
 NAME, TITLE = "table-c1", "Appendix C.1: how a trunk is pretrained on both domains"
@@ -66,7 +66,7 @@ class RecipeOutcome:
     signs: dict[str, list[float]]  # of test videos
 
 
-def recipe(row: RecipeRow, size: RecognitionSize, seed: int) -> TrunkConfig:
+def recipe(row: RecipeRow, size: RecognitionSize, seed: int) -> RecogniserConfig:
     """The training of a row."""
     plain = replace(size.training, steps=_STEPS * size.training.steps, seed=seed, name=NAME)
     models = {name.partition(".")[2]: value for name, value in row.changes.items() if name.startswith("model.")}
@@ -110,9 +110,9 @@ class RecipeClips:
         self.labelled, self.words = labelled, sorted(labelled.words("mouthed"))
         listed = [each for each in labelled.corpus.dictionary().exemplars if each.word in set(self.words)]
         self.shown, self.held = hold_out(listed)
-        self._cut: dict[str, TrunkSigns] = {}
+        self._cut: dict[str, LabelledSigns] = {}
 
-    def signs(self, clips: ClipOptions) -> TrunkSigns:
+    def signs(self, clips: ClipOptions) -> LabelledSigns:
         """Labelled clips and the exemplars that are trained on."""
         key = json.dumps(asdict(replace(clips, exemplars="rate")))  # sampled later, from the same
         if key not in self._cut:
@@ -121,10 +121,10 @@ class RecipeClips:
         return self._cut[key]
 
     @cached_property
-    def _held_out(self) -> TrunkSigns:
+    def _held_out(self) -> LabelledSigns:
         return collect_signs(self.labelled.corpus, self.words, [], ClipOptions(dictionary=1.0), exemplars=self.held)
 
-    def measure(self, config: TrunkConfig, run: Path, device: str) -> RecipeOutcome:
+    def measure(self, config: RecogniserConfig, run: Path, device: str) -> RecipeOutcome:
         """Train by one recipe, and test."""
         signs = self.signs(config.clips)
         trained = train_recogniser(config, signs, run, device=device)
@@ -135,7 +135,7 @@ class RecipeClips:
         return RecipeOutcome(own, others, right)
 
 
-def _exemplars_right(trained: Recogniser, signs: TrunkSigns, config: TrunkConfig) -> dict[str, list[float]]:
+def _exemplars_right(trained: Recogniser, signs: LabelledSigns, config: RecogniserConfig) -> dict[str, list[float]]:
     """Classify exemplars, each by clips that are sampled as in training."""
     accuracy = ClassificationAccuracy()
     for number, own in enumerate(signs.dictionary):

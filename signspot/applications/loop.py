@@ -39,7 +39,7 @@ from signspot.recognition.recogniser import save_recogniser
 from signspot.spotting.spotter import load
 from signspot.training.adaptation import adapt
 from signspot.training.adaptation_data import AdaptOptions
-from signspot.training.recogniser import TrunkConfig, train_on_labels
+from signspot.training.recogniser import RecogniserConfig, train_recogniser_on_corpus
 from signspot.training.sign_clips import ClipOptions
 from signspot.types import Label, LabelSource
 
@@ -47,7 +47,7 @@ LabelsM = Literal["auto", "given", "lips", "none"]
 Outcome = dict[str, Any]
 SOURCES = {"M": "MV", "D": "D", "M+D": "MDV"}  # recognisers, and the labels that each learns from
 
-SMALL_RECOGNISER = TrunkConfig(  # as configs/recogniser.toml: half a minute of one core
+SMALL_RECOGNISER = RecogniserConfig(  # as configs/recogniser.toml: half a minute of one core
     steps=400,
     clips=ClipOptions(clips=64, dictionary=0.25),
     model={"hand_width": 32, "part_width": 16, "width": 64, "last_width": 128, "features": 128, "norm": "batch"},
@@ -61,7 +61,7 @@ class LearnOptions:
     labels: LabelsM = "auto"  # M: those of the corpus where there are any, else by lips; or one of both, or none
     encoder: str | None = None  # name or file; None: the shipped one
     adapt: AdaptOptions = field(default_factory=AdaptOptions)
-    recogniser: TrunkConfig = field(default_factory=lambda: SMALL_RECOGNISER)
+    recogniser: RecogniserConfig = field(default_factory=lambda: SMALL_RECOGNISER)
     threshold: float | None = None  # of D; None: the encoder's
     language: str = "en"
     device: str = "cpu"
@@ -240,7 +240,7 @@ class Loop:
         config = replace(config, name=f"recogniser-{name}", clips=replace(config.clips, sources=SOURCES[name]))
         folder = self.out / "recognisers" / f"{name}-{text_digest(json.dumps(key, default=str))}"
         try:
-            trained, scores = train_on_labels(
+            trained, scores = train_recogniser_on_corpus(
                 config,
                 self.corpus,
                 folder,

@@ -9,16 +9,18 @@ import typer
 
 from signspot.cli.console import bar, count, duration, note, print_table, say
 from signspot.cli.options import EncoderName, settings
-from signspot.cli.train import command, told_how_to_go_on
+from signspot.cli.train import command, resume_hint
 
 if TYPE_CHECKING:
-    from signspot.training.adaptation import Adapted
+    from signspot.training.adaptation import AdaptationResult
     from signspot.training.adaptation_data import Gain
 
 
 def adapt(
     corpus: Annotated[Path, typer.Argument(help="Videos or .pose files with subtitles beside them; labels help.")],
-    out: Annotated[Path, typer.Option(help="Folder of the new encoder, NAME/NAME.safetensors; a stopped run goes on.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder of the new encoder, NAME/NAME.safetensors; an interrupted run resumes.")
+    ],
     dictionary: Annotated[
         Path | None, typer.Option(help="Exemplars of words that the subtitles name. [default: the corpus's own]")
     ] = None,
@@ -37,7 +39,7 @@ def adapt(
     """Adapt an encoder to your footage by its subtitles and a dictionary, and measure the gain by cross-validation.
 
     Each quarter of the videos and of the words is held out in turn. Where they show no gain, nothing is written and the
-    encoder that you have is the one to keep. Ctrl-C keeps what is learnt, and the same command goes on.
+    encoder that you have is the one to keep. Ctrl-C saves the state, and the same command resumes.
 
     Example: signspot adapt footage/ --dictionary my-signs/ --out my-encoder
     """
@@ -57,7 +59,7 @@ def adapt(
     outputs.claim(target.with_suffix(".json"))
     footage = open_corpus(corpus)
     words = footage.dictionary() if dictionary is None else open_dictionary(dictionary)
-    with told_how_to_go_on(out), outputs:
+    with resume_hint(out), outputs:
         made = adapt_encoder(
             load(encoder, device=settings().device), footage, words, out, options, stage=bar, command=command()
         )
@@ -69,9 +71,9 @@ def adapt(
         _show(made, target)
 
 
-def _show(made: "Adapted", target: Path) -> None:
+def _show(made: "AdaptationResult", target: Path) -> None:
     note(
-        f"learned from {made.learned:,} subtitled stretches, {count(made.words, 'word')} and "
+        f"learned from {made.learned:,} subtitled segments, {count(made.words, 'word')} and "
         f"{count(made.labels, 'label')} of {made.hours:.2f} h in {duration(made.seconds)}; "
         f"measured on {made.held:,} of them, each while it was held out"
     )
@@ -94,7 +96,7 @@ def _signed(gain: "Gain") -> str:
     return f"{each.value:+.3f} [{each.low:+.3f}, {each.high:+.3f}]"
 
 
-def _plain(made: "Adapted", target: Path) -> dict[str, object]:
+def _plain(made: "AdaptationResult", target: Path) -> dict[str, object]:
     return {
         "encoder": str(target) if made.encoder is not None else None,
         "hash": made.encoder.hash if made.encoder is not None else None,

@@ -33,7 +33,7 @@ def import_corpus(
             "WLASL_v0.3.json and videos/.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder of the .npz files; a run that was stopped there goes on.")],
+    out: Annotated[Path, typer.Option(help="Folder of the .npz files; an interrupted run resumes there.")],
     workers: Annotated[int | None, typer.Option(min=1, help="Processes. [default: all cores but one]")] = None,
 ) -> None:
     """Estimate the landmarks of a corpus of isolated signs: signer_NN.npz of LSA64, wlasl_NN.npz of WLASL.

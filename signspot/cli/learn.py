@@ -49,10 +49,10 @@ def learn(
     from signspot.io.files import Outputs
     from signspot.training.adaptation_data import AdaptOptions
     from signspot.training.configuration import read_toml
-    from signspot.training.recogniser import TrunkConfig
+    from signspot.training.recogniser import RecogniserConfig
 
     plain = replace(SMALL_RECOGNISER, steps=recogniser_steps)
-    config = read_toml(recogniser, TrunkConfig) if recogniser is not None else plain
+    config = read_toml(recogniser, RecogniserConfig) if recogniser is not None else plain
     options = LearnOptions(
         labels.value, encoder, AdaptOptions(steps=adapt_steps), config, threshold, language, settings().device
     )

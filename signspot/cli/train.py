@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from signspot.models.encoder import Encoder
     from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
     from signspot.training.item_batches import EmbeddingConfig
-    from signspot.training.recogniser import TrunkConfig
+    from signspot.training.recogniser import RecogniserConfig
     from signspot.training.rgb_clips import RgbConfig
 
 
 def train(
     config: Annotated[Path, typer.Argument(help="A TOML file, such as configs/landmark.toml.")],
-    out: Annotated[Path, typer.Option(help="Folder of the run; a run that was stopped there goes on.")] = Path("runs"),
+    out: Annotated[Path, typer.Option(help="Folder of the run; an interrupted run resumes there.")] = Path("runs"),
     corpus: Annotated[
         Path | None, typer.Option(help="What to learn from: embedding and rgb need one, mouthing may.")
     ] = None,
@@ -41,7 +41,7 @@ def train(
     workers: Annotated[int, typer.Option(help="Processes that make batches of landmarks.")] = 1,
     pixels: Pixels = True,
 ) -> None:
-    """Train an encoder; Ctrl-C keeps what is learnt, and the same command goes on.
+    """Train an encoder; Ctrl-C saves the state, and the same command resumes.
 
     The key `kind` of the configuration says what: "frame_codes" is a coder of landmarks whose codes are aligned, as
     the shipped encoders are, "warping" the same without learning, "embedding" an MLP on a frozen trunk, "rgb" a trunk
@@ -55,7 +55,7 @@ def train(
     from signspot.training.configuration import read_training
     from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
     from signspot.training.item_batches import EmbeddingConfig
-    from signspot.training.recogniser import TrunkConfig
+    from signspot.training.recogniser import RecogniserConfig
     from signspot.training.rgb_clips import RgbConfig
 
     chosen = read_training(config, training_kinds())
@@ -66,7 +66,7 @@ def train(
     outputs = Outputs([config, corpus, encoder, *folders.values()], force=settings().force)
     outputs.claim(out / f"{chosen.name}.safetensors")
     outputs.claim(out / f"{chosen.name}.json")
-    with told_how_to_go_on(out), outputs:
+    with resume_hint(out), outputs:
         if isinstance(chosen, EmbeddingConfig):
             _train_embedding(chosen, out, corpus, encoder, features)
         elif isinstance(chosen, RgbConfig):
@@ -75,20 +75,20 @@ def train(
             _train_frame_codes(chosen, out, folders, workers)
         elif isinstance(chosen, WarpingConfig):
             _make_warping(chosen, out, folders)
-        elif isinstance(chosen, TrunkConfig):
+        elif isinstance(chosen, RecogniserConfig):
             _train_recogniser(chosen, out, corpus)
         else:
             _train_mouthing(chosen, out, corpus)
 
 
 @contextmanager
-def told_how_to_go_on(out: Path) -> Iterator[None]:
-    """Tell, when a training is stopped, what is kept and how to go on."""
+def resume_hint(out: Path) -> Iterator[None]:
+    """Say, when a training is interrupted, how to resume it."""
     try:
         yield
     except KeyboardInterrupt:
         if (out / "state.pt").is_file():
-            note(f"what was learnt is kept in {out}. Go on with: {command()}")
+            note(f"the state is saved in {out}. Resume with: {command()}")
         raise
 
 
@@ -111,11 +111,11 @@ def training_kinds() -> dict[str, type[Any]]:
     from experiments.mouthing.config import MouthingConfig
     from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
     from signspot.training.item_batches import EmbeddingConfig
-    from signspot.training.recogniser import TrunkConfig
+    from signspot.training.recogniser import RecogniserConfig
     from signspot.training.rgb_clips import RgbConfig
 
     return {
-        "recogniser": TrunkConfig,
+        "recogniser": RecogniserConfig,
         "frame_codes": FrameCodesConfig,
         "warping": WarpingConfig,
         "embedding": EmbeddingConfig,
@@ -155,12 +155,14 @@ def _make_warping(config: "WarpingConfig", out: Path, folders: dict[str, str]) -
     _keep(make_warping(chosen), out / f"{config.name}.safetensors", half=True)
 
 
-def _train_recogniser(config: "TrunkConfig", out: Path, folder: Path | None) -> None:
+def _train_recogniser(config: "RecogniserConfig", out: Path, folder: Path | None) -> None:
     from signspot.corpus.corpus import open_corpus
     from signspot.recognition.recogniser import save_recogniser
-    from signspot.training.recogniser import train_on_labels
+    from signspot.training.recogniser import train_recogniser_on_corpus
 
-    trained, scores = train_on_labels(config, open_corpus(_named(folder)), out, stage=bar, device=settings().device)
+    trained, scores = train_recogniser_on_corpus(
+        config, open_corpus(_named(folder)), out, stage=bar, device=settings().device
+    )
     target = save_recogniser(trained, out / f"{config.name}.safetensors")
     say(f"{target}: {config.name}, {len(trained.words):,} words")
     for each in scores:
@@ -188,14 +190,16 @@ def _train_embedding(
     from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
     from signspot.training.distributed import join_group
-    from signspot.training.embedding import train_on_corpus
+    from signspot.training.embedding import train_embedding_on_corpus
     from signspot.training.run_folder import Run
 
     corpus = open_corpus(_named(folder))
     trunk = load_encoder(name)
     with join_group() as group:
         stage = bar if group.is_first else (lambda _: nullcontext(silent))
-        encoder = train_on_corpus(config, trunk, corpus, Run(out, features, command(), group, settings().device), stage)
+        encoder = train_embedding_on_corpus(
+            config, trunk, corpus, Run(out, features, command(), group, settings().device), stage
+        )
         if group.is_first:
             _keep(encoder, out / f"{config.name}.safetensors", half=False)
 

@@ -1,7 +1,7 @@
 """Makes the files that measurements read from the corpora as they are published: videos → landmarks → `.npz`.
 
 LSA64 is a folder of videos `WORD_SIGNER_REPETITION.mp4`, all three numbers of three digits; WLASL a list of glosses and
-their instances in `WLASL_v0.3.json` beside `videos/ID.mp4`. A run that is stopped goes on where it was: landmarks of a
+their instances in `WLASL_v0.3.json` beside `videos/ID.mp4`. An interrupted run resumes where it was: landmarks of a
 clip are kept until the file that holds them is written, and files that are there are not made again.
 """
 
@@ -62,7 +62,7 @@ def import_lsa64(
     Args:
         source: folder of the videos, also in folders below.
         out: where the files go.
-        progress: told the videos done.
+        progress: called with the number of videos done.
         workers: processes; all cores but one if not given.
 
     Raises:
@@ -90,7 +90,7 @@ def import_wlasl(
     Args:
         source: folder with `WLASL_v0.3.json` and `videos/`.
         out: where the files go.
-        progress: told the videos done.
+        progress: called with the number of videos done.
         workers: processes; all cores but one if not given.
 
     Raises:

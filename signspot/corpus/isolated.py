@@ -66,7 +66,7 @@ def read_isolated(
         place: a folder with `signer_NN.npz` (LSA64), `wlasl_NN.npz` (WLASL) or `signs_NN.npz` (synthetic); a folder
             with `WORD/SIGNER.mp4` or `.pose` (`SIGNER_2.mp4` is the same signer again); or a table with the columns
             word, signer and file.
-        progress: told the frames of videos whose landmarks are estimated.
+        progress: called with the number of frames of videos whose landmarks are estimated.
         cache: of landmarks; the user's own if not given.
         workers: processes that estimate; one per core if not given.
 

@@ -1,6 +1,6 @@
-"""Alignment of exemplars with stretches of signing, with a gradient: tensors in, tensors out.
+"""Alignment of exemplars with segments of signing, with a gradient: tensors in, tensors out.
 
-The same paths as `signspot.spotting.matching` finds: every exemplar frame is matched with one frame of the stretch,
+The same paths as `signspot.spotting.matching` finds: every exemplar frame is matched with one frame of the segment,
 which goes on by 0, 1, 2 … frames at a price. The cheapest path of every exemplar that ends in a clip is found without
 a gradient; the gradient goes along these paths, and nowhere else.
 """
@@ -18,35 +18,35 @@ _FAR = 1e4  # a cost that no path pays
 
 @dataclass(frozen=True, slots=True)
 class ClipEnds:
-    """Clips of stretches, each given by the frames at which a path in it may end."""
+    """Clips of segments, each given by the frames at which a path in it may end."""
 
-    stretch: Tensor  # (N,) which stretch a clip is of
-    frames: Tensor  # (N, E) frames of the stretch; any frame where there are fewer than E
+    segment: Tensor  # (N,) which segment a clip is of
+    frames: Tensor  # (N, E) frames of the segment; any frame where there are fewer than E
     is_end: Tensor  # (N, E) bool: the frame counts
 
 
-def clip_costs(exemplars: Tensor, stretches: Tensor, seen: Tensor, clips: ClipEnds, steps: Sequence[float]) -> Tensor:
+def clip_costs(exemplars: Tensor, segments: Tensor, seen: Tensor, clips: ClipEnds, steps: Sequence[float]) -> Tensor:
     """Align every exemplar with every clip.
 
     Args:
         exemplars: (L, M, V, C) frame codes of V exemplars in M views, of which the better one counts.
-        stretches: (B, T, C) frame codes of stretches of signing, padded to one length.
+        segments: (B, T, C) frame codes of segments of signing, padded to one length.
         seen: (B, T) bool: the frame is none of the padding.
-        clips: N clips of the stretches.
+        clips: N clips of the segments.
         steps: what it costs to go on by 0, 1, 2 … frames.
 
     Returns:
         (N, V) mean cost per exemplar frame of the cheapest path that ends in the clip.
     """
     length, views, count, _ = exemplars.shape
-    shown, signed = exemplars.flatten(0, 2), stretches.flatten(0, 1)
+    shown, signed = exemplars.flatten(0, 2), segments.flatten(0, 1)
     squares = shown.square().sum(dim=1, keepdim=True) + signed.square().sum(dim=1) - 2 * shown @ signed.T
     with torch.no_grad():
         apart = squares.clamp(min=LEAST_SQUARE).sqrt_().view(length, views * count, *seen.shape)
         apart.masked_fill_(~seen, _FAR)
         totals, came = _cheapest(apart, steps)
         row, end, total = _best_ends(totals.view(views, count, *seen.shape), clips)
-        matches = _matches(came, row, clips.stretch.expand_as(row), end)
+        matches = _matches(came, row, clips.segment.expand_as(row), end)
         price = total - apart.flatten()[matches].mean(dim=0)  # of the steps: it has no gradient
     costs = squares.flatten()[matches].clamp(min=LEAST_SQUARE).sqrt().mean(dim=0) + price
     return costs.T
@@ -69,7 +69,7 @@ def _cheapest(apart: Tensor, steps: Sequence[float]) -> tuple[Tensor, Tensor]:
 def _best_ends(totals: Tensor, clips: ClipEnds) -> tuple[Tensor, Tensor, Tensor]:
     """(M, V, B, T) costs to the best path of every exemplar in every clip: (V, N) row of M V, last frame, cost."""
     count = totals.shape[1]
-    inside = totals[:, :, clips.stretch[:, None], clips.frames].masked_fill(~clips.is_end, torch.inf)  # (M, V, N, E)
+    inside = totals[:, :, clips.segment[:, None], clips.frames].masked_fill(~clips.is_end, torch.inf)  # (M, V, N, E)
     cost, place = inside.permute(1, 2, 0, 3).flatten(2).min(dim=2)  # (V, N) of M E
     view, number = place // clips.frames.shape[1], place % clips.frames.shape[1]
     end = clips.frames.expand(count, -1, -1).gather(2, number[..., None])[..., 0]
@@ -77,12 +77,12 @@ def _best_ends(totals: Tensor, clips: ClipEnds) -> tuple[Tensor, Tensor, Tensor]
     return row, end, cost
 
 
-def _matches(came: Tensor, row: Tensor, stretch: Tensor, end: Tensor) -> Tensor:
+def _matches(came: Tensor, row: Tensor, segment: Tensor, end: Tensor) -> Tensor:
     """(L, R, B, T) steps and (V, N) ends of paths to (L, V, N) places of their matches among all L R B T."""
-    length, rows, stretches, frames = came.shape
+    length, rows, segments, frames = came.shape
     places, frame = [], end
     for index in range(length - 1, -1, -1):
-        places.append(((index * rows + row) * stretches + stretch) * frames + frame)
+        places.append(((index * rows + row) * segments + segment) * frames + frame)
         if index:
-            frame = (frame - came[index, row, stretch, frame].long()).clamp(min=0)
+            frame = (frame - came[index, row, segment, frame].long()).clamp(min=0)
     return torch.stack(places)

@@ -123,7 +123,7 @@ def score_classifier(
         tested: sets of signs by name; each sign is classified once, whatever sets it is in. Those of a video that
             cannot be read, or that shows no signer, are left out.
         window: where the signs lie.
-        progress: told the videos that are done.
+        progress: called with the number of videos that are done.
     """
     chosen = window or SignWindow()
     every = sorted({label for own in tested.values() for label in own}, key=lambda label: (label.video, label.time))

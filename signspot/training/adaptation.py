@@ -26,9 +26,9 @@ from signspot.training.adaptation_data import (
     Turn,
     gains,
     read_footage,
-    score_stretches,
+    score_segments,
 )
-from signspot.training.adapters import Kept, Maps, StretchBatches, coder_of, fold, learn_maps
+from signspot.training.adapters import AdapterChoice, Adapters, SegmentBatches, fold, frame_coder, train_adapters
 from signspot.types import Track
 
 Scores = NDArray[np.floating[Any]]
@@ -38,15 +38,15 @@ _FEWEST_ABOVE = 20  # scores above a threshold, from which on it can be set anew
 
 
 @dataclass(frozen=True)
-class Adapted:
+class AdaptationResult:
     """The outcome of an adaptation."""
 
     encoder: Encoder | None  # None: there is no gain; keep the one that was adapted
     base: Encoder  # that was adapted
     gains: Mapping[str, tuple[Gain, ...]]  # of the map of codes ("alignment") and of embeddings ("embedding")
-    kept: Kept  # which maps the encoder has
-    learned: int  # stretches
-    held: int  # stretches
+    kept: AdapterChoice  # which adapters the encoder has
+    learned: int  # segments
+    held: int  # segments
     words: int  # learned from
     labels: int  # learned from
     hours: float  # of footage
@@ -66,7 +66,7 @@ def adapt(
     *,
     stage: Stage = quiet,
     command: str = "",
-) -> Adapted:
+) -> AdaptationResult:
     """Adapt the encoder of a spotter to a user's own footage, and measure the gain by cross-validation.
 
     Each part of the footage and of the words is held out in turn. Where the turns together show a gain, the encoder
@@ -76,7 +76,7 @@ def adapt(
         spotter: with an encoder of frame codes; it is not changed.
         corpus: videos with subtitles; labels are used where there are any.
         dictionary: of the words that subtitles name.
-        folder: where the state is kept; a run that was stopped there goes on. Its name is that of the new encoder.
+        folder: where the state is kept; an interrupted run resumes there. Its name is that of the new encoder.
         options: how to learn.
         stage: shows the progress of each stage.
         command: for the card.
@@ -84,26 +84,26 @@ def adapt(
     Raises:
         OptionsError: the encoder gives no frame codes, there are no subtitles or common words, or too little footage.
         CheckpointError: the folder holds the state of another adaptation.
-        KeyboardInterrupt: it was stopped; the state is saved.
+        KeyboardInterrupt: it was interrupted; the state is saved.
     """
     began, chosen, base = time.monotonic(), options or AdaptOptions(), spotter.encoder
-    coder_of(base)
+    frame_coder(base)
     footage = read_footage(spotter, corpus, dictionary, chosen, stage)
     turns = _cross_validate(spotter, footage, chosen, Path(folder), stage)
     found: dict[str, tuple[Gain, ...]] = {match: tuple(gains(of_turns)) for match, of_turns in turns.items()}
-    kept = Kept(is_kept(found["alignment"]), "embedding" in found and is_kept(found["embedding"]))
+    kept = AdapterChoice(is_kept(found["alignment"]), "embedding" in found and is_kept(found["embedding"]))
     whole = footage.whole()
     encoder = None
     if kept:
         with stage("learning from all of it") as progress:
-            maps = learn_maps(base, StretchBatches(whole, chosen), folder, progress)
+            adapters = train_adapters(base, SegmentBatches(whole, chosen), folder, progress)
         threshold = base.contract.threshold
         if kept.codes:
             others = [(turn.before.others, turn.after.others) for turn in turns["alignment"]]
             threshold = same_rate(threshold, *(np.concatenate(each) for each in zip(*others, strict=True)))
         card = _card(base, whole, chosen, found, kept, command)
-        encoder = make_adapted(base, maps, kept, footage.gallery, Path(folder).resolve().name, card, threshold)
-    return Adapted(
+        encoder = adapted_encoder(base, adapters, kept, footage.gallery, Path(folder).resolve().name, card, threshold)
+    return AdaptationResult(
         encoder,
         base,
         found,
@@ -117,11 +117,17 @@ def adapt(
     )
 
 
-def make_adapted(
-    base: Encoder, maps: Maps, kept: Kept, gallery: Gallery, name: str, card: Mapping[str, Any], threshold: float
+def adapted_encoder(
+    base: Encoder,
+    adapters: Adapters,
+    kept: AdapterChoice,
+    gallery: Gallery,
+    name: str,
+    card: Mapping[str, Any],
+    threshold: float,
 ) -> Encoder:
-    """An encoder with the maps that are kept, and its threshold."""
-    made = fold(base, maps, kept, gallery, name, card)
+    """An encoder with the adapters that are kept, and its threshold."""
+    made = fold(base, adapters, kept, gallery, name, card)
     return replace(made, contract=replace(made.contract, threshold=threshold))
 
 
@@ -163,45 +169,47 @@ def _cross_validate(
     parts = footage.turns(options)
     for number, part in enumerate(parts, 1):
         with stage(f"learning, part {number} of {len(parts)} held out") as progress:
-            maps = learn_maps(spotter.encoder, StretchBatches(part, options), folder / f"without-{number}", progress)
-        before, after = (_measure(spotter, part, each, matches, stage) for each in (None, maps))
+            adapters = train_adapters(
+                spotter.encoder, SegmentBatches(part, options), folder / f"without-{number}", progress
+            )
+        before, after = (_measure(spotter, part, each, matches, stage) for each in (None, adapters))
         for match in matches:
             found[match].append(Turn(before[match], after[match], part.words))
     return found
 
 
 def _measure(
-    spotter: Spotter, footage: EmbeddedFootage, maps: Maps | None, matches: Sequence[MatchBy], stage: Stage
+    spotter: Spotter, footage: EmbeddedFootage, adapters: Adapters | None, matches: Sequence[MatchBy], stage: Stage
 ) -> dict[str, HeldOutScores]:
-    """Scores of held-out stretches; of the adapted encoder, where maps are given."""
-    tracks = {stretch.video: footage.tracks[stretch.video] for stretch in footage.held}
+    """Scores of held-out segments; of the adapted encoder, where adapters are given."""
+    tracks = {segment.video: footage.tracks[segment.video] for segment in footage.held}
     gallery, seen = footage.gallery, spotter
-    if maps is not None:
-        encoder = fold(spotter.encoder, maps, Kept(codes=True, embedding=True), gallery, "adapted", {})
-        tracks = {name: _mapped_track(track, maps, encoder.hash) for name, track in tracks.items()}
-        gallery, seen = _mapped_gallery(gallery, maps), Spotter(encoder)
+    if adapters is not None:
+        encoder = fold(spotter.encoder, adapters, AdapterChoice(codes=True, embedding=True), gallery, "adapted", {})
+        tracks = {name: _mapped_track(track, adapters, encoder.hash) for name, track in tracks.items()}
+        gallery, seen = _mapped_gallery(gallery, adapters), Spotter(encoder)
     scores: dict[str, HeldOutScores] = {}
     for match in matches:
-        with stage(f"held-out footage, {match}, {'adapted' if maps else 'as it is'}") as progress:
-            scores[match] = score_stretches(seen, tracks, footage.held, gallery, match, progress)
+        with stage(f"held-out footage, {match}, {'adapted' if adapters else 'as it is'}") as progress:
+            scores[match] = score_segments(seen, tracks, footage.held, gallery, match, progress)
     return scores
 
 
 @torch.no_grad()
-def _mapped_track(track: Track, maps: Maps, encoder: str) -> Track:
+def _mapped_track(track: Track, adapters: Adapters, encoder: str) -> Track:
     """A track as the adapted encoder makes it, without its video."""
     assert track.codes is not None, "the encoder gives frame codes"
-    codes = maps.map_codes(torch.from_numpy(np.asarray(track.codes, np.float32))).numpy()
-    rows = maps.map_embeddings(torch.from_numpy(np.asarray(track.embeddings, np.float32))).numpy()
+    codes = adapters.adapt_codes(torch.from_numpy(np.asarray(track.codes, np.float32))).numpy()
+    rows = adapters.adapt_embeddings(torch.from_numpy(np.asarray(track.embeddings, np.float32))).numpy()
     return replace(track, codes=codes.astype(np.float16), embeddings=rows.astype(np.float16), encoder=encoder)
 
 
 @torch.no_grad()
-def _mapped_gallery(gallery: Gallery, maps: Maps) -> Gallery:
+def _mapped_gallery(gallery: Gallery, adapters: Adapters) -> Gallery:
     """A gallery as the adapted encoder makes it."""
     assert gallery.codes is not None, "the encoder gives frame codes"
-    codes = maps.map_codes(torch.from_numpy(np.asarray(gallery.codes, np.float32))).numpy()
-    rows = maps.map_embeddings(torch.from_numpy(gallery.embeddings)).numpy()
+    codes = adapters.adapt_codes(torch.from_numpy(np.asarray(gallery.codes, np.float32))).numpy()
+    rows = adapters.adapt_embeddings(torch.from_numpy(gallery.embeddings)).numpy()
     return Gallery(gallery.exemplars, rows, gallery.rows, gallery.mirrored, codes)
 
 
@@ -210,13 +218,13 @@ def _card(
     footage: EmbeddedFootage,
     options: AdaptOptions,
     found: Mapping[str, tuple[Gain, ...]],
-    kept: Kept,
+    kept: AdapterChoice,
     command: str,
 ) -> dict[str, Any]:
     parts = " and ".join(name for name, is_in in (("frame codes", kept.codes), ("embeddings", kept.embedding)) if is_in)
     sentence = (
         f"{parts.capitalize()} of '{base.name}' ({base.hash}), adapted by Watch-Read-Lookup on "
-        f"{len(footage.learned):,} subtitled stretches of {footage.hours:.2f} hours of footage, "
+        f"{len(footage.learned):,} subtitled segments of {footage.hours:.2f} hours of footage, "
         f"{len(footage.words):,} words and {footage.labels:,} labels; the gain was cross-validated."
     )
     return {

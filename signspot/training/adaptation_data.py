@@ -39,11 +39,11 @@ logger = logging.getLogger(__name__)
 ByWord = Mapping[str, Sequence[float]]
 
 FEWEST_WORDS = 8  # of which a part is held out
-FEWEST_STRETCHES = 16  # to learn from
+FEWEST_SEGMENTS = 16  # to learn from
 FEWEST_HELD = 6  # to measure on
 _FEWEST_VIDEOS = 4  # with fewer, the last part of every video is held out
 _AROUND = 0.2  # seconds around a labelled sign in which its peak may lie
-_SHORTEST = 1.0  # seconds of a stretch that are in its video
+_SHORTEST = 1.0  # seconds of a segment that are in its video
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class AdaptOptions:
     """Settings of an adaptation, besides its footage, dictionary and encoder."""
 
     steps: int = 150
-    stretches: int = 16  # of footage, in a batch
+    segments: int = 16  # of footage, in a batch
     exemplars: int = 2  # of a word, in a batch
     bags: Bags = "released"  # of Watch-Read-Lookup: which reading of the paper
     temperature: float = 0.125  # of alignment, in units of the encoder's typical cost
     embedding_temperature: float = 0.07  # the paper's
-    lr: float = 2e-3  # the highest learning rate of both maps; it falls as a cosine
+    lr: float = 2e-3  # the highest learning rate of both adapters; it falls as a cosine
     padding: float = 2.0  # seconds around a subtitle in which its signing is looked for
-    longest: float = 10.0  # seconds of a stretch that are looked at, at most
+    longest: float = 10.0  # seconds of a segment that are looked at, at most
     held_out: float = 0.25  # share of the footage, and of the words, that is held out in each turn
     embeddings: bool = False  # also learn a map of window embeddings, for match="embedding"
     seed: int = 0
@@ -67,7 +67,7 @@ class AdaptOptions:
         if self.bags not in get_args(Bags):
             raise OptionsError(f"no bags '{self.bags}'. There are: {', '.join(get_args(Bags))}")
         check_numbers(self, "steps", "exemplars", least=1)
-        check_numbers(self, "stretches", least=2)
+        check_numbers(self, "segments", least=2)
         check_numbers(self, "temperature", "embedding_temperature", "lr", above=0)
         check_numbers(self, "padding", "seed", least=0)
         check_numbers(self, "longest", least=2)
@@ -79,7 +79,7 @@ class AdaptOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class SubtitledStretch:
+class SubtitledSegment:
     """A subtitle's time and some seconds around it: where its words may be signed."""
 
     video: str
@@ -94,13 +94,13 @@ class EmbeddedFootage:
 
     tracks: Mapping[str, Track]
     gallery: Gallery  # of all words that a subtitle names
-    learned: tuple[SubtitledStretch, ...]  # stretches that are learned from
-    held: tuple[SubtitledStretch, ...]  # stretches that gains are measured on
+    learned: tuple[SubtitledSegment, ...]  # segments that are learned from
+    held: tuple[SubtitledSegment, ...]  # segments that gains are measured on
     words: frozenset[str]  # that are learned from; the others are held out
-    every: tuple[SubtitledStretch, ...] = ()  # all stretches
+    every: tuple[SubtitledSegment, ...] = ()  # all segments
 
     def turns(self, options: AdaptOptions) -> list["EmbeddedFootage"]:
-        """The same footage, each part of its stretches and words held out in turn; parts too small are passed over."""
+        """The same footage, each part of its segments and words held out in turn; parts too small are passed over."""
         parts = (_Split(self.every, tuple(self.gallery.words), options, turn) for turn in range(turns_of(options)))
         return [replace(self, learned=p.learned, held=p.held, words=p.words) for p in parts if p.is_enough]
 
@@ -115,14 +115,14 @@ class EmbeddedFootage:
 
     @property
     def labels(self) -> int:
-        """Labels in the stretches that are learned from."""
-        return sum(len(stretch.labels) for stretch in self.learned)
+        """Labels in the segments that are learned from."""
+        return sum(len(segment.labels) for segment in self.learned)
 
     @property
     def digest(self) -> str:
         """Names all that is learned from and measured on."""
         said = [f"{name} {track.encoder} {track.source}" for name, track in sorted(self.tracks.items())]
-        said += [repr(stretch) for stretch in (*self.learned, *self.held)] + sorted(self.words)
+        said += [repr(segment) for segment in (*self.learned, *self.held)] + sorted(self.words)
         said.append(hashlib.sha256(np.ascontiguousarray(self.gallery.embeddings).tobytes()).hexdigest())
         return hashlib.sha256("\n".join(said).encode()).hexdigest()[:16]
 
@@ -153,13 +153,13 @@ def read_footage(
     with stage("exemplars") as progress:
         gallery = spotter.gallery(dictionary.select(sorted(found)), progress=progress)
     _check_words(gallery)
-    stretches = _stretches(corpus, named, gallery.words, options)
-    _Split(tuple(stretches), tuple(gallery.words), options).check()  # before hours of videos
+    segments = _segments(corpus, named, gallery.words, options)
+    _Split(tuple(segments), tuple(gallery.words), options).check()  # before hours of videos
     with stage("videos") as progress:
         tracks = _tracks(spotter, videos, progress)
-    split = _Split(tuple(s for s in stretches if _is_seen(s, tracks)), tuple(gallery.words), options)
+    split = _Split(tuple(s for s in segments if _is_seen(s, tracks)), tuple(gallery.words), options)
     split.check()
-    return EmbeddedFootage(tracks, gallery, split.learned, split.held, split.words, split.stretches)
+    return EmbeddedFootage(tracks, gallery, split.learned, split.held, split.words, split.segments)
 
 
 def turns_of(options: AdaptOptions) -> int:
@@ -167,18 +167,18 @@ def turns_of(options: AdaptOptions) -> int:
     return round(1 / options.held_out)
 
 
-def frame_range(stretch: SubtitledStretch, grid: Grid) -> tuple[int, int]:
-    """The first frame of a stretch and the one after its last, as far as the video goes."""
-    first, last = (round((time - grid.origin) * grid.fps) for time in (stretch.span.start, stretch.span.end))
+def frame_range(segment: SubtitledSegment, grid: Grid) -> tuple[int, int]:
+    """The first frame of a segment and the one after its last, as far as the video goes."""
+    first, last = (round((time - grid.origin) * grid.fps) for time in (segment.span.start, segment.span.end))
     return min(max(0, first), grid.frames), min(max(0, last), grid.frames)
 
 
-def _is_seen(stretch: SubtitledStretch, tracks: Mapping[str, Track]) -> bool:
-    """Whether enough of a stretch is in its video: subtitles may outlast it."""
-    if stretch.video not in tracks:
+def _is_seen(segment: SubtitledSegment, tracks: Mapping[str, Track]) -> bool:
+    """Whether enough of a segment is in its video: subtitles may outlast it."""
+    if segment.video not in tracks:
         return False
-    grid = tracks[stretch.video].grid
-    first, last = frame_range(stretch, grid)
+    grid = tracks[segment.video].grid
+    first, last = frame_range(segment, grid)
     return last - first >= _SHORTEST * grid.fps
 
 
@@ -199,16 +199,16 @@ def _tracks(spotter: Spotter, videos: Mapping[str, CorpusVideo], progress: Progr
     return tracks
 
 
-def find_stretches(
+def find_segments(
     corpus: Corpus, videos: Collection[str], shown: Collection[str], options: AdaptOptions
-) -> list[SubtitledStretch]:
-    """The stretches of videos whose subtitle names a word that is shown."""
-    return _stretches(corpus, read_words(corpus, shown, videos), shown, options)
+) -> list[SubtitledSegment]:
+    """The segments of videos whose subtitle names a word that is shown."""
+    return _segments(corpus, read_words(corpus, shown, videos), shown, options)
 
 
-def _stretches(
+def _segments(
     corpus: Corpus, named: SubtitlesOfVideos, shown: Collection[str], options: AdaptOptions
-) -> list[SubtitledStretch]:
+) -> list[SubtitledSegment]:
     labels: defaultdict[str, list[Label]] = defaultdict(list)
     for label in corpus.labels(list(named), LeastConfidence()):
         labels[label.video].append(label)
@@ -220,7 +220,7 @@ def _stretches(
             span = Segment(whole.start, min(whole.end, whole.start + options.longest))
             marked = (label for label in labels[video] if label.word in words and label.segment.middle in span)
             if words:
-                made.append(SubtitledStretch(video, span, words, tuple(marked)))
+                made.append(SubtitledSegment(video, span, words, tuple(marked)))
     return made
 
 
@@ -234,9 +234,9 @@ def _check_words(gallery: Gallery) -> None:
 
 @dataclass(frozen=True)
 class _Split:
-    """Held-out stretches and words; they follow from their names, the seed and the turn."""
+    """Held-out segments and words; they follow from their names, the seed and the turn."""
 
-    stretches: tuple[SubtitledStretch, ...]
+    segments: tuple[SubtitledSegment, ...]
     shown: tuple[str, ...]
     options: AdaptOptions
     turn: int = 0  # which part is held out
@@ -247,15 +247,15 @@ class _Split:
         return frozenset(self.shown) - set(self._part(sorted(self.shown), 1))
 
     @cached_property
-    def held(self) -> tuple[SubtitledStretch, ...]:
-        """The stretches of some videos; of few videos, a part of each in time, the last one first."""
-        videos = sorted({stretch.video for stretch in self.stretches})
+    def held(self) -> tuple[SubtitledSegment, ...]:
+        """The segments of some videos; of few videos, a part of each in time, the last one first."""
+        videos = sorted({segment.video for segment in self.segments})
         if len(videos) >= max(_FEWEST_VIDEOS, turns_of(self.options)):
             chosen = set(self._part(videos, 2))
-            return tuple(stretch for stretch in self.stretches if stretch.video in chosen)
-        kept: list[SubtitledStretch] = []
+            return tuple(segment for segment in self.segments if segment.video in chosen)
+        kept: list[SubtitledSegment] = []
         for video in videos:
-            own = [stretch for stretch in self.stretches if stretch.video == video]
+            own = [segment for segment in self.segments if segment.video == video]
             places = np.array_split(np.arange(len(own)), turns_of(self.options))[-1 - self.turn]
             kept += [own[int(place)] for place in places]
         return tuple(kept)
@@ -266,20 +266,20 @@ class _Split:
         return [names[int(place)] for place in np.array_split(order, turns_of(self.options))[self.turn]]
 
     @cached_property
-    def learned(self) -> tuple[SubtitledStretch, ...]:
-        """The other stretches that name a word to learn from, apart in time from those that are held out."""
-        held = [(stretch.video, stretch.span) for stretch in self.held]
+    def learned(self) -> tuple[SubtitledSegment, ...]:
+        """The other segments that name a word to learn from, apart in time from those that are held out."""
+        held = [(segment.video, segment.span) for segment in self.held]
         return tuple(
-            stretch
-            for stretch in self.stretches
-            if any(word in self.words for word in stretch.words)
-            and not any(video == stretch.video and span.overlap(stretch.span) > 0 for video, span in held)
+            segment
+            for segment in self.segments
+            if any(word in self.words for word in segment.words)
+            and not any(video == segment.video and span.overlap(segment.span) > 0 for video, span in held)
         )
 
     @property
     def is_enough(self) -> bool:
         """Whether there is enough to learn from, and to measure on."""
-        return len(self.learned) >= FEWEST_STRETCHES and len(self.held) >= FEWEST_HELD
+        return len(self.learned) >= FEWEST_SEGMENTS and len(self.held) >= FEWEST_HELD
 
     def check(self) -> None:
         """See that there is enough of both.
@@ -289,18 +289,18 @@ class _Split:
         """
         if not self.is_enough:
             raise OptionsError(
-                f"too little footage: {len(self.learned)} subtitled stretches to learn from ({FEWEST_STRETCHES} are "
+                f"too little footage: {len(self.learned)} subtitled segments to learn from ({FEWEST_SEGMENTS} are "
                 f"needed) and {len(self.held)} to measure on ({FEWEST_HELD} are needed). Add videos with subtitles"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOutScores:
-    """Scores of one encoder on held-out stretches, by word."""
+    """Scores of one encoder on held-out segments, by word."""
 
-    naming: ByWord  # share of pairs of stretches of which the one whose subtitle names the word scores higher
+    naming: ByWord  # share of pairs of segments of which the one whose subtitle names the word scores higher
     labelled: ByWord  # reciprocal rank of the word among all words, at each of its labels; empty without labels
-    others: NDArray[np.float64]  # best scores of words in stretches whose subtitles do not name them
+    others: NDArray[np.float64]  # best scores of words in segments whose subtitles do not name them
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,36 +324,36 @@ class Gain:
         return {name: _plain(value) for name, value in asdict(self).items()}
 
 
-def score_stretches(
+def score_segments(
     spotter: Spotter,
     tracks: Mapping[str, Track],
-    stretches: Sequence[SubtitledStretch],
+    segments: Sequence[SubtitledSegment],
     gallery: Gallery,
     match: MatchBy,
     progress: Progress = silent,
 ) -> HeldOutScores:
-    """Score all words in held-out stretches by the very functions that search.
+    """Score all words in held-out segments by the very functions that search.
 
     Args:
         spotter: with the encoder that made tracks and gallery.
-        tracks: of the stretches' videos.
-        stretches: held out.
+        tracks: of the segments' videos.
+        segments: held out.
         gallery: of all words.
         match: by alignment, or by embedding.
-        progress: told the stretches that are done.
+        progress: called with the number of segments that are done.
     """
     words = list(gallery.words)
-    best = np.empty((len(stretches), len(words)))
+    best = np.empty((len(segments), len(words)))
     labelled: defaultdict[str, list[float]] = defaultdict(list)
-    for done, stretch in enumerate(stretches):
-        progress(done, len(stretches))
-        times, scores = _scores(spotter, tracks[stretch.video], gallery, stretch.span, match)
-        best[done] = _highest(times, scores, stretch.span)
-        for label in stretch.labels:
+    for done, segment in enumerate(segments):
+        progress(done, len(segments))
+        times, scores = _scores(spotter, tracks[segment.video], gallery, segment.span, match)
+        best[done] = _highest(times, scores, segment.span)
+        for label in segment.labels:
             at = _highest(times, scores, Segment(label.segment.start - _AROUND, label.segment.end + _AROUND))
             labelled[label.word].append(1 / (1 + int((at > at[words.index(label.word)]).sum())))
-    progress(len(stretches), len(stretches))
-    is_named = np.array([[word in stretch.words for word in words] for stretch in stretches])
+    progress(len(segments), len(segments))
+    is_named = np.array([[word in segment.words for word in words] for segment in segments])
     naming = {word: [rate] for word, rate in _naming(words, best, is_named)}
     return HeldOutScores(naming, dict(labelled), best[~is_named])
 
@@ -380,7 +380,7 @@ def _highest(times: NDArray[np.float64], scores: NDArray[np.float32], span: Segm
 def _naming(
     words: Sequence[str], best: NDArray[np.float64], is_named: NDArray[np.bool_]
 ) -> Iterator[tuple[str, float]]:
-    """For each word that some stretches name and some do not, the share of pairs that are in the right order."""
+    """For each word that some segments name and some do not, the share of pairs that are in the right order."""
     for column, word in enumerate(words):
         named, others = best[is_named[:, column], column], best[~is_named[:, column], column]
         if len(named) and len(others):

@@ -28,14 +28,22 @@ from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.frame_coder import SIGN_FRAMES, FrameCoder
 from signspot.models.registry import build
 from signspot.spotting.matching import STEPS, warping_costs
-from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, SubtitledStretch, frame_range
+from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, SubtitledSegment, frame_range
 from signspot.training.loop import Schedule, Task, train, warm_cosine
 from signspot.types import Grid, Label
 
 _WORST_CONDITION = 1e4  # of a map of codes that may still be undone in float32
 
 
-class Maps(nn.Module):
+CLIP = 16  # frames of ends that are one clip
+_BEFORE, _AFTER, _AROUND = 20, 5, 11  # frames in which a labelled sign lies, as in Sec. 3.3 of the paper
+Mask = NDArray[np.bool_]
+_WARM_UP = 10  # steps
+_LOWEST_LR = 0.05  # as a share of the highest
+_AVERAGE = 0.95  # decay of the running mean of the adapters, which is what is kept
+
+
+class Adapters(nn.Module):
     """A linear map of codes and one of embeddings, each as what it differs from the identity by."""
 
     def __init__(self, codes: int, embedding: int):
@@ -43,18 +51,18 @@ class Maps(nn.Module):
         self.codes = nn.Parameter(torch.zeros(codes, codes))
         self.embedding = nn.Parameter(torch.zeros(embedding, embedding))
 
-    def map_codes(self, codes: Tensor) -> Tensor:
+    def adapt_codes(self, codes: Tensor) -> Tensor:
         """(..., C) frame codes to (..., C)."""
         return codes + codes @ self.codes.T
 
-    def map_embeddings(self, embeddings: Tensor) -> Tensor:
+    def adapt_embeddings(self, embeddings: Tensor) -> Tensor:
         """(..., D) embeddings to (..., D) of unit norm."""
         return nn.functional.normalize(embeddings + embeddings @ self.embedding.T, dim=-1)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """The maps that an encoder gets."""
+class AdapterChoice:
+    """The adapters that an encoder gets."""
 
     codes: bool
     embedding: bool
@@ -63,7 +71,7 @@ class Kept:
         return self.codes or self.embedding
 
 
-def coder_of(encoder: Encoder) -> FrameCoder:
+def frame_coder(encoder: Encoder) -> FrameCoder:
     """The frame coder of an encoder.
 
     Raises:
@@ -79,12 +87,14 @@ def coder_of(encoder: Encoder) -> FrameCoder:
 
 
 @torch.no_grad()
-def fold(encoder: Encoder, maps: Maps, kept: Kept, gallery: Gallery, name: str, card: Mapping[str, Any]) -> Encoder:
-    """An encoder like another one, with maps in its weights, its decoys mapped and its typical cost measured anew.
+def fold(
+    encoder: Encoder, adapters: Adapters, kept: AdapterChoice, gallery: Gallery, name: str, card: Mapping[str, Any]
+) -> Encoder:
+    """An encoder like another one, with adapters in its weights, its decoys mapped and its typical cost measured anew.
 
     Args:
         encoder: as it was; it is not changed.
-        maps: that were learned.
+        adapters: that were learned.
         kept: which of them to fold.
         gallery: exemplars by this encoder, whose costs tell how the typical one changes where there are no decoys.
         name: of the new encoder.
@@ -93,9 +103,9 @@ def fold(encoder: Encoder, maps: Maps, kept: Kept, gallery: Gallery, name: str, 
     module = build(encoder.module.architecture, **encoder.module.options)
     module.load_state_dict(encoder.module.state_dict())
     trunk = module.trunk
-    assert isinstance(trunk, FrameCoder), "see coder_of"
+    assert isinstance(trunk, FrameCoder), "see frame_coder"
     if kept.codes:
-        turn = torch.eye(trunk.codes, dtype=torch.float64) + maps.codes.double()
+        turn = torch.eye(trunk.codes, dtype=torch.float64) + adapters.codes.double()
         if float(torch.linalg.cond(turn)) > _WORST_CONDITION:
             raise OptionsError(
                 "what was learned makes different signs alike (its map cannot be undone): there is too little footage "
@@ -106,7 +116,7 @@ def fold(encoder: Encoder, maps: Maps, kept: Kept, gallery: Gallery, name: str, 
         turned = Gallery.of((), np.empty((0, 1), np.float32)) if trunk.options.decoys else _turned(gallery, turn)
         trunk.typical_cost.mul_(_typical_cost(trunk, turned) / before)
     if kept.embedding:
-        turn = torch.eye(trunk.dimension, dtype=torch.float64) + maps.embedding.double()
+        turn = torch.eye(trunk.dimension, dtype=torch.float64) + adapters.embedding.double()
         trunk.pool.weight.copy_(turn @ trunk.pool.weight.double())
         trunk.pool.bias.copy_(turn @ trunk.pool.bias.double())
     seen = encoder.contract
@@ -142,15 +152,9 @@ def _typical_cost(trunk: FrameCoder, gallery: Gallery) -> float:
     return float(np.median(warping_costs(codes, codes)[words[:, None] != words]))
 
 
-CLIP = 16  # frames of ends that are one clip
-_BEFORE, _AFTER, _AROUND = 20, 5, 11  # frames in which a labelled sign lies, as in Sec. 3.3 of the paper
-
-Mask = NDArray[np.bool_]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class StretchBatch:
-    """B stretches and the exemplars of their words."""
+class SegmentBatch:
+    """B segments and the exemplars of their words."""
 
     codes: Tensor  # (B, T, C) frame codes, padded
     embeddings: Tensor  # (B, T, D) of the window in whose middle each frame is
@@ -160,12 +164,12 @@ class StretchBatch:
     exemplars: Tensor  # (L, M, E, C) frame codes of exemplars, each once
     exemplar_embeddings: Tensor  # (M, E, D)
     row: Tensor  # (V,) index into the exemplars
-    item: Tensor  # (V,) which stretch an exemplar was looked up for
+    item: Tensor  # (V,) which segment an exemplar was looked up for
     word: Tensor  # (V,)
     foreground: Tensor  # (V,) bool
 
 
-class StretchBatches:
+class SegmentBatches:
     """All batches, by number."""
 
     def __init__(self, footage: EmbeddedFootage, options: AdaptOptions):
@@ -182,22 +186,22 @@ class StretchBatches:
             if exemplar.word in footage.words:
                 self._shown[exemplar.word].append(index)
 
-    def __getitem__(self, step: int) -> StretchBatch:
+    def __getitem__(self, step: int) -> SegmentBatch:
         """Make batch number `step`."""
         random = np.random.default_rng([self.options.seed, step])
-        order = random.permutation(len(self.footage.learned))[: self.options.stretches]
+        order = random.permutation(len(self.footage.learned))[: self.options.segments]
         chosen = [self.footage.learned[int(place)] for place in order]
-        marked = [self._label(stretch, random) for stretch in chosen]
+        marked = [self._label(segment, random) for segment in chosen]
         looked_up = [
             (int(index), item, self._number[word], label is not None and label.word == word)
-            for item, (stretch, label) in enumerate(zip(chosen, marked, strict=True))
-            for word in dict.fromkeys(stretch.words)
+            for item, (segment, label) in enumerate(zip(chosen, marked, strict=True))
+            for word in dict.fromkeys(segment.words)
             for index in random.permutation(np.array(self._shown.get(word, []), np.int64))[: self.options.exemplars]
         ]
         used, row = np.unique([index for index, *_ in looked_up], return_inverse=True)
         codes, embeddings, seen = self._frames(chosen)
         clips, words = self._clips(chosen, marked, seen)
-        return StretchBatch(
+        return SegmentBatch(
             codes,
             embeddings,
             seen,
@@ -211,18 +215,18 @@ class StretchBatches:
             torch.tensor([front for *_, front in looked_up]),
         )
 
-    def _label(self, stretch: SubtitledStretch, random: np.random.Generator) -> Label | None:
-        known = [label for label in stretch.labels if label.word in self._shown]
+    def _label(self, segment: SubtitledSegment, random: np.random.Generator) -> Label | None:
+        known = [label for label in segment.labels if label.word in self._shown]
         return known[int(random.integers(len(known)))] if known else None
 
-    def _frames(self, stretches: list[SubtitledStretch]) -> tuple[Tensor, Tensor, Tensor]:
-        """Codes and embeddings of stretches, (B, T, C) and (B, T, D), and (B, T) which frames are there."""
-        tracks = [self.footage.tracks[stretch.video] for stretch in stretches]
-        ranges = [frame_range(stretch, track.grid) for stretch, track in zip(stretches, tracks, strict=True)]
+    def _frames(self, segments: list[SubtitledSegment]) -> tuple[Tensor, Tensor, Tensor]:
+        """Codes and embeddings of segments, (B, T, C) and (B, T, D), and (B, T) which frames are there."""
+        tracks = [self.footage.tracks[segment.video] for segment in segments]
+        ranges = [frame_range(segment, track.grid) for segment, track in zip(segments, tracks, strict=True)]
         longest = max(last - first for first, last in ranges)
-        codes = torch.zeros(len(stretches), longest, self._codes.shape[-1])
-        embeddings = torch.zeros(len(stretches), longest, self._embeddings.shape[-1])
-        seen = torch.zeros(len(stretches), longest, dtype=torch.bool)
+        codes = torch.zeros(len(segments), longest, self._codes.shape[-1])
+        embeddings = torch.zeros(len(segments), longest, self._embeddings.shape[-1])
+        seen = torch.zeros(len(segments), longest, dtype=torch.bool)
         for item, (track, (first, last)) in enumerate(zip(tracks, ranges, strict=True)):
             assert track.codes is not None, "the encoder gives frame codes"
             window = np.clip(np.arange(first, last) - track.grid.window // 2, 0, len(track) - 1)
@@ -232,15 +236,15 @@ class StretchBatches:
         return codes, embeddings, seen
 
     def _clips(
-        self, stretches: list[SubtitledStretch], marked: list[Label | None], seen: Tensor
+        self, segments: list[SubtitledSegment], marked: list[Label | None], seen: Tensor
     ) -> tuple[ClipEnds, Tensor]:
-        """The clips of all stretches, and (N,) their words."""
+        """The clips of all segments, and (N,) their words."""
         shortest = self._codes.shape[2] // 2  # frames before which no sign ends
         ends: list[tuple[int, int, NDArray[np.int64]]] = []
-        for item, (stretch, label) in enumerate(zip(stretches, marked, strict=True)):
+        for item, (segment, label) in enumerate(zip(segments, marked, strict=True)):
             frames = np.arange(shortest, int(seen[item].sum()))
             if label is not None:
-                inside = _is_labelled(frames, label, stretch, self.footage.tracks[stretch.video].grid)
+                inside = _is_labelled(frames, label, segment, self.footage.tracks[segment.video].grid)
                 if inside.any():
                     ends.append((item, self._number[label.word], frames[inside]))
                 frames = frames[~inside]
@@ -254,43 +258,38 @@ class StretchBatches:
         return clips, torch.tensor([word for _, word, _ in ends])
 
 
-def _is_labelled(frames: NDArray[np.int64], label: Label, stretch: SubtitledStretch, grid: Grid) -> Mask:
+def _is_labelled(frames: NDArray[np.int64], label: Label, segment: SubtitledSegment, grid: Grid) -> Mask:
     """Mask of the ends of signs that fit a label: those whose sign has its middle where the label says it is."""
     before, after, around = (count / grid.fps for count in (_BEFORE, _AFTER, _AROUND))
     place = label.stretch(before, after, around)
-    first, _ = frame_range(stretch, grid)
+    first, _ = frame_range(segment, grid)
     middles = grid.origin + (first + frames - CLIP // 2) / grid.fps
     return np.asarray((middles >= place.start) & (middles <= place.end))
 
 
-_WARM_UP = 10  # steps
-_LOWEST_LR = 0.05  # as a share of the highest
-_AVERAGE = 0.95  # decay of the running mean of the maps, which is what is kept
-
-
-def learn_maps(
-    encoder: Encoder, batches: StretchBatches, folder: str | PathLike[str], progress: Progress = silent
-) -> Maps:
+def train_adapters(
+    encoder: Encoder, batches: SegmentBatches, folder: str | PathLike[str], progress: Progress = silent
+) -> Adapters:
     """Learn a map of frame codes and one of embeddings; arguments and errors are those of `loop.train`.
 
     Args:
         encoder: whose codes and embeddings the batches hold.
-        batches: of stretches and exemplars.
+        batches: of segments and exemplars.
         folder: of the run.
         progress: called with the number of steps done.
     """
     return train(AdaptationTask(encoder, batches), folder, progress).module
 
 
-class AdaptationTask(Task[Maps, StretchBatch]):
+class AdaptationTask(Task[Adapters, SegmentBatch]):
     """Watch-Read-Lookup over alignments of frame codes, and over embeddings of windows where asked to."""
 
     columns = ("alignment", "embedding")
 
-    def __init__(self, encoder: Encoder, batches: StretchBatches):
-        options, coder = batches.options, coder_of(encoder)
+    def __init__(self, encoder: Encoder, batches: SegmentBatches):
+        options, coder = batches.options, frame_coder(encoder)
         self.batches, self.options, self.typical_cost = batches, options, float(coder.typical_cost)
-        self.module = Maps(coder.codes, coder.dimension)
+        self.module = Adapters(coder.codes, coder.dimension)
         self.settings = {**options.as_dict(), "encoder": encoder.hash, "footage": batches.footage.digest}
         lr_scale = warm_cosine(options.steps, _WARM_UP, _LOWEST_LR)
         self.schedule = Schedule(options.steps, options.seed, lr_scale, average=_AVERAGE, save_every=25)
@@ -299,48 +298,48 @@ class AdaptationTask(Task[Maps, StretchBatch]):
         """As `Task.optimiser`."""
         return torch.optim.Adam(self.module.parameters(), self.options.lr)
 
-    def batch(self, step: int) -> StretchBatch:
+    def batch(self, step: int) -> SegmentBatch:
         """As `Task.batch`."""
         return self.batches[step]
 
-    def loss(self, module: Maps, batch: StretchBatch) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    def loss(self, module: Adapters, batch: SegmentBatch) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """As `Task.loss`."""
         aligned, embedded = losses(module, batch, self.options, self.typical_cost)
         return aligned + embedded if self.options.embeddings else aligned, (aligned, embedded)
 
-    def arrays(self, batch: StretchBatch) -> dict[str, Any]:
+    def arrays(self, batch: SegmentBatch) -> dict[str, Any]:
         """As `Task.arrays`."""
         return {"codes": batch.codes.numpy(), "row": batch.row.numpy()}
 
 
-def losses(maps: Maps, batch: StretchBatch, options: AdaptOptions, typical: float) -> tuple[Tensor, Tensor]:
+def losses(adapters: Adapters, batch: SegmentBatch, options: AdaptOptions, typical: float) -> tuple[Tensor, Tensor]:
     """The loss of alignments and that of embeddings of one batch; 0 where no map of embeddings is learned.
 
     Args:
-        maps: as learned so far.
-        batch: of stretches.
+        adapters: as learned so far.
+        batch: of segments.
         options: bags and temperatures.
         typical: the cost of aligning two different signs, the unit of costs.
     """
-    exemplars, signed = maps.map_codes(batch.exemplars), maps.map_codes(batch.codes)
+    exemplars, signed = adapters.adapt_codes(batch.exemplars), adapters.adapt_codes(batch.codes)
     costs = clip_costs(exemplars, signed, batch.seen, batch.clips, STEPS.times(typical).costs) / typical
     aligned = watch_read_lookup(_bags(batch, 1 - costs), options.temperature, options.bags)
     if not options.embeddings:
         return aligned, aligned.new_zeros(())
-    windows = maps.map_embeddings(batch.embeddings)[batch.clips.stretch[:, None], batch.clips.frames]  # (N, E, D)
-    shown = maps.map_embeddings(batch.exemplar_embeddings)  # (M, V, D)
+    windows = adapters.adapt_embeddings(batch.embeddings)[batch.clips.segment[:, None], batch.clips.frames]  # (N, E, D)
+    shown = adapters.adapt_embeddings(batch.exemplar_embeddings)  # (M, V, D)
     alike = torch.einsum("ned,mvd->nemv", windows, shown).amax(dim=2)  # (N, E, V): the better view
     best = alike.masked_fill(~batch.clips.is_end[:, :, None], -1.0).amax(dim=1)  # (N, V): the best window
     embedded = watch_read_lookup(_bags(batch, best), options.embedding_temperature, options.bags)
     return aligned, embedded
 
 
-def _bags(batch: StretchBatch, similarity: Tensor) -> Batch:
+def _bags(batch: SegmentBatch, similarity: Tensor) -> Batch:
     """(N, E) similarities of clips and exemplars as the paper's loss sees them."""
     nothing = similarity.new_zeros(1, 0)
     return Batch(
         nothing.expand(len(batch.clip_word), 0),
-        batch.clips.stretch,
+        batch.clips.segment,
         batch.clip_word,
         nothing.expand(len(batch.row), 0),
         batch.item,

@@ -44,7 +44,7 @@ class EmbeddingTask(Task[Mlp, FeatureBatch]):
 
     def __init__(self, config: EmbeddingConfig, data: EmbeddingData, group: Group = ALONE):
         self.config, self.data, self.group = config, data, group
-        self.module, self.standard = new_mlp(config, data), data.standard()
+        self.module, self.standard = initial_mlp(config, data), data.standard()
         self.settings, length = config.as_dict(), len(data)
         decays = stepwise(config.epochs, length, config.decay, config.decays)
         self.schedule = Schedule(config.epochs * length, config.seed, decays, epoch=length, save_every=length)
@@ -59,7 +59,7 @@ class EmbeddingTask(Task[Mlp, FeatureBatch]):
 
     def loss(self, module: Mlp, batch: FeatureBatch) -> tuple[Tensor, list[Tensor]]:
         """As `Task.loss`, of the whole batch."""
-        loss = loss_of(module, batch, self.standard, self.config, self.group)
+        loss = batch_loss(module, batch, self.standard, self.config, self.group)
         return loss, [loss]
 
     def finish(self, module: Mlp) -> None:
@@ -77,7 +77,7 @@ class EmbeddingTask(Task[Mlp, FeatureBatch]):
         }
 
 
-def new_mlp(config: EmbeddingConfig, data: EmbeddingData) -> Mlp:
+def initial_mlp(config: EmbeddingConfig, data: EmbeddingData) -> Mlp:
     """An MLP with random weights that follow from the seed."""
     torch.manual_seed(config.seed)
     words = len(data.words) if config.loss == "classification" else None
@@ -85,12 +85,14 @@ def new_mlp(config: EmbeddingConfig, data: EmbeddingData) -> Mlp:
     return (DomainMlp if config.domain_specific else EmbeddingMlp)(data.features.dimension, options)
 
 
-def loss_of(mlp: Mlp, batch: FeatureBatch, standard: Standard, config: EmbeddingConfig, group: Group = ALONE) -> Tensor:
+def batch_loss(
+    mlp: Mlp, batch: FeatureBatch, standard: Standard, config: EmbeddingConfig, group: Group = ALONE
+) -> Tensor:
     """The loss of one whole batch, of which `batch` holds this process's share of features."""
     place, parts = device_of(mlp), (batch.clips, batch.exemplars)
     clips, exemplars = ((part.to(place) - standard.mean.to(place)) / standard.scale for part in parts)
     synonyms = None if batch.synonyms is None else batch.synonyms.to(place)
-    watched, shown = parts_of(mlp)
+    watched, shown = domain_mlps(mlp)
     places = batch.places
     if config.loss == "classification":
         logits = [_logits(watched, clips), _logits(shown, exemplars)]
@@ -107,7 +109,7 @@ def loss_of(mlp: Mlp, batch: FeatureBatch, standard: Standard, config: Embedding
     return watch_read_lookup(made, config.temperature, config.bags, synonyms)
 
 
-def parts_of(mlp: Mlp) -> tuple[EmbeddingMlp, EmbeddingMlp]:
+def domain_mlps(mlp: Mlp) -> tuple[EmbeddingMlp, EmbeddingMlp]:
     """The layers for continuous signing and those for the dictionary: the same, unless they are domain-specific."""
     if isinstance(mlp, EmbeddingMlp):
         return mlp, mlp
@@ -121,7 +123,7 @@ def parts_of(mlp: Mlp) -> tuple[EmbeddingMlp, EmbeddingMlp]:
 def fold_standard(mlp: Mlp, standard: Standard) -> None:
     """Make an MLP of standardised features one of features as they are; exact, as leaky ReLUs are linear in a scale."""
     mean = standard.mean.to(device_of(mlp))
-    for part in dict.fromkeys(parts_of(mlp)):
+    for part in dict.fromkeys(domain_mlps(mlp)):
         inner, outer = part.res[0], part.adaptor[0]
         assert isinstance(inner, nn.Linear), "as EmbeddingMlp is built"
         assert isinstance(outer, nn.Linear), "as EmbeddingMlp is built"
@@ -136,7 +138,7 @@ def _logits(mlp: EmbeddingMlp, features: Tensor) -> Tensor:
     return logits
 
 
-def train_on_corpus(
+def train_embedding_on_corpus(
     config: EmbeddingConfig, encoder: Encoder, corpus: Corpus, run: Run, stage: Stage = quiet
 ) -> Encoder:
     """Teach an embedding MLP on an encoder's trunk.
@@ -145,7 +147,7 @@ def train_on_corpus(
         config: how to learn.
         encoder: whose trunk is frozen; its own MLP is not used.
         corpus: what to learn from.
-        run: the folder; a run that was stopped there goes on.
+        run: the folder; an interrupted run resumes there.
         stage: shows the progress of each stage.
 
     Returns:

@@ -35,9 +35,9 @@ from signspot.training.pair_changes import Change, Ints
 from signspot.training.pairs import (
     PairBatchOptions,
     PairSource,
+    cached_partners,
     choose_source,
     draw,
-    kept_partners,
     store_clips,
 )
 from signspot.training.run_folder import CPU
@@ -225,16 +225,16 @@ def train_frame_codes(
 
     Args:
         config: all that the training follows from.
-        folder: where its state and its curve are kept; a training that was stopped there goes on.
-        progress: told the steps done.
+        folder: where its state and its curve are kept; an interrupted training resumes there.
+        progress: called with the number of steps done.
         workers: processes that make batches.
         device: where it is trained.
 
     Raises:
         OptionsError: a source has a share and no folder.
-        SignspotError: the loss is no number; the batch is saved for inspection.
+        SignspotError: the loss is not finite; the batch is saved for inspection.
         CheckpointError: the folder holds a state that does not fit.
-        KeyboardInterrupt: it was stopped; the state is saved.
+        KeyboardInterrupt: it was interrupted; the state is saved.
     """
     sources, decoys = open_sources(config)
     coder = train_coder(config, sources, folder, progress, workers=workers, device=device)
@@ -329,7 +329,7 @@ def open_sources(
         clips = [clip for clip in _read_source(source) if clip.signer not in absent]
         store = store_clips(clips)
         if source.likely_pairs:
-            store.partners = kept_partners(store, cache_folder() / "training")
+            store.partners = cached_partners(store, cache_folder() / "training")
         sources.append(PairSource(store, source.share, source.recombined, config.change))
         if source.name == (config.decoys or config.sources[0].name):
             decoys = choose_decoys(clips, config.seed)

@@ -30,6 +30,12 @@ IntArray = NDArray[np.int64]
 BACKGROUND = -1  # the word of a clip without a label
 
 
+Loss = Literal["classification", "info_nce", "watch_lookup", "watch_read_lookup"]
+Synonyms = Literal["keep", "sign", "english"]
+_FOR_PEOPLE = ("name", "licence", "data")  # nothing follows from them
+_THINNED = 8  # of neighbouring windows, which are nearly the same, one is measured
+
+
 @dataclass(frozen=True, slots=True)
 class ItemBatchOptions:
     """Composition of a batch. The defaults are the paper's."""
@@ -197,11 +203,6 @@ class ItemBatches:
         return random.random((count, self.bank)).argsort(axis=1)[:, :drawn].astype(np.int64)
 
 
-Loss = Literal["classification", "info_nce", "watch_lookup", "watch_read_lookup"]
-Synonyms = Literal["keep", "sign", "english"]
-_FOR_PEOPLE = ("name", "licence", "data")  # nothing follows from them
-
-
 @dataclass(frozen=True, slots=True)
 class EmbeddingConfig:
     """Settings of a training, besides its corpus and its trunk. The defaults are the paper's."""
@@ -237,9 +238,6 @@ class EmbeddingConfig:
     def as_dict(self) -> dict[str, Any]:
         """Plain values of all that a training follows from, for checkpoints and cards."""
         return {name: value for name, value in asdict(self).items() if name not in _FOR_PEOPLE}
-
-
-_THINNED = 8  # of neighbouring windows, which are nearly the same, one is measured
 
 
 def synonym_pairs(how: Synonyms, dictionary: Dictionary, words: Collection[str]) -> list[tuple[str, str]]:

@@ -47,6 +47,15 @@ _FARTHEST_TRIM = 0.2  # of a sign's length
 _STRONGEST_WARP = 0.6
 
 
+Codes = NDArray[np.float32]
+MOST_NEARER = 0.25  # share of other words' clips that may be nearer; of two different signs it is about a half
+MIRRORED_COST = 0.93  # a mirrored clip must cost at most this share to be taken for that of a left-handed signer
+_COHORT = 300  # clips of other words that a clip is compared with
+_AXES = 64  # principal axes of the features that are compared
+_SPACING = 2  # frames in a step of the features
+_BLOCK = 200  # clips that are described at once
+
+
 class PairStore:
     """Performances of signs, each the features of a whole clip and the place of the sign in it."""
 
@@ -223,17 +232,7 @@ def _times(
     return place, lengths, begins + options.context
 
 
-Codes = NDArray[np.float32]
-
-MOST_NEARER = 0.25  # share of other words' clips that may be nearer; of two different signs it is about a half
-MIRRORED_COST = 0.93  # a mirrored clip must cost at most this share to be taken for that of a left-handed signer
-_COHORT = 300  # clips of other words that a clip is compared with
-_AXES = 64  # principal axes of the features that are compared
-_SPACING = 2  # frames in a step of the features
-_BLOCK = 200  # clips that are described at once
-
-
-def kept_partners(store: PairStore, folder: Path) -> Partners:
+def cached_partners(store: PairStore, folder: Path) -> Partners:
     """As `likely_partners`, which takes a minute for a corpus: kept in a folder, by the contents of the store."""
     content = hashlib.sha256(np.ascontiguousarray(store.frames.numpy()).tobytes())
     for part in (store.first, store.segments, store.words, store.signers):

@@ -34,7 +34,7 @@ from signspot.recognition.scoring import (
 from signspot.training.configuration import check_numbers
 from signspot.training.loop import Schedule, Task, device_of, train
 from signspot.training.run_folder import CPU
-from signspot.training.sign_clips import Augmentation, ClipOptions, TrunkBatches, TrunkSigns, collect_signs
+from signspot.training.sign_clips import Augmentation, ClipOptions, LabelledSigns, SignBatches, collect_signs
 from signspot.types import Exemplar, Label
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ _RECENT = 50  # steps, over which the card's training accuracies are averaged
 
 
 @dataclass(frozen=True, slots=True)
-class TrunkConfig:
+class RecogniserConfig:
     """Settings of a training, besides its signs."""
 
     name: str = "classifier"
@@ -80,8 +80,8 @@ class TrunkConfig:
 
 
 def train_trunk(
-    config: TrunkConfig,
-    signs: TrunkSigns,
+    config: RecogniserConfig,
+    signs: LabelledSigns,
     folder: str | PathLike[str],
     progress: Progress = silent,
     device: str = CPU,
@@ -92,8 +92,8 @@ def train_trunk(
 
 
 def train_recogniser(
-    config: TrunkConfig,
-    signs: TrunkSigns,
+    config: RecogniserConfig,
+    signs: LabelledSigns,
     folder: str | PathLike[str],
     progress: Progress = silent,
     device: str = CPU,
@@ -130,12 +130,12 @@ class RecogniserTask(Task[Classifier, tuple[Tensor, Tensor, Tensor]]):
 
     columns = ("loss", "continuous accuracy", "dictionary accuracy")
 
-    def __init__(self, config: TrunkConfig, signs: TrunkSigns):
+    def __init__(self, config: RecogniserConfig, signs: LabelledSigns):
         torch.manual_seed(config.seed)
         self.config = config
         self.module = Classifier(build("landmark", mlp=False, **config.model), len(signs.words))
         frames = self.module.encoder.trunk.frames
-        self.batches = TrunkBatches(signs, frames, config.seed, config.clips, config.augmentation)
+        self.batches = SignBatches(signs, frames, config.seed, config.clips, config.augmentation)
         self.settings = {**config.as_dict(), "words": signs.words}
         self.schedule = Schedule(config.steps, config.seed, config.lr_scale, config.clip)
 
@@ -166,7 +166,7 @@ class RecogniserTask(Task[Classifier, tuple[Tensor, Tensor, Tensor]]):
         return {name: part.numpy() for name, part in zip(("clips", "words", "dictionary"), batch, strict=True)}
 
 
-def _card(config: TrunkConfig, signs: TrunkSigns, curve: list[tuple[float, ...]]) -> dict[str, Any]:
+def _card(config: RecogniserConfig, signs: LabelledSigns, curve: list[tuple[float, ...]]) -> dict[str, Any]:
     last = np.array(curve[-_RECENT:])
     reached = {"training accuracy, continuous": last[:, 1].mean(), "training accuracy, dictionary": last[:, 2].mean()}
     return {
@@ -177,11 +177,8 @@ def _card(config: TrunkConfig, signs: TrunkSigns, curve: list[tuple[float, ...]]
     }
 
 
-logger = logging.getLogger(__name__)
-
-
-def train_on_labels(
-    config: TrunkConfig,
+def train_recogniser_on_corpus(
+    config: RecogniserConfig,
     corpus: Corpus,
     folder: str | PathLike[str],
     *,
@@ -196,7 +193,7 @@ def train_on_labels(
     Args:
         config: how to learn; its `clips.sources` say which labels count.
         corpus: films or landmarks; without splits all videos are for training and nothing is tested.
-        folder: where the state is kept; a run that was stopped there goes on.
+        folder: where the state is kept; an interrupted run resumes there.
         labels: instead of the corpus's own.
         exemplars: instead of those of the corpus's dictionary.
         asked: words that are tested, known or not; None: those that are labelled.

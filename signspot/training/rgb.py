@@ -26,7 +26,7 @@ from signspot.models.registry import build
 from signspot.training.items import TrainingSubset, find_training_subset
 from signspot.training.loop import Schedule, Task, TrainingResult, device_of, stepwise, train
 from signspot.training.rgb_clips import (
-    PictureStore,
+    ImageStore,
     RgbBatch,
     RgbBatches,
     RgbConfig,
@@ -55,7 +55,7 @@ class HeldOut:
     top_1_by_word: float  # mean over words
 
 
-def new_trunk(config: RgbConfig, words: int, teacher: Encoder | None = None) -> SignEncoder:
+def initial_trunk(config: RgbConfig, words: int, teacher: Encoder | None = None) -> SignEncoder:
     """An encoder with random weights that follow from the seed; its MLP is there only if there is a teacher."""
     torch.manual_seed(config.seed)
     end: dict[str, Any] = {"mlp": False} if teacher is None else {"dimension": teacher.contract.dimension}
@@ -124,7 +124,7 @@ class RgbTask(Task[SignEncoder, RgbBatch]):
 
     def loss(self, module: SignEncoder, batch: RgbBatch) -> tuple[Tensor, list[float]]:
         """As `Task.loss`."""
-        loss, accuracy = loss_of(module, batch.to(device_of(module)), self.config.distil)
+        loss, accuracy = batch_loss(module, batch.to(device_of(module)), self.config.distil)
         return loss, [loss.item(), accuracy]
 
     def finish(self, module: SignEncoder) -> None:
@@ -142,7 +142,7 @@ class RgbTask(Task[SignEncoder, RgbBatch]):
         return {"clips": batch.clips.numpy(), "words": batch.words.numpy()}
 
 
-def loss_of(module: SignEncoder, batch: RgbBatch, distil: float) -> tuple[Tensor, float]:
+def batch_loss(module: SignEncoder, batch: RgbBatch, distil: float) -> tuple[Tensor, float]:
     """The loss of one batch, and the share of its clips whose word is right."""
     features = _seen(module, batch)
     assert isinstance(module.trunk, InceptionTrunk), "an rgb trunk"
@@ -184,8 +184,8 @@ def score_held_out(module: SignEncoder, signs: RgbSigns, frames: int, image_size
     accuracy = ClassificationAccuracy()
     assert isinstance(module.trunk, InceptionTrunk), "an rgb trunk"
     for sign in signs.continuous:
-        starts = range(len(sign.pictures) - frames + 1)
-        clips = np.stack([plain(sign.pictures[start : start + frames], image_size) for start in starts])
+        starts = range(len(sign.images) - frames + 1)
+        clips = np.stack([plain(sign.images[start : start + frames], image_size) for start in starts])
         features = module.trunk(torch.from_numpy(clips).to(device_of(module)))
         logits = module.trunk.logits(features)  # type: ignore[operator]  # built with a classifier
         accuracy.add(logits.mean(dim=0, keepdim=True).cpu().numpy(), [sign.word])
@@ -203,7 +203,7 @@ def train_rgb_on_corpus(
     Args:
         config: how to learn.
         corpus: with videos, labels and a dictionary of videos; landmarks, too, where there is a teacher.
-        run: the folder; a run that was stopped there goes on.
+        run: the folder; an interrupted run resumes there.
         start: an encoder whose trunk is trained further; its batch norms start anew, if the configuration says so.
         stage: shows the progress of each stage.
 
@@ -217,17 +217,17 @@ def train_rgb_on_corpus(
     origin = start.hash if start is not None else None
     claim(run, {"corpus": subset.describe(), "start": origin, "config": config.as_dict()})
     teacher = _teacher(config)
-    shape = new_trunk(config, 2).contract(fps=config.fps)
+    shape = initial_trunk(config, 2).contract(fps=config.fps)
     assert shape.image_size is not None, "an rgb trunk has one"
-    store = PictureStore(run.features or run.out / "pictures", config.fps, shape.image_size)
+    store = ImageStore(run.features or run.out / "images", config.fps, shape.image_size)
     reader = SignReader(store, shape.frames, config.batch)
-    with stage("pictures") as progress:
+    with stage("images") as progress:
         signs = collect_rgb_signs(subset, reader, progress)
     if teacher is not None:
         with stage("what the teacher sees") as progress:
             seen = trunk_features(teacher, subset.corpus, run.out / "teacher", progress)
         signs = with_targets(signs, teacher, seen, reader)
-    module = new_trunk(config, len(signs.words), teacher)
+    module = initial_trunk(config, len(signs.words), teacher)
     if start is not None:
         start_from(module, start)
         if config.reinitialise and not config.dictionary_from:

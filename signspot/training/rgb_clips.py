@@ -25,7 +25,7 @@ from signspot.models.encoder import Encoder
 from signspot.training.configuration import check_numbers
 from signspot.training.items import TrainingSubset, Words
 from signspot.training.run_folder import open_array
-from signspot.training.trunk_features import FilmedExemplars, TrunkFeatures
+from signspot.training.trunk_features import TrunkFeatures, VideoExemplars
 from signspot.types import Exemplar, Label, Segment
 from signspot.video.clips import squashed_side
 from signspot.video.probing import Image
@@ -36,12 +36,20 @@ Optimiser = Literal["sgd", "adam"]
 _FOR_PEOPLE = ("name", "licence", "data")  # nothing follows from them
 
 
+Images = NDArray[np.uint8]
+logger = logging.getLogger(__name__)
+LABEL_FPS = 25.0  # of the frames in which the options tell how far a sign lies from its label
+Targets = NDArray[np.float32]
+_VERSION = 1  # raised whenever the same source would give other images
+Clip = NDArray[np.float32]
+
+
 @dataclass(frozen=True, slots=True)
 class RgbAugmentation:
-    """Augmentation of the pictures of a clip, the same for all of them; 0 everywhere changes nothing."""
+    """Augmentation of the images of a clip, the same for all of them; 0 everywhere changes nothing."""
 
     flip: float = 0.5  # share of clips that are mirrored
-    scale: float = 0.1  # by how much a picture is magnified or shrunk, at most
+    scale: float = 0.1  # by how much a image is magnified or shrunk, at most
     shift: float = 1.0  # how far the crop may move, as a share of the room there is
     brightness: float = 0.2  # added to all colours, at most
     contrast: float = 0.2  # by how much colours are spread or drawn together, at most
@@ -119,16 +127,9 @@ class RgbConfig:
         return {name: value for name, value in asdict(self).items() if name not in _FOR_PEOPLE}
 
 
-Pictures = NDArray[np.uint8]
-logger = logging.getLogger(__name__)
-LABEL_FPS = 25.0  # of the frames in which the options tell how far a sign lies from its label
-Targets = NDArray[np.float32]
-_VERSION = 1  # raised whenever the same source would give other pictures
-
-
 @dataclass(frozen=True, slots=True)
-class PictureStore:
-    """Folder of kept pictures, and the way they are cut."""
+class ImageStore:
+    """Folder of kept images, and the way they are cut."""
 
     folder: Path
     fps: float
@@ -139,15 +140,15 @@ class PictureStore:
         """Pixels of a side that are kept."""
         return squashed_side(self.image_size)
 
-    def stretches(self, video: Path, starts: Sequence[float], frames: int) -> Pictures:
-        """(L, S, H, W, 3): `frames` pictures from each start on, in seconds; the ends of the video are repeated."""
+    def segments(self, video: Path, starts: Sequence[float], frames: int) -> Images:
+        """(L, S, H, W, 3): `frames` images from each start on, in seconds; the ends of the video are repeated."""
         path = self._path(video, f"{frames} {[round(start, 4) for start in starts]}")
         if not path.is_file():
             self._cut(video, [max(0, round(start * self.fps)) for start in starts], frames, path)
         return open_array(path, np.uint8, 5, len(starts))
 
-    def sign(self, video: Path, segment: Segment | None) -> Pictures:
-        """(T, H, W, 3): all pictures of a video, or of a stretch of it."""
+    def sign(self, video: Path, segment: Segment | None) -> Images:
+        """(T, H, W, 3): all images of a video, or of a segment of it."""
         path = self._path(video, f"{segment}")
         if not path.is_file():
             with open_video(video) as opened:
@@ -157,38 +158,38 @@ class PictureStore:
         return open_array(path, np.uint8, 4)
 
     def _cut(self, video: Path, firsts: Sequence[int], frames: int, path: Path) -> None:
-        """Decode a video once, and put each picture wherever it is wanted; memory holds one picture."""
+        """Decode a video once, and put each image wherever it is wanted; memory holds one image."""
         wanted: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for row, first in enumerate(firsts):
             for place in range(frames):
                 wanted[first + place].append((row, place))
         last = max(wanted)
-        picture: Pictures | None = None
+        image: Images | None = None
         with atomic_write(path) as temporary:
             shape = (len(firsts), frames, self.side, self.side, 3)
             made = open_memmap(temporary, "w+", np.uint8, shape)
             number = -1
             with open_video(video) as opened:
                 for number, frame in enumerate(opened.resampled(self.fps)):
-                    picture = self._squash(frame.image) if number in wanted else picture
+                    image = self._squash(frame.image) if number in wanted else image
                     for row, place in wanted.get(number, ()):
-                        made[row, place] = picture
+                        made[row, place] = image
                     if number == last:
                         break
                 else:
-                    picture = None if number < 0 else self._squash(frame.image)
-            if picture is None:
+                    image = None if number < 0 else self._squash(frame.image)
+            if image is None:
                 raise EmptyVideoError(f"{video} holds no frame")
             for late in (place for place in wanted if place > number):
                 for row, place in wanted[late]:
-                    made[row, place] = picture
+                    made[row, place] = image
             made.flush()
             del made
 
-    def _squash(self, image: Image) -> Pictures:
+    def _squash(self, image: Image) -> Images:
         import cv2
 
-        squashed: Pictures = cv2.resize(image, (self.side, self.side), interpolation=cv2.INTER_LINEAR)
+        squashed: Images = cv2.resize(image, (self.side, self.side), interpolation=cv2.INTER_LINEAR)
         return squashed
 
     def _path(self, video: Path, cut: str) -> Path:
@@ -197,10 +198,10 @@ class PictureStore:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PicturedSign:
-    """One sign as pictures."""
+class RgbSign:
+    """One sign as images."""
 
-    pictures: Pictures  # (T, H, W, 3)
+    images: Images  # (T, H, W, 3)
     word: int
     start: float  # seconds in its video
     source: str  # id of the video or of the exemplar
@@ -212,21 +213,21 @@ class RgbSigns:
     """All signs that there are, by domain; words are numbered in sorted order."""
 
     words: tuple[str, ...]
-    continuous: tuple[PicturedSign, ...]
-    dictionary: tuple[PicturedSign, ...]
+    continuous: tuple[RgbSign, ...]
+    dictionary: tuple[RgbSign, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SignReader:
-    """Cuts signs out of videos, through the store of pictures."""
+    """Cuts signs out of videos, through the store of images."""
 
-    store: PictureStore
+    store: ImageStore
     frames: int  # in a clip
     options: RgbBatchOptions
 
-    def continuous(self, corpus: Corpus, labels: Sequence[Label], number: Mapping[str, int]) -> list[PicturedSign]:
-        """The stretch around each label in which its sign lies."""
-        found: list[PicturedSign] = []
+    def continuous(self, corpus: Corpus, labels: Sequence[Label], number: Mapping[str, int]) -> list[RgbSign]:
+        """The segment around each label in which its sign lies."""
+        found: list[RgbSign] = []
         for name, video in corpus.videos.items():
             own = [label for label in labels if label.video == name]
             if not own:
@@ -237,37 +238,35 @@ class SignReader:
                 )
             for length, chosen in self._by_length(own).items():
                 starts = [start for start, _ in chosen]
-                cut = self.store.stretches(video.video, starts, length)
-                found += [
-                    PicturedSign(cut[i], number[label.word], start, name) for i, (start, label) in enumerate(chosen)
-                ]
+                cut = self.store.segments(video.video, starts, length)
+                found += [RgbSign(cut[i], number[label.word], start, name) for i, (start, label) in enumerate(chosen)]
         return found
 
     def _by_length(self, labels: Iterable[Label]) -> dict[int, list[tuple[float, Label]]]:
-        """Frames that are cut → where each stretch begins, in seconds, and its label."""
+        """Frames that are cut → where each segment begins, in seconds, and its label."""
         options, found = self.options, defaultdict[int, list[tuple[float, Label]]](list)
         for label in labels:
-            stretch = label.stretch(options.before / LABEL_FPS, options.after / LABEL_FPS, options.around / LABEL_FPS)
-            length = max(self.frames, round(stretch.duration * self.store.fps))
-            found[length].append((max(0.0, stretch.start), label))
+            segment = label.stretch(options.before / LABEL_FPS, options.after / LABEL_FPS, options.around / LABEL_FPS)
+            length = max(self.frames, round(segment.duration * self.store.fps))
+            found[length].append((max(0.0, segment.start), label))
         return found
 
-    def exemplar(self, filmed: FilmedExemplars, exemplar: Exemplar, number: Mapping[str, int]) -> PicturedSign | None:
+    def exemplar(self, filmed: VideoExemplars, exemplar: Exemplar, number: Mapping[str, int]) -> RgbSign | None:
         """The sign of one exemplar, without rest; None for one that cannot be read."""
         assert exemplar.path is not None, "exemplars without a path are left out"
         try:
-            pictures = self.store.sign(exemplar.path, filmed.segment(exemplar))
+            images = self.store.sign(exemplar.path, filmed.segment(exemplar))
         except SignspotError as error:
             logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
             return None
-        return PicturedSign(pictures, number[exemplar.word], 0.0, exemplar.id)
+        return RgbSign(images, number[exemplar.word], 0.0, exemplar.id)
 
 
 def collect_rgb_signs(subset: TrainingSubset, reader: SignReader, progress: Progress = silent) -> RgbSigns:
     """Cut all signs of the subset; those of words that are labelled at least once.
 
     Raises:
-        OptionsError: fewer than two words are labelled surely enough, or a video has no pictures.
+        OptionsError: fewer than two words are labelled surely enough, or a video has no images.
     """
     labels = [label for label in subset.labels if reader.options.least.admits(label)]
     words = tuple(sorted({label.word for label in labels}))
@@ -277,7 +276,7 @@ def collect_rgb_signs(subset: TrainingSubset, reader: SignReader, progress: Prog
             "telling words apart needs two"
         )
     number = {word: index for index, word in enumerate(words)}
-    filmed = FilmedExemplars(subset.corpus)
+    filmed = VideoExemplars(subset.corpus)
     exemplars = [each for each in filmed.exemplars if each.word in number]
     total = len(exemplars) + 1
     progress(0, total)
@@ -295,7 +294,7 @@ def with_targets(signs: RgbSigns, teacher: Encoder, features: TrunkFeatures, rea
     """Beside each sign, what a landmark encoder embeds of it.
 
     Args:
-        signs: as pictures.
+        signs: as images.
         teacher: the landmark encoder.
         features: what its trunk sees of the same videos and exemplars.
         reader: that cut the signs.
@@ -307,16 +306,13 @@ def with_targets(signs: RgbSigns, teacher: Encoder, features: TrunkFeatures, rea
     return replace(signs, continuous=watched, dictionary=listed)
 
 
-def _watched(sign: PicturedSign, teacher: Encoder, features: TrunkFeatures, reader: SignReader) -> Targets:
-    """(T - F + 1, D): the teacher's embedding at the middle of each clip of a stretch."""
+def _watched(sign: RgbSign, teacher: Encoder, features: TrunkFeatures, reader: SignReader) -> Targets:
+    """(T - F + 1, D): the teacher's embedding at the middle of each clip of a segment."""
     windows, fps = features.videos[sign.source], reader.store.fps
-    count = len(sign.pictures) - reader.frames + 1
+    count = len(sign.images) - reader.frames + 1
     middles = sign.start + (np.arange(count) + reader.frames / 2) / fps
     nearest = [windows.grid.nearest(float(middle)) for middle in middles]
     return embed_features(teacher, windows.features[nearest], "continuous")
-
-
-Clip = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -368,37 +364,37 @@ class RgbBatches:
             torch.from_numpy(np.stack(targets)) if len(targets) == len(made) else None,
         )
 
-    def _watch(self, sign: PicturedSign, random: np.random.Generator) -> tuple[Clip, Clip | None]:
-        """A random window of the stretch around a label."""
-        start = int(random.integers(len(sign.pictures) - self.frames + 1))
-        clip = augmented(sign.pictures[start : start + self.frames], self.image_size, self.config.augmentation, random)
+    def _watch(self, sign: RgbSign, random: np.random.Generator) -> tuple[Clip, Clip | None]:
+        """A random window of the segment around a label."""
+        start = int(random.integers(len(sign.images) - self.frames + 1))
+        clip = augmented(sign.images[start : start + self.frames], self.image_size, self.config.augmentation, random)
         return clip, None if sign.target is None else sign.target[start]
 
-    def _look_up(self, sign: PicturedSign, random: np.random.Generator) -> tuple[Clip, Clip | None]:
+    def _look_up(self, sign: RgbSign, random: np.random.Generator) -> tuple[Clip, Clip | None]:
         """An exemplar at a random shift and a random rate."""
-        last = len(sign.pictures) - 1
+        last = len(sign.images) - 1
         span = random.uniform(NARROWEST, WIDEST) * last
         places = random.uniform(0, last - span) + np.linspace(0, span, self.frames)
-        clip = augmented(sign.pictures[places.round().astype(int)], self.image_size, self.config.augmentation, random)
+        clip = augmented(sign.images[places.round().astype(int)], self.image_size, self.config.augmentation, random)
         return clip, None if sign.target is None else sign.target[0]
 
 
-def plain(pictures: Pictures, size: int) -> Clip:
-    """(F, H, W, 3) pictures → (3, F, size, size): the centre crop, as the road cuts it."""
-    edge = (pictures.shape[1] - size) // 2
-    return _as_floats(pictures[:, edge : edge + size, edge : edge + size])
+def plain(images: Images, size: int) -> Clip:
+    """(F, H, W, 3) images → (3, F, size, size): the centre crop, as the road cuts it."""
+    edge = (images.shape[1] - size) // 2
+    return _as_floats(images[:, edge : edge + size, edge : edge + size])
 
 
-def augmented(pictures: Pictures, size: int, how: RgbAugmentation, random: np.random.Generator) -> Clip:
+def augmented(images: Images, size: int, how: RgbAugmentation, random: np.random.Generator) -> Clip:
     """The same, scaled, shifted, mirrored and coloured in a random way, alike in all frames."""
     import cv2
 
-    side = pictures.shape[1]
+    side = images.shape[1]
     crop = int(np.clip(round(size * (1 + random.uniform(-how.scale, how.scale))), 8, side))
     room = side - crop
     top, left = (round((room + random.uniform(-how.shift, how.shift) * room) / 2) for _ in range(2))
-    cut = pictures[:, top : top + crop, left : left + crop]
-    scaled = np.stack([cv2.resize(picture, (size, size), interpolation=cv2.INTER_LINEAR) for picture in cut])
+    cut = images[:, top : top + crop, left : left + crop]
+    scaled = np.stack([cv2.resize(image, (size, size), interpolation=cv2.INTER_LINEAR) for image in cut])
     if random.random() < how.flip:
         scaled = scaled[:, :, ::-1]
     return _coloured(_as_floats(scaled), how, random)
@@ -414,22 +410,22 @@ def _coloured(clip: Clip, how: RgbAugmentation, random: np.random.Generator) -> 
     return changed
 
 
-def _as_floats(pictures: Pictures) -> Clip:
+def _as_floats(images: Images) -> Clip:
     """(F, H, W, 3) in 0 … 255 → (3, F, H, W) in [-0.5, 0.5]."""
-    clip: Clip = np.ascontiguousarray(pictures.transpose(3, 0, 1, 2), dtype=np.float32)
+    clip: Clip = np.ascontiguousarray(images.transpose(3, 0, 1, 2), dtype=np.float32)
     clip /= 255.0
     clip -= 0.5
     return clip
 
 
-def _by_word(signs: Sequence[PicturedSign]) -> list[list[PicturedSign]]:
-    found: defaultdict[int, list[PicturedSign]] = defaultdict(list)
+def _by_word(signs: Sequence[RgbSign]) -> list[list[RgbSign]]:
+    found: defaultdict[int, list[RgbSign]] = defaultdict(list)
     for sign in signs:
         found[sign.word].append(sign)
     return [found[word] for word in sorted(found)]
 
 
-def _draw(words: Sequence[Sequence[PicturedSign]], count: int, random: np.random.Generator) -> list[PicturedSign]:
+def _draw(words: Sequence[Sequence[RgbSign]], count: int, random: np.random.Generator) -> list[RgbSign]:
     """Signs of random words, no word a second time before all were drawn."""
     order = [place for _ in range(math.ceil(count / max(1, len(words)))) for place in random.permutation(len(words))]
     pools = [words[place] for place in order[:count]]

@@ -25,6 +25,11 @@ from signspot.types import Exemplar, Label, LabelSource
 Clips = NDArray[np.float32]
 
 
+logger = logging.getLogger(__name__)
+SignFeatures = NDArray[np.float16]  # (T, J, C)
+ExemplarSampling = Literal["rate", "consecutive"]
+
+
 @dataclass(frozen=True, slots=True)
 class Augmentation:
     """Strengths of the changes to performances; 0 everywhere changes nothing."""
@@ -107,12 +112,6 @@ def _drop(clips: Clips, wrist: int, hand: slice, random: np.random.Generator, sh
         clip[run, hand, 3] = is_known * clip[run, wrist, 3][:, None]
 
 
-logger = logging.getLogger(__name__)
-
-SignFeatures = NDArray[np.float16]  # (T, J, C)
-ExemplarSampling = Literal["rate", "consecutive"]
-
-
 @dataclass(frozen=True, slots=True)
 class ClipOptions:
     """Options of clips. A sign lies between `before` frames before its end and `after` after, or around."""
@@ -142,7 +141,7 @@ class ClipOptions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TrunkSigns:
+class LabelledSigns:
     """All signs that a trunk may be trained on, by word and domain, in memory."""
 
     words: tuple[str, ...]  # K
@@ -165,7 +164,7 @@ def collect_signs(
     progress: Progress = silent,
     labels: Sequence[Label] | None = None,
     exemplars: Sequence[Exemplar] | None = None,
-) -> TrunkSigns:
+) -> LabelledSigns:
     """Cut the labelled signs of some words out of some videos, and their exemplars out of the dictionary.
 
     Labels and exemplars are those of the corpus, unless others are given; either way options and words choose among
@@ -203,7 +202,7 @@ def collect_signs(
         if wanted and count < 2:
             raise OptionsError(f"{count} of {len(known):,} words have {kind} that can be used: a classifier needs two")
     continuous, dictionary = (tuple(tuple(found[word]) for word in known) for found in (signed, shown))
-    return TrunkSigns(known, continuous, dictionary, tuple(tuple(sure[word]) for word in known))
+    return LabelledSigns(known, continuous, dictionary, tuple(tuple(sure[word]) for word in known))
 
 
 def _around(
@@ -232,10 +231,10 @@ def _around(
         yield label, seen[np.clip(place, 0, len(seen) - 1)].astype(np.float16)
 
 
-class TrunkBatches:
+class SignBatches:
     """Batch number i is made from the seed and i alone: words and domains equally often, whatever there is of each."""
 
-    def __init__(self, signs: TrunkSigns, frames: int, seed: int, options: ClipOptions, augmentation: Augmentation):
+    def __init__(self, signs: LabelledSigns, frames: int, seed: int, options: ClipOptions, augmentation: Augmentation):
         self.signs, self.frames, self.seed = signs, frames, seed
         self.options, self.augmentation = options, augmentation
         self._every = signs.continuous

@@ -45,7 +45,7 @@ _EXEMPLARS_AT_ONCE = 32
 _VERSION = 2  # raised whenever the same source would give other features
 
 
-class FilmedExemplars:
+class VideoExemplars:
     """The exemplars of a corpus that have a video, and where in it the sign is."""
 
     def __init__(self, corpus: Corpus):
@@ -116,8 +116,8 @@ def trunk_features(
     Args:
         encoder: whose trunk sees.
         corpus: with a dictionary, and with landmarks or pictures, as the encoder needs.
-        folder: where features are kept; a run that was stopped goes on.
-        progress: told the videos that are done, the dictionary counting as one.
+        folder: where features are kept; an interrupted run resumes.
+        progress: called with the number of videos that are done, the dictionary counting as one.
         group: the processes that share the work and the folder.
 
     Raises:
@@ -174,7 +174,7 @@ def _frames(encoder: Encoder, source: Path) -> Iterable[NDArray[np.float32]]:
 
 def _exemplars(encoder: Encoder, corpus: Corpus, folder: Path) -> tuple[tuple[Exemplar, ...], HalfArray]:
     """Usable exemplars and their clips, (E, n, D)."""
-    filmed = FilmedExemplars(corpus) if encoder.contract.kind == "rgb" else None
+    filmed = VideoExemplars(corpus) if encoder.contract.kind == "rgb" else None
     exemplars = corpus.dictionary().exemplars if filmed is None else filmed.exemplars
     sources = [(each, content_digest(each.path)) for each in exemplars if each.path is not None and each.path.is_file()]
     key = text_digest("\n".join(f"{each.id} {each.segment} {digest}" for each, digest in sources))
@@ -196,7 +196,7 @@ def _exemplars(encoder: Encoder, corpus: Corpus, folder: Path) -> tuple[tuple[Ex
 
 
 def _clip_features(
-    encoder: Encoder, exemplars: Iterable[Exemplar], filmed: FilmedExemplars | None
+    encoder: Encoder, exemplars: Iterable[Exemplar], filmed: VideoExemplars | None
 ) -> Iterator[HalfArray]:
     """(n, D) of each exemplar; NaN for one that cannot be used."""
     for exemplar in exemplars:
@@ -207,7 +207,7 @@ def _clip_features(
             yield np.full((BANK, encoder.module.trunk.dimension), np.nan, np.float16)
 
 
-def _drawn(encoder: Encoder, exemplar: Exemplar, filmed: FilmedExemplars | None) -> HalfArray:
+def _drawn(encoder: Encoder, exemplar: Exemplar, filmed: VideoExemplars | None) -> HalfArray:
     """(n, D): the sign of one exemplar at random rates and shifts."""
     contract = encoder.contract
     assert exemplar.path is not None, "exemplars without a path are left out before"

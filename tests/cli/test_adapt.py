@@ -28,7 +28,7 @@ def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(signspot: Call,
     assert code == 0, noted
     assert "no gain on held-out footage: keep 'landmark-world'" in said
     assert "held-out words" in said
-    assert "subtitled stretches" in noted
+    assert "subtitled segments" in noted
     assert not list(out.glob("*.safetensors"))
     code, said, _ = signspot(*command.split(), "--json")
     assert code == 0

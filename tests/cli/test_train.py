@@ -130,7 +130,7 @@ def test_stopped_with_ctrl_c_it_says_how_to_go_on_and_goes_on_to_the_same_weight
     train: Call, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert train(made, out="whole")[0] == 0
-    real, steps = embedding.loss_of, []
+    real, steps = embedding.batch_loss, []
 
     def interrupted(*arguments: Any) -> Any:
         steps.append(1)
@@ -138,10 +138,11 @@ def test_stopped_with_ctrl_c_it_says_how_to_go_on_and_goes_on_to_the_same_weight
             signal.raise_signal(signal.SIGINT)
         return real(*arguments)
 
-    monkeypatch.setattr(embedding, "loss_of", interrupted)
+    monkeypatch.setattr(embedding, "batch_loss", interrupted)
     code, _, err = train(made)
     assert code == 130
-    assert f"what was learnt is kept in {tmp_path / 'run'}. Go on with: signspot train {tmp_path}" in err
+    assert str(tmp_path / "run") in err
+    assert f"signspot train {tmp_path}" in err
     assert len(steps) == 4
     assert train(made)[0] == 0
     whole, parts = (load_encoder(tmp_path / name / "mine.safetensors") for name in ("whole", "run"))
@@ -359,8 +360,13 @@ def test_an_rgb_trunk_is_trained_and_an_embedding_on_it(
 
 
 def test_an_encoder_that_learns_nothing_is_made_from_a_configuration(signspot: Call, tmp_path: Path) -> None:
-    (tmp_path / "warping.toml").write_text('kind = "warping"\nname = "plain"\nwords = 4\n')
-    code, out, err = signspot("train", tmp_path / "warping.toml", "--out", tmp_path / "run")
+    signs = "--signs", "4", "--isolated", "3", "--continuous", "0"
+    assert signspot("synthetic", "signs", tmp_path / "signs", *signs)[0] == 0
+    (tmp_path / "warping.toml").write_text(
+        'kind = "warping"\nname = "plain"\n[[sources]]\nname = "few"\nfolder = "x"\n'
+    )
+    source = f"few={tmp_path / 'signs'}"
+    code, out, err = signspot("train", tmp_path / "warping.toml", "--source", source, "--out", tmp_path / "run")
     assert code == 0, err
     encoder = load_encoder(tmp_path / "run" / "plain.safetensors")
     assert out.startswith(f"{tmp_path / 'run' / 'plain.safetensors'}: plain ({encoder.hash})")
@@ -369,8 +375,10 @@ def test_an_encoder_that_learns_nothing_is_made_from_a_configuration(signspot: C
 
 
 def test_frame_codes_without_the_folder_of_a_source_are_one_line(signspot: Call, tmp_path: Path) -> None:
-    (tmp_path / "codes.toml").write_text('kind = "frame_codes"\n')
-    code, _, err = signspot("train", tmp_path / "codes.toml", "--out", tmp_path / "run")
-    assert code == 2
-    assert "wlasl has a share and no folder. Name it with --wlasl, or set its share to 0" in err
+    (tmp_path / "codes.toml").write_text('kind = "frame_codes"\n[[sources]]\nname = "few"\nfolder = "nowhere"\n')
+    for source, told in ((), "--source few=FOLDER"), (("--source", "few"), "'few'"), (("--source", "a=b"), "'a'"):
+        code, _, err = signspot("train", tmp_path / "codes.toml", "--out", tmp_path / "run", *source)
+        assert code == 2
+        assert told in err
+        assert len(err.splitlines()) == 1
     assert not (tmp_path / "run" / "state.pt").exists()

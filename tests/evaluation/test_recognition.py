@@ -13,13 +13,13 @@ from signspot.recognition.recogniser import Recogniser
 from signspot.recognition.scoring import ALL, SignWindow, score_classifier, signs_to_test
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import load
-from signspot.training.recogniser import train_on_labels
+from signspot.training.recogniser import train_recogniser_on_corpus
 from tests.fixtures.corpora import TINY
 
 
 @pytest.fixture(scope="module")
 def recogniser(tiny_corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Recogniser:
-    return train_on_labels(TINY.trunk, tiny_corpus, tmp_path_factory.mktemp("recogniser"))[0]
+    return train_recogniser_on_corpus(TINY.trunk, tiny_corpus, tmp_path_factory.mktemp("recogniser"))[0]
 
 
 def test_all_are_asked_for_the_same_signs(recogniser: Recogniser, tiny_corpus: Corpus) -> None:

@@ -13,32 +13,32 @@ def one_clip(*frames: int) -> ClipEnds:
 
 
 def test_a_path_and_its_gradient_by_hand() -> None:
-    """An exemplar 0, 4 in a stretch 9, 1, 7, 6: to end at frame 3 costs |4 - 6| = 2.
+    """An exemplar 0, 4 in a segment 9, 1, 7, 6: to end at frame 3 costs |4 - 6| = 2.
 
     From frame 1, two frames before, it is |0 - 1| = 1 and a step of price 0.5; from frame 2, by a step of price 0, it
     would be 7. So (2 + 1 + 0.5) / 2.
     """
     exemplar = torch.tensor([0.0, 4.0], requires_grad=True)
-    stretch = torch.tensor([9.0, 1.0, 7.0, 6.0], requires_grad=True)
+    segment = torch.tensor([9.0, 1.0, 7.0, 6.0], requires_grad=True)
     cost = clip_costs(
-        exemplar.view(2, 1, 1, 1), stretch.view(1, 4, 1), torch.ones(1, 4, dtype=torch.bool), one_clip(3), (1.0, 0, 0.5)
+        exemplar.view(2, 1, 1, 1), segment.view(1, 4, 1), torch.ones(1, 4, dtype=torch.bool), one_clip(3), (1.0, 0, 0.5)
     )
     assert cost.tolist() == [[pytest.approx(3.5 / 2)]]
     cost.sum().backward()
     assert exemplar.grad is not None
-    assert stretch.grad is not None
+    assert segment.grad is not None
     assert exemplar.grad.tolist() == pytest.approx([-0.5, -0.5])
-    assert stretch.grad.tolist() == pytest.approx([0.0, 0.5, 0.0, 0.5])
+    assert segment.grad.tolist() == pytest.approx([0.0, 0.5, 0.0, 0.5])
 
 
 def test_the_gradient_is_that_of_finite_differences() -> None:
     random = torch.Generator().manual_seed(1)
     exemplars = torch.randn(4, 2, 3, 5, dtype=torch.float64, generator=random, requires_grad=True)
-    stretches = torch.randn(2, 9, 5, dtype=torch.float64, generator=random, requires_grad=True)
+    segments = torch.randn(2, 9, 5, dtype=torch.float64, generator=random, requires_grad=True)
     seen = torch.arange(9) < torch.tensor([[9], [7]])
     ends = torch.tensor([[3, 4, 5], [6, 7, 8], [4, 5, 6]])
     clips = ClipEnds(torch.tensor([0, 0, 1]), ends, torch.ones(3, 3, dtype=torch.bool))
-    assert torch.autograd.gradcheck(lambda e, s: clip_costs(e, s, seen, clips, STEPS.costs), (exemplars, stretches))
+    assert torch.autograd.gradcheck(lambda e, s: clip_costs(e, s, seen, clips, STEPS.costs), (exemplars, segments))
 
 
 def test_they_are_the_costs_that_spotting_uses() -> None:

@@ -13,7 +13,7 @@ from signspot.landmarks.pose_file import open_landmarks
 from signspot.models.registry import build
 from signspot.recognition.recogniser import Recogniser, load_recogniser, save_recogniser
 from signspot.recognition.scoring import RecogniserScores
-from signspot.training.recogniser import TrunkConfig, train_on_labels
+from signspot.training.recogniser import RecogniserConfig, train_recogniser_on_corpus
 from signspot.training.sign_clips import ClipOptions
 from signspot.types import LabelSource, Segment
 from tests.fixtures.corpora import TINY
@@ -25,7 +25,7 @@ CONFIG = replace(TINY.trunk, name="tiny")
 
 @pytest.fixture(scope="module")
 def trained(tiny_corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    return train_on_labels(CONFIG, tiny_corpus, tmp_path_factory.mktemp("recogniser"))
+    return train_recogniser_on_corpus(CONFIG, tiny_corpus, tmp_path_factory.mktemp("recogniser"))
 
 
 def test_it_knows_the_labelled_words_and_is_tested_on_signs(trained: Trained, tiny_corpus: Corpus) -> None:
@@ -97,10 +97,10 @@ def test_a_stretch_is_averaged_over_its_windows(trained: Trained, tiny_corpus: C
 
 def test_a_corpus_from_which_nothing_can_be_learnt_is_told(tiny_corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="nothing can be learnt"):
-        train_on_labels(CONFIG, tiny_corpus, tmp_path, labels=[])
-    only = TrunkConfig(clips=ClipOptions(sources="D"))
+        train_recogniser_on_corpus(CONFIG, tiny_corpus, tmp_path, labels=[])
+    only = RecogniserConfig(clips=ClipOptions(sources="D"))
     assert all(label.source is LabelSource.MOUTHING for label in tiny_corpus.labels())
     with pytest.raises(OptionsError, match="labels of D"):
-        train_on_labels(only, tiny_corpus, tmp_path)
+        train_recogniser_on_corpus(only, tiny_corpus, tmp_path)
     with pytest.raises(OptionsError, match="letters out of"):
         ClipOptions(sources="X")

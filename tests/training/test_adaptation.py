@@ -18,15 +18,15 @@ from signspot.losses.watch_read_lookup import BACKGROUND, Bags
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.spotting.decoys import alignment_scale, decoys_of
 from signspot.spotting.spotter import Spotter, load
-from signspot.training.adaptation import adapt, is_kept, make_adapted
+from signspot.training.adaptation import adapt, adapted_encoder, is_kept
 from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, read_footage
-from signspot.training.adapters import Kept, Maps, StretchBatches, learn_maps, losses
+from signspot.training.adapters import AdapterChoice, Adapters, SegmentBatches, losses, train_adapters
 from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
-OPTIONS = AdaptOptions(steps=8, stretches=6, exemplars=1, lr=1e-2, held_out=0.33, embeddings=True)
-BOTH = Kept(codes=True, embedding=True)
+OPTIONS = AdaptOptions(steps=8, segments=6, exemplars=1, lr=1e-2, held_out=0.33, embeddings=True)
+BOTH = AdapterChoice(codes=True, embedding=True)
 
 
 @pytest.fixture(scope="module")
@@ -50,16 +50,16 @@ def footage(spotter: Spotter, made: Corpus) -> EmbeddedFootage:
 
 
 @pytest.fixture(scope="module")
-def run(footage: EmbeddedFootage, spotter: Spotter, tmp_path_factory: pytest.TempPathFactory) -> tuple[Maps, Path]:
-    """Maps that were learned without a stop, and their folder."""
+def run(footage: EmbeddedFootage, spotter: Spotter, tmp_path_factory: pytest.TempPathFactory) -> tuple[Adapters, Path]:
+    """Adapters that were learned without a stop, and their folder."""
     folder = tmp_path_factory.mktemp("run") / "mine"
-    return learn_maps(spotter.encoder, StretchBatches(footage, OPTIONS), folder), folder
+    return train_adapters(spotter.encoder, SegmentBatches(footage, OPTIONS), folder), folder
 
 
-def test_both_losses_fall(footage: EmbeddedFootage, spotter: Spotter, run: tuple[Maps, Path]) -> None:
-    batches, scale = StretchBatches(footage, OPTIONS), alignment_scale(spotter.encoder)
+def test_both_losses_fall(footage: EmbeddedFootage, spotter: Spotter, run: tuple[Adapters, Path]) -> None:
+    batches, scale = SegmentBatches(footage, OPTIONS), alignment_scale(spotter.encoder)
     with torch.no_grad():
-        before = [losses(Maps(128, 256), batches[step], OPTIONS, scale) for step in range(3)]
+        before = [losses(Adapters(128, 256), batches[step], OPTIONS, scale) for step in range(3)]
         after = [losses(run[0], batches[step], OPTIONS, scale) for step in range(3)]
     assert sum(each[0] for each in after) < sum(each[0] for each in before) - 0.05
     assert sum(each[1] for each in after) < sum(each[1] for each in before) - 0.05
@@ -67,19 +67,19 @@ def test_both_losses_fall(footage: EmbeddedFootage, spotter: Spotter, run: tuple
 
 @pytest.mark.parametrize("bags", ["section", "figure", "released"])
 def test_every_reading_of_the_bags_has_a_gradient(footage: EmbeddedFootage, spotter: Spotter, bags: Bags) -> None:
-    maps, options = Maps(128, 256), replace(OPTIONS, bags=bags)
-    sum(losses(maps, StretchBatches(footage, options)[0], options, alignment_scale(spotter.encoder))).backward()
-    assert maps.codes.grad is not None
-    assert maps.embedding.grad is not None
-    assert float(maps.codes.grad.abs().max()) > 0
-    assert float(maps.embedding.grad.abs().max()) > 0
+    adapters, options = Adapters(128, 256), replace(OPTIONS, bags=bags)
+    sum(losses(adapters, SegmentBatches(footage, options)[0], options, alignment_scale(spotter.encoder))).backward()
+    assert adapters.codes.grad is not None
+    assert adapters.embedding.grad is not None
+    assert float(adapters.codes.grad.abs().max()) > 0
+    assert float(adapters.embedding.grad.abs().max()) > 0
 
 
 def test_what_is_made_is_an_ordinary_encoder(
-    footage: EmbeddedFootage, spotter: Spotter, made: Corpus, run: tuple[Maps, Path], tmp_path: Path
+    footage: EmbeddedFootage, spotter: Spotter, made: Corpus, run: tuple[Adapters, Path], tmp_path: Path
 ) -> None:
     card = {"licence": "CC0-1.0"}
-    encoder = make_adapted(spotter.encoder, run[0], BOTH, footage.gallery, "mine", card, 0.77)
+    encoder = adapted_encoder(spotter.encoder, run[0], BOTH, footage.gallery, "mine", card, 0.77)
     kept = save_encoder(encoder, tmp_path / "mine.safetensors", half=True)
     assert kept.hash != spotter.encoder.hash
     loaded = load(tmp_path / "mine.safetensors", cache=False)
@@ -93,7 +93,7 @@ def test_what_is_made_is_an_ordinary_encoder(
 
 
 def test_the_whole_of_it(spotter: Spotter, made: Corpus, tmp_path: Path) -> None:
-    """Both maps are measured on stretches and words that were held out, and kept by the rule and nothing else."""
+    """Both adapters are measured on segments and words that were held out, and kept by the rule and nothing else."""
     adapted = adapt(spotter, made, made.dictionary(), tmp_path / "mine", OPTIONS)
     assert adapted.learned >= 16
     assert adapted.labels > 0
@@ -106,9 +106,9 @@ def test_the_whole_of_it(spotter: Spotter, made: Corpus, tmp_path: Path) -> None
 
 
 def test_what_is_held_out_is_not_learned_from(footage: EmbeddedFootage) -> None:
-    assert not {stretch.video for stretch in footage.learned} & {stretch.video for stretch in footage.held}
+    assert not {segment.video for segment in footage.learned} & {segment.video for segment in footage.held}
     assert 3 <= len(set(footage.gallery.words) - footage.words) <= 6
-    batches, number = StretchBatches(footage, OPTIONS), sorted(footage.gallery.words)
+    batches, number = SegmentBatches(footage, OPTIONS), sorted(footage.gallery.words)
     for step in range(4):
         assert {number[word] for word in batches[step].word.tolist()} <= footage.words
 
@@ -116,7 +116,7 @@ def test_what_is_held_out_is_not_learned_from(footage: EmbeddedFootage) -> None:
 def test_every_stretch_and_every_word_is_held_out_in_one_turn(footage: EmbeddedFootage) -> None:
     turns = footage.turns(OPTIONS)
     assert len(turns) == 3
-    held = [stretch for turn in turns for stretch in turn.held]
+    held = [segment for turn in turns for segment in turn.held]
     assert sorted(map(repr, held)) == sorted(map(repr, footage.every))
     words = [word for turn in turns for word in set(footage.gallery.words) - turn.words]
     assert sorted(words) == sorted(footage.gallery.words)
@@ -129,52 +129,52 @@ def test_embeddings_stay_as_they_are_unless_asked_for(
     footage: EmbeddedFootage, spotter: Spotter, tmp_path: Path
 ) -> None:
     options = replace(OPTIONS, embeddings=False, steps=2)
-    maps = learn_maps(spotter.encoder, StretchBatches(footage, options), tmp_path)
-    assert not maps.embedding.detach().any()
-    assert maps.codes.detach().any()
+    adapters = train_adapters(spotter.encoder, SegmentBatches(footage, options), tmp_path)
+    assert not adapters.embedding.detach().any()
+    assert adapters.codes.detach().any()
 
 
 def test_of_few_videos_the_last_part_is_held_out(spotter: Spotter, made: Corpus) -> None:
     few = replace(made, videos=dict(list(made.videos.items())[:3]))
     footage = read_footage(spotter, few, made.dictionary(), OPTIONS)
     for name in few.videos:
-        learned = [stretch.span.end for stretch in footage.learned if stretch.video == name]
-        held = [stretch.span.start for stretch in footage.held if stretch.video == name]
+        learned = [segment.span.end for segment in footage.learned if segment.video == name]
+        held = [segment.span.start for segment in footage.held if segment.video == name]
         assert max(learned) <= min(held)
 
 
 def test_the_foreground_clip_is_where_the_label_is(footage: EmbeddedFootage) -> None:
     """In a batch with labels, ends of the foreground clip are within a second of the label, background ends are not."""
-    batch, labelled = StretchBatches(footage, OPTIONS)[0], [s for s in footage.learned if s.labels]
+    batch, labelled = SegmentBatches(footage, OPTIONS)[0], [s for s in footage.learned if s.labels]
     assert labelled
     front = batch.clip_word != BACKGROUND
-    assert 0 < int(front.sum()) <= OPTIONS.stretches
+    assert 0 < int(front.sum()) <= OPTIONS.segments
     assert set(batch.clip_word[front].tolist()) <= set(batch.word[batch.foreground].tolist())
-    for item in batch.clips.stretch[front].tolist():
-        own = batch.clips.stretch == item
+    for item in batch.clips.segment[front].tolist():
+        own = batch.clips.segment == item
         ends = [set(f[e].tolist()) for f, e in zip(batch.clips.frames[own], batch.clips.is_end[own], strict=True)]
         assert sum(len(each) for each in ends) == len(set().union(*ends)), "no end is in two clips"
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_maps(
-    footage: EmbeddedFootage, spotter: Spotter, run: tuple[Maps, Path], tmp_path: Path
+    footage: EmbeddedFootage, spotter: Spotter, run: tuple[Adapters, Path], tmp_path: Path
 ) -> None:
-    batches = StretchBatches(footage, OPTIONS)
+    batches = SegmentBatches(footage, OPTIONS)
 
     def stop_at_three(done: int, total: int | None) -> None:
         if done == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        learn_maps(spotter.encoder, batches, tmp_path, stop_at_three)
+        train_adapters(spotter.encoder, batches, tmp_path, stop_at_three)
     told: list[int] = []
-    went_on = learn_maps(spotter.encoder, batches, tmp_path, lambda done, _: told.append(done))
+    went_on = train_adapters(spotter.encoder, batches, tmp_path, lambda done, _: told.append(done))
     assert told == [4, 5, 6, 7, 8]
     torch.testing.assert_close(went_on.codes, run[0].codes, rtol=0, atol=0)
     torch.testing.assert_close(went_on.embedding, run[0].embedding, rtol=0, atol=0)
-    other = StretchBatches(footage, replace(OPTIONS, seed=9))
+    other = SegmentBatches(footage, replace(OPTIONS, seed=9))
     with pytest.raises(CheckpointError, match="Name another folder"):
-        learn_maps(spotter.encoder, other, run[1])
+        train_adapters(spotter.encoder, other, run[1])
 
 
 def test_stages_are_shown(footage: EmbeddedFootage, spotter: Spotter, made: Corpus) -> None:

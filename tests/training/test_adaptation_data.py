@@ -13,7 +13,7 @@ def gain(measure: str, group: str, low: float, high: float, words: int = 20) -> 
 
 
 def test_naming_counts_pairs_in_the_right_order() -> None:
-    """'apple' is named by stretches 0 and 1, which score 0.9 and 0.4; the others score 0.5 and 0.4: 3.5 of 4 pairs.
+    """'apple' is named by segments 0 and 1, which score 0.9 and 0.4; the others score 0.5 and 0.4: 3.5 of 4 pairs.
 
     (0.9 beats both, 0.4 beats none and equals one: 2 + 0.5 = 2.5 of 4.) 'pear' is named by all: nothing to compare.
     """

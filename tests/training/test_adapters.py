@@ -1,4 +1,4 @@
-"""Maps in the weights: they change what they should, nothing at the beginning, and decoys go with them."""
+"""Adapters in the weights: they change what they should, nothing at the beginning, and decoys go with them."""
 
 import numpy as np
 import pytest
@@ -12,9 +12,9 @@ from signspot.models.encoder import Encoder, make_encoder
 from signspot.models.registry import build
 from signspot.spotting.spotter import Spotter
 from signspot.training.adaptation import _mapped_gallery, _mapped_track
-from signspot.training.adapters import Kept, Maps, coder_of, fold
+from signspot.training.adapters import AdapterChoice, Adapters, fold, frame_coder
 
-BOTH = Kept(codes=True, embedding=True)
+BOTH = AdapterChoice(codes=True, embedding=True)
 
 
 @pytest.fixture(scope="module")
@@ -28,30 +28,30 @@ def gallery(encoder: Encoder, tiny_corpus: Corpus) -> Gallery:
     return Spotter(encoder).gallery([dictionary[word][0] for word in list(dictionary)[:6]])
 
 
-def some_maps() -> Maps:
-    maps = Maps(128, 256)
+def some_maps() -> Adapters:
+    adapters = Adapters(128, 256)
     random = torch.Generator().manual_seed(3)
     with torch.no_grad():
-        maps.codes.copy_(0.03 * torch.randn(128, 128, generator=random))
-        maps.embedding.copy_(0.02 * torch.randn(256, 256, generator=random))
-    return maps
+        adapters.codes.copy_(0.03 * torch.randn(128, 128, generator=random))
+        adapters.embedding.copy_(0.02 * torch.randn(256, 256, generator=random))
+    return adapters
 
 
 def test_maps_that_learned_nothing_change_nothing(encoder: Encoder, gallery: Gallery) -> None:
-    assert fold(encoder, Maps(128, 256), BOTH, gallery, "same", {}).hash == encoder.hash
+    assert fold(encoder, Adapters(128, 256), BOTH, gallery, "same", {}).hash == encoder.hash
 
 
 def test_the_adapted_encoder_gives_what_was_measured(encoder: Encoder, gallery: Gallery, tiny_corpus: Corpus) -> None:
     """Held-out scores are of mapped tracks and galleries; these are what the new encoder makes of the files."""
-    maps, video = some_maps(), next(iter(tiny_corpus.videos.values()))
+    adapters, video = some_maps(), next(iter(tiny_corpus.videos.values()))
     assert video.landmarks is not None
-    made = Spotter(fold(encoder, maps, BOTH, gallery, "new", {}))
-    track, expected = made.track(video.landmarks), _mapped_track(Spotter(encoder).track(video.landmarks), maps, "x")
+    made = Spotter(fold(encoder, adapters, BOTH, gallery, "new", {}))
+    track, expected = made.track(video.landmarks), _mapped_track(Spotter(encoder).track(video.landmarks), adapters, "x")
     assert track.codes is not None
     assert expected.codes is not None
     np.testing.assert_allclose(track.codes, expected.codes, atol=0.02)
     np.testing.assert_allclose(track.embeddings, expected.embeddings, atol=2e-3)
-    shown, mapped = made.gallery(gallery.exemplars), _mapped_gallery(gallery, maps)
+    shown, mapped = made.gallery(gallery.exemplars), _mapped_gallery(gallery, adapters)
     assert shown.codes is not None
     assert mapped.codes is not None
     np.testing.assert_allclose(shown.codes, mapped.codes, atol=1e-3)
@@ -59,29 +59,29 @@ def test_the_adapted_encoder_gives_what_was_measured(encoder: Encoder, gallery: 
 
 
 def test_a_map_of_codes_leaves_embeddings_alone(encoder: Encoder, gallery: Gallery) -> None:
-    made = Spotter(fold(encoder, some_maps(), Kept(codes=True, embedding=False), gallery, "new", {}))
+    made = Spotter(fold(encoder, some_maps(), AdapterChoice(codes=True, embedding=False), gallery, "new", {}))
     np.testing.assert_allclose(made.gallery(gallery.exemplars).embeddings, gallery.embeddings, atol=1e-4)
 
 
 def test_decoys_and_typical_cost_follow(encoder: Encoder, gallery: Gallery) -> None:
     """A map that doubles all codes doubles all costs, and so no score changes."""
-    maps = Maps(128, 256)
+    adapters = Adapters(128, 256)
     with torch.no_grad():
-        maps.codes.copy_(torch.eye(128))
-    old, new = coder_of(encoder), coder_of(fold(encoder, maps, BOTH, gallery, "new", {}))
+        adapters.codes.copy_(torch.eye(128))
+    old, new = frame_coder(encoder), frame_coder(fold(encoder, adapters, BOTH, gallery, "new", {}))
     assert float(new.typical_cost) == pytest.approx(2 * float(old.typical_cost), rel=1e-4)
     np.testing.assert_allclose(new.decoys, 2 * old.decoys, rtol=1e-5)
 
 
 def test_an_encoder_without_decoys_reads_its_typical_cost_from_exemplars(gallery: Gallery) -> None:
-    maps = Maps(128, 256)
+    adapters = Adapters(128, 256)
     with torch.no_grad():
-        maps.codes.copy_(torch.eye(128))
+        adapters.codes.copy_(torch.eye(128))
     bare = make_encoder("bare", build("frame_codes", mlp=False))
-    made = coder_of(fold(bare, maps, BOTH, gallery, "new", {}))
+    made = frame_coder(fold(bare, adapters, BOTH, gallery, "new", {}))
     assert float(made.typical_cost) == pytest.approx(2.0, rel=1e-4)
 
 
 def test_an_encoder_without_frame_codes_cannot_be_adapted() -> None:
     with pytest.raises(OptionsError, match="gives no frame codes"):
-        coder_of(make_encoder("other", build("landmark", mlp=False)))
+        frame_coder(make_encoder("other", build("landmark", mlp=False)))

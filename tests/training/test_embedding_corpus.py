@@ -10,7 +10,7 @@ from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.training.embedding import train_on_corpus
+from signspot.training.embedding import train_embedding_on_corpus
 from signspot.training.item_batches import EmbeddingConfig, ItemBatchOptions, Loss, synonym_pairs
 from signspot.training.run_folder import Run
 from signspot.types import Exemplar
@@ -43,7 +43,7 @@ def test_any_trunk_takes_any_new_mlp(
     config = EmbeddingConfig(
         name="new", loss=loss, domain_specific=domain_specific, epochs=1, dimension=12, batch=batch
     )
-    made = train_on_corpus(config, trunk, corpus, Run(tmp_path, command="signspot train"))
+    made = train_embedding_on_corpus(config, trunk, corpus, Run(tmp_path, command="signspot train"))
     assert (made.contract.dimension, made.contract.threshold, made.card["licence"]) == (12, 0.8, "CC0-1.0")
     kept = save_encoder(made, tmp_path / "new.safetensors")
     assert load_encoder(tmp_path / "new.safetensors").hash == kept.hash == made.hash

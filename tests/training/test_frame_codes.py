@@ -37,9 +37,9 @@ from signspot.training.pairs import (
     PairBatchOptions,
     PairSource,
     PairStore,
+    cached_partners,
     choose_source,
     draw,
-    kept_partners,
     likely_partners,
     store_clips,
 )
@@ -141,14 +141,14 @@ def test_partners_leave_out_other_signs_and_know_mirrored_ones(clips: list[Isola
 
 
 def test_partners_are_kept_for_the_very_same_clips_only(store: PairStore, tmp_path: Path) -> None:
-    found = kept_partners(store, tmp_path)
+    found = cached_partners(store, tmp_path)
     assert found == likely_partners(store)
     (kept,) = tmp_path.iterdir()
     before = kept.stat().st_mtime_ns
-    assert kept_partners(store, tmp_path) == found
+    assert cached_partners(store, tmp_path) == found
     assert kept.stat().st_mtime_ns == before
     other = PairStore(store.frames.numpy(), store.first, store.segments, np.roll(store.words, 1), store.signers)
-    kept_partners(other, tmp_path)
+    cached_partners(other, tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
 
 

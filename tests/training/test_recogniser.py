@@ -13,23 +13,23 @@ from signspot.errors import CheckpointError, OptionsError, SignspotError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.registry import build
 from signspot.training.distributed import Group
-from signspot.training.recogniser import TrunkConfig, train_trunk
+from signspot.training.recogniser import RecogniserConfig, train_trunk
 from signspot.training.run_folder import Run
-from signspot.training.sign_clips import ClipOptions, TrunkSigns
+from signspot.training.sign_clips import ClipOptions, LabelledSigns
 from tests.fixtures.clips import Clips
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32, "norm": "batch"}
-CONFIG = TrunkConfig(steps=30, warm_up=3, lr=1e-2, clips=ClipOptions(clips=8), model=SMALL)
+CONFIG = RecogniserConfig(steps=30, warm_up=3, lr=1e-2, clips=ClipOptions(clips=8), model=SMALL)
 
 
 @pytest.fixture(scope="module")
-def signs(clips: Clips) -> TrunkSigns:
+def signs(clips: Clips) -> LabelledSigns:
     words = [[sign.astype(np.float16) for signer in clips.values() for sign in signer[word]] for word in (1, 2)]
     short = tuple(tuple(sign[:25] for sign in word) for word in words)
-    return TrunkSigns(("up", "sideways"), short, tuple(map(tuple, words)))
+    return LabelledSigns(("up", "sideways"), short, tuple(map(tuple, words)))
 
 
-def test_it_learns_and_is_saved(signs: TrunkSigns, tmp_path: Path) -> None:
+def test_it_learns_and_is_saved(signs: LabelledSigns, tmp_path: Path) -> None:
     told: list[tuple[int, int | None]] = []
     encoder = train_trunk(CONFIG, signs, tmp_path, lambda done, total: told.append((done, total)))
     rows = [line.split(",") for line in (tmp_path / "curve.csv").read_text().splitlines()]
@@ -42,7 +42,7 @@ def test_it_learns_and_is_saved(signs: TrunkSigns, tmp_path: Path) -> None:
     assert encoder.contract.dimension == 32
 
 
-def test_a_stopped_training_goes_on_to_the_same_weights(signs: TrunkSigns, tmp_path: Path) -> None:
+def test_a_stopped_training_goes_on_to_the_same_weights(signs: LabelledSigns, tmp_path: Path) -> None:
     def stop(done: int, total: int | None) -> None:
         if done == 7:
             os.kill(os.getpid(), signal.SIGINT)
@@ -56,7 +56,7 @@ def test_a_stopped_training_goes_on_to_the_same_weights(signs: TrunkSigns, tmp_p
         train_trunk(replace(config, seed=1), signs, tmp_path / "parts")
 
 
-def test_a_signal_to_stop_keeps_every_step(signs: TrunkSigns, tmp_path: Path) -> None:
+def test_a_signal_to_stop_keeps_every_step(signs: LabelledSigns, tmp_path: Path) -> None:
     def stop(done: int, total: int | None) -> None:
         if done == 3:
             os.kill(os.getpid(), signal.SIGINT)
@@ -66,7 +66,7 @@ def test_a_signal_to_stop_keeps_every_step(signs: TrunkSigns, tmp_path: Path) ->
     assert len((tmp_path / "curve.csv").read_text().splitlines()) == 1 + 3
 
 
-def test_batch_norms_forget_when_the_dictionary_joins(signs: TrunkSigns, tmp_path: Path) -> None:
+def test_batch_norms_forget_when_the_dictionary_joins(signs: LabelledSigns, tmp_path: Path) -> None:
     config = replace(CONFIG, steps=4, continuous_only_fraction=0.5)
     kept = train_trunk(config, signs, tmp_path / "kept")
     forgot = train_trunk(replace(config, reinitialise=True), signs, tmp_path / "forgot")
@@ -78,10 +78,10 @@ def test_batch_norms_forget_when_the_dictionary_joins(signs: TrunkSigns, tmp_pat
     assert not rows[3].endswith("nan")
 
 
-def test_a_loss_that_is_no_number_stops_it(signs: TrunkSigns, tmp_path: Path) -> None:
+def test_a_loss_that_is_no_number_stops_it(signs: LabelledSigns, tmp_path: Path) -> None:
     broken = signs.continuous[0][0].copy()
     broken[..., :3] = np.nan  # seen, but nowhere
-    bad = TrunkSigns(signs.words, ((broken,), (broken,)), signs.dictionary)
+    bad = LabelledSigns(signs.words, ((broken,), (broken,)), signs.dictionary)
     with pytest.raises(SignspotError, match=r"the loss at step 0 is nan; its batch is saved in .*bad-batch-0\.npz"):
         train_trunk(CONFIG, bad, tmp_path)
     assert np.load(tmp_path / "bad-batch-0.npz")["clips"].shape[0] == 8
@@ -89,14 +89,14 @@ def test_a_loss_that_is_no_number_stops_it(signs: TrunkSigns, tmp_path: Path) ->
 
 def test_mistakes_are_named() -> None:
     with pytest.raises(OptionsError, match="continuous_only_fraction must be at least 0 and at most 1; got 3"):
-        TrunkConfig(continuous_only_fraction=3)
+        RecogniserConfig(continuous_only_fraction=3)
     with pytest.raises(OptionsError, match="steps must be at least 1; got 0"):
-        TrunkConfig(steps=0)
-    assert TrunkConfig(steps=100, warm_up=10).lr_scale(0) == pytest.approx(0.1)
-    assert 0 < TrunkConfig(steps=100).lr_scale(99) < 1e-3
+        RecogniserConfig(steps=0)
+    assert RecogniserConfig(steps=100, warm_up=10).lr_scale(0) == pytest.approx(0.1)
+    assert 0 < RecogniserConfig(steps=100).lr_scale(99) < 1e-3
 
 
-def test_domain_specific_batch_norms_of_both_domains_learn(signs: TrunkSigns, tmp_path: Path) -> None:
+def test_domain_specific_batch_norms_of_both_domains_learn(signs: LabelledSigns, tmp_path: Path) -> None:
     """Both sets start alike; after a few steps each has weights and statistics of its own."""
     model = {**SMALL, "domain_norm": True}
     trained = train_trunk(replace(CONFIG, steps=3, warm_up=1, model=model), signs, tmp_path).module.state_dict()
@@ -111,7 +111,7 @@ def test_domain_specific_batch_norms_of_both_domains_learn(signs: TrunkSigns, tm
         assert one.endswith("num_batches_tracked") or not torch.equal(trained[one], trained[other])
 
 
-def test_a_device_that_is_not_there_is_refused(signs: TrunkSigns, tmp_path: Path) -> None:
+def test_a_device_that_is_not_there_is_refused(signs: LabelledSigns, tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="no device 'cuda' on this computer"):
         train_trunk(CONFIG, signs, tmp_path, device="cuda")
     with pytest.raises(OptionsError, match="several processes train on the CPU; got the device 'mps'"):

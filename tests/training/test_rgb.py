@@ -1,4 +1,4 @@
-"""An RGB trunk: pictures are decoded once, batches are balanced; it learns, resumes to the same weights, stops."""
+"""An RGB trunk: images are decoded once, batches are balanced; it learns, resumes to the same weights, stops."""
 
 import importlib.util
 import signal
@@ -19,9 +19,9 @@ from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot.training import rgb
 from signspot.training.items import find_training_subset
-from signspot.training.rgb import loss_of, new_trunk, start_from, train_rgb_on_corpus
+from signspot.training.rgb import batch_loss, initial_trunk, start_from, train_rgb_on_corpus
 from signspot.training.rgb_clips import (
-    PictureStore,
+    ImageStore,
     RgbAugmentation,
     RgbBatches,
     RgbBatchOptions,
@@ -34,7 +34,7 @@ from signspot.training.rgb_clips import (
     with_targets,
 )
 from signspot.training.run_folder import Run
-from signspot.training.trunk_features import FilmedExemplars, TrunkFeatures, WindowFeatures, trunk_features
+from signspot.training.trunk_features import TrunkFeatures, VideoExemplars, WindowFeatures, trunk_features
 from signspot.types import Exemplar, Grid
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
@@ -64,12 +64,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("pictures")
+    return tmp_path_factory.mktemp("images")
 
 
 @pytest.fixture(scope="module")
 def reader(kept: Path) -> SignReader:
-    return SignReader(PictureStore(kept, 12.5, 32), 6, CONFIG.batch)
+    return SignReader(ImageStore(kept, 12.5, 32), 6, CONFIG.batch)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_stretches_are_the_pictures_before_each_label(corpus: Corpus, signs: Rgb
         frames = [squash_and_crop(frame.image, 32) for frame in video.resampled(12.5)]
     first = round(sign.start * 12.5)
     shown = np.stack(frames[first : first + 6], axis=1)
-    np.testing.assert_array_equal(plain(sign.pictures, 32), shown)  # as the road cuts it
+    np.testing.assert_array_equal(plain(sign.images, 32), shown)  # as the road cuts it
 
 
 def test_no_video_is_decoded_twice(
@@ -97,7 +97,7 @@ def test_no_video_is_decoded_twice(
 ) -> None:
     monkeypatch.setattr("signspot.training.rgb_clips.open_video", lambda *_: pytest.fail("decoded again"))
     again = collect_rgb_signs(find_training_subset(corpus, filmed=True), reader)
-    assert np.array_equal(again.continuous[5].pictures, signs.continuous[5].pictures)
+    assert np.array_equal(again.continuous[5].images, signs.continuous[5].images)
 
 
 def test_a_label_at_the_very_end_repeats_the_last_picture(corpus: Corpus, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_label_at_the_very_end_repeats_the_last_picture(corpus: Corpus, tmp_pa
     assert path is not None
     with open_video(path) as video:
         length = sum(1 for _ in video.resampled(12.5))
-    cut = PictureStore(tmp_path, 12.5, 32).stretches(path, [(length - 2) / 12.5, 99.0], 4)
+    cut = ImageStore(tmp_path, 12.5, 32).segments(path, [(length - 2) / 12.5, 99.0], 4)
     assert np.array_equal(cut[0, 1], cut[0, 3])
     assert np.array_equal(cut[0, 1], cut[1, 0])
     assert np.array_equal(cut[1, 0], cut[1, 3])
@@ -124,24 +124,24 @@ def test_batches_are_balanced_and_follow_from_their_number(signs: RgbSigns) -> N
 
 
 def test_domain_specific_batch_norms_of_both_domains_get_a_gradient(signs: RgbSigns) -> None:
-    module = new_trunk(replace(CONFIG, model={**CONFIG.model, "domain_norm": True}), len(signs.words)).train()
-    loss_of(module, RgbBatches(signs, CONFIG, 6, 32)[0], 0.0)[0].backward()
+    module = initial_trunk(replace(CONFIG, model={**CONFIG.model, "domain_norm": True}), len(signs.words)).train()
+    batch_loss(module, RgbBatches(signs, CONFIG, 6, 32)[0], 0.0)[0].backward()
     of_dictionary = {name: weight.grad for name, weight in module.named_parameters() if ".dictionary." in name}
     assert len(of_dictionary) == 114
     assert not [name for name, gradient in of_dictionary.items() if gradient is None or not gradient.any()]
 
 
 def test_augmentation_changes_a_clip_in_its_own_way(signs: RgbSigns) -> None:
-    pictures, nothing = signs.continuous[0].pictures[:6], RgbAugmentation(0, 0, 0, 0, 0, 0)
-    still = augmented(pictures, 32, nothing, np.random.default_rng(0))
-    np.testing.assert_allclose(still, plain(pictures, 32), atol=0.01)
-    mirrored = augmented(pictures, 32, replace(nothing, flip=1.0), np.random.default_rng(0))
+    images, nothing = signs.continuous[0].images[:6], RgbAugmentation(0, 0, 0, 0, 0, 0)
+    still = augmented(images, 32, nothing, np.random.default_rng(0))
+    np.testing.assert_allclose(still, plain(images, 32), atol=0.01)
+    mirrored = augmented(images, 32, replace(nothing, flip=1.0), np.random.default_rng(0))
     np.testing.assert_allclose(mirrored, still[..., ::-1], atol=1e-6)
-    brighter = augmented(pictures, 32, replace(nothing, brightness=0.2), np.random.default_rng(0))
+    brighter = augmented(images, 32, replace(nothing, brightness=0.2), np.random.default_rng(0))
     shift = brighter - still
     assert np.ptp(shift) < 1e-5
     assert 0 < abs(shift.mean()) <= 0.2
-    moved = augmented(pictures, 32, replace(nothing, scale=0.1, shift=1.0), np.random.default_rng(1))
+    moved = augmented(images, 32, replace(nothing, scale=0.1, shift=1.0), np.random.default_rng(1))
     assert np.abs(moved - still).max() > 0.3
 
 
@@ -164,7 +164,7 @@ def test_stopped_and_resumed_gives_the_same_weights(
     corpus: Corpus, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, _ = train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path / "whole", kept))
-    real, steps = rgb.loss_of, []
+    real, steps = rgb.batch_loss, []
 
     def interrupted(*arguments: Any) -> Any:
         steps.append(1)
@@ -172,7 +172,7 @@ def test_stopped_and_resumed_gives_the_same_weights(
             signal.raise_signal(signal.SIGINT)
         return real(*arguments)
 
-    monkeypatch.setattr(rgb, "loss_of", interrupted)
+    monkeypatch.setattr(rgb, "batch_loss", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path / "parts", kept))
     assert len(steps) == 5
@@ -186,11 +186,11 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_batch(
     corpus: Corpus, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def spoilt(config: RgbConfig, words: int, teacher: Any = None) -> Any:
-        module = new_trunk(config, words, teacher)
+        module = initial_trunk(config, words, teacher)
         torch.nn.init.constant_(module.trunk.logits.conv3d.bias, float("nan"))  # type: ignore[union-attr]
         return module
 
-    monkeypatch.setattr("signspot.training.rgb.new_trunk", spoilt)
+    monkeypatch.setattr("signspot.training.rgb.initial_trunk", spoilt)
     with pytest.raises(SignspotError, match=r"the loss at step 0 is nan; its batch is saved in .*bad-batch-0\.npz"):
         train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path, kept))
     with np.load(tmp_path / "bad-batch-0.npz") as saved:
@@ -198,12 +198,12 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_batch(
 
 
 def test_a_start_must_fit_and_its_batch_norms_start_anew(corpus: Corpus, kept: Path, tmp_path: Path) -> None:
-    module = new_trunk(CONFIG, 7)
+    module = initial_trunk(CONFIG, 7)
     with pytest.raises(CheckpointError, match="is of another architecture: 's3d' instead of 'i3d'"):
         start_from(module, make_encoder("other", build("s3d", **CONFIG.model, mlp=False)))
     with pytest.raises(CheckpointError, match="is of another size, such as in Conv3d_1a_7x7"):
         start_from(module, make_encoder("other", build("i3d", frames=6, image_size=32, width=0.2, mlp=False)))
-    fitting = make_encoder("first", new_trunk(replace(CONFIG, seed=9), 5))
+    fitting = make_encoder("first", initial_trunk(replace(CONFIG, seed=9), 5))
     start_from(module, fitting)
     name = "Conv3d_1a_7x7.conv3d.weight"
     assert torch.equal(module.trunk.state_dict()[name], fitting.module.trunk.state_dict()[name])
@@ -229,18 +229,18 @@ def test_distillation_draws_the_embedding_towards_the_teachers(signs: RgbSigns, 
     taught = with_targets(signs, teacher, TrunkFeatures("t", videos, exemplars, clips), reader)
     sign = taught.continuous[0]
     assert sign.target is not None
-    assert sign.target.shape == (len(sign.pictures) - 5, 8)
+    assert sign.target.shape == (len(sign.images) - 5, 8)
     nearest = grid.nearest(sign.start + 3 / 12.5)
     with torch.inference_mode():
         wanted = teacher.module.mlp(torch.from_numpy(videos[sign.source].features[nearest].astype(np.float32))[None])
     np.testing.assert_allclose(sign.target[0], wanted[0], atol=1e-6)
-    module = new_trunk(CONFIG, 3, teacher).train()
+    module = initial_trunk(CONFIG, 3, teacher).train()
     batch = RgbBatches(taught, CONFIG, 6, 32)[0]
     assert batch.targets is not None
     optimiser = torch.optim.AdamW(module.parameters(), 3e-3)
     losses = []
     for _ in range(6):
-        loss = loss_of(module, batch, 5.0)[0] - loss_of(module, batch, 0.0)[0]  # dropout differs, a little
+        loss = batch_loss(module, batch, 5.0)[0] - batch_loss(module, batch, 0.0)[0]  # dropout differs, a little
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -249,7 +249,7 @@ def test_distillation_draws_the_embedding_towards_the_teachers(signs: RgbSigns, 
 
 
 def test_kept_features_of_pixels_are_what_the_trunk_sees(corpus: Corpus, tmp_path: Path) -> None:
-    encoder = make_encoder("small", new_trunk(CONFIG, 3), fps=12.5)
+    encoder = make_encoder("small", initial_trunk(CONFIG, 3), fps=12.5)
     seen = trunk_features(encoder, corpus, tmp_path)
     assert len(seen.exemplars) == 6
     windows = seen.videos["test-1"]
@@ -263,7 +263,7 @@ def test_kept_features_of_pixels_are_what_the_trunk_sees(corpus: Corpus, tmp_pat
 
 
 def test_where_the_sign_is_comes_from_landmarks_beside_the_video(corpus: Corpus) -> None:
-    exemplar = FilmedExemplars(corpus).exemplars[0]
-    segment = FilmedExemplars(corpus).segment(exemplar)
+    exemplar = VideoExemplars(corpus).exemplars[0]
+    segment = VideoExemplars(corpus).segment(exemplar)
     assert segment is not None
     assert segment.start == pytest.approx(filmed.REST / filmed.FPS)

@@ -11,7 +11,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
 from signspot.landmarks.features import CHANNELS, JOINTS
-from signspot.training.sign_clips import Augmentation, ClipOptions, TrunkBatches, TrunkSigns, collect_signs
+from signspot.training.sign_clips import Augmentation, ClipOptions, LabelledSigns, SignBatches, collect_signs
 from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
@@ -25,14 +25,14 @@ def ramp(frames: int, base: float) -> np.ndarray:
     return made
 
 
-def signs() -> TrunkSigns:
+def signs() -> LabelledSigns:
     """Word a has nine labels, word b one, word c none."""
     labelled = (tuple(ramp(25, 0) for _ in range(9)), (ramp(25, 100),), ())
-    return TrunkSigns(("a", "b", "c"), labelled, ((ramp(41, 200),), (ramp(41, 300),), (ramp(41, 400),)))
+    return LabelledSigns(("a", "b", "c"), labelled, ((ramp(41, 200),), (ramp(41, 300),), (ramp(41, 400),)))
 
 
 def test_words_and_domains_are_balanced() -> None:
-    batches = TrunkBatches(signs(), 16, 0, ClipOptions(clips=24), STILL)
+    batches = SignBatches(signs(), 16, 0, ClipOptions(clips=24), STILL)
     clips, words, shown = batches.make(3)
     assert clips.shape == (24, 16, JOINTS, CHANNELS)
     assert [int((words[~shown] == word).sum()) for word in range(3)] == [6, 6, 0]
@@ -41,7 +41,7 @@ def test_words_and_domains_are_balanced() -> None:
 
 
 def test_a_clip_lies_within_its_sign() -> None:
-    clips, words, shown = TrunkBatches(signs(), 16, 0, ClipOptions(clips=120), STILL).make(0)
+    clips, words, shown = SignBatches(signs(), 16, 0, ClipOptions(clips=120), STILL).make(0)
     first, last = clips[:, 0, 0, 0], clips[:, -1, 0, 0]
     base = torch.where(shown, 200 + 100 * words, 100 * words)
     assert bool((first >= base).all())
@@ -52,7 +52,7 @@ def test_a_clip_lies_within_its_sign() -> None:
 
 
 def test_a_batch_follows_from_seed_and_step() -> None:
-    one, two = (TrunkBatches(signs(), 16, seed, ClipOptions(clips=8), Augmentation()) for seed in (0, 1))
+    one, two = (SignBatches(signs(), 16, seed, ClipOptions(clips=8), Augmentation()) for seed in (0, 1))
     assert torch.equal(one.make(5)[0], one.make(5)[0])
     assert not torch.equal(one.make(5)[0], one.make(6)[0])
     assert not torch.equal(one.make(5)[0], two.make(5)[0])
@@ -89,7 +89,7 @@ def test_mistakes_are_named(corpus: Corpus) -> None:
 def test_surer_labels_once_the_dictionary_joins() -> None:
     sure = replace(signs(), sure=((True, *[False] * 8), (False,), ()))
     sure.continuous[0][0][..., :3] += 50  # the one that is sure
-    batches = TrunkBatches(sure, 16, 0, ClipOptions(clips=24), STILL)
+    batches = SignBatches(sure, 16, 0, ClipOptions(clips=24), STILL)
     clips, words, shown = batches.make(0)
     assert set(words[~shown].tolist()) == {0}
     assert float(clips[~shown][..., 0].min()) >= 50
@@ -97,7 +97,7 @@ def test_surer_labels_once_the_dictionary_joins() -> None:
 
 
 def test_exemplars_by_consecutive_frames() -> None:
-    clips, _, shown = TrunkBatches(signs(), 16, 0, ClipOptions(clips=24, exemplars="consecutive"), STILL).make(0)
+    clips, _, shown = SignBatches(signs(), 16, 0, ClipOptions(clips=24, exemplars="consecutive"), STILL).make(0)
     assert set((clips[shown][:, -1, 0, 0] - clips[shown][:, 0, 0, 0]).tolist()) == {15.0}
     with pytest.raises(OptionsError, match="sampled by rate or consecutive; got 'x'"):
         ClipOptions(exemplars="x")  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from signspot.training.distributed import join_group
-from signspot.training.embedding import loss_of, new_mlp
+from signspot.training.embedding import batch_loss, initial_mlp
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions, Loss
 from signspot.training.items import Item
 from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
@@ -49,11 +49,11 @@ def steps(folder: Path) -> None:
     with join_group() as group:
         for name, config in KINDS.items():
             data = known_data(config)
-            mlp, standard = new_mlp(config, data), data.standard()
+            mlp, standard = initial_mlp(config, data), data.standard()
             optimiser = torch.optim.SGD(mlp.parameters(), config.lr, config.momentum)
             losses = []
             for step in range(STEPS):
-                loss = loss_of(mlp, data.read(step, group), standard, config, group)
+                loss = batch_loss(mlp, data.read(step, group), standard, config, group)
                 optimiser.zero_grad()
                 loss.backward()
                 group.sum_gradients(mlp)
