@@ -9,7 +9,6 @@ import pytest
 
 from signspot.cli import console
 from signspot.types import Spotting
-from tools.attack.interrupts import judged
 
 REPOSITORY = Path(__file__).parent.parent.parent
 ENTRY = "from signspot.cli.entry import run; run()"
@@ -105,22 +104,6 @@ def test_little_is_loaded_before_ctrl_c_is_heeded() -> None:
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
     loaded = [name for name in done.stdout.split() if name != "warnings" and not name.startswith("importlib")]
     assert loaded == ["signspot", "signspot.cli", "signspot.cli.entry", "signspot.version"]
-
-
-@pytest.mark.parametrize(
-    ("code", "said", "good"),
-    [
-        (130, "signspot: stopped; nothing was begun\n", True),
-        (-2, "", True),
-        (1, 'Traceback (most recent call last):\n  File "/x/re/__init__.py"\nKeyboardInterrupt\n', True),
-        (1, 'Traceback\n  File "/x/signspot/__init__.py", line 3\nKeyboardInterrupt\n', True),
-        (1, 'Traceback\n  File "/x/signspot/cli/main.py", line 3\nKeyboardInterrupt\n', False),
-        (130, "", False),
-        (1, "signspot: stopped; nothing was begun\n", False),
-    ],
-)
-def test_the_attack_by_ctrl_c_tells_our_tracebacks_from_pythons_own(code: int, said: str, good: bool) -> None:
-    assert (judged(code, said)[1] == "") == good
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")

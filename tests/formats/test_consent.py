@@ -15,7 +15,7 @@ from signspot.dictionary.opening import open_dictionary
 from signspot.formats.formats import FORMATS, read_spottings, write
 from signspot.types import Label, Spotting
 from tests.cli.test_forget import pose
-from tools.attack.commands import _prepare_annotation
+from tools.attack.kills import prepare_annotation
 
 
 def test_from_a_table_into_a_dictionary(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_through_every_format(suffix: str, tmp_path: Path) -> None:
 
 def test_from_dictionary_and_corpus_through_an_annotation_run_into_spottings_and_labels(tmp_path: Path) -> None:
     with ExitStack() as stack:
-        _prepare_annotation(tmp_path, stack)
+        prepare_annotation(tmp_path, stack)
     corpus = tmp_path / "corpus"
     for path, entries in (("corpus.json", "videos"), ("dictionary/dictionary.json", "words")):
         data = json.loads((corpus / path).read_text())

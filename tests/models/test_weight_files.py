@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 
 from signspot.errors import CheckpointError, UnsafeFileError
 from signspot.models.weight_files import read_header, read_weights
-from tools.attack.pickles import _torch_zip, bombs
+from tools.attack.pickles import bombs, torch_zip
 
 
 class Bomb:
@@ -185,14 +185,14 @@ def test_header_of_a_safetensors_file(tmp_path):
 def test_bombs_end_in_an_error(tmp_path, name, compression):
     path = tmp_path / "w.pt"
     data = bombs()[name]
-    path.write_bytes(data if compression is None else _torch_zip(data, compression))
+    path.write_bytes(data if compression is None else torch_zip(data, compression))
     with pytest.raises(CheckpointError):
         read_weights(path)
 
 
 def test_a_small_archive_of_a_large_pickle_is_not_unpacked(tmp_path):
     path = tmp_path / "w.pt"
-    path.write_bytes(_torch_zip(b"\x80\x02}" + b"K\x010" * 1_000_000 + b".", zipfile.ZIP_DEFLATED))
+    path.write_bytes(torch_zip(b"\x80\x02}" + b"K\x010" * 1_000_000 + b".", zipfile.ZIP_DEFLATED))
     with pytest.raises(CheckpointError, match="more than the file has"):
         read_weights(path)
 

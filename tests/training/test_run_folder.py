@@ -12,7 +12,7 @@ from torch import nn
 
 from signspot.errors import CheckpointError, FormatError, OptionsError, OutputError
 from signspot.training.run_folder import Run, RunFolder, claim, open_array
-from tools.attack.pickles import _torch_zip, _Touch, bombs
+from tools.attack.pickles import Touch, bombs, torch_zip
 
 
 def test_what_was_saved_comes_back(tmp_path: Path) -> None:
@@ -25,13 +25,13 @@ def test_what_was_saved_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["memo index", "nested tuples", "shared lists"])
 def test_a_state_that_explodes_is_told(name: str, tmp_path: Path) -> None:
-    (tmp_path / "state.pt").write_bytes(_torch_zip(bombs()[name], 0))
+    (tmp_path / "state.pt").write_bytes(torch_zip(bombs()[name], 0))
     with pytest.raises(CheckpointError, match=r"state\.pt"):
         RunFolder(tmp_path).load({}, {})
 
 
 def test_a_state_that_would_run_something_runs_nothing(tmp_path: Path) -> None:
-    (tmp_path / "state.pt").write_bytes(pickle.dumps({"settings": {}, "x": _Touch(tmp_path / "canary")}))
+    (tmp_path / "state.pt").write_bytes(pickle.dumps({"settings": {}, "x": Touch(tmp_path / "canary")}))
     with pytest.raises(CheckpointError, match=f"asks to run {os.system.__module__}.system"):
         RunFolder(tmp_path).load({}, {})
     assert not (tmp_path / "canary").exists()

@@ -320,7 +320,7 @@ def test_a_lying_header_does_no_harm(tmp_path, maker):
 
 def test_a_pause_is_no_jump(tmp_path):
     """A recorder that stood still for twenty minutes."""
-    path = media._film(tmp_path / "pause.mkv", media._even(50) + media._even(50, 1_200_000))
+    path = media.make_film(tmp_path / "pause.mkv", media.even(50) + media.even(50, 1_200_000))
     with open_video(path) as video:
         assert len(list(video.resampled(1, Segment(1190, 1202)))) == 12
         assert sum(1 for _ in video.resampled(1)) == 1202
@@ -334,9 +334,9 @@ def test_giant_pictures_take_no_memory(tmp_path):
 
 def test_pictures_of_many_bytes_per_pixel_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr("signspot.video.containers.MOST_BYTES", 1_000_000)
-    assert probe(media._pictures(tmp_path / "plain.avi", [500])).info.width == 500
+    assert probe(media.make_pictures(tmp_path / "plain.avi", [500])).info.width == 500
     with pytest.raises(VideoLimitError, match=r"pictures of 2 million bytes \(500 x 500 pixels, rgba64be\)"):
-        probe(media._pictures(tmp_path / "deep.avi", [500], deep=True))
+        probe(media.make_pictures(tmp_path / "deep.avi", [500], deep=True))
 
 
 def test_giant_pictures_in_the_middle_are_passed_over(tmp_path):

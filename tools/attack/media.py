@@ -2,7 +2,7 @@
 
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -11,8 +11,7 @@ from typing import Any
 import av
 import numpy as np
 
-from tools.attack import AttackOptions, Outcome
-from tools.attack.trials import read_in_child
+from tools.attack import AttackOptions, Outcome, make_sandbox, read_all
 
 _DAY = 24 * 3600
 _YEAR = 365 * _DAY
@@ -20,7 +19,7 @@ _TICKS = 1000  # of a second, in the files made here
 Maker = Callable[[Path], Path]
 
 
-def _film(
+def make_film(
     path: Path,
     stamps: list[int],
     *,
@@ -29,7 +28,7 @@ def _film(
     sound: bool = False,
     **options: str,
 ) -> Path:
-    """A little film with a picture at each stamp, in milliseconds."""
+    """A little video with a picture at each stamp, in milliseconds."""
     pixels = "yuvj420p" if codec == "mjpeg" else "rgb24" if codec == "png" else "yuv420p"
     with av.open(str(path), "w") as container:
         stream = container.add_stream(codec, rate=25, options=options)
@@ -55,7 +54,8 @@ def _add_second_of_sound(container: Any) -> None:
     container.mux(stream.encode(None))
 
 
-def _even(frames: int, start: int = 0) -> list[int]:
+def even(frames: int, start: int = 0) -> list[int]:
+    """Stamps of 25 pictures a second."""
     return [start + 40 * number for number in range(frames)]
 
 
@@ -78,53 +78,53 @@ def _replaced(path: Path, old: bytes, new: bytes) -> Path:
 def jump(folder: Path, suffix: str) -> Path:
     """A clock that jumps by as much as the container can say in the middle of nine seconds."""
     seconds = {".mkv": _YEAR, ".mp4": _DAY, ".ts": _DAY}[suffix]
-    return _film(folder / f"jump{suffix}", _even(100) + _even(125, 1000 * seconds))
+    return make_film(folder / f"jump{suffix}", even(100) + even(125, 1000 * seconds))
 
 
 def jumps(folder: Path) -> Path:
     """A clock that jumps by 50 minutes from picture to picture."""
-    return _film(folder / "jumps.mkv", [3_000_000 * number for number in range(200)])
+    return make_film(folder / "jumps.mkv", [3_000_000 * number for number in range(200)])
 
 
 def late_start(folder: Path) -> Path:
     """Sound at once, pictures a year later."""
-    return _film(folder / "late.mkv", _even(50, 1000 * _YEAR), sound=True)
+    return make_film(folder / "late.mkv", even(50, 1000 * _YEAR), sound=True)
 
 
 def long_last(folder: Path) -> Path:
     """The last picture is shown for a hundred years, by its duration alone."""
-    path = _film(folder / "last.mp4", _even(50), movflags="+faststart")
+    path = make_film(folder / "last.mp4", even(50), movflags="+faststart")
     return _patched(path, b"stts", 8 + 4, struct.pack(">I", 0x7FFFFFFF))
 
 
 def long_header(folder: Path, box: bytes) -> Path:
     """A header that announces more than it holds."""
-    path = _film(folder / f"long-{box.decode()}.mp4", _even(50))
+    path = make_film(folder / f"long-{box.decode()}.mp4", even(50))
     offset = {b"mvhd": 16, b"tkhd": 20, b"mdhd": 16}[box]
     return _patched(path, box, offset, struct.pack(">I", 0xFFFFFFF0))
 
 
 def many_samples(folder: Path) -> Path:
     """A table of samples that says it has two thousand million entries."""
-    path = _film(folder / "many.mp4", _even(50))
+    path = make_film(folder / "many.mp4", even(50))
     return _patched(path, b"stsz", 8, struct.pack(">I", 0x7FFFFFFF))
 
 
 def many_durations(folder: Path) -> Path:
     """One line of the table of times stands for four thousand million pictures."""
-    path = _film(folder / "durations.mp4", _even(50))
+    path = make_film(folder / "durations.mp4", even(50))
     return _patched(path, b"stts", 8, struct.pack(">I", 0xFFFFFFFF))
 
 
 def slow_clock(folder: Path) -> Path:
     """A tick of one second where a thousandth was meant: fifty pictures in days."""
-    path = _film(folder / "slow.mp4", _even(50))
+    path = make_film(folder / "slow.mp4", even(50))
     return _patched(path, b"mdhd", 12, struct.pack(">I", 1))
 
 
 def repeated_edits(folder: Path) -> Path:
     """An edit list that shows the same two seconds three thousand times."""
-    path = _film(folder / "edits.mp4", _even(50))
+    path = make_film(folder / "edits.mp4", even(50))
     data = path.read_bytes()
     start = data.index(b"elst") - 4
     length = int.from_bytes(data[start : start + 4])
@@ -141,7 +141,7 @@ def repeated_edits(folder: Path) -> Path:
 
 def matroska_duration(folder: Path, value: float) -> Path:
     """A Matroska header whose duration is infinite, absurd, or no number."""
-    path = _film(folder / f"duration-{value}.mkv", _even(50))
+    path = make_film(folder / f"duration-{value}.mkv", even(50))
     data = bytearray(path.read_bytes())
     place = data.index(b"\x44\x89\x88") + 3
     data[place : place + 8] = struct.pack(">d", value)
@@ -151,26 +151,26 @@ def matroska_duration(folder: Path, value: float) -> Path:
 
 def avi_rate(folder: Path, scale: int, rate: int) -> Path:
     """An AVI whose header says how long a picture is shown: years, or nothing."""
-    path = _film(folder / f"rate-{scale}-{rate}.avi", _even(50), codec="mpeg4")
+    path = make_film(folder / f"rate-{scale}-{rate}.avi", even(50), codec="mpeg4")
     return _patched(path, b"strh", 4 + 20, struct.pack("<II", scale, rate))
 
 
 def giant(folder: Path) -> Path:
     """Pictures of 12000 x 12000 pixels: little on disk, gigabytes in memory."""
-    return _pictures(folder / "giant.avi", [12_000] * 4)
+    return make_pictures(folder / "giant.avi", [12_000] * 4)
 
 
 def growing(folder: Path) -> Path:
     """Small pictures, and then giant ones, which no header announced."""
-    return _pictures(folder / "growing.avi", [64] * 12 + [12_000] * 4)
+    return make_pictures(folder / "growing.avi", [64] * 12 + [12_000] * 4)
 
 
 def largest(folder: Path, *, deep: bool) -> Path:
     """A picture of the largest size that is allowed, in 3 or 8 bytes per pixel."""
-    return _pictures(folder / f"largest-{deep}.avi", [5900], deep=deep)
+    return make_pictures(folder / f"largest-{deep}.avi", [5900], deep=deep)
 
 
-def _pictures(path: Path, sides: list[int], *, deep: bool = False) -> Path:
+def make_pictures(path: Path, sides: list[int], *, deep: bool = False) -> Path:
     """A film of black square PNG pictures, as large as they like, whatever the film's header says."""
     with av.open(str(path), "w") as container:
         stream = container.add_stream("png", rate=25)
@@ -207,7 +207,7 @@ def _png(side: int, pixels: bytes, *, deep: bool = False) -> bytes:
 
 def wide_header(folder: Path) -> Path:
     """A header of 60,000 x 60,000 pixels before a stream of small ones."""
-    path = _film(folder / "wide.y4m", _even(3), codec="rawvideo")
+    path = make_film(folder / "wide.y4m", even(3), codec="rawvideo")
     return _replaced(path, b"W96 H64", b"W60000 H60000")
 
 
@@ -247,25 +247,26 @@ def makers() -> Iterator[tuple[str, Maker]]:
 
 
 _SEEDS = ((".mp4", "libx264"), (".mkv", "libx264"), (".ts", "libx264"), (".avi", "mpeg4"), (".webm", "libvpx"))
-_READER = "tools.attack.media:read_media"
 
 
 def attack(options: AttackOptions) -> Iterator[Outcome]:
     """Open every kind of hostile video once, and `count` damaged ones of each container."""
-    lies = [make(options.folder) for name, make in makers() if not options.only or name in options.only]
-    if lies:
-        yield read_in_child("lies", _READER, lies)
-    for suffix, codec in _SEEDS:
-        name = f"damaged{suffix}"
-        if not options.only or name in options.only:
-            yield read_in_child(name, _READER, _damaged(options, suffix, codec))
+    with make_sandbox() as sandbox:
+        kinds: dict[str, Callable[[], Iterable[Path]]] = {
+            "lies": lambda: (make(options.folder) for _, make in makers())
+        }
+        for suffix, codec in _SEEDS:
+            kinds[f"damaged{suffix}"] = partial(_damaged, options, suffix, codec)
+        for name, paths in kinds.items():
+            if not options.only or name in options.only:
+                inputs = ((path,) for path in paths())
+                yield read_all(Outcome(name), sandbox, "tools.attack.media:read_media", inputs)
 
 
-def _damaged(options: AttackOptions, suffix: str, codec: str) -> list[Path]:
-    """Copies of a film: cut off, bytes changed anywhere, or in the header alone."""
-    seed = _film(options.folder / f"seed{suffix}", _even(60), codec=codec).read_bytes()
+def _damaged(options: AttackOptions, suffix: str, codec: str) -> Iterator[Path]:
+    """Copies of a video: cut off, bytes changed anywhere, or in the header alone."""
+    seed = make_film(options.folder / f"seed{suffix}", even(60), codec=codec).read_bytes()
     draw = np.random.default_rng(options.seed)
-    made = []
     for number in range(options.count):
         data = bytearray(seed)
         if number % 3 == 0:
@@ -276,12 +277,11 @@ def _damaged(options: AttackOptions, suffix: str, codec: str) -> list[Path]:
                 data[place] = draw.integers(0, 256)
         path = options.folder / f"damaged-{number}{suffix}"
         path.write_bytes(data)
-        made.append(path)
-    return made
+        yield path
 
 
 def read_media(path: Path) -> int:
-    """In the other process: open a file in every way; give the number of frames."""
+    """In the sandbox: open a file in every way; give the number of frames."""
     from signspot.video.probing import header_problem, video_problem
     from signspot.video.reader import open_video
 

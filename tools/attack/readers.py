@@ -1,156 +1,405 @@
-"""Mutated files against every reader: only a SignspotError may come out, within five seconds and a gigabyte.
+"""Mutated files against every reader: only a SignspotError may come out, within a minute and a gigabyte.
 
 What a reader accepts must be sane, too: times within a video, scores in [0, 1], text that can be written again.
 
 Example: python -m tools.attack.readers vtt 17 > input.vtt   (the 17th input of a reader, to look at it)
 """
 
-import multiprocessing
+import io
+import json
 import random
-import signal
+import shutil
+import sqlite3
 import sys
-import traceback
-import warnings
-from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
-from typing import NoReturn
+from typing import Any
 
-from signspot.errors import SignspotError
-from signspot.io.control_characters import LONGEST, escape_control_characters
-from tools.attack import AttackOptions, Outcome
+import numpy as np
+
+from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
+from signspot.annotation.search import read_gallery, write_gallery
+from signspot.annotation.statistics import spottings as stored_spottings
+from signspot.annotation.store import open_store
+from signspot.applications.archive import open_archive
+from signspot.applications.forgetting import Person, in_file
+from signspot.corpus.corpus import FORMAT, Corpus, open_corpus
+from signspot.corpus.labels import read_labels
+from signspot.corpus.truth import read_splits
+from signspot.dictionary.download import read_manifest
+from signspot.dictionary.json_file import write_embeddings
+from signspot.dictionary.opening import open_dictionary
+from signspot.embedding.exemplars import Gallery
+from signspot.embedding.tracks import read_track, write_track
+from signspot.formats.elan import read_vocabulary
+from signspot.formats.formats import read_spottings, write
+from signspot.formats.rows import to_rows
+from signspot.io.sandbox import Sandbox
+from signspot.io.text import read_word_list
+from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
+from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.encoder import make_encoder
+from signspot.models.registry import build
+from signspot.subtitles.reading import read_subtitles
+from signspot.types import Exemplar, Grid, LabelSource, Spotting, Track
+from signspot.words.match import Form
+from tools.attack import AttackOptions, Outcome, make_sandbox, read_all
 from tools.attack.mutations import mutate
-from tools.attack.targets import Target, targets
-from tools.attack.trials import LONGEST_WAIT, SECONDS, Meter, limit_memory, over
+
+LONGEST_VIDEO = 2**32 / 1000  # seconds
+Seeds = Callable[[Path], list[bytes]]
 
 
-class _TooSlowError(BaseException):
-    """An input took too long; no reader may catch it by accident."""
+@dataclass(frozen=True)
+class Target:
+    """A reader under attack."""
+
+    file: str  # the mutated file's name in its folder
+    kind: str  # of mutations
+    prepare: Seeds  # makes all that lies around the file, and gives seeds
+    read: Callable[[Path], object]  # given the file
 
 
 def attack(options: AttackOptions) -> Iterator[Outcome]:
-    """Attack every reader in another process, which a crash may end; that is told, too."""
-    context = multiprocessing.get_context("spawn")
-    with ExitStack() as stack:
-        pool: ProcessPoolExecutor | None = None
-        for target in targets():
-            if options.only and target.name not in options.only:
-                continue
-            pool = pool or stack.enter_context(ProcessPoolExecutor(1, mp_context=context))
-            own = replace(options, folder=options.folder / target.name.replace(" ", "-"))
-            try:
-                yield pool.submit(attack_reader, target.name, own, limited=True).result()
-            except BrokenProcessPool:
-                pool, kept = None, Path(f"crash-{own.folder.name}")
-                kept.write_bytes((own.folder / target.file).read_bytes())
-                yield Outcome(target.name, 0, [f"the interpreter crashed; the input is kept as {kept}"])
+    """Attack every reader with `count` inputs, in a child process."""
+    with make_sandbox() as sandbox:
+        for name in options.only or TARGETS:
+            yield attack_reader(name, options, sandbox)
 
 
-def attack_reader(name: str, options: AttackOptions, *, limited: bool = False) -> Outcome:
-    """Attack one reader in this process.
+def attack_reader(name: str, options: AttackOptions, sandbox: Sandbox) -> Outcome:
+    """Attack one reader."""
+    inputs = ((name, number, options.seed, options.folder) for number in range(options.count))
+    return read_all(Outcome(name), sandbox, "tools.attack.readers:read_mutated", inputs)
 
-    Args:
-        name: of the reader.
-        options: where, how often, and with which seed.
-        limited: give the process no more than a gigabyte beyond what it has; for processes of their own.
-    """
-    target = next(each for each in targets() if each.name == name)
-    path = options.folder / target.file
+
+def read_mutated(name: str, number: int, seed: int, folder: Path) -> None:
+    """In the sandbox: make the `number`-th input of a reader, and read it."""
+    target = TARGETS[name]
+    path = folder / name.replace(" ", "-") / target.file
+    path.write_bytes(make_input(name, number, seed, path))
+    target.read(path)
+
+
+def make_input(name: str, number: int, seed: int, path: Path) -> bytes:
+    """The `number`-th input of a reader, for the file at `path`."""
+    return mutate(_seeds(name, path), TARGETS[name].kind, random.Random(f"{seed} {name} {number}"))
+
+
+@cache
+def _seeds(name: str, path: Path) -> list[bytes]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    seeds = target.prepare(options.folder)
-    outcome, accepted, most, found, first = Outcome(name), 0, 0, Counter[str](), dict[str, int]()
-    for seed in seeds if target.kind != "pickle" else ():
-        path.write_bytes(seed)
-        _warm_up(target, path)
-    if limited:
-        limit_memory()
-    meter = Meter()
-    for number in range(options.count):
-        path.write_bytes(_input(target, seeds, options.seed, number))
-        meter.start()
-        problem = _try(target, path)
-        seconds, taken = meter.read()
-        outcome.worst_seconds, most = max(outcome.worst_seconds, seconds), max(most, taken)
-        accepted += problem is None
-        problem = over(seconds, taken) or problem
-        if problem:
-            found[problem] += 1
-            first.setdefault(problem, number)
-        outcome.tried += 1
-    outcome.failures = [f"{problem} ({count} times, first {first[problem]})" for problem, count in found.items()]
-    outcome.remarks = f"{accepted:,} accepted; at most {most / 1e6:,.0f} MB"
-    return outcome
+    return TARGETS[name].prepare(path.parent)
 
 
-def _input(target: Target, seeds: list[bytes], seed: int, number: int) -> bytes:
-    return mutate(seeds, target.kind, random.Random(f"{seed} {target.name} {number}"))
+def _texts(*seeds: str) -> Seeds:
+    return lambda folder: [seed.encode() for seed in seeds]
 
 
-def _warm_up(target: Target, path: Path) -> None:
-    """Read a seed, so that what is loaded once counts for no input. Most seeds are valid, a few are odd on purpose."""
-    with suppress(SignspotError):
-        target.read(path)
+def _json(*values: Any) -> Seeds:
+    return _texts(*map(json.dumps, values))
 
 
-def _try(target: Target, path: Path) -> str | None:
-    """Read one input: "" if it was refused, None if it was accepted, else what went wrong."""
-    try:
-        with _deadline(), warnings.catch_warnings():
-            warnings.simplefilter("error")
-            target.read(path)
-    except SignspotError as error:
-        text = str(error)
-        return f"a message of {len(text):,} characters or several lines" if _is_unfit(text) else ""
-    except _TooSlowError as error:
-        return f"too slow, at {_place(error)}"
-    except Exception as error:
-        return f"{type(error).__name__} at {_place(error)}"
-    return None
+# What is accepted is sane.
 
 
-def _is_unfit(text: str) -> bool:
-    return len(text) > LONGEST or text != escape_control_characters(text, bidirectional=True)
+def _sane_times(*times: float | None) -> None:
+    for time in times:
+        assert time is None or 0 <= time <= LONGEST_VIDEO, f"time {time!r:.40}"
 
 
-@contextmanager
-def _deadline() -> Iterator[None]:
-    def late(number: int, frame: FrameType | None) -> NoReturn:
-        raise _TooSlowError
-
-    before = [signal.signal(kind, late) for kind in (signal.SIGPROF, signal.SIGALRM)]
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of the processor: the machine may have other work
-    signal.setitimer(signal.ITIMER_REAL, LONGEST_WAIT)  # and no reader may wait for long
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for kind, handler in zip((signal.SIGPROF, signal.SIGALRM), before, strict=True):
-            signal.signal(kind, handler)
+def _sane_texts(*texts: str) -> None:
+    for text in texts:
+        text.encode()
 
 
-def _place(error: BaseException) -> str:
-    """The innermost line of our own that the error passed."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/signspot" in frame.filename]
-    frames = [frame for frame in frames if "/tools/" not in frame.filename] or frames
-    if not frames:
-        frames = list(traceback.extract_tb(error.__traceback__))
-    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno} {frames[-1].name}"
+def _sane_spottings(spottings: Iterable[Spotting]) -> None:
+    for row in to_rows(list(spottings)):
+        json.dumps(row, allow_nan=False, ensure_ascii=False).encode()
+
+
+def _read_subtitles(path: Path) -> None:
+    for subtitle in read_subtitles(path):
+        _sane_times(subtitle.start, subtitle.end)
+        _sane_texts(subtitle.text)
+
+
+def _read_labels(path: Path) -> None:
+    for label in read_labels(path.parent, {"a"}):
+        _sane_texts(label.word, label.video)
+        _sane_times(label.time, label.start, label.end)
+        assert 0 <= label.confidence <= 1
+
+
+def _read_signs(path: Path) -> None:
+    for sign in Corpus(path.parent.parent.parent, {}, {}).signs("a"):
+        _sane_texts(sign.word, sign.video, *sign.exemplars)
+        _sane_times(sign.start, sign.end)
+
+
+def _read_exemplars(path: Path) -> None:
+    for name, truth in Corpus(path.parent.parent.parent, {}, {}).exemplar_truths().items():
+        _sane_texts(name, truth.word, truth.sign)
+        _sane_times(truth.start)
+
+
+def _read_corpus(path: Path) -> None:
+    corpus = open_corpus(path.parent)
+    for name, video in corpus.videos.items():
+        _sane_texts(name, video.signer, video.split)
+        for file in (video.video, video.landmarks, video.subtitles):
+            assert file is None or file.resolve().is_relative_to(corpus.folder.resolve()), f"{file} is outside"
+
+
+def _read_dictionary(path: Path) -> None:
+    for exemplar in open_dictionary(path.parent if path.suffix != ".pkl" else path).exemplars:
+        _sane_texts(exemplar.word, exemplar.id, exemplar.signer, exemplar.licence, exemplar.variant)
+        if exemplar.segment is not None:
+            _sane_times(exemplar.segment.start, exemplar.segment.end)
+
+
+def _read_store(path: Path) -> None:
+    for suffix in ("-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    with open_store(path.parent, timeout=0) as store:
+        store.settings()
+        store.videos()
+        list(store.queries())
+        _sane_spottings(candidate.as_spotting() for _, candidate in store.evidence())
+        list(stored_spottings(store, 0.5))
+
+
+def _read_track(path: Path) -> None:
+    track = read_track(path)
+    _sane_texts(track.encoder, track.source)
+    assert np.isfinite(track.grid.times).all()
+
+
+def _read_archive(path: Path) -> None:
+    for track in open_archive(path.parent).tracks:
+        _sane_texts(track.video, track.encoder)
+        assert track.codes is None or len(track.codes) == track.grid.frames
+
+
+def _read_pose(path: Path) -> None:
+    assert np.isfinite(open_landmarks(path).times).all()
+
+
+def _read_packed(path: Path) -> None:
+    """Find a person in an archive, and take them out."""
+    for step in in_file(Person("a"), path):
+        step.act()
+
+
+# Seeds.
+
+SPOTTINGS = [
+    Spotting("apple", "news.mp4", 1.5, 1.2, 1.8, 0.75, "apple/1", "a", mirrored=True, false_alarms_per_hour=2.5),
+    Spotting("ice cream", "news.mp4", 3.0, 2.5, 3.5, 0.5, source=LabelSource.VERIFIED, decision="no"),
+    Spotting("Bär → ☃", "news.mp4", 3.1, 2.6, 3.4, 1.0, source=LabelSource.MOUTHING),
+]
+SRT = "1\n00:00:01,000 --> 00:00:02,500\nI like <i>apples</i>.\n\n2\n00:01:03,5 --> 0:01:04,000\n[A] (B) JO: No!\n"
+VTT = (
+    "WEBVTT - x\n\nNOTE a\nb\n\nSTYLE\n::cue {}\n\na\n00:01.000 --> 00:02.000 align:left\n<c.y>Hi</c> &amp; {\\an8}\n\n"
+    "00:00:03.000 --> 00:00:04.000\n♪ <00:00:03.5>la # la\n"
+)
+TTML = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<tt xmlns="http://www.w3.org/ns/ttml" xmlns:t="urn:x" t:frameRate="25"'
+    ' t:frameRateMultiplier="1000 1001" t:tickRate="10"><head/><body begin="1s"><div dur="9s"><p begin="00:00:01.500"'
+    ' end="00:00:03:12">Hello<br/>you <span begin="10f" dur="5t">there</span></p></div></body></tt>'
+)
+ECV = (
+    '<CV_RESOURCE><CONTROLLED_VOCABULARY CV_ID="x"><CV_ENTRY_ML CVE_ID="c1"><CVE_VALUE LANG_REF="nld">'
+    "apple</CVE_VALUE></CV_ENTRY_ML></CONTROLLED_VOCABULARY></CV_RESOURCE>"
+)
+BOBSL = {"train": {"apple": {"names": ["a", "b"], "global_times": [1.5, 2], "probs": [0.5, 1]}}, "test": {}}
+COLUMNS = {"episode_name": ["a", "b"], "annot_word": ["x", "y"], "annot_time": [1.5, 2], "annot_prob": [0.5, 1]}
+BSLDICT = {
+    "words": ["apple", "pear"],
+    "words_to_id": {"apple": 0, "pear": 1},
+    "videos": {
+        "name": ["apple_1.mp4", "pear_1.mp4"],
+        "word": ["apple", "pear"],
+        "alternative_words": [["pear"], []],
+        "video_link_db": ["http://127.0.0.1:9/a.mp4", ""],
+        "bbox": [[0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9]],
+        "temp_interval": [[3, 20], [0, 5]],
+        "features": {"mlp": [[0.6, 0.8], [1.0, 0.0]]},
+    },
+}
+LABELS = (
+    {"word": "apple", "video": "a", "time": 1.5, "confidence": 0.9, "source": "M", "at": "end"},
+    {"word": "pear", "video": "a", "time": 1.5, "source": "V", "start": 1.2, "end": 1.8, "at": "span"},
+)
+SIGN = {"video": "a", "index": 0, "word": "apple", "start": 1.0, "end": 2.0, "variant": "v", "signer": "s"}
+SIGN |= {"exemplars": ["e1"], "listed": True, "fingerspelled": False, "mouthed": True, "subtitle": 0}
+EXEMPLAR = {
+    "exemplar": "e1",
+    "word": "apple",
+    "start": 0.0,
+    "end": 1.0,
+    "variant": "v",
+    "signer": "s",
+    "sign": "flat",
+    "fingerspelled": False,
+}
+FETCHED = {"name": "a.mp4", "url": "http://127.0.0.1:9/a", "bytes": 3, "sha256": "0" * 64, "when": "2026"}
+SPLITS = {"train": ["a"], "test": ["b"], "words": {"all": ["x", "y"], "train": ["x"], "test": ["y"]}}
+
+
+def _spottings(suffix: str) -> Seeds:
+    def prepare(folder: Path) -> list[bytes]:
+        written = [write(SPOTTINGS[:count], folder / f"seed{count}{suffix}") for count in (1, 3)]
+        return [path.read_bytes() for paths in written for path in paths]
+
+    return prepare
+
+
+def _corpus(folder: Path) -> list[bytes]:
+    for name in ("videos/a.pose", "videos/a.vtt", "videos/b.mp4"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"")
+    paths = {"landmarks": "videos/a.pose", "subtitles": "videos/a.vtt"}
+    videos = [{"id": "a", **paths, "signer": "s", "split": "train"}, {"id": "b", "video": "videos/b.mp4"}]
+    return [json.dumps({"format": FORMAT, "version": 1, "options": {"words": 3}, "videos": videos}).encode()]
+
+
+def make_landmarks(frames: int) -> Landmarks:
+    """Landmarks of nobody."""
+    shapes = ((33, 4), (21, 3), (21, 3), (len(FACE_POINTS), 3))
+    body, left, right, face = (np.random.default_rng(0).random((frames, *shape), np.float32) for shape in shapes)
+    return Landmarks(body, left, right, face, np.arange(frames) / 25, (64, 48))
+
+
+def _pose(folder: Path) -> list[bytes]:
+    return [write_landmarks(make_landmarks(count), folder / "seed.pose").read_bytes() for count in (1, 3)]
+
+
+def _dictionary(folder: Path) -> list[bytes]:
+    for name in ("apple.pose", "pear.pose"):
+        write_landmarks(make_landmarks(2), folder / name)
+    exemplars = [
+        {"id": "a/1", "file": "apple.pose", "signer": "s", "bbox": [0, 0, 1, 1], "segment": [0.0, 0.04]},
+        {"id": "a/2", "url": "http://127.0.0.1:9/a.mp4", "variant": "b", "licence": "x", "source": "y"},
+    ]
+    words = {"apple": {"synonyms": ["pear"], "exemplars": exemplars}, "pear": {"exemplars": [{"file": "pear.pose"}]}}
+    return [json.dumps({"format": "signspot-dictionary", "version": 1, "words": words}).encode()]
+
+
+def _table(folder: Path) -> list[bytes]:
+    _dictionary(folder)
+    plain = "file,word,signer,start,end\napple.pose,apple,x,0.0,0.04\npear.pose,ice cream,,,\n"
+    spottings = 'video;word;time;score;decision\napple.pose;"app;le";1;0,5;no\npear.pose;pear;1;1;yes\n'
+    return [plain.encode(), spottings.encode(), plain.replace(",", "\t").encode("utf-16")]
+
+
+def _embeddings(folder: Path) -> list[bytes]:
+    exemplar = Exemplar("apple", "a", embedding=np.array([0.6, 0.8], np.float32), encoder="e")
+    name, _ = write_embeddings([exemplar], folder)
+    words = {"apple": {"exemplars": [{"id": "a", "embedding": ["e", 0]}]}}
+    (folder / "dictionary.json").write_text(json.dumps({"embeddings": "embeddings.safetensors", "words": words}))
+    return [(folder / name).read_bytes()]
+
+
+def _store(folder: Path) -> list[bytes]:
+    query = SubtitleQuery(
+        *("v", 0, "apple", Form.ORIGINAL, 0, 5, 1, "apple", 1.0, 2.0, 0.0, 6.0, 2, 0.8, 1, 0.5, 0.5, 0)
+    )
+    candidate = Candidate(*("v", 0, "apple", 1, 1.5, 1.2, 1.8, 0.8, "a/1", "", False, 2, 1, 0.7, 0.75, 1, 0.5, 0.5, 0))
+    with open_store(folder / "seed", create=True) as store:
+        store.add(Findings(VideoRecord("v", "d", 9.0), {"apple": "k"}, (query,), (candidate,)))
+    with closing(sqlite3.connect(folder / "seed" / "annotations.sqlite")) as connection:
+        connection.execute("pragma journal_mode=DELETE")
+    content = (folder / "seed" / "annotations.sqlite").read_bytes()
+    shutil.rmtree(folder / "seed")
+    return [content]
+
+
+def _track(folder: Path) -> list[bytes]:
+    codes = np.ones((28, 2), np.float16)
+    track = Track(np.eye(4, 8, dtype=np.float32), Grid(25.0, 16, 4, 28), "encoder", "v", "s", codes)
+    return [write_track(track, folder / "seed").read_bytes()]
+
+
+def _gallery(folder: Path) -> list[bytes]:
+    gallery = Gallery.of([Exemplar("apple", "a"), Exemplar("pear", "p")], np.eye(2, 4, dtype=np.float32))
+    return [write_gallery(gallery, folder / "seeds").read_bytes()]
+
+
+def _weights(folder: Path) -> list[bytes]:
+    """Of a small encoder: in a small file mutations meet the header, in a large one hardly ever."""
+    sizes = dict.fromkeys(("width", "hand_width", "last_width", "features", "hidden", "dimension"), 8)
+    path = folder / "seed.safetensors"
+    save_encoder(make_encoder("small", build("landmark", **sizes, part_width=4)), path)
+    return [path.read_bytes()]
+
+
+def _zip(folder: Path) -> list[bytes]:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("videos/a.mp4", b"film" * 50)
+        archive.writestr("videos/b.pose", b"landmarks")
+    return [file.getvalue()]
+
+
+def _tar(folder: Path) -> list[bytes]:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as tape:
+        for name in ("videos/a.mp4", "b.pose"):
+            entry = tarfile.TarInfo(name)
+            entry.size = 4
+            tape.addfile(entry, io.BytesIO(b"film"))
+    return [file.getvalue()]
+
+
+def _read_spottings(path: Path) -> None:
+    _sane_spottings(read_spottings(path))
+
+
+_SPOTTINGS = {".jsonl": "lines", ".csv": "text", ".vtt": "text", ".via.json": "json", ".bobsl.json": "json"}
+_SPOTTINGS |= {".eaf": "text", ".parquet": "bytes"}
+TARGETS: dict[str, Target] = {
+    **{f"spottings{s}": Target(f"x{s}", kind, _spottings(s), _read_spottings) for s, kind in _SPOTTINGS.items()},
+    "bobsl": Target("x.json", "json", _json(COLUMNS, BOBSL), _read_spottings),
+    "bobsl pickle": Target("x.pkl", "pickle", _json(COLUMNS), _read_spottings),
+    "ecv": Target("x.ecv", "text", _texts(ECV), read_vocabulary),
+    "srt": Target("x.srt", "text", _texts(SRT), _read_subtitles),
+    "vtt": Target("x.vtt", "text", _texts(VTT), _read_subtitles),
+    "ttml": Target("x.ttml", "text", _texts(TTML), _read_subtitles),
+    "labels": Target("labels/x.jsonl", "lines", _json(*LABELS), _read_labels),
+    "corpus.json": Target("corpus.json", "json", _corpus, _read_corpus),
+    "splits.json": Target("splits.json", "json", _json(SPLITS), read_splits),
+    "truth": Target("truth/signs/a.jsonl", "lines", _json(SIGN), _read_signs),
+    "truth of exemplars": Target("truth/exemplars/a.jsonl", "lines", _json(EXEMPLAR), _read_exemplars),
+    "dictionary.json": Target("dictionary.json", "json", _dictionary, _read_dictionary),
+    "dictionary table": Target("dictionary.csv", "text", _table, _read_dictionary),
+    "dictionary embeddings": Target("embeddings.safetensors", "safetensors", _embeddings, _read_dictionary),
+    "bsldict": Target("bsldict_v1.pkl", "pickle", _json(BSLDICT), _read_dictionary),
+    "fetched.jsonl": Target("fetched.jsonl", "lines", _json(FETCHED), lambda path: read_manifest(path.parent)),
+    "store": Target("annotations.sqlite", "sqlite", _store, _read_store),
+    "track": Target("x.safetensors", "safetensors", _track, _read_track),
+    "gallery": Target("x.safetensors", "safetensors", _gallery, read_gallery),
+    "archive": Target("x.safetensors", "safetensors", _track, _read_archive),
+    "pose": Target("x.pose", "bytes", _pose, _read_pose),
+    "encoder weights": Target("x.safetensors", "safetensors", _weights, load_encoder),
+    "word list": Target("x.txt", "text", _texts("apple\nice cream\n", "\ufeffBär\r\n"), read_word_list),
+    "zip to forget in": Target("x.zip", "bytes", _zip, _read_packed),
+    "tar to forget in": Target("x.tar.gz", "bytes", _tar, _read_packed),
+}
 
 
 def main() -> None:
     """Write one input of a reader to stdout."""
     name, number, seed = (*sys.argv[1:], "0")[:3]
-    target = next(each for each in targets() if each.name == name)
     with TemporaryDirectory() as folder:
-        (Path(folder) / target.file).parent.mkdir(parents=True, exist_ok=True)
-        sys.stdout.buffer.write(_input(target, target.prepare(Path(folder)), int(seed), int(number)))
+        sys.stdout.buffer.write(make_input(name, int(number), int(seed), Path(folder) / TARGETS[name].file))
 
 
 if __name__ == "__main__":

@@ -218,5 +218,5 @@ def _change(options: AttackOptions) -> Outcome:
             except Exception as error:
                 outcome.failures.append(f"seed {options.seed + number}: {type(error).__name__}: {error}")
         outcome.worst_seconds = max(outcome.worst_seconds, time.perf_counter() - before)
-    outcome.remarks = f"{whole} came whole"
+    outcome.accepted = whole
     return outcome
