@@ -53,11 +53,11 @@ def annotate_report(
     media, rights = (media_of(footage), rights_of(footage)) if footage is not None else ({}, {})
     with ExitStack() as stack:
         outputs = stack.enter_context(Outputs([corpus, run, decoys, mouthings], force=settings().force))
+        for name in ("yield.md", "yield.png", *(["words.csv"] if decoys else [])):
+            outputs.claim(out / name)
         store = stack.enter_context(open_store(run))
         videos = [media.get(video.video, video.video) for video in store.videos()] if spottings is not None else []
         claim_outputs(outputs, [spottings] if spottings else [], videos=videos)
-        for name in ("yield.md", "yield.png", *(["words.csv"] if decoys else [])):
-            outputs.claim(out / name)
         by_chance = stack.enter_context(open_store(decoys)) if decoys is not None else None
         lips = None
         if mouthings is not None:

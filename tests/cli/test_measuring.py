@@ -56,7 +56,7 @@ def test_exemplars_of_little_use_are_named(signspot: Call, corner: Path, tmp_pat
 @pytest.fixture(scope="module")
 def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = CorpusOptions(
-        words=4, hours=0.01, seed=3, video_seconds=18.0, dictionary_signers=3, exemplars=3.0, variants=1
+        words=4, hours=0.045, seed=3, video_seconds=80.0, dictionary_signers=3, exemplars=3.0, variants=1
     )
     return corpus_once(options, tmp_path_factory).folder
 
