@@ -10,21 +10,25 @@ import argparse
 import json
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from experiments.mouthing.corpora import LabelScore, label_corpus, score_labels
 from experiments.paper.protocol import Embed, embedded, grids_of, retrieve
 from experiments.paper.reproduce import QUICK
 from experiments.paper.setup import ReproductionSize, Setup
+from signspot.annotation.options import RunOptions
+from signspot.annotation.run import MouthingJob, annotate_mouthings
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
 from signspot.evaluation.queries import RetrievalQuery, find_queries
 from signspot.io.files import atomic_write, text_digest
+from signspot.io.processes import WorkerPool
+from signspot.io.progress import Stage, quiet
 from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
 from signspot.metrics.localisation import Tolerance
 from signspot.models.checkpoints import load_encoder
@@ -43,13 +47,82 @@ CONFIDENCES = (0.9, 0.8, 0.7, 0.6, 0.5)  # of Table 4
 SPOTTER, TRUTH, DICE = "this spotter", "the truth: every mouthed sign", "the generator's labels"
 SUBTITLES, NOBODY = "subtitles alone: the middle of their time", "nobody: nothing is learned"
 KINDS = (SPOTTER, TRUTH, DICE, SUBTITLES)
-SEEDS = (61, 62)  # of the synthetic corpuss
+SEEDS = (61, 62)  # of the corpora
 _PADDING = 4.0  # seconds around a subtitle in which D is looked for (Sec. 4.5)
+
+
+TOLERANCE = 0.4  # seconds between a label and the end of a sign, at most
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScore:
+    """Precision and yield of the labels from one confidence on."""
+
+    source: str
+    threshold: float
+    labels: int
+    words: int
+    precision: float  # share at the end of a sign of the word
+    recall: float  # share of the mouthed signs that a subtitle mentions
+    late: float  # seconds, the median of the distances of right labels
+
+
+def label_corpus(
+    corpus: Corpus, model: str | None, out: Path, least: float = LEAST, stages: Stage = quiet
+) -> list[Label]:
+    """Labels M for the words of a corpus's own dictionary, by a run of annotation; of every word, sure or not.
+
+    Args:
+        corpus: with subtitles.
+        model: name or file of a mouthing spotter; None: the shipped one.
+        out: folder of the run.
+        least: probability of a label.
+        stages: as `annotate_mouthings` takes them.
+    """
+    words = tuple(corpus.dictionary())
+    job = MouthingJob(corpus, out, words, model=model, threshold=least, word_threshold=0.0)
+    report = annotate_mouthings(job, RunOptions(keep=least, peaks=1, negatives=0), WorkerPool(1), stages)
+    return [candidate.as_label() for candidate in report.spottings]
+
+
+def score_labels(name: str, threshold: float, labels: Sequence[Label], truth: dict[str, list[SignTruth]]) -> LabelScore:
+    """Hold labels against the truth about their videos.
+
+    Args:
+        name: whose labels they are.
+        threshold: confidence that they reach.
+        labels: M, each at the end of a sign.
+        truth: video → its signs.
+    """
+    distances = [_distance(label, truth[label.video]) for label in labels]
+    right = [distance for distance in distances if distance <= TOLERANCE]
+    wanted = [sign for signs in truth.values() for sign in signs if sign.mouthed and sign.subtitle is not None]
+    hit = sum(_is_found(sign, labels) for sign in wanted)
+    return LabelScore(
+        source=name,
+        threshold=threshold,
+        labels=len(labels),
+        words=len({label.word for label in labels}),
+        precision=len(right) / len(labels) if labels else float("nan"),
+        recall=hit / len(wanted) if wanted else float("nan"),
+        late=float(np.median(right)) if right else float("nan"),
+    )
+
+
+def _distance(label: Label, signs: Iterable[SignTruth]) -> float:
+    return min((abs(sign.end - label.time) for sign in signs if sign.word == label.word), default=float("inf"))
+
+
+def _is_found(sign: SignTruth, labels: Iterable[Label]) -> bool:
+    return any(
+        label.word == sign.word and label.video == sign.video and abs(label.time - sign.end) <= TOLERANCE
+        for label in labels
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class LoopOptions:
-    """Size of the synthetic corpuss, and length of the trainings."""
+    """Size of the corpora, and length of the trainings."""
 
     words: int = 80
     hours: float = 1.0
@@ -225,8 +298,8 @@ def run_loop(
     """Learn from labels of each kind; then, if it is among them, from the spotter's of each confidence (Table 4).
 
     Args:
-        options: size of the synthetic corpuss, and length of the trainings.
-        seeds: of the synthetic corpuss, which are done one after the other.
+        options: size of the corpora, and length of the trainings.
+        seeds: of the corpora, which are done one after the other.
         out: folder of everything; what is there already is not made again.
         kinds: of labels.
     """

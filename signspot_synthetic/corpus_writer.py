@@ -59,7 +59,7 @@ def make_corpus(options: CorpusOptions, folder: str | Path, progress: Progress =
     if workers < 1:
         raise OptionsError(f"workers must be at least 1; got {workers}")
     corpus, layout = _plan(options), Layout(Path(folder))
-    _claim(corpus, layout)
+    claim_folder(describe(corpus, layout.folder), layout)
     items = list(_items(corpus))
     waiting = [item for item in items if not layout.is_finished(item.name)]
     done = len(items) - len(waiting)
@@ -86,19 +86,29 @@ def describe(corpus: CorpusPlan, folder: Path) -> dict[str, Any]:
         )
         for plan in corpus.videos
     ]
+    return describe_corpus(folder, options_as_json(corpus.options), videos)
+
+
+def describe_corpus(folder: Path, options: dict[str, Any], videos: Sequence[CorpusVideo]) -> dict[str, Any]:
+    """Contents of `corpus.json` of a synthetic corpus."""
     return {
         "format": FORMAT,
         "version": VERSION,
         "made_by": {"signspot": SIGNSPOT_VERSION, "generator": GENERATOR_VERSION, "numpy": np.__version__},
         "licence": _LICENCE,
-        "options": options_as_json(corpus.options),
+        "options": options,
         "videos": [video_as_json(video, folder) for video in videos],
     }
 
 
-def _claim(corpus: CorpusPlan, layout: Layout) -> None:
-    """Write `corpus.json`, or see that the one that is there is of the very same corpus."""
-    wanted = json.loads(json.dumps(describe(corpus, layout.folder)))
+def claim_folder(description: dict[str, Any], layout: Layout) -> None:
+    """Write `corpus.json`, or check that the one that is there is of the very same corpus.
+
+    Raises:
+        OptionsError: the folder holds something else.
+        OutputError: the folder cannot be written.
+    """
+    wanted = json.loads(json.dumps(description))
     try:
         if layout.corpus.is_file():
             there = parse_json(read_text(layout.corpus, exact=True).text, str(layout.corpus))

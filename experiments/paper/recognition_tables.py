@@ -114,9 +114,9 @@ def measure(
 
     Args:
         table: which.
-        size: of the synthetic corpuss and trainings.
+        size: of the synthetic corpora and trainings.
         out: folder; what is there already is not made again.
-        corpus: in place of the synthetic corpuss, for a table whose labels come out of files: those are its own.
+        corpus: in place of the synthetic corpora, for a table whose labels come out of files: those are its own.
         stage: shows progress.
 
     Returns:

@@ -90,7 +90,7 @@ def reproduce(
     Args:
         names: which ones; `all` for all of them.
         out: folder of everything; a run that was stopped there goes on.
-        sizes: of the synthetic corpuss and of the trainings.
+        sizes: of the synthetic corpora and of the trainings.
         corpus: one that exists already, in place of the synthetic; the labels of Table 8 are then its own.
         encoder: whose trunk is frozen, in place of trunks that are trained on the corpus (Tables 2 to 5, Appendix A).
         stage: shows the progress of each stage.

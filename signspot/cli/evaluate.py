@@ -12,51 +12,52 @@ from signspot.cli.options import EncoderName, settings
 
 
 def mouthing(
+    folder: Annotated[Path, typer.Argument(help="A corpus whose mouthings are known: signspot synthetic lips.")],
     model: Annotated[
         list[str] | None, typer.Option(help="Name or file of a mouthing spotter; repeatable. [default: all shipped]")
     ] = None,
-    lsa64: Annotated[Path | None, typer.Option(help="Folder of LSA64 landmarks: false alarms on real faces.")] = None,
-    wlasl: Annotated[Path | None, typer.Option(help="Folder of WLASL landmarks: the same.")] = None,
-    corpus: Annotated[
-        Path | None, typer.Option(help="A synthetic corpus, to be labelled by the paper's procedure, too.")
+    silent: Annotated[
+        list[Path] | None,
+        typer.Option(help="Isolated signs, as in one-shot, of people who mouth no English: false alarms; repeatable."),
     ] = None,
-    clips: Annotated[int, typer.Option(min=2, help="Synthetic clips for each row.")] = 60,
     questions: Annotated[int, typer.Option(min=2, help="Words that are looked for in each clip.")] = 12,
-    real: Annotated[int, typer.Option(min=2, help="Words that are looked for on the faces of each corpus.")] = 4000,
-    seed: Annotated[int, typer.Option(help="Random seed of clips and words.")] = 1000,
+    silent_questions: Annotated[int, typer.Option(min=2, help="Words that are looked for in --silent.")] = 4000,
+    seed: Annotated[int, typer.Option(help="Random seed of the questions.")] = 1000,
     out: Annotated[Path | None, typer.Option(help="Write the tables (.md) and, beside them, the plot (.png).")] = None,
 ) -> None:
-    """Ask for words on synthetic lips: precision, recall, false alarms, time error, reliability.
+    """Ask for words on lips: precision, recall, false alarms, time error, reliability.
 
-    Questions are asked as signspot mouth asks them. Beside the network stands a spotter that has learned nothing.
+    Videos of the split "test" are used, or all where there is none. Questions are asked as signspot mouth asks them.
+    Beside the network stands a spotter that has learned nothing.
 
-    Example: signspot evaluate mouthing --lsa64 lsa64/ --out mouthing.md
+    Example: signspot evaluate mouthing lips/ --silent lsa64/ --out mouthing.md
     """
-    from experiments.mouthing.evaluation import MouthingSize, measure_mouthing
-    from experiments.mouthing.tables import as_text, write_report
+    from signspot.corpus.corpus import open_corpus
+    from signspot.corpus.isolated import read_isolated
+    from signspot.evaluation.mouthing import as_text, lips_of, measure_mouthing, write_report
     from signspot.io.files import Outputs
     from signspot.mouthing.model import load_mouthing, shipped
+    from signspot.mouthing.trials import read_lip_clips
 
-    with Outputs([*(model or ()), lsa64, wlasl, corpus], force=settings().force) as outputs:
+    with Outputs([*(model or ()), *(silent or ()), folder], force=settings().force) as outputs:
         if out is not None:
             outputs.claim(out, (".md",))
             outputs.claim(out.with_suffix(".png"))
-        chosen, size = [load_mouthing(name) for name in model or shipped()], MouthingSize(clips, questions, real)
+        corpus, models = open_corpus(folder), [load_mouthing(name) for name in model or shipped()]
+        clips = read_lip_clips(corpus, "test" if corpus.in_split("test") else None)
+        faces = {path.name: lips_of([clip.landmarks for clip in read_isolated(path)]) for path in silent or ()}
         with bar("mouthing", "rows") as progress:
-            report = measure_mouthing(chosen, size, seed=seed, lsa64=lsa64, wlasl=wlasl, progress=progress)
+            report = measure_mouthing(
+                *(models, clips, faces),
+                questions=questions,
+                silent_questions=silent_questions,
+                seed=seed,
+                progress=progress,
+            )
         if out is not None:
             write_report(report, out)
             note(f"written: {out}, {out.with_suffix('.png')}")
     say(as_text(report).rstrip())
-    if corpus is not None:
-        say(_labels_of_corpus(model or shipped(), corpus))
-
-
-def _labels_of_corpus(models: "Sequence[str]", folder: Path) -> str:
-    from experiments.mouthing.corpora import as_text, measure_labels
-    from signspot.corpus.corpus import open_corpus
-
-    return as_text(measure_labels(open_corpus(folder), models, stages=bar)).rstrip()
 
 
 if TYPE_CHECKING:

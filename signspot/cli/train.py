@@ -14,10 +14,10 @@ from signspot.cli.options import Pixels, settings
 from signspot.io.progress import silent
 
 if TYPE_CHECKING:
-    from experiments.mouthing.config import MouthingConfig
     from signspot.models.encoder import Encoder
     from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
     from signspot.training.item_batches import EmbeddingConfig
+    from signspot.training.mouthing import MouthingConfig
     from signspot.training.recogniser import RecogniserConfig
     from signspot.training.rgb_clips import RgbConfig
 
@@ -26,7 +26,7 @@ def train(
     config: Annotated[Path, typer.Argument(help="A TOML file, such as configs/landmark.toml.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; an interrupted run resumes there.")] = Path("runs"),
     corpus: Annotated[
-        Path | None, typer.Option(help="What to learn from: embedding and rgb need one, mouthing may.")
+        Path | None, typer.Option(help="What to learn from: all kinds but frame_codes and warping need one.")
     ] = None,
     encoder: Annotated[
         str | None, typer.Option(help="Name or file of an encoder: the trunk to freeze, or to start from.")
@@ -108,9 +108,9 @@ def _refuse_many_processes() -> None:
 
 def training_kinds() -> dict[str, type[Any]]:
     """Every kind of training that a TOML file may name, with the record that it is read into."""
-    from experiments.mouthing.config import MouthingConfig
     from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
     from signspot.training.item_batches import EmbeddingConfig
+    from signspot.training.mouthing import MouthingConfig
     from signspot.training.recogniser import RecogniserConfig
     from signspot.training.rgb_clips import RgbConfig
 
@@ -171,17 +171,17 @@ def _train_recogniser(config: "RecogniserConfig", out: Path, folder: Path | None
 
 
 def _train_mouthing(config: "MouthingConfig", out: Path, folder: Path | None) -> None:
-    from experiments.mouthing.training import train_mouthing
     from signspot.corpus.corpus import open_corpus
     from signspot.mouthing.model import save_mouthing
+    from signspot.training.mouthing import train_mouthing
 
-    corpus = open_corpus(folder) if folder is not None else None
+    corpus = open_corpus(_named(folder))
     with bar("training", "steps") as progress:
-        model = train_mouthing(config, out, progress, corpus=corpus, command=command())
+        model = train_mouthing(config, corpus, out, progress, command())
     target = out / f"{config.name}.safetensors"
     save_mouthing(model, target)
     say(f"{target}: {model.name}")
-    note("measure it with: signspot evaluate mouthing --model " + shlex.quote(str(target)))
+    note(f"measure it with: signspot evaluate mouthing CORPUS --model {shlex.quote(str(target))}")
 
 
 def _train_embedding(

@@ -5,7 +5,7 @@
     dictionary/dictionary.json      the dictionary, with landmarks; dictionary-video/ the same with videos
     videos/ID.pose  .vtt  .mp4      landmarks, subtitles, picture
     labels/                         labels of any source: JSON Lines, or spottings in any format
-    truth/signs, mentions/ID.jsonl  every sign, every subtitle word
+    truth/signs, mentions/ID.jsonl  every sign, every subtitle word; truth/mouthings/ID.jsonl every mouthed word
     truth/exemplars/*.jsonl         every exemplar
 
 A corpus of real footage has the same files; all but the videos may be missing. Without `corpus.json` videos are
@@ -19,7 +19,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from signspot.corpus.labels import EVERY_LABEL, LeastConfidence, read_labels
-from signspot.corpus.truth import ExemplarTruth, MentionTruth, SignTruth, Splits, read_records, read_splits
+from signspot.corpus.truth import (
+    ExemplarTruth,
+    MentionTruth,
+    MouthingTruth,
+    SignTruth,
+    Splits,
+    read_records,
+    read_splits,
+)
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import FormatError
@@ -132,7 +140,7 @@ def _partner(name: str, media: dict[str, list[Path]], language: str) -> str:
     return base if dot and name not in media and base in media and spoken else name
 
 
-_Truth = TypeVar("_Truth", SignTruth, MentionTruth)
+_Truth = TypeVar("_Truth", SignTruth, MentionTruth, MouthingTruth)
 FORMAT, VERSION = "signspot-corpus", 1
 
 
@@ -236,7 +244,7 @@ class Corpus:
 
     folder: Path
     videos: Mapping[str, CorpusVideo]
-    options: Mapping[str, Any]  # of the synthetic corpus that made it; empty for real footage
+    options: Mapping[str, Any]  # of the generator that made it; empty for real footage
     problems: tuple[CorpusProblem, ...] = ()  # files that were left out
 
     @property
@@ -253,7 +261,7 @@ class Corpus:
         return read_splits(self.layout.splits)
 
     def in_split(self, split: str) -> list[CorpusVideo]:
-        """The videos for training ('train') or for testing ('test')."""
+        """The videos for training ('train'), for testing ('test'), or of another split."""
         return [video for video in self.videos.values() if video.split == split]
 
     def footage(self, kind: Kind) -> FootageListing:
@@ -289,6 +297,10 @@ class Corpus:
         """Every dictionary word in a video's subtitles, signed or not; empty where it is not known."""
         return self._truth(MentionTruth, "mentions", video)
 
+    def mouthings(self, video: str) -> list[MouthingTruth]:
+        """Every word on the lips of a video; empty where it is not known."""
+        return self._truth(MouthingTruth, "mouthings", video)
+
     def exemplar_truths(self) -> dict[str, ExemplarTruth]:
         """Exemplar id → the truth about it; empty where it is not known."""
         paths = sorted((self.folder / "truth" / "exemplars").glob("*.jsonl"))
@@ -310,7 +322,7 @@ def _footage(video: CorpusVideo, kind: Kind) -> Footage | CorpusProblem:
 
 
 def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
-    """Open a corpus: one that the synthetic corpus made, or any folder of footage.
+    """Open a corpus: a synthetic one, or any folder of footage.
 
     Args:
         folder: with a corpus.json, or with videos or .pose files in it or in folders below.

@@ -56,6 +56,23 @@ class MentionTruth:
 
 
 @dataclass(frozen=True, slots=True)
+class MouthingTruth:
+    """One word on the lips of a video."""
+
+    video: str
+    word: str
+    start: float  # seconds
+    end: float
+    phonemes: tuple[str, ...] = ()  # as they were said; empty: those of the word
+    share: float = 1.0  # of the word that was said; less: it was only begun
+
+    @property
+    def segment(self) -> Segment:
+        """The span of the mouthing."""
+        return Segment(self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True)
 class ExemplarTruth:
     """One exemplar of the dictionary."""
 
@@ -74,7 +91,7 @@ class ExemplarTruth:
         return Segment(self.start, self.end)
 
 
-Record = TypeVar("Record", SignTruth, MentionTruth, ExemplarTruth, Label)
+Record = TypeVar("Record", SignTruth, MentionTruth, MouthingTruth, ExemplarTruth, Label)
 
 
 def write_records(records: Iterable[Any], path: Path) -> Path:
@@ -94,7 +111,7 @@ def read_records(kind: type[Record], paths: Path | Sequence[Path]) -> Iterator[R
     Raises:
         FormatError: a line is no such record.
     """
-    make = record_checker(kind, scores=("confidence",))
+    make = record_checker(kind, scores=("confidence", "share"))
     for path in [paths] if isinstance(paths, Path) else paths:
         for number, line in numbered_lines(path):
             values = parse_json(line, str(path), number)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments.mouthing.corpora import LabelScore
 from experiments.without_labels import (
     CONFIDENCES,
     DICE,
@@ -12,6 +11,7 @@ from experiments.without_labels import (
     SPOTTER,
     SUBTITLES,
     TRUTH,
+    LabelScore,
     Learned,
     LoopCorpus,
     LoopOptions,

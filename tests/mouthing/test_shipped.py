@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import signspot.mouthing.model as checkpoints
-from experiments.mouthing.clips import ClipOptions, make_clips, read_vocabulary
-from experiments.mouthing.training import weaken_some
-from experiments.mouthing.trials import answer, draw_trials
+from signspot.corpus.truth import MouthingTruth
+from signspot.mouthing.lips import follow_lips
 from signspot.mouthing.spotter import MouthingSpotter
-from signspot_synthetic.body.signers import Role
+from signspot.mouthing.trials import LipClip, answer, draw_trials, read_vocabulary
+from signspot.training.mouthing import distort_some
+from signspot_synthetic.lips import LipsOptions, make_clip
 
 FOLDER = Path(checkpoints.__file__).parent / "weights"
 
@@ -19,7 +20,7 @@ FOLDER = Path(checkpoints.__file__).parent / "weights"
 def test_weights_are_small_and_their_card_says_where_they_come_from():
     made_by = {
         "mouthing-video": "signspot train ",
-        "mouthing-templates": "python -m experiments.mouthing.calibration",
+        "mouthing-templates": "signspot train ",
         "mouthing-synthetic": "signspot train ",
     }
     said = {
@@ -59,27 +60,36 @@ def test_only_landmarks_that_nobody_filmed_have_another_spotter_than_films(tmp_p
         assert chosen(clean) == "mouthing-video"
 
 
-def test_lips_as_films_show_them_are_read_better_by_the_spotter_for_films():
-    """Synthetic lips, weakened as MediaPipe weakens them: its estimator itself is measured by the laboratory."""
-    unseen = read_vocabulary(unseen=True)
-    clips = make_clips(4, 8765, unseen, [f"film {n}" for n in range(4)], ClipOptions(seconds=20.0, role=Role.TEST))
-    weak = weaken_some(list(clips), 1.0, 0)
-    trials = draw_trials(weak, unseen, 0, each=16)
+@pytest.fixture(scope="module")
+def clips():
+    """Unseen words of four unseen signers."""
+    options = LipsOptions(test=4, seconds=20.0, seed=4321)
+    made = [make_clip(options, "test", number) for number in range(4)]
+    return [
+        LipClip(
+            follow_lips([clip.landmarks]),
+            tuple(MouthingTruth("", word.word, word.segment.start, word.segment.end) for word in clip.words),
+        )
+        for clip in made
+    ]
+
+
+def test_lips_as_in_video_are_read_better_by_the_spotter_for_video(clips):
+    """Synthetic lips, distorted as MediaPipe distorts them."""
+    distorted = distort_some(clips, 1.0, 0)
+    trials = draw_trials(distorted, read_vocabulary(unseen=True), 0, each=16)
     mouthed = np.array([bool(trial.ends) for trial in trials])
     right = {
-        name: answer(MouthingSpotter(checkpoints.load_mouthing(name)), weak, trials).right[mouthed].mean()
+        name: answer(MouthingSpotter(checkpoints.load_mouthing(name)), distorted, trials).right[mouthed].mean()
         for name in ("mouthing-video", "mouthing-synthetic")
     }
     assert right["mouthing-video"] > right["mouthing-synthetic"]
 
 
 @pytest.fixture(scope="module")
-def asked():
-    """Probabilities and answers for unseen words of four unseen signers."""
-    unseen = read_vocabulary(unseen=True)
-    people = [f"shipped {number}" for number in range(4)]
-    clips = list(make_clips(4, 4321, unseen, people, ClipOptions(seconds=20.0, role=Role.TEST)))
-    trials = draw_trials(clips, unseen, 0, each=30)
+def asked(clips):
+    """Whether each word is mouthed, probabilities and answers."""
+    trials = draw_trials(clips, read_vocabulary(unseen=True), 0, each=30)
     answers = answer(MouthingSpotter(checkpoints.load_mouthing()), clips, trials)
     return np.array([bool(trial.ends) for trial in trials]), answers.sure, answers
 

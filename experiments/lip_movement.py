@@ -1,18 +1,18 @@
-"""Real faces beside synthetic ones: how far their lips move, and how fast. `python -m` prints the comparison."""
+"""Real lips beside synthetic ones, how far and how fast they move: `python -m experiments.lip_movement` prints it."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.mouthing.clips import ClipOptions, make_clips, read_vocabulary
-from signspot.corpus.isolated import IsolatedClip, read_isolated
-from signspot.errors import LandmarksError
+from signspot.corpus.isolated import read_isolated
+from signspot.evaluation.mouthing import lips_of
 from signspot.mouthing.lips import FPS, SHAPES, LipTrack, follow_lips
+from signspot_synthetic.lips import LipsOptions, make_clip
 
 _FEWEST = 15  # frames of a clip in which the lips are seen
 PIECE = 2.4  # of the pieces of the synthetic clips: about what a clip of an isolated sign lasts
@@ -28,29 +28,6 @@ class LipMovement:
     wide: NDArray[np.float64]  # nine tenths of the clips have a smaller range
     fast: NDArray[np.float64]  # median over clips of the 95th percentile of the speed, per second
     trembling: NDArray[np.float64]  # median over clips of the median second difference
-
-
-def read_faces(
-    lsa64: str | PathLike[str] | None, wlasl: str | PathLike[str] | None
-) -> list[tuple[str, list[IsolatedClip]]]:
-    """The clips of each corpus that is named."""
-    found = [] if lsa64 is None else [("LSA64", read_isolated(lsa64))]
-    return found if wlasl is None else [*found, ("WLASL", read_isolated(wlasl))]
-
-
-def lips_of(clips: Sequence[IsolatedClip]) -> list[LipTrack]:
-    """The lips of clips of isolated signs; frames in which the face only repeats the last one seen are cut off."""
-    tracks = []
-    for clip in clips:
-        marks = clip.landmarks
-        moves = np.flatnonzero(np.abs(np.diff(np.nan_to_num(marks.face), axis=0)).max(axis=(1, 2)) > 0)
-        if len(moves) < 2:
-            continue
-        try:
-            tracks.append(follow_lips([marks[: int(moves[-1]) + 2].resampled(FPS)]))
-        except LandmarksError:
-            continue
-    return tracks
 
 
 def describe_lips(name: str, tracks: Sequence[LipTrack]) -> LipMovement:
@@ -72,14 +49,14 @@ def describe_lips(name: str, tracks: Sequence[LipTrack]) -> LipMovement:
 
 
 def synthetic_lips(count: int, seed: int, mouthing: float) -> list[LipTrack]:
-    """Pieces of the synthetic clips, as long as clips of isolated signs; `mouthing` is the share of mouthed signs."""
-    people = [str(number) for number in range(count)]
-    made = make_clips(count, seed, read_vocabulary(unseen=False), people, ClipOptions(mouthing=mouthing))
+    """Pieces of synthetic clips, as long as clips of isolated signs; `mouthing` is the share of mouthed signs."""
+    options = LipsOptions(train=count, signers=count, mouthing=mouthing, seed=seed)
     frames = round(PIECE * FPS)
+    tracks = [follow_lips([make_clip(options, "train", number).landmarks]) for number in range(count)]
     return [
-        LipTrack(clip.lips.values[first : first + frames])
-        for clip in made
-        for first in range(0, len(clip.lips) - frames + 1, frames)
+        LipTrack(track.values[first : first + frames])
+        for track in tracks
+        for first in range(0, len(track) - frames + 1, frames)
     ]
 
 
@@ -99,18 +76,17 @@ def as_text(rows: Sequence[LipMovement]) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the comparison."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--lsa64", help="folder of LSA64 landmarks")
-    parser.add_argument("--wlasl", help="folder of WLASL landmarks")
+    parser.add_argument("folders", nargs="*", type=Path, help="isolated signs: imported LSA64 or WLASL, or files")
     parser.add_argument("--clips", type=int, default=30, help="synthetic clips")
-    parser.add_argument("--every", type=int, default=1, help="take every so manieth real clip")
-    chosen = parser.parse_args(arguments)
+    parser.add_argument("--every", type=int, default=1, help="use one real clip in so many")
+    options = parser.parse_args(arguments)
     rows = [
-        describe_lips("synthetic, mouthing", synthetic_lips(chosen.clips, 1, 0.55)),
-        describe_lips("synthetic, nobody mouths", synthetic_lips(chosen.clips, 1, 0.0)),
+        describe_lips("synthetic, mouthing", synthetic_lips(options.clips, 1, 0.55)),
+        describe_lips("synthetic, nobody mouths", synthetic_lips(options.clips, 1, 0.0)),
     ]
-    rows += [
-        describe_lips(name, lips_of(clips[:: chosen.every])) for name, clips in read_faces(chosen.lsa64, chosen.wlasl)
-    ]
+    for folder in options.folders:
+        clips = [clip.landmarks for clip in read_isolated(folder)[:: options.every]]
+        rows.append(describe_lips(folder.name, lips_of(clips)))
     sys.stdout.write(as_text(rows))
 
 

@@ -1,4 +1,4 @@
-"""Gain in precision by agreement of hand and lips, at equal yield: `python -m experiments.mouthing.evidence CORPUS`.
+"""Gain in precision by agreement of hand and lips, at equal yield: `python -m experiments.mouthing_evidence CORPUS`.
 
 A synthetic corpus is annotated twice, by its dictionary and by mouthing. Then spottings by hand are ranked
 by score alone, and with those first that a mouthing agrees with; of either ranking as many are taken from the top.
