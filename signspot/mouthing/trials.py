@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.corpus.truth import MouthingTruth
 from signspot.errors import OptionsError
+from signspot.landmarks.landmarks import resample_stream
 from signspot.landmarks.pose_file import stream_pose_file
-from signspot.landmarks.resampling import resample_stream
 from signspot.mouthing.lips import FPS, LipTrack, follow_lips
 from signspot.mouthing.model import MouthingModel
 from signspot.mouthing.spotter import MentionWindow, MouthingSpotter

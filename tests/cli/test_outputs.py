@@ -56,7 +56,7 @@ def contents(folder: Path) -> dict[str, bytes]:
         ("demo --out report", "--force"),
         ("mouth footage.pose --subtitles notes.vtt --labels labels.jsonl", "--force"),
         ("mouth footage.pose --subtitles notes.vtt --out notes.vtt", "it is the input notes.vtt itself"),
-        ("evaluate mouthing --out report/annotation.md", "--force"),
+        ("evaluate mouthing a --out report/annotation.md", "--force"),
         ("train train.toml --out report", "--force"),
         ("identify footage.pose signs --plot target.png", "--force"),
         ("feedback footage.pose apple signs --plot target.png", "--force"),
