@@ -1,4 +1,4 @@
-"""Floor 0: errors say what happened and what to do."""
+"""Errors: the documented tree, and messages with a value and a remedy."""
 
 import inspect
 

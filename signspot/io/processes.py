@@ -6,7 +6,6 @@ too long for that process's socket, each is started afresh. A worker that dies i
 what goes wrong comes back as a value; leaving the pool, by Ctrl-C too, ends them.
 """
 
-import importlib
 import logging
 import multiprocessing
 import os
@@ -24,7 +23,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
-from typing import IO, Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
+
+from filelock import FileLock, Timeout
 
 from signspot.errors import EngineError, OptionsError, SignspotError
 
@@ -369,32 +370,14 @@ def environment(wanted: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Hold a lock file, on Linux, macOS and Windows; give whether it could be had: no other process holds it.
-
-    The lock goes with the process that holds it, however that ends. The file stays.
-
-    Raises:
-        OSError: the file cannot be made.
-    """
-    with path.open("a+b") as file:
-        try:
-            held = _switch_lock(file, on=True)
-        except OSError:
-            held = False
-        try:
-            yield held
-        finally:
-            if held:
-                _switch_lock(file, on=False)
-
-
-def _switch_lock(file: IO[bytes], *, on: bool) -> bool:
-    if os.name == "nt":
-        windows: Any = importlib.import_module("msvcrt")
-        file.seek(0)
-        windows.locking(file.fileno(), windows.LK_NBLCK if on else windows.LK_UNLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB if on else fcntl.LOCK_UN)
-    return on
+    """Hold a lock file; give whether it could be had: no other process holds it. It goes with the process that does."""
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()

