@@ -23,7 +23,7 @@ from signspot.applications.loop import (
 )
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.labels import contradicted
-from signspot.errors import EngineError, NothingToLearnError
+from signspot.errors import EngineError
 from signspot.io.files import text_digest
 from signspot.io.processes import WorkerPool
 from signspot_synthetic.corpus_writer import make_corpus
@@ -40,7 +40,7 @@ def encoder(encoder_file: Path) -> str:
 
 @pytest.fixture(scope="module")
 def options(encoder: str) -> LearnOptions:
-    """An encoder that knows nothing: every place is found, and adapting is not for it."""
+    """An encoder that knows nothing: every location is found, and adapting is not for it."""
     return LearnOptions(encoder=encoder, recogniser=TINY.trunk, threshold=0.6)
 
 
@@ -100,14 +100,6 @@ def test_only_what_changed_is_done_again(
     assert [stage.name for stage in mended.stages if stage.redone] == ["recogniser D"]
 
 
-def test_a_corpus_in_which_nothing_can_be_learnt(tiny_corpus: Corpus, encoder: str, tmp_path: Path) -> None:
-    shutil.copytree(tiny_corpus.folder, tmp_path / "bare")
-    shutil.rmtree(tmp_path / "bare" / "labels")
-    options = LearnOptions(labels="none", encoder=encoder, threshold=1.0)
-    with pytest.raises(NothingToLearnError, match="nothing can be learnt"):
-        Loop(tmp_path / "bare", tmp_path / "bare" / "dictionary", tmp_path / "out", options, HereEngine).run()
-
-
 def test_a_record_that_a_person_changed_is_no_record(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("")
     outcome = {"message": "x", "files": ["a.jsonl"]}
@@ -115,12 +107,12 @@ def test_a_record_that_a_person_changed_is_no_record(tmp_path: Path) -> None:
     record.parent.mkdir()
 
     def kept(**changes: object) -> object:
-        seal = text_digest(json.dumps(changes.get("outcome", outcome), sort_keys=True))
-        record.write_text(json.dumps({"key": "k", "outcome": outcome, "checksum": seal, **changes}))
+        checksum = text_digest(json.dumps(changes.get("outcome", outcome), sort_keys=True))
+        record.write_text(json.dumps({"key": "k", "outcome": outcome, "checksum": checksum, **changes}))
         return kept_outcome(tmp_path, "labels M", "k")
 
     assert kept() == outcome
-    assert kept(seal="0") is None
+    assert kept(checksum="0") is None
     assert kept(key="other") is None
     for other in (
         "x",
@@ -167,8 +159,8 @@ def test_on_ray_as_on_one_laptop(tiny_corpus: Corpus, options: LearnOptions, tmp
 
 
 @pytest.mark.long
-def test_on_films_alone(tmp_path: Path) -> None:
-    """People's own footage is films: lips, hands and exemplars are seen by MediaPipe, and the loop comes to its end."""
+def test_on_videos_alone(tmp_path: Path) -> None:
+    """People's own footage is video: lips, hands and exemplars are seen by MediaPipe, and the loop comes to its end."""
     people = {"train_signers": 1, "test_signers": 1, "exemplars": 1.0, "variants": 1}
     size = CorpusOptions(words=4, hours=0.008, seed=5, video_seconds=15, render=True, knobs=Knobs(lips=1.0), **people)
     corpus = make_corpus(size, tmp_path / "corpus")
