@@ -1,6 +1,6 @@
 """Gain by adapting, measured on the truth of test videos by signers who were not learned from.
 
-    python -m experiments.adapted CORPUS… --encoder landmark-world --bags appendix --bags released
+    python -m experiments.adapted CORPUS… --encoder landmark-synthetic --bags appendix --bags released
 
 A corpus has splits and its truth: one of synthetic signing, or of `experiments.subtitled_streams`. Learned from are
 the subtitles of training videos and training words, with or without labels. Measured are, on the test videos: the
@@ -137,7 +137,7 @@ def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("corpora", type=Path, nargs="+")
-    parser.add_argument("--encoder", default="landmark-world")
+    parser.add_argument("--encoder", default="landmark-synthetic")
     parser.add_argument("--bags", action="append", choices=get_args(Bags))
     parser.add_argument("--labels", action="store_true", help="learn from labels, too")
     parser.add_argument("--steps", type=int, default=AdaptOptions().steps)

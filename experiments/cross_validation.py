@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     config = replace(config, name="folds", sources=with_folders(config.sources, folders), optimiser=how)
     corpora = {"lsa64": read_isolated(chosen.lsa64), "wlasl": read_isolated(chosen.wlasl)}
     sys.stdout.write(f"| {' | '.join(HEAD)} |\n{'|---' * len(HEAD)}|\n")
-    beside = ("landmark-world", "warping")
+    beside = ("landmark-synthetic", "warping")
     for row in cross_validate(config, corpora, beside, chosen.folds, chosen.out, chosen.queries):
         sys.stdout.write(f"| {' | '.join(row)} |\n")
         sys.stdout.flush()

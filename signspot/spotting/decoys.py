@@ -213,7 +213,7 @@ def decoys_of(encoder: Encoder) -> DecoySet | None:
     with torch.inference_mode():
         rest = trunk.frame_codes(torch.from_numpy(frames).to(encoder.device))[0]
         embeddings = encoder.module.mlp(trunk.pooled(trunk.decoys), "dictionary")
-    codes, words = trunk.decoys.cpu().numpy(), trunk.decoy_words.cpu().numpy()
+    codes, words = trunk.decoys.cpu().numpy(), trunk.decoy_words.cpu().numpy().astype(np.int64)
     return DecoySet(codes, embeddings.cpu().numpy(), words, rest.cpu().numpy())
 
 

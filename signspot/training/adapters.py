@@ -131,7 +131,7 @@ def _turn_codes(trunk: FrameCoder, turn: Tensor) -> None:
         trunk.last.bias.copy_(turn @ trunk.last.bias.double())
     by_frame = trunk.pool.weight.double().view(trunk.dimension, SIGN_FRAMES, trunk.codes)
     trunk.pool.weight.copy_((by_frame @ torch.linalg.inv(turn)).flatten(1))
-    trunk.decoys.copy_(trunk.decoys.double() @ turn.T)
+    trunk.set_decoys((trunk.decoys.double() @ turn.T).float())
 
 
 def _turned(gallery: Gallery, turn: Tensor) -> Gallery:

@@ -376,7 +376,7 @@ def assemble(name: str, coder: FrameCoder, decoys: Sequence[IsolatedClip], card:
     module = _module(coder, len(codes))
     trunk = module.trunk
     assert isinstance(trunk, FrameCoder)
-    trunk.decoys.copy_(torch.from_numpy(codes))
+    trunk.set_decoys(torch.from_numpy(codes))
     trunk.decoy_words.copy_(torch.from_numpy(words))
     costs = warping_costs(codes[:, 0], codes[:, 0])[words[:, None] != words]
     trunk.typical_cost.fill_(float(np.median(costs)))

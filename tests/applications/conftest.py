@@ -24,7 +24,7 @@ def words() -> Lexicon:
 @pytest.fixture(scope="session")
 def spotter(tmp_path_factory: pytest.TempPathFactory) -> Spotter:
     """The shipped encoder of free licence; tracks and exemplars are embedded once for all tests."""
-    return replace(load("landmark-world", cache=False), cache=tmp_path_factory.mktemp("applications-cache"))
+    return replace(load("landmark-synthetic", cache=False), cache=tmp_path_factory.mktemp("applications-cache"))
 
 
 @pytest.fixture(scope="session")

@@ -23,10 +23,10 @@ def footage(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(signspot: Call, footage: Path, tmp_path: Path) -> None:
     """One step is too little to learn anything. The same command again goes on from there, and says the same."""
     out = tmp_path / "mine"
-    command = f"adapt {footage} --out {out} --encoder landmark-world --steps 1"
+    command = f"adapt {footage} --out {out} --encoder landmark-synthetic --steps 1"
     code, said, noted = signspot(*command.split())
     assert code == 0, noted
-    assert "no gain on held-out footage: keep 'landmark-world'" in said
+    assert "no gain on held-out footage: keep 'landmark-synthetic'" in said
     assert "held-out words" in said
     assert "subtitled segments" in noted
     assert not list(out.glob("*.safetensors"))

@@ -110,7 +110,7 @@ def test_wake_signs_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Next to no footage: two rows per word, by decoys and by a dictionary."""
     for name, value in (("_TESTED", 1), ("_PART", 12), ("_ALONE", 1), ("_SIGNS", 6), ("_TRIES", 4)):
         monkeypatch.setattr(f"experiments.applications.wake.{name}", value)
-    signing = Signing(load("landmark-world", cache=False), 5, 3)
+    signing = Signing(load("landmark-synthetic", cache=False), 5, 3)
     rows = list(distinctiveness_rows(signing, 0.001, 0.001))
     assert [row[1] for row in rows] == ["decoys", "a dictionary"]
     assert all(float(row[2]) >= 0 and row[0] not in row[4] for row in rows)

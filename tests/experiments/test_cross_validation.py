@@ -61,8 +61,8 @@ def test_every_fold_is_looked_up_by_its_own_encoder(clips: list[IsolatedClip]) -
             return one_shot_ranks(spotter, own, **options)
 
         patch.setattr(cross_validation, "one_shot_ranks", watched)
-        look_up_folds([good, load_encoder("landmark-world")], clips, folds, 1000)
-    assert asked == [("warping", set(folds[0])), ("landmark-world", set(folds[1]))]
+        look_up_folds([good, load_encoder("landmark-synthetic")], clips, folds, 1000)
+    assert asked == [("warping", set(folds[0])), ("landmark-synthetic", set(folds[1]))]
 
 
 @pytest.mark.slow

@@ -81,3 +81,13 @@ def test_the_registry_builds_it_with_its_contract() -> None:
     assert (contract.codes, contract.dimension, contract.kind) == (12, 8, "landmarks")
     with pytest.raises(OptionsError, match="at least 1"):
         build("frame_codes", codes=0, mlp=False)
+
+
+def test_decoys_are_stored_in_a_byte_a_number() -> None:
+    coder = FrameCoder(CoderOptions(codes=8, width=0, embedding=4, decoys=5))
+    codes = torch.randn(5, 2, SIGN_FRAMES, 8) * torch.linspace(0.01, 10, 8)
+    coder.set_decoys(codes)
+    steps = codes.abs().amax(dim=(0, 1, 2)) / 127
+    assert coder.decoy_codes.dtype == torch.int8
+    assert ((coder.decoys - codes).abs() <= 0.57 * steps).all()  # half a step; 16 bits move the last of 127 by 0.06
+    assert torch.equal(coder.decoy_scale.half().float(), coder.decoy_scale)  # a file of 16 bits changes nothing

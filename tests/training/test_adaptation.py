@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 @pytest.fixture(scope="module")
 def spotter(tmp_path_factory: pytest.TempPathFactory) -> Spotter:
-    return Spotter(load_encoder("landmark-world"), tmp_path_factory.mktemp("cache"))
+    return Spotter(load_encoder("landmark-synthetic"), tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ BOTH = AdapterChoice(codes=True, embedding=True)
 
 @pytest.fixture(scope="module")
 def encoder() -> Encoder:
-    return load_encoder("landmark-world")
+    return load_encoder("landmark-synthetic")
 
 
 @pytest.fixture(scope="module")
