@@ -244,8 +244,7 @@ def _i3d(how: str) -> Work:
     import torch
 
     from signspot.models.encoder import make_encoder
-    from signspot.models.i3d_dense import WindowEmbedder
-    from signspot.models.inception import I3D
+    from signspot.models.inception import I3D, WindowEmbedder
     from signspot.models.registry import build
 
     torch.manual_seed(0)

@@ -8,8 +8,7 @@ from benchmarks.material import landmark_encoder
 from benchmarks.rows import Comparison, against, at_least
 from benchmarks.sizes import Sizes
 from signspot.models.encoder import make_encoder
-from signspot.models.i3d_dense import WindowEmbedder
-from signspot.models.inception import I3D
+from signspot.models.inception import I3D, WindowEmbedder
 from signspot.models.landmark_trunk import LandmarkTrunk
 from signspot.models.registry import build
 

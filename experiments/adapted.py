@@ -26,7 +26,7 @@ from signspot.losses.watch_read_lookup import Bags
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.detection import Detection
 from signspot.models.checkpoints import load_encoder
-from signspot.models.encoder import Encoder
+from signspot.models.contract import Encoder
 from signspot.spotting.decoys import alignment_scale
 from signspot.spotting.options import MatchBy, SpotOptions
 from signspot.spotting.search import Search

@@ -31,8 +31,7 @@ from signspot.evaluation.corpus import evaluate_corpus, part_to_test
 from signspot.models.backends import Backend, find_backend
 from signspot.models.checkpoints import load_encoder
 from signspot.models.contract import Contract
-from signspot.models.i3d_dense import WindowEmbedder
-from signspot.models.inception import I3D, I3DOptions, InceptionTrunk
+from signspot.models.inception import I3D, I3DOptions, InceptionTrunk, WindowEmbedder
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import load
 from signspot.video.clips import squash_and_crop

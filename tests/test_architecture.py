@@ -53,7 +53,7 @@ WITHIN_A_LAYER = {
 
 # Commands that load the synthetic generator, inside their functions only.
 COMMANDS_THAT_LOAD_THE_GENERATOR = {"demo", "synthetic"}
-READS_PICKLES = {PRODUCT / "io" / "pickle.py", PRODUCT / "models" / "weight_files.py"}
+READS_PICKLES = {PRODUCT / "io" / "pickle.py"}
 
 
 def layer_of(package: str) -> int:

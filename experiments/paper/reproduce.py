@@ -14,7 +14,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.io.files import atomic_write
 from signspot.io.progress import Stage, quiet
-from signspot.models.encoder import Encoder
+from signspot.models.contract import Encoder
 from signspot.training.item_batches import EmbeddingConfig, ItemBatchOptions
 from signspot.training.recogniser import RecogniserConfig
 from signspot.training.sign_clips import Augmentation, ClipOptions

@@ -13,7 +13,7 @@ from signspot.evaluation.queries import RetrievalQuery, find_queries
 from signspot.io.files import text_digest
 from signspot.io.progress import Stage, quiet
 from signspot.models.checkpoints import load_encoder, save_encoder
-from signspot.models.encoder import Encoder
+from signspot.models.contract import Encoder
 from signspot.training.item_batches import EmbeddingConfig
 from signspot.training.items import Item, collect_items, read_words
 from signspot.training.recogniser import RecogniserConfig, train_trunk

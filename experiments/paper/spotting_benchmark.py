@@ -20,7 +20,7 @@ from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import Tolerance
 from signspot.metrics.ranking import Group
-from signspot.models.checkpoints import shipped
+from signspot.models.contract import shipped
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus

@@ -20,7 +20,7 @@ from signspot.errors import EncoderMismatchError, FormatError, SignspotError, Vi
 from signspot.io.checks import parse_json
 from signspot.io.files import content_digest
 from signspot.models.checkpoints import load_encoder
-from signspot.models.encoder import Encoder
+from signspot.models.contract import Encoder
 from signspot.mouthing.lips import FPS, LipTrack, remarks_on
 from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.network import STEP

@@ -10,7 +10,7 @@ import typer
 from signspot.cli.console import print_table, say
 
 if TYPE_CHECKING:
-    from signspot.models.encoder import Encoder
+    from signspot.models.contract import Encoder
 
 
 def models(
@@ -21,7 +21,8 @@ def models(
 
     Example: signspot models landmark
     """
-    from signspot.models.checkpoints import licence_logger, load_encoder, shipped
+    from signspot.models.checkpoints import load_encoder
+    from signspot.models.contract import licence_logger, shipped
 
     licence_logger.setLevel(logging.WARNING)  # the table and the card have it
     encoders = [load_encoder(each) for each in ([name] if name else shipped())]

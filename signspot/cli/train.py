@@ -14,7 +14,7 @@ from signspot.cli.options import Pixels, settings
 from signspot.io.progress import silent
 
 if TYPE_CHECKING:
-    from signspot.models.encoder import Encoder
+    from signspot.models.contract import Encoder
     from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
     from signspot.training.item_batches import EmbeddingConfig
     from signspot.training.mouthing import MouthingConfig

@@ -25,7 +25,7 @@ from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import LocalisationAccuracy
 from signspot.metrics.ranking import Group
 from signspot.metrics.retrieval import ClipRetrieval
-from signspot.models.encoder import Encoder
+from signspot.models.contract import Encoder
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.search import SearchResult, is_default
 from signspot.spotting.spotter import Spotter

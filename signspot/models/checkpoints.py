@@ -1,44 +1,311 @@
-"""Encoders from and to files: ours (safetensors and a JSON card), and the public checkpoints. Never by pickle."""
+"""Encoders from and to files: ours (safetensors and a JSON card), and the public checkpoints; tensors only.
+
+Pickles are read by torch's restricted unpickler in another process, with limits on time and memory (a crafted one can
+still exhaust or crash it), and come from there as safetensors. What else a pickle asks for is ignored if harmless and
+refused if not.
+"""
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+import pickletools
+import re
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from signspot.errors import CheckpointError, OptionsError
+from signspot.errors import CheckpointError, OptionsError, SandboxLimitError, UnsafeFileError
 from signspot.io.files import atomic_write
-from signspot.models.contract import Built, Encoder
+from signspot.io.sandbox import Limits, Sandbox
+from signspot.models.contract import Built, Encoder, find_weights, log_licence
 from signspot.models.encoder import SignEncoder, content_hash, find_device, make_encoder
-from signspot.models.opening import find_weights, licence_logger, log_licence, shipped
 from signspot.models.registry import build
-from signspot.models.weight_files import (
-    read_header,
-    read_shapes,
-    read_weights,
-    recognise,
-    to_ours,
-    to_public,
-    without_wrappers,
+
+_MEMORY = 4 << 30  # bytes for reading pickled weights, beyond what torch itself takes
+_SECONDS = 120.0  # for any file,
+_RATE = 5e6  # and a second for so many bytes
+_MOST_MEMBERS = 100_000  # of a zip archive: one for each tensor
+_MOST_NAMES = 200_000  # operations in which names are looked for
+_LARGEST = 1 << 40  # bytes of the safetensors that it writes
+_sandbox = Sandbox(Limits(memory=_MEMORY, file_size=_LARGEST))
+
+# Where a training run puts its weights among other things.
+_WRAPPERS = ("state_dict", "model_state_dict", "model")
+
+# What pickled weights themselves are made of.
+_NEEDED = re.compile(
+    r"collections\.OrderedDict|_codecs\.encode|torch\.(Size|device|\w+Storage|(b?float|u?int|complex)\d+|bool"
+    r"|storage\.\w+|nn\.parameter\.Parameter|serialization\._get_layout|_utils\._rebuild_\w+|_tensor\._rebuild\w+)"
 )
 
-__all__ = [
-    "PUBLIC_I3D_MLP",
-    "check_fit",
-    "check_sizes",
-    "fill",
-    "licence_logger",
-    "load_encoder",
-    "save_encoder",
-    "shapes",
-    "shipped",
-]
+# What training runs store beside their weights: numbers, arguments, paths. Read as nothing at all.
+_HARMLESS = (
+    "argparse.Namespace",
+    "pathlib.PosixPath",
+    "pathlib.WindowsPath",
+    "numpy.dtype",
+    "numpy.ndarray",
+    "numpy.core.multiarray.scalar",
+    "numpy.core.multiarray._reconstruct",
+    "numpy._core.multiarray.scalar",
+    "numpy._core.multiarray._reconstruct",
+)
+
+
+class _Nothing:
+    """Stands for anything that is not a weight; takes what it is given and does nothing with it."""
+
+    def __new__(cls, *args: object) -> "_Nothing":
+        return super().__new__(cls)
+
+    def __init__(self, *args: object) -> None:
+        pass
+
+    def __setstate__(self, state: object) -> None:
+        pass
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Read the tensors of a `.safetensors`, `.pth`, `.pt` or `.pth.tar` file, by their names in the file.
+
+    Raises:
+        UnsafeFileError: the file asks to run code. Nothing is run.
+        CheckpointError: it cannot be read, or holds no weights.
+    """
+    _check_readable(path)
+    if path.suffix == ".safetensors":
+        return _read_safetensors(path)
+    with tempfile.TemporaryDirectory(prefix="signspot-") as folder:
+        converted = Path(folder) / "weights.safetensors"
+        try:
+            _read_in_sandbox(path, converted)
+        except SandboxLimitError as error:
+            raise CheckpointError(f"{path.name} is no weights file that can be read: {error}") from error
+        return _read_safetensors(converted)
+
+
+def read_state(path: Path) -> Any:
+    """Read what a training saved with torch to go on from: tensors, numbers, texts, and lists and dicts of them.
+
+    It is read in the other process first, with limits; only a file that passes is read here.
+
+    Raises:
+        UnsafeFileError: the file asks to run code. Nothing is run.
+        CheckpointError: it cannot be read.
+    """
+    _check_readable(path)
+    try:
+        _read_in_sandbox(path, None)
+    except SandboxLimitError as error:
+        raise CheckpointError(f"{path.name} cannot be read: {error}.") from error
+    return _read_pickle(path)
+
+
+def _read_in_sandbox(path: Path, target: Path | None) -> None:
+    seconds = _SECONDS + path.stat().st_size / _RATE
+    _sandbox.call("signspot.models.checkpoints:convert", path.resolve(), target, seconds=seconds)
+
+
+def convert(path: Path, target: Path | None) -> None:
+    """In the sandbox: read pickled weights and write them to `target`, if any, as safetensors."""
+    content = _read_pickle(path)
+    if target is None:
+        return
+    state = _unwrap(content, path)
+    size = sum(value.numel() * value.element_size() for value in state.values())
+    if size > 2 * path.stat().st_size + (1 << 20):  # a tensor that repeats one number takes no space in its file
+        raise CheckpointError(f"{path.name} holds tensors of {size:,} bytes in {path.stat().st_size:,}. Save it anew.")
+    try:
+        save_file({name: value.contiguous().clone() for name, value in state.items()}, target)
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path.name} holds tensors that are no plain numbers ({error})") from error
+
+
+def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shapes of the tensors in a `.safetensors` file; nothing else is read."""
+    read_header(path)
+    with safe_open(path, framework="pt") as file:
+        return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+
+
+def read_header(path: Path) -> dict[str, str]:
+    """Read the texts in the header of a `.safetensors` file."""
+    _check_readable(path)
+    try:
+        with safe_open(path, framework="pt") as file:
+            return dict(file.metadata() or {})
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path.name} is no safetensors file, or it is damaged ({error})") from error
+
+
+def _check_readable(path: Path) -> None:
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise CheckpointError(f"cannot read weights from {path}: {error.strerror or error}") from error
+
+
+def _read_safetensors(path: Path) -> dict[str, Tensor]:
+    read_header(path)
+    with safe_open(path, framework="pt") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+
+
+def _read_pickle(path: Path) -> Any:
+    """Read a torch file by torch's own restricted unpickler, mapped from disk where its format allows."""
+    if zipfile.is_zipfile(path):
+        _check_archive(path)
+    with warnings.catch_warnings(), torch.serialization.safe_globals([(_Nothing, name) for name in _HARMLESS]):
+        warnings.simplefilter("ignore")  # a TorchScript archive warns, then fails
+        try:
+            return torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+        except Exception as error:  # an untrusted file may break the reader in any way
+            raise _explain(path, error) from error
+
+
+def _check_archive(path: Path) -> None:
+    """Refuse a compressed bomb: torch stores without compression, so no archive holds more than the file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise _explain(path, error) from error
+    total = sum(member.file_size for member in members)
+    if len(members) > _MOST_MEMBERS or total > path.stat().st_size:
+        raise CheckpointError(
+            f"{path.name} is no weights file that can be read: its {len(members):,} members say they hold "
+            f"{total:,} bytes, more than the file has. Save it anew."
+        )
+
+
+def _explain(path: Path, error: Exception) -> CheckpointError:
+    asked = sorted({name for name in _names_asked_for(path) if name not in _HARMLESS and not _NEEDED.fullmatch(name)})
+    if asked:
+        return UnsafeFileError(
+            f"{path.name} asks to run {', '.join(asked[:3])} when it is read; refused, nothing was run. "
+            "Only plain weights (a state dict) are loaded."
+        )
+    return CheckpointError(
+        f"{path.name} is no weights file that can be read, or it is damaged ({type(error).__name__}). "
+        "Give a .safetensors, .pth, .pt or .pth.tar file of weights."
+    )
+
+
+def _names_asked_for(path: Path) -> Iterator[str]:
+    """The names that the pickles in a file would import, found without running them."""
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                for member in archive.namelist():
+                    if member.endswith(".pkl"):
+                        with archive.open(member) as stream:
+                            yield from _names_in_pickle(stream)
+        else:
+            with path.open("rb") as file:
+                for _ in range(4):  # the old format: magic number, version, system, weights
+                    yield from _names_in_pickle(file)
+    except (ValueError, OSError, zipfile.BadZipFile, NotImplementedError):
+        return  # the rest of the file is no pickle
+
+
+def _names_in_pickle(stream: IO[bytes]) -> Iterator[str]:
+    texts: list[str] = []
+    for operation, argument, _ in islice(pickletools.genops(stream), _MOST_NAMES):
+        if operation.name in ("GLOBAL", "INST"):
+            yield str(argument).replace(" ", ".")
+        elif operation.name == "STACK_GLOBAL":
+            yield ".".join(texts[-2:])
+        elif isinstance(argument, str):
+            texts = [*texts[-1:], argument]
+
+
+def _unwrap(content: Any, path: Path) -> dict[str, Tensor]:
+    """Find the state dict in what a training run saved."""
+    for wrapper in _WRAPPERS:
+        if isinstance(content, dict) and isinstance(content.get(wrapper), dict):
+            content = content[wrapper]
+            break
+    if not isinstance(content, dict) or not content:
+        raise CheckpointError(f"{path.name} holds no state dict, but {type(content).__name__}")
+    strange = [str(name) for name, value in content.items() if not (isinstance(name, str) and _is_plain_tensor(value))]
+    if strange:
+        raise CheckpointError(
+            f"{path.name} holds no state dict: {len(strange)} of {len(content)} entries are no plain tensors, "
+            f"such as '{strange[0]}'"
+        )
+    return content
+
+
+def _is_plain_tensor(value: object) -> bool:
+    return isinstance(value, Tensor) and value.layout == torch.strided and not value.is_quantized
+
+
+_FIRST_LAYER = "Conv3d_1a_7x7.conv3d.weight"
+
+
+def without_wrappers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Drop the `module.` that parallel training puts into key names."""
+    return {".".join(part for part in name.split(".") if part != "module"): value for name, value in state.items()}
+
+
+def recognise(state: Mapping[str, Tensor], source: str) -> tuple[dict[str, Any], str]:
+    """See which public network a state dict (without wrappers) belongs to.
+
+    Args:
+        state: tensors by their names in the file.
+        source: the file's name, for the message.
+
+    Returns:
+        The options with which `registry.build("i3d")` makes it, and what stands before the trunk's names.
+
+    Raises:
+        CheckpointError: it is no network that we know.
+    """
+    if f"i3d.{_FIRST_LAYER}" in state:
+        return _options(state, "i3d."), "i3d."
+    if _FIRST_LAYER in state:
+        return _options(state, ""), ""
+    if "res.0.weight" in state or "mlp.res.0.weight" in state:
+        raise CheckpointError(f"{source} holds only the embedding MLP. Give the combined file (keys i3d.*, mlp.*).")
+    raise CheckpointError(
+        f"{source} holds no network that we know: neither I3D (keys {_FIRST_LAYER} ...) nor I3D with MLP "
+        f"(i3d.*, mlp.*), but {', '.join(sorted(state)[:3])} ... ({len(state)} keys)"
+    )
+
+
+def to_ours(name: str, prefix: str) -> str:
+    """Our name for a tensor of a public file whose trunk has this prefix."""
+    return "trunk." + name.removeprefix(prefix) if name.startswith(prefix) else name
+
+
+def to_public(name: str, prefix: str) -> str:
+    """The name in a public file for a tensor of ours."""
+    return prefix + name.removeprefix("trunk.") if name.startswith("trunk.") else name
+
+
+def _options(state: Mapping[str, Tensor], prefix: str) -> dict[str, Any]:
+    options: dict[str, Any] = {"classes": _outputs(state, f"{prefix}logits.conv3d.weight")}
+    if not any(name.startswith("mlp.") for name in state):
+        return {**options, "mlp": False}
+    hidden, dimension = _outputs(state, "mlp.adaptor.0.weight"), _outputs(state, "mlp.adaptor.2.weight")
+    widths = {"hidden": hidden or 512, "dimension": dimension or 256}
+    return {**options, **widths, "mlp_classes": _outputs(state, "mlp.logits.weight")}
+
+
+def _outputs(state: Mapping[str, Tensor], name: str) -> int | None:
+    """The number of outputs of a layer; None if the file has no such layer."""
+    return len(state[name]) if name in state and state[name].ndim else None
+
 
 # What the published embeddings of BSLDict call the encoder that made them. Its weights are not ours to ship, so its
 # content hash is not known here; any public I3D with an MLP answers to this name.

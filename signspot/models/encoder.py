@@ -15,19 +15,6 @@ from signspot.models.batch_norm import Domain, check_domain, use_domain
 from signspot.models.contract import Built, Contract, Encoder, Kind
 from signspot.models.mlp import Head
 
-__all__ = [
-    "Contract",
-    "Encoder",
-    "Examples",
-    "Kind",
-    "SignEncoder",
-    "Trunk",
-    "WindowFunction",
-    "content_hash",
-    "find_device",
-    "make_encoder",
-]
-
 WindowFunction = Callable[[Tensor, Sequence[int]], Tensor]  # (N, ...) frames, first frames of windows → (n, 1024)
 Examples = Callable[[], Tensor]  # gives (S, N, ...) stretches of frames on which a backend is calibrated
 

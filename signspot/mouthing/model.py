@@ -16,8 +16,7 @@ from signspot.corpus.corpus import is_synthetic
 from signspot.errors import CheckpointError, FormatError, OptionsError
 from signspot.io.checks import check_int, check_list, check_text, parse_json
 from signspot.io.files import atomic_write
-from signspot.models.checkpoints import check_fit, check_sizes, fill, shapes
-from signspot.models.weight_files import read_header, read_shapes, read_weights
+from signspot.models.checkpoints import check_fit, check_sizes, fill, read_header, read_shapes, read_weights, shapes
 from signspot.mouthing.lips import VERSION
 from signspot.mouthing.network import LipMatcher, MouthingNetwork, NetworkOptions, TemplateMatcher, TemplateOptions
 from signspot.mouthing.pixels import RgbMouthingNetwork

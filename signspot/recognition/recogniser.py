@@ -22,10 +22,9 @@ from signspot.landmarks.features import VERSION as FEATURES
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import check_signing, dominant_hand
-from signspot.models.checkpoints import check_fit, check_sizes, fill, shapes
+from signspot.models.checkpoints import check_fit, check_sizes, fill, read_header, read_shapes, read_weights, shapes
 from signspot.models.encoder import SignEncoder
 from signspot.models.registry import build
-from signspot.models.weight_files import read_header, read_shapes, read_weights
 from signspot.types import Segment
 
 FPS = 25.0

@@ -19,8 +19,7 @@ from signspot.errors import EncoderMismatchError, OptionsError, OutputError, Sig
 from signspot.io.files import cache_folder, content_digest
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
-from signspot.models.contract import Encoder
-from signspot.models.opening import open_encoder
+from signspot.models.contract import Encoder, open_encoder
 from signspot.spotting.decoys import DecoySet, PoorExemplar, ScoreCalibration, score_calibration
 from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTrack, TrackCache, threshold_by_card
 from signspot.spotting.matching import cost_to_score, exemplar_scores, warping_costs

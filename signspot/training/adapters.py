@@ -24,7 +24,8 @@ from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
 from signspot.losses.alignment import ClipEnds, clip_costs
 from signspot.losses.watch_read_lookup import BACKGROUND, Batch, watch_read_lookup
-from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.contract import Encoder
+from signspot.models.encoder import make_encoder
 from signspot.models.frame_coder import SIGN_FRAMES, FrameCoder
 from signspot.models.registry import build
 from signspot.spotting.matching import STEPS, warping_costs

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from signspot.corpus.corpus import Corpus
 from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.losses.watch_read_lookup import classification, info_nce, watch_lookup, watch_read_lookup
-from signspot.models.encoder import Encoder, find_device, make_encoder
+from signspot.models.contract import Encoder
+from signspot.models.encoder import find_device, make_encoder
 from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions
 from signspot.models.registry import build
 from signspot.training.distributed import ALONE, Group

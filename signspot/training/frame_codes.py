@@ -25,7 +25,8 @@ from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.landmarks.landmarks import Landmarks
 from signspot.losses.warping import warping_cost
-from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.contract import Encoder
+from signspot.models.encoder import make_encoder
 from signspot.models.frame_coder import SIGN_FRAMES, CoderOptions, FrameCoder, describe
 from signspot.models.registry import build
 from signspot.spotting.matching import warping_costs

@@ -21,7 +21,8 @@ from signspot.errors import OptionsError
 from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
-from signspot.models.encoder import Encoder, SignEncoder, make_encoder
+from signspot.models.contract import Encoder
+from signspot.models.encoder import SignEncoder, make_encoder
 from signspot.models.registry import build
 from signspot.recognition.recogniser import Recogniser
 from signspot.recognition.scoring import (

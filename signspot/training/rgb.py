@@ -20,7 +20,8 @@ from signspot.losses.watch_read_lookup import classification
 from signspot.metrics.classification import ClassificationAccuracy
 from signspot.models.batch_norm import DOMAINS, features_by_domain, reinitialise_batch_norm
 from signspot.models.checkpoints import load_encoder
-from signspot.models.encoder import Encoder, SignEncoder, make_encoder
+from signspot.models.contract import Encoder
+from signspot.models.encoder import SignEncoder, make_encoder
 from signspot.models.inception import InceptionTrunk, use_channels_last
 from signspot.models.registry import build
 from signspot.training.items import TrainingSubset, find_training_subset

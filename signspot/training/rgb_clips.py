@@ -21,7 +21,7 @@ from signspot.embedding.windows import embed_features
 from signspot.errors import EmptyVideoError, OptionsError, SignspotError
 from signspot.io.files import atomic_write, content_digest, text_digest
 from signspot.io.progress import Progress, silent
-from signspot.models.encoder import Encoder
+from signspot.models.contract import Encoder
 from signspot.training.configuration import check_numbers
 from signspot.training.items import TrainingSubset, Words
 from signspot.training.run_folder import open_array

@@ -20,7 +20,7 @@ from signspot.errors import CheckpointError, FormatError, OptionsError, Signspot
 from signspot.io.checks import parse_json
 from signspot.io.files import atomic_write
 from signspot.io.text import read_text
-from signspot.models.weight_files import read_state
+from signspot.models.checkpoints import read_state
 from signspot.training.distributed import ALONE, Group
 
 CPU = "cpu"  # where trainings run, unless the user says else

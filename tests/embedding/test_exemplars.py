@@ -15,7 +15,8 @@ from signspot.embedding.windows import embed
 from signspot.landmarks.features import features, mirror_features
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.batch_norm import DomainBatchNorm
-from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.contract import Encoder
+from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot.types import Exemplar
 

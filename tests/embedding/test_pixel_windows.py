@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from signspot.embedding.windows import SourceEmbedder
 from signspot.errors import EmptyVideoError
-from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.contract import Encoder
+from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot.types import Grid
 

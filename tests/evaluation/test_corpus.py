@@ -17,7 +17,8 @@ from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError
 from signspot.evaluation.corpus import LOWEST, evaluate_corpus, part_to_test, score
 from signspot.metrics.detection import Detection
-from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.contract import Encoder
+from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.search import Search, SearchResult

@@ -12,8 +12,7 @@ from signspot.io import openvino
 from signspot.models import backends
 from signspot.models.backends import Backend, find_backend
 from signspot.models.encoder import find_device, make_encoder
-from signspot.models.i3d_dense import WindowEmbedder
-from signspot.models.inception import I3D, I3DOptions
+from signspot.models.inception import I3D, I3DOptions, WindowEmbedder
 from signspot.models.registry import build
 
 SIDE = 32

@@ -9,8 +9,9 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
 from signspot.errors import CheckpointError, OptionsError, UnsafeFileError
-from signspot.models import opening
-from signspot.models.checkpoints import load_encoder, save_encoder, shipped
+from signspot.models import contract
+from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.contract import shipped
 from signspot.models.encoder import make_encoder
 from signspot.models.mlp import UnitNorm
 
@@ -261,7 +262,7 @@ def test_loading_leaves_random_numbers_alone(tmp_path, encoder):
 
 
 def test_shipped_weights_load_by_name_and_none_is_the_default(tmp_path, encoder, monkeypatch):
-    monkeypatch.setattr(opening, "_SHIPPED", tmp_path)
+    monkeypatch.setattr(contract, "_SHIPPED", tmp_path)
     save_encoder(encoder, tmp_path / "landmark.safetensors")
     save_encoder(encoder, tmp_path / "another.safetensors")
     assert shipped() == ["another", "landmark"]
@@ -269,7 +270,7 @@ def test_shipped_weights_load_by_name_and_none_is_the_default(tmp_path, encoder,
 
 
 def test_a_copy_without_weights_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(opening, "_SHIPPED", tmp_path)
+    monkeypatch.setattr(contract, "_SHIPPED", tmp_path)
     assert shipped() == []
     with pytest.raises(CheckpointError, match="comes without weights"):
         load_encoder()

@@ -8,7 +8,8 @@ import torch
 
 from signspot.errors import OptionsError
 from signspot.models.batch_norm import DomainBatchNorm
-from signspot.models.encoder import Contract, content_hash, find_device, make_encoder
+from signspot.models.contract import Contract
+from signspot.models.encoder import content_hash, find_device, make_encoder
 from signspot.models.registry import build
 
 RGB, POINTS = (3, 16, 32, 32), (16, 69, 4)

@@ -5,8 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from signspot.errors import OptionsError
-from signspot.models.i3d_dense import WindowEmbedder, fold_batch_norm
-from signspot.models.inception import I3D, S3D, I3DOptions
+from signspot.models.inception import I3D, S3D, I3DOptions, WindowEmbedder, fold_batch_norm
 
 
 @pytest.fixture(scope="module")

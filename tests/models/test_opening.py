@@ -8,8 +8,8 @@ import torch
 
 from signspot.errors import CheckpointError
 from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.contract import open_encoder
 from signspot.models.encoder import make_encoder
-from signspot.models.opening import open_encoder
 from signspot.models.registry import build
 
 SMALL = {"codes": 8, "width": 0, "embedding": 4, "mlp": False}

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from signspot.errors import CheckpointError
-from signspot.models.weight_files import recognise, to_ours, to_public, without_wrappers
+from signspot.models.checkpoints import recognise, to_ours, to_public, without_wrappers
 
 
 def test_module_is_dropped_wherever_it_stands():

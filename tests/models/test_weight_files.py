@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from signspot.errors import CheckpointError, UnsafeFileError
-from signspot.models.weight_files import read_header, read_weights
+from signspot.models.checkpoints import read_header, read_weights
 from tools.attack.pickles import bombs, torch_zip
 
 

@@ -14,7 +14,7 @@ from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.errors import OptionsError, TrackError
 from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.models.checkpoints import load_encoder, save_encoder
-from signspot.models.encoder import Encoder
+from signspot.models.contract import Encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
 from signspot.spotting import search

@@ -8,7 +8,8 @@ from signspot.corpus.corpus import Corpus
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.models.checkpoints import load_encoder
-from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.contract import Encoder
+from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot.spotting.spotter import Spotter
 from signspot.training.adaptation import _mapped_gallery, _mapped_track

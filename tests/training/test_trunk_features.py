@@ -11,7 +11,8 @@ from signspot.errors import FormatError, OptionsError
 from signspot.landmarks.features import features
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.signing import dominant_hand
-from signspot.models.encoder import Encoder, make_encoder
+from signspot.models.contract import Encoder
+from signspot.models.encoder import make_encoder
 from signspot.models.landmark_trunk import LandmarkTrunk
 from signspot.models.registry import build
 from signspot.training.trunk_features import BANK, trunk_features
