@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from sqlalchemy import (
     URL,
@@ -34,8 +34,6 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
-    text,
-    update,
 )
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
@@ -53,67 +51,7 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+]*://")
 TIMEOUT = 600.0  # seconds that a database which went away is waited for
 
 
-class Store(Protocol):
-    """Queries, candidates and what is finished. What is read comes ordered by video, subtitle, word and rank."""
-
-    def queries(self, *, video: str | None = None, word: str | None = None) -> Iterator[SubtitleQuery]:
-        """Every query, or those of a video or a word."""
-
-    def candidates(
-        self,
-        *,
-        threshold: float = 0.0,
-        rank: int | None = None,
-        video: str | None = None,
-        word: str | None = None,
-    ) -> Iterator[Candidate]:
-        """Every candidate with at least this score and at most this rank; rank 1 is the paper's choice."""
-
-    def evidence(self, *, threshold: float = 0.0, rank: int | None = None) -> Iterator[tuple[SubtitleQuery, Candidate]]:
-        """Candidates, each beside its query."""
-
-    def videos(self) -> list[VideoRecord]:
-        """Every video that was tried, by name."""
-
-    def keys(self, *, video: str | None = None) -> dict[tuple[str, str], str]:
-        """(video, word) → the key of the finished result, of all videos or of one."""
-
-    def settings(self) -> dict[str, str]:
-        """Settings that all results of this store have in common; empty before the first run."""
-
-    def claim(self, settings: Mapping[str, str]) -> None:
-        """Write the settings of a first run, or see that they are those of the store."""
-
-    def add(self, findings: Findings) -> None:
-        """Store the findings of one unit and mark its words as done, in one transaction, in place of older ones."""
-
-    def forget(self, video: str, words: Iterable[str]) -> None:
-        """Remove what is stored of these words in a video: they stand in its subtitles no more."""
-
-    def forget_video(self, video: str) -> None:
-        """Remove everything that is stored of a video."""
-
-    def wipe(self) -> None:
-        """Write the database anew: rows that were deleted stay readable in its files until then."""
-
-    @property
-    def name(self) -> str:
-        """The store as people may read it, without a password."""
-
-    def fail(self, video: VideoRecord) -> None:
-        """Record that a video could not be annotated; what is stored of it stays."""
-
-    def close(self) -> None:
-        """Let the database go."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...
-
-
-def open_store(place: str | os.PathLike[str], *, create: bool = False, timeout: float = TIMEOUT) -> Store:
+def open_store(place: str | os.PathLike[str], *, create: bool = False, timeout: float = TIMEOUT) -> "Store":
     """Open a store.
 
     Args:
@@ -125,7 +63,7 @@ def open_store(place: str | os.PathLike[str], *, create: bool = False, timeout: 
         StoreError: there is none, it cannot be reached, or it is of another version.
         MissingExtraError: SQLAlchemy, or psycopg for PostgreSQL, is not installed.
     """
-    return SqlStore(_url(place), create=create, timeout=timeout)
+    return Store(_url(place), create=create, timeout=timeout)
 
 
 def is_address(place: str | os.PathLike[str]) -> bool:
@@ -189,7 +127,7 @@ class Database:
             with self._engine.begin() as connection:
                 return work(connection)
 
-        return self._patiently(transact, self.timeout if timeout is None else timeout)
+        return self._retrying(transact, self.timeout if timeout is None else timeout)
 
     def rows(self, wanted: Executable, portion: int) -> Generator[RowMapping, None, None]:
         """Rows of a query, fetched a portion at a time."""
@@ -202,7 +140,7 @@ class Database:
                 connection.close()
                 raise
 
-        connection, found = self._patiently(ask, self.timeout)
+        connection, found = self._retrying(ask, self.timeout)
         try:
             yield from found
         except DBAPIError as error:
@@ -212,7 +150,7 @@ class Database:
         finally:
             connection.close()
 
-    def _patiently(self, action: Callable[[], T], limit: float) -> T:
+    def _retrying(self, action: Callable[[], T], limit: float) -> T:
         """Do something with the database; where it fails in a way that passes, again and again up to a limit."""
         start, pause, told = time.monotonic(), _FIRST_PAUSE, False
         while True:
@@ -342,8 +280,7 @@ def explain(error: DBAPIError, name: str) -> SignspotError:
     return StoreError(f"the database {name} cannot be used: {said}. Run again when it can: nothing is lost.")
 
 
-VERSION = 4
-_WITHOUT_REMARKS = "3"  # the version before, whose videos have no remarks
+VERSION = 5
 Made = TypeVar("Made")
 
 METADATA = MetaData()
@@ -433,8 +370,11 @@ _VERSION = "schema"  # the name under which the settings hold it
 _ROWS = 1000  # that are fetched or inserted at once
 
 
-class SqlStore:
-    """A store in SQLite or PostgreSQL."""
+class Store:
+    """Queries, candidates and what is finished. What is read comes ordered by video, subtitle, word and rank.
+
+    The findings of a unit of work go in with its mark of completion, or not at all.
+    """
 
     def __init__(self, url: str | URL, *, create: bool = False, timeout: float = TIMEOUT):
         self._database = Database(url, timeout=timeout)
@@ -473,10 +413,7 @@ class SqlStore:
             )
         row = SETTINGS.c.name == _VERSION
         version = connection.scalar(select(SETTINGS.c.value).where(row))
-        if version == _WITHOUT_REMARKS:
-            connection.execute(text("ALTER TABLE videos ADD COLUMN remarks TEXT NOT NULL DEFAULT ''"))
-            connection.execute(update(SETTINGS).where(row).values(value=str(VERSION)))
-        elif version != str(VERSION):
+        if version != str(VERSION):
             raise StoreError(
                 f"{name} is a store of version {version}; this signspot reads version {VERSION}. "
                 "Use the signspot that made it, or annotate into another store."
@@ -495,7 +432,7 @@ class SqlStore:
         video: str | None = None,
         word: str | None = None,
     ) -> Iterator[Candidate]:
-        """Every candidate with at least this score and at most this rank."""
+        """Every candidate with at least this score and at most this rank; rank 1 is the paper's choice."""
         table = CANDIDATES
         wanted = _ordered(_chosen(select(table), threshold, rank), table, video, word)
         return self._made(_candidate, wanted)
@@ -560,7 +497,7 @@ class SqlStore:
         self._database.run(work)
 
     def forget(self, video: str, words: Iterable[str]) -> None:
-        """Remove what is stored of these words in a video."""
+        """Remove what is stored of these words in a video: they stand in its subtitles no more."""
         gone = list(words)
         self._database.run(lambda connection: _remove(connection, video, gone))
 
@@ -615,7 +552,7 @@ class SqlStore:
         return self._database.rows(wanted, _ROWS)
 
 
-def dump(store: "SqlStore") -> Iterator[str]:
+def dump(store: Store) -> Iterator[str]:
     """Results of a store as lines of JSON, always in the same order; to compare stores by."""
     records: list[Iterable[Any]] = [store.videos(), store.queries(), store.candidates()]
     for kind in records:

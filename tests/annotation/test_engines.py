@@ -1,44 +1,62 @@
-"""One contract for all engines, on real processes and a real Ray cluster: nothing lost when workers are killed."""
+"""One contract for all engines, on real processes and a real Ray cluster: nothing lost when workers are killed.
+
+The quick suite has one case on Ray; its depth is long.
+"""
 
 import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 
 from signspot.annotation.engines import Engine, RayEngine, raise_if_fatal
-from signspot.annotation.options import AnnotateOptions, RunOptions
+from signspot.annotation.options import RunOptions
+from signspot.annotation.plan import VideoUnit
 from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
-from signspot.annotation.store import dump, open_store
 from signspot.errors import EngineError, MissingExtraError, OptionsError, OutputError, VideoError
 from signspot.io.processes import ATTEMPTS, Failure, WorkerPool
+from tests.annotation.conftest import OPTIONS, lines
 
 DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
 RAISES = "(_ for _ in ()).throw(__import__('signspot.errors', fromlist=['_']).{error}('{message}'))"
 DIES_ONCE = "__import__('pathlib').Path({mark!r}).exists() or (__import__('pathlib').Path({mark!r}).touch(), {dies})"
-SLOWLY = "__import__('time').sleep({seconds}) or {value}"
+LOOPBACK = {"0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"}
 
 
 class Borrowed:
-    """An engine that stays open when a run leaves it."""
+    """An engine that stays open when a run leaves it; with a mark, its first worker on a video is killed."""
 
-    def __init__(self, engine: Engine):
-        self.run = engine.run
+    def __init__(self, engine: Engine, mark: Path | None = None):
+        self._engine, self._mark = engine, mark
+
+    def run(self, work: Callable[[Any], Any], items: Any) -> Any:
+        return self._engine.run(work if self._mark is None else partial(die_once, self._mark, work), items)
 
     def __enter__(self) -> "Borrowed":
         return self
 
     def __exit__(self, *reason: object) -> None:
         return None
+
+
+def die_once(mark: Path, work: Callable[[Any], Any], item: Any) -> Any:
+    """Do some work; the first process that did it on a video is killed before it can give the result."""
+    result = work(item)
+    if isinstance(item, VideoUnit):
+        try:
+            mark.touch(exist_ok=False)
+        except FileExistsError:
+            return result
+        os.kill(os.getpid(), signal.SIGKILL)
+    return result
 
 
 @contextmanager
@@ -56,7 +74,7 @@ def output_into(path: Path) -> Iterator[None]:
                 os.close(old)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def ray_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayEngine]:
     if find_spec("ray") is None:  # imported by the engine only: it decides where Ray listens
         pytest.skip("the extra 'ray' is not installed")
@@ -72,13 +90,13 @@ def ray_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayEngine]:
         raise
     try:
         assert said.read_text() == "", "Ray is not quiet"
+        commands = [command_of(pid) for pid in descendants(os.getpid())]
+        (folder,) = [one for one in Path("/tmp").glob("signspot-ray-*") if any(str(one) in each for each in commands)]
         yield engine
     finally:
-        folder = engine._folder
         with output_into(said):
             engine.__exit__(None, None, None)
         assert said.read_text() == "", "Ray is not quiet"
-        assert folder is not None
         assert not folder.exists(), "Ray's files stay behind"
 
 
@@ -88,9 +106,22 @@ def local_engine() -> Iterator[WorkerPool]:
         yield engine
 
 
-@pytest.fixture(params=["local", "ray"])
+@pytest.fixture(params=["local", pytest.param("ray", marks=pytest.mark.long)])
 def engine(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue(f"{request.param}_engine")
+
+
+def test_a_ray_cluster_does_the_work_and_nobody_else_can_reach_it(ray_engine: RayEngine) -> None:
+    assert dict(ray_engine.run(eval, ["1", "2 ** 2", "3"])) == {"1": 1, "2 ** 2": 4, "3": 3}
+    processes = descendants(os.getpid())
+    assert any("gcs_server" in command_of(pid) for pid in processes)
+    addresses = listening([*processes, os.getpid()])
+    assert addresses
+    assert addresses <= LOOPBACK
+    of_ray = [pid for pid in processes if "/ray/" in command_of(pid)]
+    assert len(of_ray) > 2
+    for pid in of_ray:
+        assert b"RAY_USAGE_STATS_ENABLED=0" in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
 
 
 class TestEveryEngine:
@@ -101,35 +132,29 @@ class TestEveryEngine:
 
     def test_what_goes_wrong_comes_back_as_a_value(self, engine: Engine) -> None:
         wrong = {
-            "video": RAISES.format(error="VideoError", message="cannot read it"),
-            "full": RAISES.format(error="OutputError", message="the disk is full"),
-            "mistake": "1 / 0",
+            VideoError: RAISES.format(error="VideoError", message="cannot read it"),
+            OutputError: RAISES.format(error="OutputError", message="the disk is full"),
+            ZeroDivisionError: "1 / 0",
         }
-        found = dict(engine.run(eval, [*wrong.values(), "1 + 1"]))
-        assert found.pop("1 + 1") == 2
-        expected = (
-            ("video", VideoError, "cannot read it"),
-            ("full", OutputError, "the disk is full"),
-            ("mistake", ZeroDivisionError, "an unexpected ZeroDivisionError: division by zero"),
-        )
-        for name, kind, message in expected:
-            failure = found[wrong[name]]
-            assert (type(failure.error), failure.message) == (kind, message)
+        results = dict(engine.run(eval, [*wrong.values(), "1 + 1"]))
+        assert results.pop("1 + 1") == 2
+        assert {type(results[item].error): item for item in results} == wrong
+        assert results[wrong[VideoError]].message == "cannot read it"
 
     def test_a_worker_that_is_killed_is_noticed_and_its_item_tried_again(self, engine: Engine, tmp_path: Path) -> None:
         once = [DIES_ONCE.format(mark=str(tmp_path / name), dies=DIES) for name in "ab"]
-        found = dict(engine.run(eval, [once[0], "1", once[1], "2", "3"]))
-        assert found == {once[0]: True, once[1]: True, "1": 1, "2": 2, "3": 3}
+        results = dict(engine.run(eval, [once[0], "1", once[1], "2", "3"]))
+        assert results == {once[0]: True, once[1]: True, "1": 1, "2": 2, "3": 3}
 
     def test_an_item_that_kills_every_worker_is_named_and_the_rest_is_done(
         self, engine: Engine, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        found = dict(engine.run(eval, ["1", DIES, "2", "3"]))
-        failure = found.pop(DIES)
+        results = dict(engine.run(eval, ["1", DIES, "2", "3"]))
+        failure = results.pop(DIES)
         assert isinstance(failure, Failure)
-        assert failure.message.startswith(f"its worker died {ATTEMPTS} times (")
+        assert f"died {ATTEMPTS} times" in failure.message
         raise_if_fatal(failure)
-        assert found == {"1": 1, "2": 2, "3": 3}
+        assert results == {"1": 1, "2": 2, "3": 3}
         assert capfd.readouterr() == ("", "")
 
     def test_items_are_made_when_a_worker_is_free(self, engine: Engine) -> None:
@@ -138,117 +163,60 @@ class TestEveryEngine:
         def items() -> Iterator[str]:
             nonlocal made
             for made in range(1, 9):
-                yield SLOWLY.format(seconds=0.05, value=made)
+                yield str(made)
 
         for done, _ in enumerate(engine.run(eval, items()), 1):
             assert made <= done + 2
 
     def test_workers_use_one_core_each_and_this_process_as_before(self, engine: Engine) -> None:
-        ((_, seen),) = engine.run(eval, ["__import__('os').environ['OPENBLAS_NUM_THREADS']"])
-        assert seen == "1"
+        ((_, threads),) = engine.run(eval, ["__import__('os').environ['OPENBLAS_NUM_THREADS']"])
+        assert threads == "1"
         assert "OPENBLAS_NUM_THREADS" not in os.environ
 
-
-@pytest.fixture(scope="module")
-def expected(corpus_folder: Path, encoder_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Results of one process."""
-    out = tmp_path_factory.mktemp("expected")
-    with WorkerPool(workers=1) as engine:
-        job = AnnotationJob(corpus_folder, corpus_folder / "dictionary", out, encoder=str(encoder_file), cache=out)
-        return lines(job, engine)
-
-
-def lines(job: AnnotationJob, engine: Engine) -> list[str]:
-    report = annotate(job, AnnotateOptions(keep=0.0, negatives=4), Borrowed(engine))
-    assert (report.annotated, report.failed) == (4, [])
-    with open_store(job.out) as store:
-        return list(dump(store))
-
-
-class TestRealWork:
-    """The same plan gives the same result, byte for byte, on any engine, with any number of workers, killed or not."""
-
-    @pytest.fixture
-    def job(self, corpus_folder: Path, encoder_file: Path, tmp_path: Path) -> AnnotationJob:
-        out = tmp_path / "run"
-        return AnnotationJob(corpus_folder, corpus_folder / "dictionary", out, encoder=str(encoder_file), cache=out)
-
-    def test_two_processes_one_of_them_killed(self, job: AnnotationJob, expected: list[str]) -> None:
-        with WorkerPool(workers=2) as engine:
-            with killing_one(
-                lambda: [each.process.pid for each in engine._workers if each.ready and each.task]
-            ) as killed:
-                assert lines(job, engine) == expected
-            assert len(killed) == 1
-        assert len(expected) > 50
+    def test_real_work_is_the_same_also_when_a_worker_is_killed(
+        self, engine: Engine, job: AnnotationJob, expected: list[str], tmp_path: Path
+    ) -> None:
+        mark = tmp_path / "killed"
+        report = annotate(replace(job, cache=job.out), OPTIONS, Borrowed(engine, mark))
+        assert (report.annotated, report.failed, mark.exists()) == (4, [], True)
+        assert lines(job.out) == expected
         assert str(job.corpus) not in "".join(expected)
 
-    def test_a_ray_cluster_one_of_its_workers_killed(
-        self, job: AnnotationJob, expected: list[str], ray_engine: RayEngine, capfd: pytest.CaptureFixture[str]
+    @pytest.mark.long
+    def test_mouthings_are_the_same(
+        self, engine: Engine, here: Any, corpus_folder: Path, mouthing_file: Path, tmp_path: Path
     ) -> None:
-        with killing_one(
-            lambda: [pid for pid in descendants(os.getpid()) if "ray::attempt" in command_of(pid)]
-        ) as killed:
-            assert lines(job, ray_engine) == expected
-        assert len(killed) == 1
-        said = capfd.readouterr()
-        assert "ray" not in (said.out + said.err).lower()
-
-    def test_a_cache_in_which_nothing_can_be_kept_does_not_stop_the_run(
-        self, job: AnnotationJob, expected: list[str], local_engine: WorkerPool, tmp_path: Path
-    ) -> None:
-        folder = tmp_path / "cache" / "tracks"
-        folder.parent.mkdir()
-        folder.write_text("in the way")  # no track can be written
-        assert lines(replace(job, cache=folder.parent), local_engine) == expected
+        for name, workers in (("one", here), ("other", Borrowed(engine))):
+            job = MouthingJob(corpus_folder, tmp_path / name, model=str(mouthing_file), cache=tmp_path, threshold=0.0)
+            report = annotate_mouthings(job, RunOptions(keep=0.0, negatives=2), workers)
+            assert (report.annotated, report.failed) == (4, [])
+        assert lines(tmp_path / "one") == lines(tmp_path / "other")
 
 
-def test_mouthings_are_the_same_on_every_engine(
-    engine: Engine, here: Any, corpus_folder: Path, mouthing_file: Path, tmp_path: Path
+def test_a_cache_in_which_nothing_can_be_kept_does_not_stop_the_run(
+    job: AnnotationJob, expected: list[str], here: Any, tmp_path: Path
 ) -> None:
-    found = []
-    for name, workers in (("one", here), ("other", Borrowed(engine))):
-        job = MouthingJob(corpus_folder, tmp_path / name, model=str(mouthing_file), cache=tmp_path, threshold=0.0)
-        report = annotate_mouthings(job, RunOptions(keep=0.0, negatives=2), workers)
-        assert (report.annotated, report.failed) == (4, [])
-        with open_store(job.out) as store:
-            found.append(list(dump(store)))
-    assert found[0] == found[1]
-    assert len(found[0]) > 50
+    folder = tmp_path / "cache" / "tracks"
+    folder.parent.mkdir()
+    folder.write_text("in the way")  # no track can be written
+    annotate(replace(job, cache=folder.parent), OPTIONS, here)
+    assert lines(job.out) == expected
 
 
-class TestRay:
-    def test_nobody_else_can_reach_a_cluster_of_our_own(self, ray_engine: RayEngine) -> None:
-        list(ray_engine.run(eval, ["1", "2"]))
-        processes = descendants(os.getpid())
-        assert any("gcs_server" in command_of(pid) for pid in processes)
-        places = listening([*processes, os.getpid()])
-        assert places
-        assert all(place in LOOPBACK for place in places), places
-
-    def test_no_usage_is_reported(self, ray_engine: RayEngine) -> None:
-        list(ray_engine.run(eval, ["1"]))
-        processes = [pid for pid in descendants(os.getpid()) if "/ray/" in command_of(pid)]
-        assert len(processes) > 2
-        for pid in processes:
-            assert b"RAY_USAGE_STATS_ENABLED=0" in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-
-    def test_a_cluster_that_others_could_reach_is_not_started(self) -> None:
-        code = (
-            "import ray\n"
-            "from signspot.annotation.engines import RayEngine\n"
-            "ray.util.get_node_ip_address = lambda: '192.0.2.7'\n"
-            "RayEngine(1).__enter__()\n"
-        )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert "cannot be started on this machine: it would listen at 192.0.2.7" in done.stderr
-
-    def test_no_cluster_at_an_address_is_told(self, ray_engine: RayEngine) -> None:
-        with pytest.raises(OptionsError, match="workers must be at least 1; got 0"):
-            RayEngine(0)
-        code = "from signspot.annotation.engines import RayEngine\nRayEngine(1, '127.0.0.1:9').__enter__()\n"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert "EngineError: no Ray cluster at 127.0.0.1:9" in done.stderr
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            "import ray; ray.util.get_node_ip_address = lambda: '192.0.2.7'; RayEngine(1).__enter__()",
+            "it would listen at 192.0.2.7",
+        ),
+        ("RayEngine(1, '127.0.0.1:9').__enter__()", "EngineError: no Ray cluster at 127.0.0.1:9"),
+    ],
+)
+def test_a_cluster_that_others_could_reach_or_that_is_not_there(code: str, message: str, ray_engine: RayEngine) -> None:
+    command = [sys.executable, "-c", f"from signspot.annotation.engines import RayEngine; {code}"]
+    assert message in subprocess.run(command, capture_output=True, text=True).stderr
 
 
 def test_fatal_failures_stop_a_run() -> None:
@@ -256,32 +224,8 @@ def test_fatal_failures_stop_a_run() -> None:
     for error in (OutputError("full"), MissingExtraError("a", "b", "c"), ImportError("no such module")):
         with pytest.raises(type(error)):
             raise_if_fatal(Failure(str(error), error))
-
-
-LOOPBACK = {"0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"}
-
-
-@contextmanager
-def killing_one(busy: Callable[[], list[Any]]) -> Iterator[list[int]]:
-    """Kill the first process that is seen at work, once."""
-    killed: list[int] = []
-    over = False
-
-    def watch() -> None:
-        while not killed and not over:
-            for pid in busy()[:1]:
-                time.sleep(0.1)  # in the middle of its work
-                os.kill(pid, signal.SIGKILL)
-                killed.append(pid)
-            time.sleep(0.005)
-
-    watcher = Thread(target=watch)
-    watcher.start()
-    try:
-        yield killed
-    finally:
-        over = True
-        watcher.join()
+    with pytest.raises(OptionsError, match="0"):
+        RayEngine(0)
 
 
 def command_of(pid: int) -> str:
@@ -301,12 +245,12 @@ def descendants(pid: int) -> list[int]:
             except OSError:
                 continue
             children.setdefault(parent, []).append(int(entry.name))
-    found, waiting = [], [pid]
+    below, waiting = [], [pid]
     while waiting:
         new = children.get(waiting.pop(), [])
-        found += new
+        below += new
         waiting += new
-    return found
+    return below
 
 
 def listening(pids: list[int]) -> set[str]:
@@ -317,10 +261,10 @@ def listening(pids: list[int]) -> set[str]:
             sockets |= {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
         except OSError:
             continue
-    places = set()
+    addresses = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(table).read_text().splitlines()[1:]:
             fields = line.split()
             if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
-                places.add(fields[1].partition(":")[0])
-    return places
+                addresses.add(fields[1].partition(":")[0])
+    return addresses

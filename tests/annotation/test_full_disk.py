@@ -3,30 +3,16 @@
 import os
 import resource
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.store import FILE, dump, open_store
+from signspot.annotation.store import FILE
 from signspot.errors import OutputError
-
-OPTIONS = AnnotateOptions(keep=0.0, negatives=4)
-
-
-@pytest.fixture
-def job(corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> AnnotationJob:
-    dictionary = corpus_folder / "dictionary"
-    return AnnotationJob(corpus_folder, dictionary, tmp_path / "run", encoder=str(encoder_file), cache=shared_cache)
-
-
-@pytest.fixture
-def expected(job: AnnotationJob, here, tmp_path: Path) -> list[str]:
-    annotate(replace(job, out=tmp_path / "expected"), OPTIONS, here)
-    return lines(tmp_path / "expected")
+from tests.annotation.conftest import OPTIONS, Disturbed, lines
 
 
 @pytest.fixture
@@ -45,11 +31,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def lines(place: Path) -> list[str]:
-    with open_store(place) as store:
-        return list(dump(store))
-
-
 def fill(disk: Path, leave: int) -> Path:
     """Leave only so many bytes free."""
     ballast = disk / "ballast"
@@ -58,20 +39,9 @@ def fill(disk: Path, leave: int) -> Path:
     return ballast
 
 
-def at_unit(here, number: int, what: Callable[[], object]):
-    class Disturbed(type(here)):  # type: ignore[misc]
-        def run(self, work, items):
-            for item, made in super().run(work, items):
-                if len(self.items) == number:
-                    what()
-                yield item, made
-
-    return Disturbed()
-
-
 def test_no_room_for_the_store(job: AnnotationJob, here, small_disk: Path, expected: list[str]) -> None:
     crowded = replace(job, out=small_disk / "run")
-    full = at_unit(here, 4, lambda: fill(small_disk, leave=8192))
+    full = Disturbed(4, lambda: fill(small_disk, leave=8192))
     with pytest.raises(OutputError, match=rf"cannot write .*{FILE}: .*nothing is lost"):
         annotate(crowded, OPTIONS, full)
     stored = lines(crowded.out)
@@ -87,7 +57,7 @@ def test_no_room_for_tracks(
 ) -> None:
     """A cache that is full is told, and the work goes on without it."""
     crowded = replace(job, cache=small_disk / "cache")
-    full = at_unit(here, 2, lambda: fill(small_disk, leave=250_000))  # exemplars are there, and one track fits
+    full = Disturbed(2, lambda: fill(small_disk, leave=250_000))  # exemplars are there, and one track fits
     report = annotate(crowded, OPTIONS, full)
     assert (report.annotated, report.failed) == (4, [])
     assert "the cache cannot be used: cannot write" in caplog.text

@@ -1,53 +1,18 @@
 """Annotation into a real PostgreSQL: the same result as in SQLite, also when the server goes away and comes back."""
 
 import logging
-import time
 from dataclasses import replace
-from pathlib import Path
-from threading import Timer
+from threading import Event, Thread
 
 import pytest
 
-from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.records import Findings, VideoRecord
 from signspot.annotation.run import AnnotationJob, annotate
-from signspot.annotation.store import dump, open_store
+from signspot.annotation.store import open_store
 from signspot.applications.forgetting import forget
 from signspot.errors import StoreError
 from signspot.web.forgetting import ServerData
-
-OPTIONS = AnnotateOptions(keep=0.0, negatives=4)
-
-
-@pytest.fixture
-def job(corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> AnnotationJob:
-    dictionary = corpus_folder / "dictionary"
-    return AnnotationJob(corpus_folder, dictionary, tmp_path / "run", encoder=str(encoder_file), cache=shared_cache)
-
-
-@pytest.fixture
-def expected(job: AnnotationJob, here, tmp_path: Path) -> list[str]:
-    """Contents of the SQLite store."""
-    annotate(replace(job, out=tmp_path / "sqlite"), OPTIONS, here)
-    return lines(tmp_path / "sqlite")
-
-
-def lines(place: Path | str) -> list[str]:
-    with open_store(place) as store:
-        return list(dump(store))
-
-
-def interrupting(here, unit: int, what):
-    """An engine that does something just after a unit of work is finished, before it is stored."""
-
-    class Interrupting(type(here)):  # type: ignore[misc]
-        def run(self, work, items):
-            for item, made in super().run(work, items):
-                if len(self.items) == unit:
-                    what()
-                yield item, made
-
-    return Interrupting()
+from tests.annotation.conftest import OPTIONS, Disturbed, lines
 
 
 def test_both_databases_hold_the_same(job: AnnotationJob, here, postgres, expected: list[str]) -> None:
@@ -61,12 +26,26 @@ def test_both_databases_hold_the_same(job: AnnotationJob, here, postgres, expect
 def test_a_server_that_goes_away_and_comes_back_loses_nothing(
     job: AnnotationJob, here, postgres, expected: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
+    """The server starts again as soon as the run has said that it waits."""
+    is_missed = Event()
+    returning = Thread(target=lambda: is_missed.wait() and postgres.start())
+
+    class Missed(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            is_missed.set()
+
     def away() -> None:
         postgres.stop()
-        Timer(1.0, postgres.start).start()
+        returning.start()
 
-    with caplog.at_level(logging.WARNING, "signspot.annotation.store"):
-        report = annotate(replace(job, database=postgres.url), OPTIONS, interrupting(here, 4, away))
+    logger, handler = logging.getLogger("signspot.annotation.store"), Missed()
+    logger.addHandler(handler)
+    try:
+        report = annotate(replace(job, database=postgres.url), OPTIONS, Disturbed(4, away))
+    finally:
+        logger.removeHandler(handler)
+        is_missed.set()
+        returning.join()
     assert (report.annotated, report.failed) == (4, [])
     assert lines(postgres.url) == expected
     told = [record.getMessage() for record in caplog.records if "database" in record.getMessage()]
@@ -76,15 +55,14 @@ def test_a_server_that_goes_away_and_comes_back_loses_nothing(
     assert "secret" not in "".join(told)
 
 
+@pytest.mark.long
 def test_a_server_that_stays_away_ends_the_run_and_the_next_one_goes_on(
     job: AnnotationJob, here, postgres, expected: list[str]
 ) -> None:
     broken = replace(job, database=postgres.url, timeout=1.0)
     try:
-        start = time.monotonic()
         with pytest.raises(StoreError, match=r"the database postgresql\S+ cannot be used: .* nothing is lost") as told:
-            annotate(broken, OPTIONS, interrupting(here, 4, postgres.stop))
-        assert time.monotonic() - start < 60
+            annotate(broken, OPTIONS, Disturbed(4, postgres.stop))
         assert "secret" not in str(told.value)
         assert "\n" not in str(told.value)
         with pytest.raises(StoreError, match="cannot be used"):
@@ -98,6 +76,7 @@ def test_a_server_that_stays_away_ends_the_run_and_the_next_one_goes_on(
     assert lines(postgres.url) == expected
 
 
+@pytest.mark.long
 def test_two_runs_that_write_the_same_at_once_both_succeed(
     job: AnnotationJob, here, postgres, expected: list[str]
 ) -> None:
@@ -107,7 +86,7 @@ def test_two_runs_that_write_the_same_at_once_both_succeed(
     def meanwhile() -> None:
         annotate(other, OPTIONS, type(here)())
 
-    annotate(replace(job, database=postgres.url), OPTIONS, interrupting(here, 4, meanwhile))
+    annotate(replace(job, database=postgres.url), OPTIONS, Disturbed(4, meanwhile))
     assert lines(postgres.url) == expected
 
 

@@ -1,0 +1,53 @@
+"""A job on the tiny corpus, the lines of its store, and engines that are disturbed in the middle of their work."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.run import AnnotationJob, annotate
+from signspot.annotation.store import dump, open_store
+from tests.fixtures.annotation import HereEngine
+
+OPTIONS = AnnotateOptions(keep=0.0, negatives=4)
+
+
+@pytest.fixture
+def job(corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> AnnotationJob:
+    dictionary = corpus_folder / "dictionary"
+    return AnnotationJob(corpus_folder, dictionary, tmp_path / "run", encoder=str(encoder_file), cache=shared_cache)
+
+
+@pytest.fixture(scope="session")
+def expected(
+    corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path_factory: pytest.TempPathFactory
+) -> list[str]:
+    """The lines of the store of an undisturbed run in one process."""
+    dictionary, out = corpus_folder / "dictionary", tmp_path_factory.mktemp("expected")
+    annotate(
+        AnnotationJob(corpus_folder, dictionary, out, encoder=str(encoder_file), cache=shared_cache),
+        OPTIONS,
+        HereEngine(),
+    )
+    return lines(out)
+
+
+def lines(place: Path | str) -> list[str]:
+    with open_store(place) as store:
+        return list(dump(store))
+
+
+class Disturbed(HereEngine):
+    """Does something when so many items are finished, before the last of them is stored."""
+
+    def __init__(self, number: int, disturb: Callable[[], object]) -> None:
+        super().__init__()
+        self._number, self._disturb = number, disturb
+
+    def run(self, work: Any, items: Any) -> Any:
+        for item, result in super().run(work, items):
+            if len(self.items) == self._number:
+                self._disturb()
+            yield item, result
