@@ -26,7 +26,7 @@ import torch
 from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.statistics import spottings
-from signspot.annotation.store import FILE, SqlStore, dump, open_store
+from signspot.annotation.store import FILE, dump, open_store
 from signspot.dictionary.build import build_dictionary
 from signspot.dictionary.download import Download, DownloadOptions, fetch
 from signspot.dictionary.opening import open_dictionary
@@ -220,7 +220,6 @@ def _annotate(inputs: Path, out: Path) -> None:
 
 def _annotation_state(out: Path) -> dict[str, object]:
     with open_store(out) as store:
-        assert isinstance(store, SqlStore)
         lines = tuple(dump(store))
     skipped = ("annotations.sqlite", "digests.jsonl")  # their bytes depend on the history; the lines on the content
     return {"store": lines} | {name: data for name, data in _tree(out).items() if not name.startswith(skipped)}
