@@ -27,13 +27,13 @@ def test_elements_know_their_lines_and_what_they_hold() -> None:
     ],
 )
 def test_a_document_type_is_refused_before_anything_expands(harm: str) -> None:
-    with pytest.raises(FormatError, match="here, line 1: it declares a document type"):
+    with pytest.raises(FormatError, match="here, line 1"):
         parse_xml(harm, "here")
 
 
 @pytest.mark.parametrize("broken", ["<a>\n<b></a>", "<a>\n&x;</a>", "", "text\n", "<a/>\n<b/>", "<a>\n\x00</a>"])
 def test_broken_xml_gives_its_line(broken: str) -> None:
-    with pytest.raises(FormatError, match=r"here, line \d: not well-formed XML"):
+    with pytest.raises(FormatError, match=r"here, line \d"):
         parse_xml(broken, "here")
 
 
