@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from experiments.split_estimation import PARTS, compare
 from signspot.corpus.corpus import Corpus, open_corpus
-from signspot.evaluation.stream_making import Stream
-from signspot.evaluation.streams import StreamMaterial, material_of_corpus, measure_streams
+from signspot.evaluation.streams import Stream, StreamMaterial, material_of_corpus, measure_streams
 from signspot.landmarks.estimate import MAX_SIDE
 from signspot.landmarks.estimators import Estimator, HolisticEstimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate

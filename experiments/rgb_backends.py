@@ -25,7 +25,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from signspot.corpus.corpus import open_corpus
-from signspot.embedding.calibration import read_examples
+from signspot.embedding.windows import read_examples
 from signspot.errors import OptionsError
 from signspot.evaluation.corpus import evaluate_corpus, part_to_test
 from signspot.models.backends import Backend, find_backend

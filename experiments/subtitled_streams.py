@@ -20,7 +20,7 @@ from signspot.corpus.truth import SignTruth, Splits, split_words, write_records,
 from signspot.dictionary.dictionary import Contents
 from signspot.dictionary.json_file import write_json as write_dictionary
 from signspot.errors import OptionsError
-from signspot.evaluation.stream_making import STREAM_SIGNS, Stream, make_streams, placed
+from signspot.evaluation.streams import STREAM_SIGNS, Stream, make_streams, placed
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.types import Exemplar, Subtitle
 from signspot_synthetic.language.english import vocabulary

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.clips import VERSION
-from signspot.embedding.inputs import READERS, Box, SignPlace, Source, landmarks_of, sign_in_context
+from signspot.embedding.inputs import CLIPS_VERSION, READERS, Box, SignPlace, Source, landmarks_of, sign_in_context
 from signspot.embedding.tracks import read_arrays, write_arrays
 from signspot.errors import DictionaryError, EncoderMismatchError, FormatError, OutputError, SignspotError
 from signspot.io.files import content_digest, text_digest
@@ -191,7 +190,7 @@ class ExemplarEmbedder:
         if self.cache is None or isinstance(place.source, Landmarks) or not Path(place.source).is_file():
             return None
         segment, bbox = place.segment, place.bbox
-        how: Sequence[Any] = [segment and [segment.start, segment.end], bbox, mirror, self.seed, VERSION]
+        how: Sequence[Any] = [segment and [segment.start, segment.end], bbox, mirror, self.seed, CLIPS_VERSION]
         key = f"{content_digest(place.source)}-{text_digest(json.dumps(how))}"
         return self.cache / "exemplars" / self.encoder.hash / f"{key}.safetensors"
 

@@ -73,7 +73,9 @@ def _embed_run(encoder: Encoder, path: str | PathLike[str], starts: NDArray[np.i
     missing = last - first - len(frames)
     if missing > 0:  # a short video repeats its last frame
         frames = np.concatenate([frames, np.repeat(frames[-1:], missing, axis=0)])
-    from signspot.embedding.calibration import window_features  # PyTorch: a track that is there already needs none
-    from signspot.embedding.windows import embed_windows
+    from signspot.embedding.windows import (
+        embed_windows,
+        window_features,  # PyTorch: a track that is there already needs none
+    )
 
     return embed_windows(encoder, window_features(encoder), frames, (starts - first).tolist())

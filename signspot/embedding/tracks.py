@@ -6,7 +6,7 @@ import math
 import os
 import shutil
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from os import PathLike
@@ -30,7 +30,6 @@ FloatArray = NDArray[np.floating[Any]]
 SUFFIX = ".safetensors"
 
 _KIND = "signspot track 2"
-_OLD_KINDS = ("signspot track 1",)
 _HEADER = 4096  # bytes kept free for the header, whose numbers are known only at the end
 _TYPE = np.dtype("<f2")
 _DIGEST = "sha256"  # the header's name for the digest of the data
@@ -158,12 +157,12 @@ def read_track(path: str | PathLike[str]) -> Track:
 
     Raises:
         TrackError: there is no such file.
-        FormatError: the file is not a track, or one of an older signspot.
+        FormatError: the file is not a track.
     """
     name = Path(path)
     if not name.is_file():
         raise TrackError(f"no track at {name}. Make one with: signspot embed VIDEO --out {name.name}")
-    arrays, header = read_arrays(name, _KIND, _OLD_KINDS)
+    arrays, header = read_arrays(name, _KIND)
     try:
         grid = checked_grid(parse_json(header["grid"], "grid"))
         texts = header["encoder"], header["video"], header["source"]
@@ -292,11 +291,11 @@ def _check_digest(path: Path, header: Mapping[str, str]) -> None:
             raise FormatError(f"cannot read {path}: it is damaged, its content is not what was written")
 
 
-def read_arrays(path: Path, kind: str, old_kinds: Sequence[str] = ()) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+def read_arrays(path: Path, kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     """Open what `write_arrays` saved.
 
     Raises:
-        FormatError: the file is damaged, not of this kind, or of one of the kinds that older versions wrote.
+        FormatError: the file is damaged, or not of this kind.
     """
     try:
         with safe_open(path, framework="numpy") as file:
@@ -306,11 +305,6 @@ def read_arrays(path: Path, kind: str, old_kinds: Sequence[str] = ()) -> tuple[d
         raise FormatError(f"cannot read {path}: it is damaged or no safetensors file ({error})") from error
     if _DIGEST in header:
         _check_digest(path, header)
-    if header.get("kind") in old_kinds:
-        raise FormatError(
-            f"{path} is a {header['kind']}, of an older signspot; this one reads {kind}. "
-            "Make it again with: signspot embed"
-        )
     if header.get("kind") != kind:
         raise FormatError(f"{path} is not a {kind.rsplit(' ', 1)[0]} but a {header.get('kind', 'foreign file')}")
     return arrays, header

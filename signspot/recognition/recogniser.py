@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from signspot.embedding.clips import landmark_clips
-from signspot.embedding.inputs import Source, landmarks_of, sign_features
+from signspot.embedding.inputs import Source, landmark_clips, landmarks_of, sign_features
 from signspot.errors import CheckpointError, EmptyVideoError, FormatError, OptionsError
 from signspot.io.checks import check_list, check_text, parse_json
 from signspot.io.files import atomic_write

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
-from signspot.embedding.clips import NARROWEST, WIDEST
+from signspot.embedding.inputs import NARROWEST, WIDEST
 from signspot.embedding.windows import embed_features
 from signspot.errors import EmptyVideoError, OptionsError, SignspotError
 from signspot.io.files import atomic_write, content_digest, text_digest

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.corpus.labels import LeastConfidence
-from signspot.embedding.clips import draw_clips
-from signspot.embedding.inputs import footage_landmarks
+from signspot.embedding.inputs import draw_clips, footage_landmarks
 from signspot.errors import OptionsError, SignspotError
 from signspot.io.files import cache_folder
 from signspot.io.progress import Progress, silent

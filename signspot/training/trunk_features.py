@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus, CorpusVideo
-from signspot.embedding.clips import VERSION as CLIPS_VERSION
 from signspot.embedding.inputs import (
+    CLIPS_VERSION,
     READERS,
     UNKEPT,
     is_pose_file,

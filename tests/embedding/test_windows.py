@@ -89,11 +89,11 @@ def test_progress_ends_at_the_whole(encoder: Encoder, stretch: Any) -> None:
 
 def test_bad_sources_are_told_apart(encoder: Encoder, rgb_encoder: Encoder, stretch: Any, tmp_path: Path) -> None:
     footage = stretch.footage
-    with pytest.raises(OptionsError, match="stride must be at least 1"):
+    with pytest.raises(OptionsError):
         embed(encoder, footage, 0)
-    with pytest.raises(OptionsError, match="sees pixels, not landmarks"):
+    with pytest.raises(OptionsError):
         embed(rgb_encoder, footage)
-    with pytest.raises(EmptyVideoError, match="no frame"):
+    with pytest.raises(EmptyVideoError):
         embed(encoder, footage[:0])
     nobody = replace(footage, body=np.full_like(footage.body, np.nan))
     with pytest.raises(NoPersonError):
