@@ -282,7 +282,7 @@ class DownloadOptions:
     backoff: float = 1.0  # seconds before the second try; doubled from try to try
     longest_wait: float = 120.0  # seconds; a server that asks for more is left for later
     timeout: float = 30.0  # seconds without a byte; twice as many until the answer begins
-    patience: float = 60.0  # seconds over which a server must send, on average,
+    slow_after: float = 60.0  # seconds over which a server must send, on average,
     slowest: float = 1000.0  # so many bytes per second
     max_bytes: int = 500_000_000  # of one file
     agent: str = "signspot (sign dictionary; fetches each video once)"
@@ -408,8 +408,8 @@ class Downloader:
         received = part.size
         since, before = self.options.clock(), received
         while chunk := self._read(response):
-            if self.options.clock() - since > self.options.patience:
-                if received - before < self.options.slowest * self.options.patience:
+            if self.options.clock() - since > self.options.slow_after:
+                if received - before < self.options.slowest * self.options.slow_after:
                     raise TryAgainError(f"the server sends less than {self.options.slowest:,.0f} bytes per second")
                 since, before = self.options.clock(), received
             if received == 0 and (wrong := page_problem(chunk)):

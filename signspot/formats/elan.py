@@ -21,8 +21,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from signspot.errors import FormatError
 from signspot.formats.rows import (
-    OPEN_SEAL,
-    SEAL_NAME,
+    NO_CHECKSUM,
+    CHECKSUM_NAME,
     Record,
     Row,
     Visible,
@@ -34,7 +34,7 @@ from signspot.formats.rows import (
     to_row,
     videos_of,
     visible,
-    write_sealed,
+    write_with_checksum,
 )
 from signspot.io.checks import check_score, check_time
 from signspot.io.control_characters import escape_control_characters
@@ -155,7 +155,7 @@ def write(rows: Sequence[Row], path: Path, options: ElanOptions) -> None:
     header = ET.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
     for video in videos:
         ET.SubElement(header, "MEDIA_DESCRIPTOR", _media_link(video, path))
-    ET.SubElement(header, "PROPERTY", NAME=SEAL_NAME).text = OPEN_SEAL
+    ET.SubElement(header, "PROPERTY", NAME=CHECKSUM_NAME).text = NO_CHECKSUM
     records = (f'"{identifiers[sign.index]}": {dump_record(sign.row, sign.index)}' for sign in _signs(tiers))
     ET.SubElement(header, "PROPERTY", NAME=RECORDS_NAME).text = "{" + ", ".join(records) + "}"
     last = ET.SubElement(header, "PROPERTY", NAME="lastUsedAnnotationId")
@@ -163,7 +163,7 @@ def write(rows: Sequence[Row], path: Path, options: ElanOptions) -> None:
     last.text = str(_add_tiers(root, tiers, slots, identifiers, options.vocabulary))
     _add_types(root, options.vocabulary)
     ET.indent(root)
-    write_sealed("<?xml version='1.0' encoding='UTF-8'?>\n" + ET.tostring(root, encoding="unicode"), path)
+    write_with_checksum("<?xml version='1.0' encoding='UTF-8'?>\n" + ET.tostring(root, encoding="unicode"), path)
 
 
 def _document(videos: Sequence[str], path: Path) -> ET.Element:

@@ -277,9 +277,9 @@ def videos_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(str(row["video"]) for row in rows))
 
 
-SEAL_NAME = "signspot seal"
-OPEN_SEAL = "0" * 64  # stands in a text until `write_sealed` puts the digest there
-_SEAL = re.compile(SEAL_NAME.encode() + rb"[^0-9a-f]{1,20}([0-9a-f]{64})")
+CHECKSUM_NAME = "signspot checksum"
+NO_CHECKSUM = "0" * 64  # stands in a text until `write_with_checksum` puts the digest there
+_CHECKSUM = re.compile(CHECKSUM_NAME.encode() + rb"[^0-9a-f]{1,20}([0-9a-f]{64})")
 _LONGEST_NAME = 80  # bytes of a video's name in the name of an export
 
 
@@ -364,28 +364,28 @@ class Authorship(StrEnum):
 
     UNEDITED = "unedited"  # signspot wrote it, and nothing has changed since
     EDITED = "edited"  # signspot wrote it, and something else has saved it since
-    UNKNOWN = "unknown"  # no seal inside: not ours, or of a format that has no place for one
+    UNKNOWN = "unknown"  # no checksum inside: not ours, or of a format that has no place for one
 
 
-def write_sealed(text: str, path: Path) -> None:
-    """Write a text that holds `SEAL_NAME` and, behind it, `OPEN_SEAL`, with its own digest there."""
+def write_with_checksum(text: str, path: Path) -> None:
+    """Write a text that holds `CHECKSUM_NAME` and, behind it, `NO_CHECKSUM`, with its own digest there."""
     content = text.encode("utf-8")
     digest = hashlib.sha256(content).hexdigest()
     with atomic_write(path) as temporary:
-        temporary.write_bytes(content.replace(OPEN_SEAL.encode(), digest.encode(), 1))
+        temporary.write_bytes(content.replace(NO_CHECKSUM.encode(), digest.encode(), 1))
 
 
 def authorship(path: str | os.PathLike[str]) -> Authorship:
     """Tell whether signspot wrote an `.eaf`, `.vtt` or `.via.json` and nobody has saved it since.
 
-    Other formats have no place for a seal: their answer is UNKNOWN, as is that of a missing file.
+    Other formats have no place for a checksum: their answer is UNKNOWN, as is that of a missing file.
     """
     try:
         content = read_bytes(Path(path))
     except FormatError:
         return Authorship.UNKNOWN
-    seal = _SEAL.search(content)
-    if seal is None:
+    checksum = _CHECKSUM.search(content)
+    if checksum is None:
         return Authorship.UNKNOWN
-    opened = content[: seal.start(1)] + OPEN_SEAL.encode() + content[seal.end(1) :]
-    return Authorship.UNEDITED if hashlib.sha256(opened).hexdigest().encode() == seal[1] else Authorship.EDITED
+    opened = content[: checksum.start(1)] + NO_CHECKSUM.encode() + content[checksum.end(1) :]
+    return Authorship.UNEDITED if hashlib.sha256(opened).hexdigest().encode() == checksum[1] else Authorship.EDITED

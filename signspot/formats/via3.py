@@ -7,8 +7,8 @@ from typing import Any
 
 from signspot.errors import FormatError
 from signspot.formats.rows import (
-    OPEN_SEAL,
-    SEAL_NAME,
+    NO_CHECKSUM,
+    CHECKSUM_NAME,
     Record,
     Row,
     Visible,
@@ -20,7 +20,7 @@ from signspot.formats.rows import (
     parse_record,
     videos_of,
     visible,
-    write_sealed,
+    write_with_checksum,
 )
 from signspot.io.checks import check_span, check_text, check_time, parse_json, quoted
 from signspot.io.text import read_text
@@ -49,12 +49,12 @@ def write(rows: Sequence[Row], path: Path) -> None:
         "metadata": dict(_segment(row, number, views) for number, row in enumerate(rows, start=1)),
         "view": {vid: {"fid_list": [vid]} for vid in views.values()},
     }
-    write_sealed(dump_json(project, indent=1), path)
+    write_with_checksum(dump_json(project, indent=1), path)
 
 
 def _project(path: Path, views: list[str]) -> dict[str, Any]:
     return {
-        SEAL_NAME: OPEN_SEAL,
+        CHECKSUM_NAME: NO_CHECKSUM,
         "pid": "__VIA_PROJECT_ID__",
         "rev": "__VIA_PROJECT_REV_ID__",
         "rev_timestamp": "__VIA_PROJECT_REV_TIMESTAMP__",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from signspot.errors import FormatError
 from signspot.formats.rows import (
-    OPEN_SEAL,
-    SEAL_NAME,
+    NO_CHECKSUM,
+    CHECKSUM_NAME,
     Record,
     Row,
     Visible,
@@ -17,7 +17,7 @@ from signspot.formats.rows import (
     join,
     parse_record,
     visible,
-    write_sealed,
+    write_with_checksum,
 )
 from signspot.io.text import read_text
 from signspot.subtitles.cues import Cue
@@ -31,8 +31,8 @@ _TAG = re.compile(r"<[^<>]*>")  # a tag holds no tag: else a row of < takes its 
 def write(rows: Sequence[Row], path: Path) -> None:
     """Write a note and a cue per spotting. Cues come in order of time, as players need it."""
     numbered = sorted(enumerate(rows, start=1), key=lambda pair: visible(pair[1]).start)
-    blocks = ["WEBVTT", f"NOTE {SEAL_NAME} {OPEN_SEAL}", *(_cue(row, number) for number, row in numbered)]
-    write_sealed("\n\n".join(blocks) + "\n", path)
+    blocks = ["WEBVTT", f"NOTE {CHECKSUM_NAME} {NO_CHECKSUM}", *(_cue(row, number) for number, row in numbered)]
+    write_with_checksum("\n\n".join(blocks) + "\n", path)
 
 
 def _cue(row: Row, number: int) -> str:

@@ -242,7 +242,7 @@ def test_what_is_found_is_what_spot_finds_on_the_same_stretch() -> None:
     assert compared > 20
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_words_searched_apart_give_what_they_give_together(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))

@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.dictionary.signers import average_linkage
@@ -30,7 +30,6 @@ def test_none_and_one() -> None:
     assert average_linkage(np.ones((5, 4)), 0.1).tolist() == [0] * 5
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10_000), st.integers(2, 40), st.floats(0.05, 3))
 def test_the_order_of_points_does_not_matter(seed: int, count: int, most: float) -> None:
     rng = np.random.default_rng(seed)
@@ -40,7 +39,6 @@ def test_the_order_of_points_does_not_matter(seed: int, count: int, most: float)
     assert len(set(zip(one, other, strict=True))) == len(set(one)) == len(set(other))
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10_000), st.integers(2, 40), st.floats(0.05, 3))
 def test_as_the_definition_says(seed: int, count: int, most: float) -> None:
     """The plain way, step by step: join the two groups with the least average distance, as long as it is allowed."""

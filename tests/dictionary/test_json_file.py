@@ -54,7 +54,7 @@ def contents(draw: st.DrawFn) -> Contents:
     return Contents(tuple(exemplars), (), {exemplars[0].word: ("other",)}, {exemplars[0].word: "n"}, links)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(written=contents())
 def test_what_is_written_is_read(written: Contents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

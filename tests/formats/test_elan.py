@@ -96,7 +96,7 @@ def written(path: Path, *found: Spotting) -> ET.Element:
 
 
 @given(found=st.lists(spottings, max_size=8))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_document_keeps_the_rules_of_the_schema(found: list[Spotting], tmp_path: Path) -> None:
     check_schema(written(tmp_path / "t.eaf", *found))
 

@@ -77,7 +77,7 @@ def assert_reads_back(found: list[Spotting], path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @given(found=st.lists(spottings, max_size=6))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_list_reads_back_equal(suffix: str, found: list[Spotting], tmp_path: Path) -> None:
     assert_reads_back(found, tmp_path / f"any{suffix}")
 
@@ -277,10 +277,10 @@ def test_a_file_knows_whether_it_was_edited(suffix: str, tmp_path: Path) -> None
     path = tmp_path / f"x{suffix}"
     assert authorship(path) is Authorship.UNKNOWN
     write([APPLE], path)
-    sealed = suffix in (".eaf", ".vtt", ".via.json")
-    assert authorship(path) is (Authorship.UNEDITED if sealed else Authorship.UNKNOWN)
+    has_checksum = suffix in (".eaf", ".vtt", ".via.json")
+    assert authorship(path) is (Authorship.UNEDITED if has_checksum else Authorship.UNKNOWN)
     path.write_bytes(path.read_bytes().replace(b"apple", b"pear!", 1))
-    assert authorship(path) is (Authorship.EDITED if sealed else Authorship.UNKNOWN)
+    assert authorship(path) is (Authorship.EDITED if has_checksum else Authorship.UNKNOWN)
 
 
 def test_tiers_are_for_elan_only(tmp_path: Path) -> None:

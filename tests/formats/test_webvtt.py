@@ -26,7 +26,7 @@ def edit(path: Path, old: str, new: str) -> list[Spotting]:
 
 def test_a_cue_shows_the_word_and_its_score(tmp_path: Path) -> None:
     text = written(tmp_path, APPLE).read_text()
-    assert re.match(r"WEBVTT\n\nNOTE signspot seal [0-9a-f]{64}\n\nNOTE signspot 1 {", text)
+    assert re.match(r"WEBVTT\n\nNOTE signspot checksum [0-9a-f]{64}\n\nNOTE signspot 1 {", text)
     assert text.endswith("\n\n1\n00:00:00.960 --> 00:00:01.600\napple 0.83\n")
 
 

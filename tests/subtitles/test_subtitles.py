@@ -58,7 +58,7 @@ lists = st.lists(subtitle, max_size=6, unique=True).map(lambda each: sorted(each
 
 
 @pytest.mark.parametrize("suffix", [".srt", ".vtt", ".ttml"])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(wanted=lists)
 def test_what_was_written_is_read(suffix: str, wanted: list[Subtitle], tmp_path: Path) -> None:
     path = tmp_path / f"round{suffix}"
@@ -71,7 +71,7 @@ def test_what_was_written_is_read(suffix: str, wanted: list[Subtitle], tmp_path:
     assert not [problem for problem in found.problems if "empty" not in problem.message]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=st.text(st.sampled_from("12\n:-> .,<pWEBVTT&;abé♪[]{}\\/=\"'"), max_size=80),
     name=st.sampled_from(["a.srt", "a.vtt", "a.ttml"]),
