@@ -21,8 +21,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from signspot.errors import FormatError
 from signspot.formats.rows import (
-    NO_CHECKSUM,
     CHECKSUM_NAME,
+    NO_CHECKSUM,
     Record,
     Row,
     Visible,

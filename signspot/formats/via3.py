@@ -7,8 +7,8 @@ from typing import Any
 
 from signspot.errors import FormatError
 from signspot.formats.rows import (
-    NO_CHECKSUM,
     CHECKSUM_NAME,
+    NO_CHECKSUM,
     Record,
     Row,
     Visible,

@@ -115,7 +115,7 @@ def _lies(options: AttackOptions) -> Outcome:
     from signspot.video.probing import video_problem
 
     outcome = Outcome("lies", len(SERVERS))
-    manners = DownloadOptions(retries=1, timeout=1.0, patience=1.0, delay=0.0, backoff=0.0, max_bytes=2_000_000)
+    manners = DownloadOptions(retries=1, timeout=1.0, slow_after=1.0, delay=0.0, backoff=0.0, max_bytes=2_000_000)
     for name, talk in SERVERS.items():
         before, target = time.perf_counter(), options.folder / "lie.mp4"
         with lying_server(talk) as address:
