@@ -74,11 +74,11 @@ def open_outputs(*inputs: "Path | str | None") -> Outputs:
     return Outputs(inputs, force=settings().force)
 
 
-def load_spotter(encoder: str | None, workers: int | None = 1, *, cache: bool = True) -> "Spotter":
+def load_spotter(encoder: str | None, workers: int | None = 1) -> "Spotter":
     """The spotter of an encoder on the chosen device; without a number of workers, one for each core but one."""
     from signspot.spotting.spotter import load
 
-    return load(encoder, cache=cache, device=settings().device, workers=default_workers(workers))
+    return load(encoder, cache=settings().cache, device=settings().device, workers=default_workers(workers))
 
 
 @contextmanager
@@ -226,7 +226,7 @@ def _rate(rate: float | None) -> str:
     return "< 0.01" if rate < 0.01 else f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}"
 
 
-def refuse_pixels(options: Mapping[str, object], *, pixels: bool) -> None:
+def refuse_pixels(options: Mapping[str, object]) -> None:
     """Refuse options whose results show people together with --no-pixels.
 
     Raises:
@@ -234,6 +234,6 @@ def refuse_pixels(options: Mapping[str, object], *, pixels: bool) -> None:
     """
     from signspot.errors import OptionsError
 
-    option = None if pixels else next((name for name, value in options.items() if value), None)
+    option = None if settings().pixels else next((name for name, value in options.items() if value), None)
     if option is not None:
         raise OptionsError(f"{option} shows people: it and --no-pixels exclude each other. Leave one out")

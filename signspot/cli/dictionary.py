@@ -23,9 +23,6 @@ def build(
     out: Annotated[Path, typer.Argument(help="The new dictionary's folder.")],
     embed: Annotated[bool, typer.Option(help="Embed the exemplars now, so that the first search is quick.")] = True,
     signers: Annotated[bool, typer.Option("--signers", help="Tell signers apart by their faces (extra).")] = False,
-    pixels: Annotated[
-        bool, typer.Option("--pixels/--no-pixels", help="Keep videos; without, their landmarks alone, and no face.")
-    ] = True,
     encoder: EncoderName = None,
 ) -> None:
     """Build a dictionary of its own from example videos: word/*.mp4, or word.mp4, word_2.mp4, or a CSV table.
@@ -38,12 +35,12 @@ def build(
     from signspot.io.files import Outputs
     from signspot.spotting.spotter import load
 
-    if signers and not pixels:
+    if signers and not settings().pixels:
         raise OptionsError("signers are told apart by their faces: --signers and --no-pixels exclude each other")
     with Outputs([source], force=settings().force) as outputs:
         outputs.claim(out / DICTIONARY_FILE)
         with bar("exemplars") as progress:
-            writer = None if pixels else _write_landmarks
+            writer = None if settings().pixels else _write_landmarks
             dictionary = build_dictionary(source, out, progress, write_landmarks=writer)
         if signers:
             from signspot.dictionary.json_file import save_dictionary

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.console import bar, load_spotter, open_outputs, say
-from signspot.cli.options import Cache, EncoderName, Workers
+from signspot.cli.options import EncoderName, Workers
 
 
 def embed(
@@ -15,7 +15,6 @@ def embed(
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     encoder: EncoderName = None,
     workers: Workers = None,
-    cache: Cache = True,
 ) -> None:
     """Make the track of a video: its embeddings, which `signspot spot` takes in place of the video.
 
@@ -25,7 +24,7 @@ def embed(
 
     outputs = open_outputs(video, encoder)
     target = outputs.claim(out or Path(video.name).with_suffix(SUFFIX), (SUFFIX,))
-    spotter = load_spotter(encoder, workers, cache=cache)
+    spotter = load_spotter(encoder, workers)
     with bar("video", "frames") as progress:
         track = spotter.embed(video, stride, progress)
     with outputs:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.console import bar, claim_outputs, count, load_spotter, note, open_outputs, print_table, say
-from signspot.cli.options import EncoderName, Html, Json, Pixels
+from signspot.cli.options import EncoderName, Html, Json, settings
 
 
 def faux_amis(
@@ -19,7 +19,6 @@ def faux_amis(
     ] = None,
     same: Annotated[float | None, typer.Option(help="Largest cost of one form; 1: as two different signs.")] = None,
     html: Html = None,
-    pixels: Pixels = True,
     json_lines: Json = False,
     encoder: EncoderName = None,
 ) -> None:
@@ -49,7 +48,7 @@ def faux_amis(
             found = find_faux_amis(spotter, one, two, options, progress=progress)
         if html is not None:
             names = folder_names(first.resolve(), second.resolve())
-            note(f"wrote {write_faux_amis_page(spotter, found, html, names, pixels=pixels)}")
+            note(f"wrote {write_faux_amis_page(spotter, found, html, names, pixels=settings().pixels)}")
     if not found.shared:
         note("no word stands in both dictionaries: every pair counts as another meaning. Name a table: --translations")
     elif found.shared < found.words[0]:

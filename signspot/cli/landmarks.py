@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.console import bar, count, note, open_outputs, say
-from signspot.cli.options import Cache, Workers, default_workers, settings
+from signspot.cli.options import Workers, default_workers, settings
 
 
 def landmarks(
@@ -15,7 +15,6 @@ def landmarks(
     out: Annotated[Path, typer.Option(help="Folder for the .pose files.")] = Path(),
     fps: Annotated[float, typer.Option(help="Frames per second to estimate at.")] = 25.0,
     workers: Workers = None,
-    cache: Cache = True,
 ) -> None:
     """Estimate landmarks with MediaPipe Holistic and save them as .pose files.
 
@@ -41,7 +40,7 @@ def landmarks(
     with open_outputs(*files) as outputs, bar("landmarks", "frames") as progress:
         for job in waiting:
             outputs.claim(job.target or out)
-        folder = default_cache() if cache else None
+        folder = default_cache() if settings().cache else None
         for job, frames in estimate_files(waiting, default_workers(workers), progress, fps=fps, cache=folder):
             if isinstance(frames, SignspotError):
                 failed += 1

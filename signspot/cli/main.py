@@ -41,15 +41,16 @@ from signspot.cli import (
     wake,
 )
 from signspot.cli.console import note, unprinted
-from signspot.cli.options import Device, EstimatorName, Force, Settings, use_settings
+from signspot.cli.options import Device, EstimatorName, Force, NoCache, NoPixels, Settings, use_settings
 from signspot.errors import OptionsError, SignspotError
 from signspot.version import VERSION
 
 _MISUSE = 2
 _INTERRUPTED = 130
 _STOPPED = "signspot: stopped; nothing half-written was left behind"
-_FLAGS, _VALUES = ("--debug", "--force"), ("--device", "--estimator")  # of all commands; they may follow the command
-_EPILOG = "All commands also take --device, --estimator, --force and --debug: see signspot --help"
+# options of all commands, which may follow the command
+_FLAGS, _VALUES = ("--debug", "--force", "--no-pixels", "--no-cache"), ("--device", "--estimator")
+_EPILOG = "Options of all commands (--device, --estimator, --force, --no-pixels, --no-cache, --debug): signspot --help"
 
 # panel → name → command or group of commands, and its line in `signspot --help`, of 49 letters at most
 PANELS: dict[str, dict[str, tuple[Callable[..., None] | typer.Typer, str]]] = {
@@ -102,11 +103,15 @@ PANELS: dict[str, dict[str, tuple[Callable[..., None] | typer.Typer, str]]] = {
 class _Panels(TyperGroup):
     """The group of all commands; its help names each panel beside its first command, and fits on one screen."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the options of all commands from wherever they were typed."""
+        return super().parse_args(ctx, _options_first(args))
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write usage, commands by panel, and options."""
         self.format_usage(ctx, formatter)
         formatter.write(f"{self.help}\n\n")
-        options = [record for param in self.get_params(ctx) if (record := param.get_help_record(ctx)) is not None]
+        options = [record for param in self.params if (record := param.get_help_record(ctx)) is not None]
         panels = {panel: [(name, line) for name, (_, line) in rows.items()] for panel, rows in PANELS.items()}
         for panel, rows in {**panels, "": [("", "")], "Options": options}.items():
             for number, (name, line) in enumerate(rows):
@@ -149,6 +154,8 @@ def options(
     device: Device = "cpu",
     estimator: EstimatorName = None,
     force: Force = False,
+    no_pixels: NoPixels = False,
+    no_cache: NoCache = False,
     debug: Annotated[bool, typer.Option("--debug", help="Log more, and show the traceback of an error.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
@@ -162,7 +169,7 @@ def options(
     logging.getLogger("signspot.licence").setLevel(logging.INFO)  # of weights, once per run
     if debug:
         os.environ["SIGNSPOT_DEBUG"] = "1"
-    use_settings(Settings(device, force))
+    use_settings(Settings(device, force, not no_pixels, not no_cache))
 
 
 def run(stopped: Sequence[int] = ()) -> NoReturn:
@@ -172,7 +179,7 @@ def run(stopped: Sequence[int] = ()) -> NoReturn:
         stopped: empty until Ctrl-C is pressed, where somebody takes note of that.
     """
     try:
-        code = app(_options_first(sys.argv[1:]), prog_name="signspot", standalone_mode=False)
+        code = app(prog_name="signspot", standalone_mode=False)
         if code == _INTERRUPTED:
             raise KeyboardInterrupt  # typer has swallowed it
     except SignspotError as error:

@@ -15,7 +15,7 @@ from signspot.cli.console import (
     refuse_pixels,
     write_spottings,
 )
-from signspot.cli.options import EncoderName, Fields, Html, Json, Out, Pixels, derive_options
+from signspot.cli.options import EncoderName, Fields, Html, Json, Out, derive_options
 from signspot.spotting.options import SpotOptions
 
 
@@ -30,7 +30,6 @@ def mine(
     out: Out = None,
     clips: Annotated[Path | None, typer.Option(help="New folder: the clips, as a dictionary.")] = None,
     html: Html = None,
-    pixels: Pixels = True,
     json_lines: Json = False,
     encoder: EncoderName = None,
 ) -> None:
@@ -47,7 +46,7 @@ def mine(
 
     if html is not None and clips is None:
         raise OptionsError("a page of clips needs the clips. Name a new folder for them with --clips")
-    refuse_pixels({"--clips": clips}, pixels=pixels)
+    refuse_pixels({"--clips": clips})
     options, videos = MineOptions(most, diversity), list(videos_in(footage))
     with open_outputs(dictionary, encoder, *footage) as outputs:
         claim_outputs(outputs, out, [("report", html)], videos)

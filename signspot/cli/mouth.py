@@ -37,7 +37,6 @@ def mouth(
     ] = None,
     labels: Annotated[Path | None, typer.Option(help="Write labels for training (.jsonl).")] = None,
     json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
-    cache: Annotated[bool, typer.Option(help="Remember landmarks in the cache folder.")] = True,
 ) -> None:
     """Find the words of subtitles on the signer's lips: whether and where each is mouthed.
 
@@ -59,7 +58,7 @@ def mouth(
         if labels:
             outputs.claim(labels, (".jsonl",))
         spotter = MouthingSpotter(load_mouthing(model or default_for([video])))
-        found = search(spotter, video, text, asked, (threshold, padding, language, cache))
+        found = search(spotter, video, text, asked, (threshold, padding, language))
         kept = keep_vocabulary(found or (), word_threshold)
         if found and len(kept) < len(found):
             note(f"left out {count(len(found) - len(kept), 'peak')} of words that never reach {word_threshold:g}")
@@ -117,7 +116,7 @@ def search(
     video: Path,
     subtitles: Path,
     words: list[str] | None,
-    how: tuple[float, float, str, bool],
+    how: tuple[float, float, str],
 ) -> "Sequence[Label] | None":
     """Read lips and subtitles and look for the words, with progress for people; None: there is nothing to look for."""
     from signspot.landmarks.cache import default_cache
@@ -125,7 +124,7 @@ def search(
     from signspot.mouthing.spotter import doubt_language, doubt_words, explain_none, find_candidates
     from signspot.subtitles.reading import read_subtitles
 
-    threshold, padding, language, cache = how
+    threshold, padding, language = how
     shown = read_subtitles(subtitles)
     candidates = find_candidates(shown, words, padding, language)
     for doubt in (doubt_language(shown, language), doubt_words(words or (), language)):
@@ -135,7 +134,7 @@ def search(
         note(f"{subtitles} {explain_none(shown, words, language)}")
         return None
     with bar(str(video), "frames") as progress:
-        lips = spotter.read(video, default_cache() if cache else None, progress)
+        lips = spotter.read(video, default_cache() if settings().cache else None, progress)
     for remark in remarks_on(lips):
         note(remark)
     with bar("lips", "windows") as progress:

@@ -19,6 +19,8 @@ class Settings:
 
     device: str = "cpu"
     force: bool = False  # files that signspot did not write last may be replaced
+    pixels: bool = True  # results may show people
+    cache: bool = True  # tracks, landmarks and exemplars are kept in the cache folder
 
 
 _settings: ContextVar[Settings | None] = ContextVar("settings", default=None)
@@ -73,18 +75,16 @@ EstimatorName = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace your files, too; backups are kept.")]
+NoPixels = Annotated[bool, typer.Option("--no-pixels", help="Write no frame that shows people.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Do without the cache folder.")]
 
 # Of several commands
 Out = Annotated[list[Path] | None, typer.Option("--out", help="Write spottings: .eaf .vtt .csv .jsonl …; repeatable.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON Lines.")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write a self-contained page (.html).")]
-Pixels = Annotated[
-    bool, typer.Option("--pixels/--no-pixels", help="Show people: without, no video and no thumbnail is written.")
-]
 EncoderName = Annotated[
     str | None, typer.Option("--encoder", help="Name or file of an encoder. [default: the shipped one]")
 ]
-Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep tracks and landmarks in the cache folder.")]
 Workers = Annotated[
     int | None,
     typer.Option(

@@ -15,7 +15,7 @@ from signspot.cli.console import (
     refuse_pixels,
     write_spottings,
 )
-from signspot.cli.options import EncoderName, Html, Json, Out, Pixels, Workers, default_workers, usable_cores
+from signspot.cli.options import EncoderName, Html, Json, Out, Workers, default_workers, usable_cores
 
 
 def search(
@@ -27,7 +27,6 @@ def search(
     top: Annotated[int, typer.Option(min=1, help="The best N locations of each word.")] = 20,
     out: Out = None,
     html: Html = None,
-    pixels: Pixels = True,
     json_lines: Json = False,
     encoder: EncoderName = None,
     workers: Workers = None,
@@ -41,7 +40,7 @@ def search(
     from signspot.cli.spot import exemplars_of
     from signspot.errors import OptionsError
 
-    refuse_pixels({"--html": html}, pixels=pixels)
+    refuse_pixels({"--html": html})
     if (dictionary is None) == (clip is None) and (word or dictionary or clip or not add):
         raise OptionsError("search needs words with a --dictionary, or a --clip, and not both")
     with open_outputs(archive, dictionary, clip, encoder, *(add or ())) as outputs:

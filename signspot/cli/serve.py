@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.console import note, say
-from signspot.cli.options import EncoderName, Pixels, settings
+from signspot.cli.options import EncoderName, settings
 
 
 def serve(
@@ -25,7 +25,6 @@ def serve(
     ] = None,
     upload_limit: Annotated[int, typer.Option(min=1, help="Megabytes of one upload, at most.")] = 4000,
     encoder: EncoderName = None,
-    pixels: Pixels = True,
     holistic: Annotated[
         Path | None,
         typer.Option(help="npm's package @mediapipe/holistic, unpacked: the sign page estimates."),
@@ -60,7 +59,7 @@ def serve(
         upload_limit * 1_000_000,
         access,
         settings().device,
-        pixels,
+        settings().pixels,
         holistic,
     )
 

@@ -9,15 +9,14 @@ import typer
 
 from signspot.cli.console import bar, claim_outputs, load_spotter, note, open_outputs, print_spottings, write_spottings
 from signspot.cli.options import (
-    Cache,
     EncoderName,
     Fields,
     Html,
     Json,
     Out,
-    Pixels,
     Workers,
     derive_options,
+    settings,
 )
 from signspot.errors import OptionsError, SignspotError
 from signspot.spotting.options import SpotOptions
@@ -59,11 +58,9 @@ def spot(
         Path | None, typer.Option(help="Write a video: the input beside the moving curve (.mp4).")
     ] = None,
     html: Html = None,
-    pixels: Pixels = True,
     json_lines: Json = False,
     encoder: EncoderName = None,
     workers: Workers = None,
-    cache: Cache = True,
 ) -> None:
     """Find signs in videos.
 
@@ -71,11 +68,11 @@ def spot(
     """
     arguments = read_arguments(paths, dictionary)
     check_language(language)
-    plots = plots_by_video(arguments.videos, Plots(plot, video_out, html, pixels))
+    plots = plots_by_video(arguments.videos, Plots(plot, video_out, html, settings().pixels))
     with open_outputs(*paths, *arguments.videos, arguments.signs, encoder) as outputs:
         claim_results(outputs, arguments.videos, out, plots)
-        results = search(load_spotter(encoder, workers, cache=cache), arguments, options)
-        results = read_mouthings(results, language, cache=cache) if mouthing else results
+        results = search(load_spotter(encoder, workers), arguments, options)
+        results = read_mouthings(results, language) if mouthing else results
         spottings = [spotting for result in results for spotting in result.spottings]
         write_spottings(spottings, out, [result.track.video for result in results])
         for result, wanted in zip(results, plots, strict=True):
@@ -159,7 +156,7 @@ def check_language(language: str) -> None:
         primary_language(language)
 
 
-def read_mouthings(results: "Sequence[SearchResult]", language: str, *, cache: bool) -> "list[SearchResult]":
+def read_mouthings(results: "Sequence[SearchResult]", language: str) -> "list[SearchResult]":
     """The same results with the probability of a mouthing at each spotting; what cannot be read is reported."""
     from signspot.landmarks.cache import default_cache
     from signspot.mouthing.lips import remarks_on
@@ -175,7 +172,7 @@ def read_mouthings(results: "Sequence[SearchResult]", language: str, *, cache: b
         prefix = f"{video}: " if len(results) > 1 else ""
         try:
             with bar(f"lips of {video}", "frames") as progress:
-                lips = spotter.read(video, default_cache() if cache else None, progress)
+                lips = spotter.read(video, default_cache() if settings().cache else None, progress)
             mouthings = spotter.search(lips, places_to_read(result.spottings), video, language=language)
             for remark in (*remarks_on(lips), *mouthings.remarks()):
                 note(prefix + remark)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from signspot.cli.console import bar, note, refuse_pixels, say
-from signspot.cli.options import Pixels, settings
+from signspot.cli.options import settings
 from signspot.io.progress import silent
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ def train(
         typer.Option(help="NAME=FOLDER: where a source of frame codes is, instead of the config's folder; repeatable."),
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that make batches of landmarks.")] = 1,
-    pixels: Pixels = True,
 ) -> None:
     """Train an encoder; Ctrl-C saves the state, and the same command resumes.
 
@@ -62,7 +61,7 @@ def train(
     folders = _named_folders(source or [])
     if not isinstance(chosen, EmbeddingConfig):
         _refuse_many_processes()
-    refuse_pixels({"the folder of a training of the kind rgb": isinstance(chosen, RgbConfig)}, pixels=pixels)
+    refuse_pixels({"the folder of a training of the kind rgb": isinstance(chosen, RgbConfig)})
     outputs = Outputs([config, corpus, encoder, *folders.values()], force=settings().force)
     outputs.claim(out / f"{chosen.name}.safetensors")
     outputs.claim(out / f"{chosen.name}.json")

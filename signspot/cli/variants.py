@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.console import bar, claim_outputs, load_spotter, note, open_outputs, print_table, say
-from signspot.cli.options import EncoderName, Html, Json, Pixels
+from signspot.cli.options import EncoderName, Html, Json, settings
 
 
 def variants(
@@ -21,7 +21,6 @@ def variants(
     ] = None,
     html: Html = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the costs between exemplars (.png, .svg, .pdf).")] = None,
-    pixels: Pixels = True,
     as_json: Json = False,
     encoder: EncoderName = None,
 ) -> None:
@@ -45,7 +44,7 @@ def variants(
         with bar("footage", "videos") as progress:
             uses, spottings = find_use(spotter, result, list(footage or ()), progress=progress)
         if html is not None:
-            note(f"wrote {write_variants_page(spotter, result, html, (uses, spottings), pixels=pixels)}")
+            note(f"wrote {write_variants_page(spotter, result, html, (uses, spottings), pixels=settings().pixels)}")
         if plot is not None:
             note(f"wrote {save_figure(draw_costs(result), plot)}")
     if as_json:

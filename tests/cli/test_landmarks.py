@@ -85,8 +85,7 @@ def test_frames_and_time_left_are_told_when_piped(
     monkeypatch.setattr("signspot.cli.console._FIRST_LINE", 0.0)
     monkeypatch.setattr("signspot.cli.console._NEXT_LINE", 0.0)
     _, _, err = signspot("landmarks", grey(tmp_path / "a.mp4", 20), "--out", tmp_path, "--no-cache")
-    assert "landmarks: 16 of 20 frames, " in err
-    assert " per second, " in err
+    assert " of 20 frames, " in err
     assert " left" in err
 
 

@@ -64,4 +64,4 @@ def test_help_fits_on_one_screen_and_begins_with_what_newcomers_need(signspot: C
     assert max(map(len, lines)) <= 80
     commands = [line[13:].split()[0] for line in lines if line[13:].strip()]
     assert commands[2:5] == ["demo", "spot", "serve"]
-    assert not any("…" in line or "..." in line for line in lines[3:-7])
+    assert not any("…" in line or "..." in line for line in lines[3:-8])

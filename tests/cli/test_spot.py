@@ -1,7 +1,6 @@
 """`signspot spot` and its neighbours, on real files."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -220,18 +219,17 @@ def test_tracks_are_claimed_by_the_names_of_their_videos(signspot: Call, corner:
     assert sorted(path.name for path in tmp_path.glob("*.eaf")) == ["a.eaf"]
 
 
-@pytest.mark.parametrize("match", ["auto", "embedding"])
-def test_what_is_cached_is_searched_without_pytorch(corner: Path, tmp_path: Path, match: str) -> None:
+def test_what_is_cached_is_searched_without_pytorch(
+    signspot: Call, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Loading PyTorch takes longer than the search: a track and exemplars that are there already do without."""
-    words = ["spot", str(corner / "footage.pose"), str(corner / "signs"), "--match", match, "--threshold", "0.5"]
-    told = "import sys, atexit; atexit.register(lambda: print('torch' in sys.modules, file=sys.stderr)); "
-    code = f"{told}sys.argv = {['signspot', *words]!r}; from signspot.cli.entry import run; run()"
-    kept = {**os.environ, "SIGNSPOT_CACHE": str(tmp_path)}
-    first, second = (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=kept) for _ in range(2)
-    )
-    assert first.returncode == second.returncode == 0
-    assert first.stdout == second.stdout
-    assert len(first.stdout.splitlines()) > 1
-    assert first.stderr.splitlines()[-1] == "True"  # it embeds
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path))
+    words = ["spot", str(corner / "footage.pose"), str(corner / "signs"), "--threshold", "0.5", "--json"]
+    code, first, _ = signspot(*words)  # embeds
+    assert code == 0
+    assert len(first.splitlines()) > 1
+    report = "import sys, atexit; atexit.register(lambda: print('torch' in sys.modules, file=sys.stderr)); "
+    program = f"{report}sys.argv = {['signspot', *words]!r}; from signspot.cli.entry import run; run()"
+    second = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (second.returncode, second.stdout) == (0, first)
     assert second.stderr.splitlines()[-1] == "False"

@@ -70,6 +70,7 @@ def centred_share(folder: Path, source: str) -> float:
     return sum(inside) / len(inside)
 
 
+@pytest.mark.long
 def test_what_annotation_finds_is_trained_on_where_it_is_signed(signspot: Call, corpus: Path, tmp_path: Path) -> None:
     """By the synthetic truth; a D label that was taken for the end of a sign gave a quarter of such windows."""
     labels = corpus / "labels" / "D.jsonl"
@@ -150,6 +151,7 @@ def test_stopped_with_ctrl_c_it_says_how_to_go_on_and_goes_on_to_the_same_weight
     assert (tmp_path / "whole" / "curve.csv").read_text() == (tmp_path / "run" / "curve.csv").read_text()
 
 
+@pytest.mark.long
 def test_two_processes_give_the_weights_of_one(
     train: Call, made: Path, config: Path, corner: Path, tmp_path: Path
 ) -> None:
