@@ -44,7 +44,7 @@ from signspot.video import MEDIA_SUFFIXES
 OUT_OF_REACH = (
     "weights that were trained on it",
     "ids of its exemplars beside what they found in videos of others",
-    "reports, plots and films, and whatever else was exported to places that were not named",
+    "reports, plots and videos, and whatever else was exported to places that were not named",
     "backups (*.bak), copies on other machines, and the original video, unless a corpus or dictionary holds it",
 )
 _FEATURES = re.compile(r"(?P<video>.+)-(?P<digest>[0-9a-f]{32})-\w+\.npy")  # what a training keeps of one video

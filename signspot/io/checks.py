@@ -1,4 +1,4 @@
-"""The one way from a value in a stranger's file to a number, a time, a score, a text or a name that may be used."""
+"""Checks of values in untrusted files: numbers, times, scores, texts, names of files, records."""
 
 import json
 import math
@@ -40,7 +40,7 @@ def check_number(value: object, what: str, least: float = -math.inf, most: float
 
     Args:
         value: as it stands in the file.
-        what: the place and the name of the value, for messages: "x.csv, line 3: score".
+        what: the location and the name of the value, for messages: "x.csv, line 3: score".
         least: the lowest that is allowed.
         most: the highest that is allowed.
 
@@ -110,7 +110,7 @@ def check_span(start: float, end: float, where: str) -> None:
 
 
 def check_text(value: object, what: str) -> str:
-    """Text that every format and database can hold; None is none.
+    """Text that every format and database can hold; None becomes empty text.
 
     Raises:
         FormatError: it is something else, or holds halves of characters (surrogates).
@@ -125,12 +125,12 @@ def check_text(value: object, what: str) -> str:
 
 
 def path_inside(folder: Path, name: object, what: str) -> Path:
-    """The path of a file that another file names; it lies in the folder of that one.
+    """The path of a file that another file names, which must lie in the folder of that one.
 
     Args:
         folder: of the file that names it.
         name: relative, with either slash.
-        what: the place and the name of the value, for messages.
+        what: the location and the name of the value, for messages.
 
     Raises:
         FormatError: it is no name, or leads out of the folder, by itself or through a link.
@@ -166,13 +166,13 @@ def record_checker(kind: type[Record], scores: Collection[str] = ()) -> Callable
     has_span = "start" in checks and "end" in checks
 
     def make(values: Mapping[str, Any]) -> Record:
-        known = {name: check(values[name]) for name, check in checks.items() if name in values}
+        fields = {name: check(values[name]) for name, check in checks.items() if name in values}
         try:
-            record = kind(**known)
+            record = kind(**fields)
         except (TypeError, OptionsError) as error:
             raise FormatError(f"no {kind.__name__}: {error}") from error
-        if has_span and known.get("start") is not None and known.get("end") is not None:
-            check_span(known["start"], known["end"], kind.__name__)
+        if has_span and fields.get("start") is not None and fields.get("end") is not None:
+            check_span(fields["start"], fields["end"], kind.__name__)
         return record
 
     return make
@@ -212,10 +212,10 @@ def check_list(value: object, what: str) -> list[Any]:
 
 
 def _checked_member(value: object, members: tuple[Any, ...], what: str) -> Any:
-    found = next((each for each in members if type(value) in (str, bool, type(each)) and each == value), None)
-    if found is None:
+    member = next((each for each in members if type(value) in (str, bool, type(each)) and each == value), None)
+    if member is None:
         raise FormatError(f"{what} must be one of {', '.join(map(str, members))}; got {quoted(value)}.")
-    return found
+    return member
 
 
 def quoted(value: object) -> str:

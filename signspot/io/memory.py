@@ -28,15 +28,15 @@ def affordable(workers: int, each: int) -> int:
 
 
 def free_memory(system: Path = Path("/")) -> int | None:
-    """Bytes that this computer, or the container that we are in, has left; None: it does not say (only Linux does)."""
-    left = []
+    """Bytes that this computer, or its container, has left; None where the system does not say (only Linux does)."""
+    limits = []
     with suppress(OSError, ValueError, StopIteration):
         lines = (system / "proc/meminfo").read_text().splitlines()
-        left.append(1024 * int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]))
+        limits.append(1024 * int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]))
     with suppress(OSError, ValueError):  # the limit of a container; "max": none
         group = system / "sys/fs/cgroup"
-        left.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
-    return max(0, min(left)) if left else None
+        limits.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    return max(0, min(limits)) if limits else None
 
 
 def give_back() -> None:

@@ -1,4 +1,4 @@
-"""Processes: the one worker pool of signspot, and the lock that keeps a folder to one process.
+"""Processes: the worker pool, and the lock that keeps a folder to one process.
 
 Workers take one core each. On Linux they are forked from a process that has loaded torch, if this one has, and has no
 threads (MediaPipe's do not survive a fork): all share one loading. Elsewhere, and where the temporary folder's name is
@@ -122,7 +122,7 @@ class WorkerPool:
     """Processes of this machine that work on items at once; the result is the same for any number of them."""
 
     workers: int = 1
-    progress: Callable[[Any, int, int | None], None] | None = None  # told an item's `report_progress`
+    progress: Callable[[Any, int, int | None], None] | None = None  # called with an item and its progress
     _workers: list[_Worker] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -13,12 +13,12 @@ class Progress(Protocol):
 
 
 def silent(done: int, total: int | None) -> None:
-    """Report to nobody."""
+    """Ignore progress."""
 
 
-Stage = Callable[[str], AbstractContextManager[Progress]]  # a title → what is told the progress of that stage
+Stage = Callable[[str], AbstractContextManager[Progress]]  # a title → the progress callback of that stage
 
 
 def quiet(title: str) -> AbstractContextManager[Progress]:
-    """Show no stage."""
+    """A stage without a progress bar."""
     return nullcontext(silent)

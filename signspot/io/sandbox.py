@@ -86,7 +86,7 @@ class Sandbox:
         Args:
             function: `module:name`; the module is imported in the child before limits are set.
             args: what it is given; anything that pickles.
-            progress: is told what the function reports; the function then gets a callable as its keyword `progress`.
+            progress: called with what the function reports; the function then has a keyword `progress` to report with.
                 If it raises, the child is ended and the error goes on.
             seconds: in place of the limit's.
             options: more arguments, by keyword.

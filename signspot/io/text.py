@@ -1,4 +1,4 @@
-"""The one way from a text file to text: subtitles, tables, JSON and XML, whatever their encoding."""
+"""Text files (subtitles, tables, JSON and XML) of any usual encoding."""
 
 import codecs
 import re
@@ -65,10 +65,10 @@ def read_word_list(path: Path) -> list[str]:
         lines = read_text(path).text.split("\n")
     except FormatError as error:
         raise OptionsError(f"no list of words: {error}") from error
-    found = [line.strip() for line in lines if line.strip()]
-    if not found:
+    words = [line.strip() for line in lines if line.strip()]
+    if not words:
         raise OptionsError(f"{path} holds no word. Write one per line.")
-    return found
+    return words
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:

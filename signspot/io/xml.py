@@ -1,4 +1,4 @@
-"""The one XML reader, for files from strangers: without document types, hence without entities that expand or fetch."""
+"""XML of untrusted files: without document types, hence without entities that expand or fetch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

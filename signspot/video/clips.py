@@ -27,7 +27,7 @@ def squash_and_crop(image: Image, size: int = 224, squash: int | None = None, bb
         size: side of the crop, in pixels.
         squash: side of the square to which the picture is scaled, whatever its aspect; None: as 256 to 224, so that a
             crop of any size sees the same part of the picture.
-        bbox: signer's place: y0, x0, y1, x1 in [0, 1]; parts outside of the picture are left out.
+        bbox: location of the signer: y0, x0, y1, x1 in [0, 1]; parts outside of the picture are left out.
 
     Returns:
         (3, size, size) in [-0.5, 0.5].

@@ -50,7 +50,7 @@ class Timing:
 
 
 class Clock:
-    """Tells the time of frames in the order in which they are shown; times never go back.
+    """Gives frames their times, in the order in which they are shown; times never go back.
 
     Args:
         timing: of the file.

@@ -234,7 +234,7 @@ class StillTime:
 
 
 def check_file(path: Path) -> None:
-    """Tell what is wrong with a path before anything is decoded.
+    """Check a path before anything is decoded.
 
     Raises:
         EmptyVideoError: it holds no byte.

@@ -1,4 +1,4 @@
-"""The way out: pictures become an H.264 video that browsers play, whole or not at all."""
+"""Writing of videos: pictures become an H.264 file that browsers play, whole or not at all."""
 
 import math
 import os
@@ -62,7 +62,7 @@ class VideoWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            # Handed on, the error makes `atomic_write` throw the unfinished file away.
+            # The error makes `atomic_write` remove the unfinished file.
             self._cleanup.__exit__(kind, error, trace)
             return
         with self._cleanup:
@@ -132,7 +132,7 @@ class VideoWriter:
             raise _as_output_error(self.path, error) from error
 
     def _abandon(self) -> None:
-        """Let go of the file; whatever closing it says, the reason for giving up has been said already."""
+        """Let go of the file; errors of closing it are ignored, for the reason for giving up is known."""
         container, self._container, self._stream = self._container, None, None
         try:
             container.close()

@@ -30,7 +30,7 @@ class ServerData:
                 person.learn([video.path])
                 person.names.add(video.name)
                 beside = (video.path, video.landmarks, video.subtitles)
-                if not (root / "corpus.json").is_file():  # a corpus is told as one
+                if not (root / "corpus.json").is_file():  # a corpus is handled as one
                     yield from (remove_file(path) for path in beside if path is not None)
         if not (root / "corpus.json").is_file():
             for path in sorted((root / "labels").rglob("*.jsonl")):
@@ -43,8 +43,10 @@ class ServerData:
             yield from self.in_database(person, address) or ()
         pictures = sorted(path for path in (root / OWN_FOLDER / "pictures").glob("*") if path.is_file())
         if pictures:  # named by digests, so nobody knows whose they are; they are made again when they are wanted
-            told = Removal("pictures", f"{root / OWN_FOLDER / 'pictures'}: all {len(pictures)}, made again when wanted")
-            yield Step((told,), partial(_remove_all, pictures))
+            removal = Removal(
+                "pictures", f"{root / OWN_FOLDER / 'pictures'}: all {len(pictures)}, made again when wanted"
+            )
+            yield Step((removal,), partial(_remove_all, pictures))
 
     def in_database(self, person: Person, address: Any) -> Iterator[Step] | None:
         """Questions about the person's videos, all answers to them, and jobs on them; None: no server keeps any there.
@@ -88,8 +90,8 @@ def _forget_asked(address: Any, video: str) -> None:
         connection.execute(jobs.delete().where(jobs.c.title == video))
         for table, column in ((queues, queues.c.name), (jobs, jobs.c.message)):
             for key, text in connection.execute(select(table.c.id, column).where(column.contains(video))).fetchall():
-                told = {column.name: text.replace(video, _FORGOTTEN)}
-                connection.execute(table.update().where(table.c.id == key).values(told))
+                values = {column.name: text.replace(video, _FORGOTTEN)}
+                connection.execute(table.update().where(table.c.id == key).values(values))
 
     database = Database(address)
     try:

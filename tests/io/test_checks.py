@@ -1,4 +1,4 @@
-"""One way to read a number, a time, a score, a text, a record: what is accepted is what it says, the rest is told."""
+"""Checks of numbers, times, scores, texts, names of files and records."""
 
 from dataclasses import dataclass
 from decimal import Decimal

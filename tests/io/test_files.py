@@ -364,9 +364,9 @@ def test_killed_before_the_end_of_a_verb_a_file_is_known_as_ours(tmp_path: Path)
 def test_a_disk_that_fails_is_told(tmp_path: Path) -> None:
     failing = tmp_path / "news.mp4"
     failing.symlink_to("/proc/self/mem")  # can be opened, and read nowhere
-    with pytest.raises(UnreadableFileError, match=r"news\.mp4") as told:
+    with pytest.raises(UnreadableFileError, match=r"news\.mp4") as caught:
         content_digest(failing)
-    assert isinstance(told.value, OSError)
+    assert isinstance(caught.value, OSError)
     with pytest.raises(UnreadableFileError):
         content_digest(tmp_path / "nowhere.mp4")
 

@@ -25,7 +25,7 @@ from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render
 from tests.cli.test_no_pixels_end_to_end import PURPLE, is_purple, pictures, purple
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    run()"
 BORDER = 10  # pixels

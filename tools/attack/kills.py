@@ -47,7 +47,7 @@ from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.options import CorpusOptions
 from tools.attack import AttackOptions, Outcome
 from tools.attack.readers import make_landmarks
-from tools.attack.servers import make_films, versions
+from tools.attack.servers import make_videos, versions
 
 MOST_KILLS = 8  # of one run, before it may finish
 TIMEOUT = 300.0  # seconds within which a run must end
@@ -307,19 +307,19 @@ def _train_state(out: Path) -> dict[str, object]:
 
 def _prepare_fetch(inputs: Path, stack: ExitStack) -> None:
     """A server in a process of its own, so that no thread of it is forked."""
-    (film,) = make_films(inputs, 1)
-    (inputs / "sent.mp4").write_bytes(film)
+    (video,) = make_videos(inputs, 1)
+    (inputs / "sent.mp4").write_bytes(video)
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe()
-    server = context.Process(target=_serve_film, args=(film, there), daemon=True)
+    server = context.Process(target=_serve_video, args=(video, there), daemon=True)
     server.start()
     stack.callback(server.join)
     stack.callback(server.terminate)
     (inputs / "address").write_text(here.recv())
 
 
-def _serve_film(film: bytes, there: Any) -> None:
-    with versions([film], 0, slow=0.01, breaks=False) as address:
+def _serve_video(video: bytes, there: Any) -> None:
+    with versions([video], 0, slow=0.01, breaks=False) as address:
         there.send(address)
         threading.Event().wait()
 

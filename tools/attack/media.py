@@ -19,7 +19,7 @@ _TICKS = 1000  # of a second, in the files made here
 Maker = Callable[[Path], Path]
 
 
-def make_film(
+def make_video(
     path: Path,
     stamps: list[int],
     *,
@@ -78,53 +78,53 @@ def _replaced(path: Path, old: bytes, new: bytes) -> Path:
 def jump(folder: Path, suffix: str) -> Path:
     """A clock that jumps by as much as the container can say in the middle of nine seconds."""
     seconds = {".mkv": _YEAR, ".mp4": _DAY, ".ts": _DAY}[suffix]
-    return make_film(folder / f"jump{suffix}", even(100) + even(125, 1000 * seconds))
+    return make_video(folder / f"jump{suffix}", even(100) + even(125, 1000 * seconds))
 
 
 def jumps(folder: Path) -> Path:
     """A clock that jumps by 50 minutes from picture to picture."""
-    return make_film(folder / "jumps.mkv", [3_000_000 * number for number in range(200)])
+    return make_video(folder / "jumps.mkv", [3_000_000 * number for number in range(200)])
 
 
 def late_start(folder: Path) -> Path:
     """Sound at once, pictures a year later."""
-    return make_film(folder / "late.mkv", even(50, 1000 * _YEAR), sound=True)
+    return make_video(folder / "late.mkv", even(50, 1000 * _YEAR), sound=True)
 
 
 def long_last(folder: Path) -> Path:
     """The last picture is shown for a hundred years, by its duration alone."""
-    path = make_film(folder / "last.mp4", even(50), movflags="+faststart")
+    path = make_video(folder / "last.mp4", even(50), movflags="+faststart")
     return _patched(path, b"stts", 8 + 4, struct.pack(">I", 0x7FFFFFFF))
 
 
 def long_header(folder: Path, box: bytes) -> Path:
     """A header that announces more than it holds."""
-    path = make_film(folder / f"long-{box.decode()}.mp4", even(50))
+    path = make_video(folder / f"long-{box.decode()}.mp4", even(50))
     offset = {b"mvhd": 16, b"tkhd": 20, b"mdhd": 16}[box]
     return _patched(path, box, offset, struct.pack(">I", 0xFFFFFFF0))
 
 
 def many_samples(folder: Path) -> Path:
     """A table of samples that says it has two thousand million entries."""
-    path = make_film(folder / "many.mp4", even(50))
+    path = make_video(folder / "many.mp4", even(50))
     return _patched(path, b"stsz", 8, struct.pack(">I", 0x7FFFFFFF))
 
 
 def many_durations(folder: Path) -> Path:
     """One line of the table of times stands for four thousand million pictures."""
-    path = make_film(folder / "durations.mp4", even(50))
+    path = make_video(folder / "durations.mp4", even(50))
     return _patched(path, b"stts", 8, struct.pack(">I", 0xFFFFFFFF))
 
 
 def slow_clock(folder: Path) -> Path:
     """A tick of one second where a thousandth was meant: fifty pictures in days."""
-    path = make_film(folder / "slow.mp4", even(50))
+    path = make_video(folder / "slow.mp4", even(50))
     return _patched(path, b"mdhd", 12, struct.pack(">I", 1))
 
 
 def repeated_edits(folder: Path) -> Path:
     """An edit list that shows the same two seconds three thousand times."""
-    path = make_film(folder / "edits.mp4", even(50))
+    path = make_video(folder / "edits.mp4", even(50))
     data = path.read_bytes()
     start = data.index(b"elst") - 4
     length = int.from_bytes(data[start : start + 4])
@@ -141,7 +141,7 @@ def repeated_edits(folder: Path) -> Path:
 
 def matroska_duration(folder: Path, value: float) -> Path:
     """A Matroska header whose duration is infinite, absurd, or no number."""
-    path = make_film(folder / f"duration-{value}.mkv", even(50))
+    path = make_video(folder / f"duration-{value}.mkv", even(50))
     data = bytearray(path.read_bytes())
     place = data.index(b"\x44\x89\x88") + 3
     data[place : place + 8] = struct.pack(">d", value)
@@ -151,7 +151,7 @@ def matroska_duration(folder: Path, value: float) -> Path:
 
 def avi_rate(folder: Path, scale: int, rate: int) -> Path:
     """An AVI whose header says how long a picture is shown: years, or nothing."""
-    path = make_film(folder / f"rate-{scale}-{rate}.avi", even(50), codec="mpeg4")
+    path = make_video(folder / f"rate-{scale}-{rate}.avi", even(50), codec="mpeg4")
     return _patched(path, b"strh", 4 + 20, struct.pack("<II", scale, rate))
 
 
@@ -171,7 +171,7 @@ def largest(folder: Path, *, deep: bool) -> Path:
 
 
 def make_pictures(path: Path, sides: list[int], *, deep: bool = False) -> Path:
-    """A film of black square PNG pictures, as large as they like, whatever the film's header says."""
+    """A video of black square PNG pictures, as large as they like, whatever the video's header says."""
     with av.open(str(path), "w") as container:
         stream = container.add_stream("png", rate=25)
         stream.width, stream.height, stream.pix_fmt = 64, 64, "rgb24"
@@ -207,7 +207,7 @@ def _png(side: int, pixels: bytes, *, deep: bool = False) -> bytes:
 
 def wide_header(folder: Path) -> Path:
     """A header of 60,000 x 60,000 pixels before a stream of small ones."""
-    path = make_film(folder / "wide.y4m", even(3), codec="rawvideo")
+    path = make_video(folder / "wide.y4m", even(3), codec="rawvideo")
     return _replaced(path, b"W96 H64", b"W60000 H60000")
 
 
@@ -265,7 +265,7 @@ def attack(options: AttackOptions) -> Iterator[Outcome]:
 
 def _damaged(options: AttackOptions, suffix: str, codec: str) -> Iterator[Path]:
     """Copies of a video: cut off, bytes changed anywhere, or in the header alone."""
-    seed = make_film(options.folder / f"seed{suffix}", even(60), codec=codec).read_bytes()
+    seed = make_video(options.folder / f"seed{suffix}", even(60), codec=codec).read_bytes()
     draw = np.random.default_rng(options.seed)
     for number in range(options.count):
         data = bytearray(seed)

@@ -137,7 +137,7 @@ class _Versions(BaseHTTPRequestHandler):
     """A server that breaks off, changes its file, and may or may not say so."""
 
     protocol_version = "HTTP/1.1"
-    films: list[bytes]
+    videos: list[bytes]
     draw: random.Random
     slow = 0.0  # seconds between two pieces
     breaks = True
@@ -147,28 +147,28 @@ class _Versions(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Send a file, or the part of one that was asked for, perhaps of another version."""
-        version = self.draw.randrange(len(self.films))
-        film = self.films[version]
+        version = self.draw.randrange(len(self.videos))
+        video = self.videos[version]
         wanted = self.headers.get("Range", "").removeprefix("bytes=").partition("-")[0]
         start = int(wanted) if wanted else 0
         self.send_response(206 if wanted else 200)
         if self.draw.random() < 0.8:
             self.send_header("ETag", f'"{version}"')
         if wanted:
-            self.send_header("Content-Range", f"bytes {start}-{len(film) - 1}/{len(film)}")
-        self.send_header("Content-Length", str(len(film) - start))
+            self.send_header("Content-Range", f"bytes {start}-{len(video) - 1}/{len(video)}")
+        self.send_header("Content-Length", str(len(video) - start))
         self.end_headers()
-        end = self.draw.randrange(start + 1, len(film) + 20_000) if self.breaks else len(film)
-        for place in range(start, min(end, len(film)), 8000):
-            self.wfile.write(film[place : min(end, place + 8000)])
+        end = self.draw.randrange(start + 1, len(video) + 20_000) if self.breaks else len(video)
+        for place in range(start, min(end, len(video)), 8000):
+            self.wfile.write(video[place : min(end, place + 8000)])
             time.sleep(self.slow)
         self.close_connection = True
 
 
 @contextmanager
-def versions(films: list[bytes], seed: int, **settings: object) -> Iterator[str]:
+def versions(videos: list[bytes], seed: int, **settings: object) -> Iterator[str]:
     """A server that sends any of some files, breaks off and goes on, as `settings` of `_Versions` say."""
-    handler = type("Handler", (_Versions,), {"films": films, "draw": random.Random(seed), **settings})
+    handler = type("Handler", (_Versions,), {"videos": videos, "draw": random.Random(seed), **settings})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
         server.handle_error = lambda *_: None  # type: ignore[method-assign]
@@ -181,19 +181,20 @@ def versions(films: list[bytes], seed: int, **settings: object) -> Iterator[str]
             thread.join()
 
 
-def make_films(folder: Path, count: int) -> list[bytes]:
-    """Films of one length in bytes and of different noise, so that a mixture of two passes for a film."""
+def make_videos(folder: Path, count: int) -> list[bytes]:
+    """Videos of one length in bytes and of different noise, so that a mixture of two passes for a video."""
     from signspot.video.writer import write_video
 
-    films = []
+    videos = []
     for seed in range(count):
         draw = np.random.default_rng(seed)
-        path = folder / f"film-{seed}.mp4"
+        path = folder / f"video-{seed}.mp4"
         write_video(path, (draw.integers(0, 255, (64, 96, 3), dtype=np.uint8) for _ in range(30)), 25.0)
-        films.append(path.read_bytes())
-    longest = max(map(len, films)) + 8
+        videos.append(path.read_bytes())
+    longest = max(map(len, videos)) + 8
     return [
-        film + (longest - len(film)).to_bytes(4, "big") + b"free" + bytes(longest - len(film) - 8) for film in films
+        video + (longest - len(video)).to_bytes(4, "big") + b"free" + bytes(longest - len(video) - 8)
+        for video in videos
     ]
 
 
@@ -201,13 +202,13 @@ def _change(options: AttackOptions) -> Outcome:
     from signspot.dictionary.download import Download, Downloader, DownloadOptions
     from signspot.errors import DownloadError
 
-    films = make_films(options.folder, 2)
-    known = {hashlib.sha256(film).hexdigest() for film in films}
+    videos = make_videos(options.folder, 2)
+    known = {hashlib.sha256(video).hexdigest() for video in videos}
     manners = DownloadOptions(retries=20, timeout=5.0, delay=0.0, backoff=0.0)
     outcome, whole = Outcome("changing files", options.count), 0
     for number in range(options.count):
         before = time.perf_counter()
-        with versions(films, options.seed + number) as address:
+        with versions(videos, options.seed + number) as address:
             try:
                 digest = Downloader(manners).fetch(Download(address + "/a.mp4", "a"), options.folder / f"c{number}.mp4")
                 whole += 1
