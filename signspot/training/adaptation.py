@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus
@@ -28,8 +27,16 @@ from signspot.training.adaptation_data import (
     read_footage,
     score_segments,
 )
-from signspot.training.adapters import AdapterChoice, Adapters, SegmentBatches, fold, frame_coder, train_adapters
-from signspot.types import Track
+from signspot.training.adapters import (
+    AdapterChoice,
+    Adapters,
+    SegmentBatches,
+    adapt_gallery,
+    adapt_track,
+    fold,
+    frame_coder,
+    train_adapters,
+)
 
 Scores = NDArray[np.floating[Any]]
 
@@ -186,31 +193,13 @@ def _measure(
     gallery, seen = footage.gallery, spotter
     if adapters is not None:
         encoder = fold(spotter.encoder, adapters, AdapterChoice(codes=True, embedding=True), gallery, "adapted", {})
-        tracks = {name: _mapped_track(track, adapters, encoder.hash) for name, track in tracks.items()}
-        gallery, seen = _mapped_gallery(gallery, adapters), Spotter(encoder)
+        tracks = {name: adapt_track(track, adapters, encoder.hash) for name, track in tracks.items()}
+        gallery, seen = adapt_gallery(gallery, adapters), Spotter(encoder)
     scores: dict[str, HeldOutScores] = {}
     for match in matches:
         with stage(f"held-out footage, {match}, {'adapted' if adapters else 'as it is'}") as progress:
             scores[match] = score_segments(seen, tracks, footage.held, gallery, match, progress)
     return scores
-
-
-@torch.no_grad()
-def _mapped_track(track: Track, adapters: Adapters, encoder: str) -> Track:
-    """A track as the adapted encoder makes it, without its video."""
-    assert track.codes is not None, "the encoder gives frame codes"
-    codes = adapters.adapt_codes(torch.from_numpy(np.asarray(track.codes, np.float32))).numpy()
-    rows = adapters.adapt_embeddings(torch.from_numpy(np.asarray(track.embeddings, np.float32))).numpy()
-    return replace(track, codes=codes.astype(np.float16), embeddings=rows.astype(np.float16), encoder=encoder)
-
-
-@torch.no_grad()
-def _mapped_gallery(gallery: Gallery, adapters: Adapters) -> Gallery:
-    """A gallery as the adapted encoder makes it."""
-    assert gallery.codes is not None, "the encoder gives frame codes"
-    codes = adapters.adapt_codes(torch.from_numpy(np.asarray(gallery.codes, np.float32))).numpy()
-    rows = adapters.adapt_embeddings(torch.from_numpy(gallery.embeddings)).numpy()
-    return Gallery(gallery.exemplars, rows, gallery.rows, gallery.mirrored, codes)
 
 
 def _card(

@@ -10,7 +10,7 @@ label are the foreground clip and its word the foreground word; all other clips 
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -31,7 +31,7 @@ from signspot.models.registry import build
 from signspot.spotting.matching import STEPS, warping_costs
 from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, SubtitledSegment, frame_range
 from signspot.training.loop import Schedule, Task, train, warm_cosine
-from signspot.types import Grid, Label
+from signspot.types import Grid, Label, Track
 
 _WORST_CONDITION = 1e4  # of a map of codes that may still be undone in float32
 
@@ -122,6 +122,24 @@ def fold(
         trunk.pool.bias.copy_(turn @ trunk.pool.bias.double())
     seen = encoder.contract
     return make_encoder(name, module, fps=seen.fps, threshold=seen.threshold, card=card)
+
+
+@torch.no_grad()
+def adapt_track(track: Track, adapters: Adapters, encoder: str) -> Track:
+    """A track as the encoder with these adapters makes it, without its video."""
+    assert track.codes is not None, "the encoder gives frame codes"
+    codes = adapters.adapt_codes(torch.from_numpy(np.asarray(track.codes, np.float32))).numpy()
+    rows = adapters.adapt_embeddings(torch.from_numpy(np.asarray(track.embeddings, np.float32))).numpy()
+    return replace(track, codes=codes.astype(np.float16), embeddings=rows.astype(np.float16), encoder=encoder)
+
+
+@torch.no_grad()
+def adapt_gallery(gallery: Gallery, adapters: Adapters) -> Gallery:
+    """A gallery as the encoder with these adapters makes it."""
+    assert gallery.codes is not None, "the encoder gives frame codes"
+    codes = adapters.adapt_codes(torch.from_numpy(np.asarray(gallery.codes, np.float32))).numpy()
+    rows = adapters.adapt_embeddings(torch.from_numpy(gallery.embeddings)).numpy()
+    return Gallery(gallery.exemplars, rows, gallery.rows, gallery.mirrored, codes)
 
 
 def _turn_codes(trunk: FrameCoder, turn: Tensor) -> None:

@@ -1,6 +1,5 @@
 """`signspot train` of an embedding: from a corpus to an encoder that spots; every mistake is one line."""
 
-import importlib.util
 import json
 import os
 import shutil
@@ -27,6 +26,7 @@ from signspot.training.items import ItemOptions, find_training_subset
 from signspot.types import Grid
 from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.corpora import corpus_once
+from tests.fixtures.filmed import filmed_corpus
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -320,21 +320,10 @@ batch = {clips = 8, before = 9, after = 3}
 """
 
 
-def filmed(folder: Path) -> Path:
-    """The corpus of real videos that the tests of the RGB trunk make."""
-    path = Path(__file__).parent.parent / "training" / "filmed.py"
-    spec = importlib.util.spec_from_file_location("filmed", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return Path(module.filmed_corpus(folder).folder)
-
-
 def test_an_rgb_trunk_is_trained_and_an_embedding_on_it(
     signspot: Call, made: Path, config: Path, corner: Path, tmp_path: Path
 ) -> None:
-    corpus, rgb = filmed(tmp_path / "filmed"), tmp_path / "rgb.toml"
+    corpus, rgb = filmed_corpus(tmp_path / "filmed").folder, tmp_path / "rgb.toml"
     rgb.write_text(RGB)
     run = ("--corpus", corpus, "--out", tmp_path / "rgb")
     code, out, err = signspot("train", rgb, *run)

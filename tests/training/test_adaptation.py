@@ -1,8 +1,6 @@
 """Adapting on a small corpus: it learns, goes on after a stop, makes an ordinary encoder, and tells mistakes."""
 
-import os
 import shutil
-import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -12,41 +10,18 @@ import pytest
 import torch
 
 from signspot.corpus.corpus import Corpus, open_corpus
-from signspot.errors import CheckpointError, OptionsError
+from signspot.errors import OptionsError
 from signspot.io.progress import Progress
 from signspot.losses.watch_read_lookup import BACKGROUND, Bags
-from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.checkpoints import save_encoder
 from signspot.spotting.decoys import alignment_scale, decoys_of
 from signspot.spotting.spotter import Spotter, load
 from signspot.training.adaptation import adapt, adapted_encoder, is_kept
 from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, read_footage
 from signspot.training.adapters import AdapterChoice, Adapters, SegmentBatches, losses, train_adapters
-from signspot_synthetic.knobs import Knobs
-from signspot_synthetic.options import CorpusOptions
-from tests.fixtures.corpora import corpus_once
 
 OPTIONS = AdaptOptions(steps=8, segments=6, exemplars=1, lr=1e-2, held_out=0.33, embeddings=True)
 BOTH = AdapterChoice(codes=True, embedding=True)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    """Six easy videos of half a minute."""
-    options = CorpusOptions(
-        words=16, hours=0.06, seed=5, video_seconds=36.0, dictionary_signers=2, exemplars=1.0, variants=1,
-        knobs=Knobs(coarticulation=0.3, misalignment=0.3),
-    )  # fmt: skip
-    return corpus_once(options, tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def spotter(tmp_path_factory: pytest.TempPathFactory) -> Spotter:
-    return Spotter(load_encoder("landmark-synthetic"), tmp_path_factory.mktemp("cache"))
-
-
-@pytest.fixture(scope="module")
-def footage(spotter: Spotter, made: Corpus) -> EmbeddedFootage:
-    return read_footage(spotter, made, made.dictionary(), OPTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +51,7 @@ def test_every_reading_of_the_bags_has_a_gradient(footage: EmbeddedFootage, spot
 
 
 def test_what_is_made_is_an_ordinary_encoder(
-    footage: EmbeddedFootage, spotter: Spotter, made: Corpus, run: tuple[Adapters, Path], tmp_path: Path
+    footage: EmbeddedFootage, spotter: Spotter, subtitled: Corpus, run: tuple[Adapters, Path], tmp_path: Path
 ) -> None:
     card = {"licence": "CC0-1.0"}
     encoder = adapted_encoder(spotter.encoder, run[0], BOTH, footage.gallery, "mine", card, 0.77)
@@ -84,17 +59,17 @@ def test_what_is_made_is_an_ordinary_encoder(
     assert kept.hash != spotter.encoder.hash
     loaded = load(tmp_path / "mine.safetensors", cache=False)
     assert loaded.encoder.contract.threshold == 0.77
-    video = next(iter(made.videos.values())).landmarks
+    video = next(iter(subtitled.videos.values())).landmarks
     assert video is not None
-    dictionary = made.dictionary()
+    dictionary = subtitled.dictionary()
     found = loaded.search(video, dictionary.select(list(dictionary)[:3]))
     assert len(found.best) == 3
     assert decoys_of(loaded.encoder) is not None, "decoys came along"
 
 
-def test_the_whole_of_it(spotter: Spotter, made: Corpus, tmp_path: Path) -> None:
+def test_the_whole_of_it(spotter: Spotter, subtitled: Corpus, tmp_path: Path) -> None:
     """Both adapters are measured on segments and words that were held out, and kept by the rule and nothing else."""
-    adapted = adapt(spotter, made, made.dictionary(), tmp_path / "mine", OPTIONS)
+    adapted = adapt(spotter, subtitled, subtitled.dictionary(), tmp_path / "mine", OPTIONS)
     assert adapted.learned >= 16
     assert adapted.labels > 0
     assert set(adapted.gains) == {"alignment", "embedding"}
@@ -113,7 +88,7 @@ def test_what_is_held_out_is_not_learned_from(footage: EmbeddedFootage) -> None:
         assert {number[word] for word in batches[step].word.tolist()} <= footage.words
 
 
-def test_every_stretch_and_every_word_is_held_out_in_one_turn(footage: EmbeddedFootage) -> None:
+def test_every_segment_and_every_word_is_held_out_in_one_turn(footage: EmbeddedFootage) -> None:
     turns = footage.turns(OPTIONS)
     assert len(turns) == 3
     held = [segment for turn in turns for segment in turn.held]
@@ -134,9 +109,9 @@ def test_embeddings_stay_as_they_are_unless_asked_for(
     assert adapters.codes.detach().any()
 
 
-def test_of_few_videos_the_last_part_is_held_out(spotter: Spotter, made: Corpus) -> None:
-    few = replace(made, videos=dict(list(made.videos.items())[:3]))
-    footage = read_footage(spotter, few, made.dictionary(), OPTIONS)
+def test_of_few_videos_the_last_part_is_held_out(spotter: Spotter, subtitled: Corpus) -> None:
+    few = replace(subtitled, videos=dict(list(subtitled.videos.items())[:3]))
+    footage = read_footage(spotter, few, subtitled.dictionary(), OPTIONS)
     for name in few.videos:
         learned = [segment.span.end for segment in footage.learned if segment.video == name]
         held = [segment.span.start for segment in footage.held if segment.video == name]
@@ -156,28 +131,7 @@ def test_the_foreground_clip_is_where_the_label_is(footage: EmbeddedFootage) -> 
         assert sum(len(each) for each in ends) == len(set().union(*ends)), "no end is in two clips"
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_maps(
-    footage: EmbeddedFootage, spotter: Spotter, run: tuple[Adapters, Path], tmp_path: Path
-) -> None:
-    batches = SegmentBatches(footage, OPTIONS)
-
-    def stop_at_three(done: int, total: int | None) -> None:
-        if done == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    with pytest.raises(KeyboardInterrupt):
-        train_adapters(spotter.encoder, batches, tmp_path, stop_at_three)
-    told: list[int] = []
-    went_on = train_adapters(spotter.encoder, batches, tmp_path, lambda done, _: told.append(done))
-    assert told == [4, 5, 6, 7, 8]
-    torch.testing.assert_close(went_on.codes, run[0].codes, rtol=0, atol=0)
-    torch.testing.assert_close(went_on.embedding, run[0].embedding, rtol=0, atol=0)
-    other = SegmentBatches(footage, replace(OPTIONS, seed=9))
-    with pytest.raises(CheckpointError, match="Name another folder"):
-        train_adapters(spotter.encoder, other, run[1])
-
-
-def test_stages_are_shown(footage: EmbeddedFootage, spotter: Spotter, made: Corpus) -> None:
+def test_stages_are_shown(footage: EmbeddedFootage, spotter: Spotter, subtitled: Corpus) -> None:
     shown: list[str] = []
 
     @contextmanager
@@ -185,7 +139,7 @@ def test_stages_are_shown(footage: EmbeddedFootage, spotter: Spotter, made: Corp
         shown.append(title)
         yield lambda done, total: None
 
-    read_footage(spotter, made, made.dictionary(), OPTIONS, stage)
+    read_footage(spotter, subtitled, subtitled.dictionary(), OPTIONS, stage)
     assert shown == ["exemplars", "videos"]
 
 
@@ -199,10 +153,10 @@ def test_stages_are_shown(footage: EmbeddedFootage, spotter: Spotter, made: Corp
     ],
 )
 def test_mistakes_are_told_before_videos_are_seen(
-    spoil: str, reason: str, spotter: Spotter, made: Corpus, tmp_path: Path
+    spoil: str, reason: str, spotter: Spotter, subtitled: Corpus, tmp_path: Path
 ) -> None:
-    shutil.copytree(made.folder, tmp_path / "copy")
-    corpus, dictionary = open_corpus(tmp_path / "copy"), made.dictionary()
+    shutil.copytree(subtitled.folder, tmp_path / "copy")
+    corpus, dictionary = open_corpus(tmp_path / "copy"), subtitled.dictionary()
     if spoil == "no subtitles":
         corpus = replace(corpus, videos={name: replace(v, subtitles=None) for name, v in corpus.videos.items()})
     elif spoil == "foreign words":

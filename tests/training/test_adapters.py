@@ -12,8 +12,7 @@ from signspot.models.contract import Encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot.spotting.spotter import Spotter
-from signspot.training.adaptation import _mapped_gallery, _mapped_track
-from signspot.training.adapters import AdapterChoice, Adapters, fold, frame_coder
+from signspot.training.adapters import AdapterChoice, Adapters, adapt_gallery, adapt_track, fold, frame_coder
 
 BOTH = AdapterChoice(codes=True, embedding=True)
 
@@ -29,7 +28,7 @@ def gallery(encoder: Encoder, tiny_corpus: Corpus) -> Gallery:
     return Spotter(encoder).gallery([dictionary[word][0] for word in list(dictionary)[:6]])
 
 
-def some_maps() -> Adapters:
+def some_adapters() -> Adapters:
     adapters = Adapters(128, 256)
     random = torch.Generator().manual_seed(3)
     with torch.no_grad():
@@ -38,21 +37,21 @@ def some_maps() -> Adapters:
     return adapters
 
 
-def test_maps_that_learned_nothing_change_nothing(encoder: Encoder, gallery: Gallery) -> None:
+def test_adapters_that_learned_nothing_change_nothing(encoder: Encoder, gallery: Gallery) -> None:
     assert fold(encoder, Adapters(128, 256), BOTH, gallery, "same", {}).hash == encoder.hash
 
 
 def test_the_adapted_encoder_gives_what_was_measured(encoder: Encoder, gallery: Gallery, tiny_corpus: Corpus) -> None:
     """Held-out scores are of mapped tracks and galleries; these are what the new encoder makes of the files."""
-    adapters, video = some_maps(), next(iter(tiny_corpus.videos.values()))
+    adapters, video = some_adapters(), next(iter(tiny_corpus.videos.values()))
     assert video.landmarks is not None
     made = Spotter(fold(encoder, adapters, BOTH, gallery, "new", {}))
-    track, expected = made.track(video.landmarks), _mapped_track(Spotter(encoder).track(video.landmarks), adapters, "x")
+    track, expected = made.track(video.landmarks), adapt_track(Spotter(encoder).track(video.landmarks), adapters, "x")
     assert track.codes is not None
     assert expected.codes is not None
     np.testing.assert_allclose(track.codes, expected.codes, atol=0.02)
     np.testing.assert_allclose(track.embeddings, expected.embeddings, atol=2e-3)
-    shown, mapped = made.gallery(gallery.exemplars), _mapped_gallery(gallery, adapters)
+    shown, mapped = made.gallery(gallery.exemplars), adapt_gallery(gallery, adapters)
     assert shown.codes is not None
     assert mapped.codes is not None
     np.testing.assert_allclose(shown.codes, mapped.codes, atol=1e-3)
@@ -60,7 +59,7 @@ def test_the_adapted_encoder_gives_what_was_measured(encoder: Encoder, gallery: 
 
 
 def test_a_map_of_codes_leaves_embeddings_alone(encoder: Encoder, gallery: Gallery) -> None:
-    made = Spotter(fold(encoder, some_maps(), AdapterChoice(codes=True, embedding=False), gallery, "new", {}))
+    made = Spotter(fold(encoder, some_adapters(), AdapterChoice(codes=True, embedding=False), gallery, "new", {}))
     np.testing.assert_allclose(made.gallery(gallery.exemplars).embeddings, gallery.embeddings, atol=1e-4)
 
 

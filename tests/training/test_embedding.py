@@ -8,45 +8,30 @@ import numpy as np
 import pytest
 import torch
 
-from signspot.errors import CheckpointError, SignspotError
+from signspot.corpus.corpus import Corpus
+from signspot.dictionary.dictionary import Contents, Dictionary
+from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.encoder import make_encoder
 from signspot.models.mlp import EmbeddingMlp
-from signspot.training.embedding import fold_standard, train_embedding
-from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions, Loss, Standard
+from signspot.models.registry import build
+from signspot.training.embedding import fold_standard, train_embedding, train_embedding_on_corpus
+from signspot.training.item_batches import (
+    EmbeddingConfig,
+    EmbeddingData,
+    ItemBatchOptions,
+    Loss,
+    Standard,
+    synonym_pairs,
+)
 from signspot.training.items import Item
-from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
-from signspot.types import Exemplar, Grid, Label, Segment
+from signspot.training.run_folder import Run
+from signspot.training.trunk_features import TrunkFeatures
+from signspot.types import Exemplar
+from signspot_synthetic.options import CorpusOptions
+from tests.fixtures.corpora import corpus_once
 
 WORDS = ("apple", "dog", "house", "tree")
 CONFIG = EmbeddingConfig(epochs=3, seed=4, dimension=8, batch=ItemBatchOptions(items=4, background=2, clips=2))
-
-
-@pytest.fixture(scope="module")
-def features() -> TrunkFeatures:
-    """A video that shows word after word, 60 frames each; a word is a direction, another one in the dictionary."""
-    random = np.random.default_rng(0)
-    shown = random.normal(0, 3, (4, 24))
-    other = shown @ np.linalg.qr(random.normal(size=(24, 24)))[0]
-    grid = Grid(25.0, 16, 1, 4 * 60 + 15)
-    windows = 5 + np.repeat(shown, 60, axis=0) + random.normal(0, 0.5, (240, 24))
-    exemplars = tuple(Exemplar(word, f"{word}-{take}") for word in WORDS for take in (1, 2))
-    clips = 5 + np.repeat(other, 2, axis=0)[:, None] + random.normal(0, 0.5, (8, 4, 24))
-    return TrunkFeatures(
-        "test", {"v": WindowFeatures(windows.astype(np.float16), grid)}, exemplars, clips.astype(np.float16)
-    )
-
-
-@pytest.fixture(scope="module")
-def items() -> list[Item]:
-    """Each label lies at the end of its word; the subtitle also has the next word, which follows."""
-    following = (*WORDS[1:], None)
-    return [
-        Item(
-            Label(word, "v", (60 * i + 62) / 25),
-            Segment((60 * i + 62) / 25, (60 * i + 112) / 25),
-            (after,) if after else (),
-        )
-        for i, (word, after) in enumerate(zip(WORDS, following, strict=True))
-    ]
 
 
 def hits(mlp: EmbeddingMlp, features: TrunkFeatures) -> float:
@@ -61,7 +46,7 @@ def hits(mlp: EmbeddingMlp, features: TrunkFeatures) -> float:
 def test_every_loss_brings_the_two_domains_together(
     loss: Loss, features: TrunkFeatures, items: list[Item], tmp_path: Path
 ) -> None:
-    config = replace(CONFIG, loss=loss, epochs=80, lr=0.05 if loss == "classification" else 0.02)
+    config = replace(CONFIG, loss=loss, epochs=40, lr=0.05 if loss == "classification" else 0.02)
     mlp = train_embedding(config, EmbeddingData(features, items, config), tmp_path).module
     assert hits(mlp, features) > (0.6 if loss == "classification" else 0.9)  # a classifier need not match domains
     lines = (tmp_path / "curve.csv").read_text().splitlines()
@@ -84,40 +69,6 @@ def test_batches_hold_the_features_of_their_places(features: TrunkFeatures, item
     assert torch.equal(fore.clips, batch.clips[made.is_foreground])
 
 
-def test_stopped_and_resumed_gives_the_same_weights(features: TrunkFeatures, items: list[Item], tmp_path: Path) -> None:
-    data = EmbeddingData(features, items, CONFIG)
-    whole = train_embedding(CONFIG, data, tmp_path / "whole").module
-
-    def stop(done: int, total: int | None) -> None:
-        if done == 2 * len(data):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train_embedding(CONFIG, data, tmp_path / "parts", stop)
-    again = train_embedding(CONFIG, data, tmp_path / "parts").module
-    assert all(torch.equal(a, b) for a, b in zip(whole.parameters(), again.parameters(), strict=True))
-    assert (tmp_path / "whole/curve.csv").read_text() == (tmp_path / "parts/curve.csv").read_text()
-    other = replace(CONFIG, seed=5)
-    third = train_embedding(other, EmbeddingData(features, items, other), tmp_path / "other").module
-    assert not torch.equal(whole.adaptor[0].weight, third.adaptor[0].weight)
-    with pytest.raises(CheckpointError, match="was trained with seed 4, not 5"):
-        train_embedding(other, data, tmp_path / "whole")
-    (tmp_path / "whole/state.pt").write_bytes(b"nonsense")
-    with pytest.raises(CheckpointError, match=r"state\.pt"):
-        train_embedding(CONFIG, data, tmp_path / "whole")
-
-
-def test_a_loss_that_is_no_number_stops_and_keeps_the_batch(
-    features: TrunkFeatures, items: list[Item], tmp_path: Path
-) -> None:
-    bad = replace(features, clips=np.full_like(features.clips, np.nan))
-    with pytest.raises(SignspotError, match=r"the loss at step 0 is nan; .*bad-batch-0\.npz"):
-        train_embedding(CONFIG, EmbeddingData(bad, items, CONFIG), tmp_path)
-    with np.load(tmp_path / "bad-batch-0.npz") as saved:
-        assert saved["clips"].shape == (10, 24)
-        assert np.isnan(saved["exemplars"]).all()
-
-
 def test_folding_changes_nothing() -> None:
     torch.manual_seed(1)
     mlp = EmbeddingMlp(24)
@@ -126,3 +77,52 @@ def test_folding_changes_nothing() -> None:
         before = mlp((features - standard.mean) / standard.scale)
         fold_standard(mlp, standard)
         assert torch.allclose(mlp(features), before, atol=1e-5)
+
+
+SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    options = CorpusOptions(words=8, hours=0.02, seed=3, video_seconds=30.0, dictionary_signers=3)
+    return corpus_once(options, tmp_path_factory)
+
+
+@pytest.mark.parametrize(
+    ("loss", "domain_specific", "end"),
+    [
+        ("classification", False, {"dimension": 24, "mlp_classes": 5}),
+        ("watch_read_lookup", True, {"mlp": False}),
+        ("watch_lookup", False, {"dimension": 24, "linear_features": 8, "linear": 8}),
+    ],
+)
+def test_any_trunk_takes_any_new_mlp(
+    loss: Loss, domain_specific: bool, end: dict[str, int], corpus: Corpus, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    trunk = make_encoder("trunk", build("landmark", **SMALL, **end), threshold=0.8, card={"licence": "CC0-1.0"})
+    batch = ItemBatchOptions(items=4, background=2, clips=2)
+    config = EmbeddingConfig(
+        name="new", loss=loss, domain_specific=domain_specific, epochs=1, dimension=12, batch=batch
+    )
+    made = train_embedding_on_corpus(config, trunk, corpus, Run(tmp_path, command="signspot train"))
+    assert (made.contract.dimension, made.contract.threshold, made.card["licence"]) == (12, 0.8, "CC0-1.0")
+    kept = save_encoder(made, tmp_path / "new.safetensors")
+    assert load_encoder(tmp_path / "new.safetensors").hash == kept.hash == made.hash
+    clips = torch.rand(2, 16, 69, 4)
+    with torch.inference_mode():
+        assert torch.equal(made.module.trunk(clips), trunk.module.trunk(clips))
+        same = torch.equal(made.module(clips, "continuous"), made.module(clips, "dictionary"))
+    assert same is not domain_specific
+
+
+SYNONYMS = ("big", "car", "large", "tree")
+DICTIONARY = Dictionary(
+    Contents(tuple(Exemplar(word, word, Path(f"{word}.pose")) for word in SYNONYMS), synonyms={"tree": ("car", "bush")})
+)
+
+
+def test_synonym_pairs_are_of_the_vocabulary_and_each_is_there_once() -> None:
+    assert synonym_pairs("keep", DICTIONARY, SYNONYMS) == []
+    assert synonym_pairs("sign", DICTIONARY, SYNONYMS) == [("car", "tree")]
+    assert synonym_pairs("sign", DICTIONARY, ("tree", "big")) == []

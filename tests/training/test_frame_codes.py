@@ -1,6 +1,5 @@
 """Frame codes: pairs are of one sign, a training follows from its seed, and stopping it changes nothing."""
 
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ from signspot.cli.main import run
 from signspot.corpus.isolated import FPS, IsolatedClip, pack
 from signspot.embedding.exemplars import code_sign
 from signspot.embedding.inputs import sign_in_context
-from signspot.errors import CheckpointError, OptionsError
+from signspot.errors import OptionsError
 from signspot.landmarks.features import ELBOWS, FACE, LEFT_HAND, RIGHT_HAND, WRISTS, mirror_features
 from signspot.models.checkpoints import load_encoder
 from signspot.models.frame_coder import CoderOptions, FrameCoder
@@ -44,7 +43,6 @@ from signspot.training.pairs import (
     store_clips,
 )
 from signspot.types import Segment
-from signspot_synthetic.isolated_signs import isolated_clips
 
 NO_CHANGE = Change(**dict.fromkeys(Change.__dataclass_fields__, 0.0))
 SMALL = CoderOptions(codes=16, width=16, blocks=1, embedding=12)
@@ -52,17 +50,6 @@ STEPS = 6
 CONFIG = FrameCodesConfig(
     (SourceOptions("some", "nowhere"),), optimiser=CoderOptimiser(steps=STEPS, signs=8, warm_up=1), coder=SMALL
 )
-
-
-@pytest.fixture(scope="module")
-def clips() -> list[IsolatedClip]:
-    """Eight words by three signers."""
-    return isolated_clips(8, 3, 5)
-
-
-@pytest.fixture(scope="module")
-def store(clips: list[IsolatedClip]) -> PairStore:
-    return store_clips(clips)
 
 
 def numbered(signers: Sequence[int], words: Sequence[int], length: int = 20) -> PairStore:
@@ -79,10 +66,10 @@ def all_weights(coder: FrameCoder) -> torch.Tensor:
     return torch.cat([value.flatten().double() for value in coder.state_dict().values()])
 
 
-def test_a_store_knows_where_signs_are_and_who_shows_them(store: PairStore, clips: list[IsolatedClip]) -> None:
+def test_a_store_knows_where_signs_are_and_who_shows_them(store: PairStore, isolated_signs: list[IsolatedClip]) -> None:
     assert len(store.words) == 24
     assert [len(signers) for signers in store.by_word] == [3] * 8
-    seen, first, last = sign_in_context(clips[4].landmarks, FPS)
+    seen, first, last = sign_in_context(isolated_signs[4].landmarks, FPS)
     assert store.segments[4].tolist() == [first, last + 1]
     shown = store.fetch(np.array([4, 4]), np.array([0.0, 1.0]))
     assert shown.numpy() == pytest.approx(seen[[first, last]], abs=5e-3)
@@ -120,9 +107,9 @@ def frames_of(store: PairStore, word: int) -> list[int]:
     return [first + frame for first, start, end in spans for frame in range(start, end)]
 
 
-def test_partners_leave_out_other_signs_and_know_mirrored_ones(clips: list[IsolatedClip]) -> None:
+def test_partners_leave_out_other_signs_and_know_mirrored_ones(isolated_signs: list[IsolatedClip]) -> None:
     """Another sign under the gloss of a one-handed one is nobody's partner; a left-handed signer's is, mirrored."""
-    whole = store_clips(clips)
+    whole = store_clips(isolated_signs)
     one_handed = next(
         word for word in range(8) if not whole.frames[:, WRISTS[0], 1][frames_of(whole, word)].lt(1).any()
     )
@@ -246,24 +233,6 @@ def test_the_same_seed_gives_the_same_weights_and_another_does_not(store: PairSt
     assert not torch.equal(all_weights(one), all_weights(three))
 
 
-def test_stopped_and_gone_on_is_the_same(store: PairStore, tmp_path: Path) -> None:
-    sources = [PairSource(store)]
-    whole = train_coder(CONFIG, sources, tmp_path / "whole", workers=0)
-
-    def interrupt(done: int, total: int | None) -> None:
-        if done == 3:
-            signal.raise_signal(signal.SIGINT)
-
-    with pytest.raises(KeyboardInterrupt):
-        train_coder(CONFIG, sources, tmp_path / "parts", interrupt, workers=0)
-    assert len((tmp_path / "parts" / "curve.csv").read_text().splitlines()) == 1 + 3
-    parts = train_coder(CONFIG, sources, tmp_path / "parts", workers=0)
-    assert torch.equal(all_weights(whole), all_weights(parts))
-    assert (tmp_path / "parts" / "curve.csv").read_text() == (tmp_path / "whole" / "curve.csv").read_text()
-    with pytest.raises(CheckpointError, match="was trained with seed 1, not 4"):
-        train_coder(replace(CONFIG, seed=4), sources, tmp_path / "parts", workers=0)
-
-
 def test_it_learns_to_align_performances_of_one_sign(store: PairStore, tmp_path: Path) -> None:
     """On a batch that is none of the training's, the loss is lower than at the beginning."""
     how = CoderOptimiser(steps=40, signs=8, warm_up=5, lr=3e-3, average=0.9)
@@ -318,10 +287,10 @@ embedding = 12
 
 
 def test_one_command_goes_from_corpora_to_an_encoder_with_decoys(
-    clips: list[IsolatedClip], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    isolated_signs: list[IsolatedClip], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "mine.toml").write_text(TOML)
-    one, two = write_signs(clips[:12], tmp_path / "first"), write_signs(clips, tmp_path / "second")
+    one, two = write_signs(isolated_signs[:12], tmp_path / "first"), write_signs(isolated_signs, tmp_path / "second")
     folders = ["--source", f"one={one}", "--source", f"two={two}", "--workers", "0"]
     monkeypatch.setattr(
         sys, "argv", ["signspot", "train", str(tmp_path / "mine.toml"), *folders, "--out", str(tmp_path / "run")]
@@ -335,26 +304,26 @@ def test_one_command_goes_from_corpora_to_an_encoder_with_decoys(
     trunk = encoder.module.trunk
     assert isinstance(trunk, FrameCoder)
     assert trunk.decoys.shape == (24, 2, 16, 16)
-    views = code_sign(encoder, *sign_in_context(clips[0].landmarks, FPS), mirror=True)
+    views = code_sign(encoder, *sign_in_context(isolated_signs[0].landmarks, FPS), mirror=True)
     assert views.codes is not None
     assert views.codes.shape == (2, 16, 16)
 
 
-def test_sources_are_opened_as_their_options_say(clips: list[IsolatedClip], tmp_path: Path) -> None:
-    one, two = write_signs(clips[:12], tmp_path / "first"), write_signs(clips, tmp_path / "second")
+def test_sources_are_opened_as_their_options_say(isolated_signs: list[IsolatedClip], tmp_path: Path) -> None:
+    one, two = write_signs(isolated_signs[:12], tmp_path / "first"), write_signs(isolated_signs, tmp_path / "second")
     options = (SourceOptions("one", one, 0.25, 0.5), SourceOptions("two", two, likely_pairs=True))
     sources, decoys = open_sources(replace(CONFIG, sources=options, decoys="two"))
     assert [(source.share, source.recombined) for source in sources] == [(0.25, 0.5), (1.0, 0.0)]
     assert [source.store.partners is not None for source in sources] == [False, True]
     assert [len(source.store.by_word) for source in sources] == [4, 8]
-    assert len(decoys) == len(clips)
+    assert len(decoys) == len(isolated_signs)
 
 
-def test_a_sign_in_a_sentence_is_where_its_clip_says_and_never_a_decoy(clips: list[IsolatedClip]) -> None:
-    cut = [replace(clip, segment=Segment(0.4, 0.8)) for clip in clips[:3]]
-    store = store_clips([*cut, *clips[3:]])
+def test_a_sign_in_a_sentence_is_where_its_clip_says_and_never_a_decoy(isolated_signs: list[IsolatedClip]) -> None:
+    cut = [replace(clip, segment=Segment(0.4, 0.8)) for clip in isolated_signs[:3]]
+    store = store_clips([*cut, *isolated_signs[3:]])
     assert store.segments[:3].tolist() == [[10, 21]] * 3
-    assert cut[0].word not in {clip.word for clip in choose_decoys([*cut, *clips[3:]], 0)}
+    assert cut[0].word not in {clip.word for clip in choose_decoys([*cut, *isolated_signs[3:]], 0)}
 
 
 def test_mistakes_in_sources_are_named() -> None:
@@ -372,8 +341,8 @@ def test_mistakes_in_sources_are_named() -> None:
         WarpingConfig(())
 
 
-def test_warping_learns_nothing_and_follows_from_its_seed(clips: list[IsolatedClip], tmp_path: Path) -> None:
-    source = SourceOptions("signs", write_signs(clips[:12], tmp_path / "signs"))
+def test_warping_learns_nothing_and_follows_from_its_seed(isolated_signs: list[IsolatedClip], tmp_path: Path) -> None:
+    source = SourceOptions("signs", write_signs(isolated_signs[:12], tmp_path / "signs"))
     one, two = (make_warping(WarpingConfig((source,))) for _ in range(2))
     assert one.hash == two.hash
     assert one.hash != make_warping(WarpingConfig((source,), seed=2)).hash

@@ -1,11 +1,8 @@
 """An RGB trunk: images are decoded once, batches are balanced; it learns, resumes to the same weights, stops."""
 
-import importlib.util
-import signal
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +10,10 @@ import torch
 
 from signspot.corpus.corpus import Corpus
 from signspot.embedding.inputs import sign_frames
-from signspot.errors import CheckpointError, OptionsError, SignspotError
+from signspot.errors import CheckpointError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.training import rgb
 from signspot.training.items import find_training_subset
 from signspot.training.rgb import batch_loss, initial_trunk, start_from, train_rgb_on_corpus
 from signspot.training.rgb_clips import (
@@ -38,12 +34,7 @@ from signspot.training.trunk_features import TrunkFeatures, VideoExemplars, Wind
 from signspot.types import Exemplar, Grid
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
-
-spec = importlib.util.spec_from_file_location("filmed", Path(__file__).parent / "filmed.py")
-assert spec is not None
-assert spec.loader is not None
-filmed: Any = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(filmed)
+from tests.fixtures import filmed
 
 CONFIG = RgbConfig(
     model={"frames": 6, "image_size": 32, "width": 0.06},
@@ -56,34 +47,15 @@ CONFIG = RgbConfig(
 )
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    made: Corpus = filmed.filmed_corpus(tmp_path_factory.mktemp("filmed") / "corpus")
-    return made
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("images")
-
-
-@pytest.fixture(scope="module")
-def reader(kept: Path) -> SignReader:
-    return SignReader(ImageStore(kept, 12.5, 32), 6, CONFIG.batch)
-
-
-@pytest.fixture(scope="module")
-def signs(corpus: Corpus, reader: SignReader) -> RgbSigns:
-    return collect_rgb_signs(find_training_subset(corpus, filmed=True), reader)
-
-
-def test_stretches_are_the_pictures_before_each_label(corpus: Corpus, signs: RgbSigns) -> None:
-    assert signs.words == filmed.WORDS
-    assert (len(signs.continuous), len(signs.dictionary)) == (27, 6)
-    label = corpus.labels(["train-1"])[4]
-    sign = next(s for s in signs.continuous if s.source == "train-1" and s.start == pytest.approx(label.time - 9 / 25))
-    assert signs.words[sign.word] == label.word
-    path = corpus.videos["train-1"].video
+def test_stretches_are_the_pictures_before_each_label(rgb_corpus: Corpus, rgb_signs: RgbSigns) -> None:
+    assert rgb_signs.words == filmed.WORDS
+    assert (len(rgb_signs.continuous), len(rgb_signs.dictionary)) == (27, 6)
+    label = rgb_corpus.labels(["train-1"])[4]
+    sign = next(
+        s for s in rgb_signs.continuous if s.source == "train-1" and s.start == pytest.approx(label.time - 9 / 25)
+    )
+    assert rgb_signs.words[sign.word] == label.word
+    path = rgb_corpus.videos["train-1"].video
     assert path is not None
     with open_video(path) as video:
         frames = [squash_and_crop(frame.image, 32) for frame in video.resampled(12.5)]
@@ -93,15 +65,15 @@ def test_stretches_are_the_pictures_before_each_label(corpus: Corpus, signs: Rgb
 
 
 def test_no_video_is_decoded_twice(
-    corpus: Corpus, signs: RgbSigns, reader: SignReader, monkeypatch: pytest.MonkeyPatch
+    rgb_corpus: Corpus, rgb_signs: RgbSigns, reader: SignReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("signspot.training.rgb_clips.open_video", lambda *_: pytest.fail("decoded again"))
-    again = collect_rgb_signs(find_training_subset(corpus, filmed=True), reader)
-    assert np.array_equal(again.continuous[5].images, signs.continuous[5].images)
+    again = collect_rgb_signs(find_training_subset(rgb_corpus, filmed=True), reader)
+    assert np.array_equal(again.continuous[5].images, rgb_signs.continuous[5].images)
 
 
-def test_a_label_at_the_very_end_repeats_the_last_picture(corpus: Corpus, tmp_path: Path) -> None:
-    path = corpus.videos["test-1"].video
+def test_a_label_at_the_very_end_repeats_the_last_picture(rgb_corpus: Corpus, tmp_path: Path) -> None:
+    path = rgb_corpus.videos["test-1"].video
     assert path is not None
     with open_video(path) as video:
         length = sum(1 for _ in video.resampled(12.5))
@@ -111,28 +83,28 @@ def test_a_label_at_the_very_end_repeats_the_last_picture(corpus: Corpus, tmp_pa
     assert np.array_equal(cut[1, 0], cut[1, 3])
 
 
-def test_batches_are_balanced_and_follow_from_their_number(signs: RgbSigns) -> None:
-    batches = RgbBatches(signs, replace(CONFIG, batch=replace(CONFIG.batch, clips=12)), 6, 32)
+def test_batches_are_balanced_and_follow_from_their_number(rgb_signs: RgbSigns) -> None:
+    batches = RgbBatches(rgb_signs, replace(CONFIG, batch=replace(CONFIG.batch, clips=12)), 6, 32)
     batch = batches[3]
     assert batch.clips.shape == (12, 3, 6, 32, 32)
     assert Counter(batch.words[:6].tolist()) == Counter(batch.words[6:].tolist()) == {0: 2, 1: 2, 2: 2}
     assert torch.equal(batch.clips, batches[3].clips)
     assert not torch.equal(batch.clips, batches[4].clips)
     assert len(batches) == 5  # 27 labels, 6 a batch
-    alone = RgbBatches(signs, replace(CONFIG, epochs=4, continuous_only_fraction=0.5), 6, 32)
+    alone = RgbBatches(rgb_signs, replace(CONFIG, epochs=4, continuous_only_fraction=0.5), 6, 32)
     assert [alone.of_dictionary(epoch) for epoch in range(4)] == [0, 0, 4, 4]
 
 
-def test_domain_specific_batch_norms_of_both_domains_get_a_gradient(signs: RgbSigns) -> None:
-    module = initial_trunk(replace(CONFIG, model={**CONFIG.model, "domain_norm": True}), len(signs.words)).train()
-    batch_loss(module, RgbBatches(signs, CONFIG, 6, 32)[0], 0.0)[0].backward()
+def test_domain_specific_batch_norms_of_both_domains_get_a_gradient(rgb_signs: RgbSigns) -> None:
+    module = initial_trunk(replace(CONFIG, model={**CONFIG.model, "domain_norm": True}), len(rgb_signs.words)).train()
+    batch_loss(module, RgbBatches(rgb_signs, CONFIG, 6, 32)[0], 0.0)[0].backward()
     of_dictionary = {name: weight.grad for name, weight in module.named_parameters() if ".dictionary." in name}
     assert len(of_dictionary) == 114
     assert not [name for name, gradient in of_dictionary.items() if gradient is None or not gradient.any()]
 
 
-def test_augmentation_changes_a_clip_in_its_own_way(signs: RgbSigns) -> None:
-    images, nothing = signs.continuous[0].images[:6], RgbAugmentation(0, 0, 0, 0, 0, 0)
+def test_augmentation_changes_a_clip_in_its_own_way(rgb_signs: RgbSigns) -> None:
+    images, nothing = rgb_signs.continuous[0].images[:6], RgbAugmentation(0, 0, 0, 0, 0, 0)
     still = augmented(images, 32, nothing, np.random.default_rng(0))
     np.testing.assert_allclose(still, plain(images, 32), atol=0.01)
     mirrored = augmented(images, 32, replace(nothing, flip=1.0), np.random.default_rng(0))
@@ -145,9 +117,9 @@ def test_augmentation_changes_a_clip_in_its_own_way(signs: RgbSigns) -> None:
     assert np.abs(moved - still).max() > 0.3
 
 
-def test_it_learns_and_says_so_on_held_out_clips(corpus: Corpus, kept: Path, tmp_path: Path) -> None:
+def test_it_learns_and_says_so_on_held_out_clips(rgb_corpus: Corpus, images: Path, tmp_path: Path) -> None:
     config = replace(CONFIG, epochs=8, decays=(0.8,))
-    encoder, tested = train_rgb_on_corpus(config, corpus, Run(tmp_path, kept, "signspot train"))
+    encoder, tested = train_rgb_on_corpus(config, rgb_corpus, Run(tmp_path, images, "signspot train"))
     losses = encoder.card["metrics"]["loss_by_epoch"]
     assert len(losses) == 8
     assert losses[-1] < 0.6 * losses[0]
@@ -160,44 +132,7 @@ def test_it_learns_and_says_so_on_held_out_clips(corpus: Corpus, kept: Path, tmp
     assert load_encoder(tmp_path / "rgb.safetensors").hash == encoder.hash
 
 
-def test_stopped_and_resumed_gives_the_same_weights(
-    corpus: Corpus, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole, _ = train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path / "whole", kept))
-    real, steps = rgb.batch_loss, []
-
-    def interrupted(*arguments: Any) -> Any:
-        steps.append(1)
-        if len(steps) == 5:
-            signal.raise_signal(signal.SIGINT)
-        return real(*arguments)
-
-    monkeypatch.setattr(rgb, "batch_loss", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path / "parts", kept))
-    assert len(steps) == 5
-    again, _ = train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path / "parts", kept))
-    assert again.hash == whole.hash
-    with pytest.raises(OptionsError, match="holds a training with another config"):
-        train_rgb_on_corpus(replace(CONFIG, seed=5), corpus, Run(tmp_path / "parts", kept))
-
-
-def test_a_loss_that_is_no_number_stops_and_keeps_the_batch(
-    corpus: Corpus, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def spoilt(config: RgbConfig, words: int, teacher: Any = None) -> Any:
-        module = initial_trunk(config, words, teacher)
-        torch.nn.init.constant_(module.trunk.logits.conv3d.bias, float("nan"))  # type: ignore[union-attr]
-        return module
-
-    monkeypatch.setattr("signspot.training.rgb.initial_trunk", spoilt)
-    with pytest.raises(SignspotError, match=r"the loss at step 0 is nan; its batch is saved in .*bad-batch-0\.npz"):
-        train_rgb_on_corpus(CONFIG, corpus, Run(tmp_path, kept))
-    with np.load(tmp_path / "bad-batch-0.npz") as saved:
-        assert saved["clips"].shape == (8, 3, 6, 32, 32)
-
-
-def test_a_start_must_fit_and_its_batch_norms_start_anew(corpus: Corpus, kept: Path, tmp_path: Path) -> None:
+def test_a_start_must_fit_and_its_batch_norms_start_anew(rgb_corpus: Corpus, images: Path, tmp_path: Path) -> None:
     module = initial_trunk(CONFIG, 7)
     with pytest.raises(CheckpointError, match="is of another architecture: 's3d' instead of 'i3d'"):
         start_from(module, make_encoder("other", build("s3d", **CONFIG.model, mlp=False)))
@@ -209,12 +144,12 @@ def test_a_start_must_fit_and_its_batch_norms_start_anew(corpus: Corpus, kept: P
     assert torch.equal(module.trunk.state_dict()[name], fitting.module.trunk.state_dict()[name])
     assert module.trunk.state_dict()["logits.conv3d.bias"].shape == (7,)
     short = replace(CONFIG, epochs=1)
-    fresh, _ = train_rgb_on_corpus(short, corpus, Run(tmp_path / "fresh", kept))
-    tuned, _ = train_rgb_on_corpus(short, corpus, Run(tmp_path / "tuned", kept), fitting)
+    fresh, _ = train_rgb_on_corpus(short, rgb_corpus, Run(tmp_path / "fresh", images))
+    tuned, _ = train_rgb_on_corpus(short, rgb_corpus, Run(tmp_path / "tuned", images), fitting)
     assert tuned.hash != fresh.hash
 
 
-def test_distillation_draws_the_embedding_towards_the_teachers(signs: RgbSigns, reader: SignReader) -> None:
+def test_distillation_draws_the_embedding_towards_the_teachers(rgb_signs: RgbSigns, reader: SignReader) -> None:
     torch.manual_seed(0)
     small = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 12}
     teacher = make_encoder("teacher", build("landmark", dimension=8, **small))
@@ -224,9 +159,9 @@ def test_distillation_draws_the_embedding_towards_the_teachers(signs: RgbSigns, 
         name: WindowFeatures(random.normal(size=(185, 12)).astype(np.float16), grid) for name in ("train-1", "train-2")
     }
     videos["train-3"] = videos["train-1"]
-    exemplars = tuple(Exemplar(sign.source[:-2], sign.source) for sign in signs.dictionary)
+    exemplars = tuple(Exemplar(sign.source[:-2], sign.source) for sign in rgb_signs.dictionary)
     clips = random.normal(size=(6, 3, 12)).astype(np.float16)
-    taught = with_targets(signs, teacher, TrunkFeatures("t", videos, exemplars, clips), reader)
+    taught = with_targets(rgb_signs, teacher, TrunkFeatures("t", videos, exemplars, clips), reader)
     sign = taught.continuous[0]
     assert sign.target is not None
     assert sign.target.shape == (len(sign.images) - 5, 8)
@@ -248,12 +183,12 @@ def test_distillation_draws_the_embedding_towards_the_teachers(signs: RgbSigns, 
     assert losses[-1] < 0.9 * losses[0]
 
 
-def test_kept_features_of_pixels_are_what_the_trunk_sees(corpus: Corpus, tmp_path: Path) -> None:
+def test_kept_features_of_pixels_are_what_the_trunk_sees(rgb_corpus: Corpus, tmp_path: Path) -> None:
     encoder = make_encoder("small", initial_trunk(CONFIG, 3), fps=12.5)
-    seen = trunk_features(encoder, corpus, tmp_path)
+    seen = trunk_features(encoder, rgb_corpus, tmp_path)
     assert len(seen.exemplars) == 6
     windows = seen.videos["test-1"]
-    path = corpus.videos["test-1"].video
+    path = rgb_corpus.videos["test-1"].video
     assert path is not None
     frames = torch.from_numpy(sign_frames(path, encoder.contract, None).swapaxes(0, 1))
     assert windows.grid.count == len(windows.features) == frames.shape[1] - 5
@@ -262,8 +197,8 @@ def test_kept_features_of_pixels_are_what_the_trunk_sees(corpus: Corpus, tmp_pat
     np.testing.assert_allclose(windows.features[21], clip, rtol=2e-3, atol=2e-3)
 
 
-def test_where_the_sign_is_comes_from_landmarks_beside_the_video(corpus: Corpus) -> None:
-    exemplar = VideoExemplars(corpus).exemplars[0]
-    segment = VideoExemplars(corpus).segment(exemplar)
+def test_where_the_sign_is_comes_from_landmarks_beside_the_video(rgb_corpus: Corpus) -> None:
+    exemplar = VideoExemplars(rgb_corpus).exemplars[0]
+    segment = VideoExemplars(rgb_corpus).segment(exemplar)
     assert segment is not None
     assert segment.start == pytest.approx(filmed.REST / filmed.FPS)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from signspot.training.distributed import join_group
-from signspot.training.embedding import batch_loss, initial_mlp
+from signspot.training.embedding import train_embedding
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions, Loss
 from signspot.training.items import Item
 from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
@@ -21,7 +21,9 @@ from signspot.types import Exemplar, Grid, Label, Segment
 
 WORDS = ("apple", "dog", "friend", "house", "tree")
 STEPS = 4
-CONFIG = EmbeddingConfig(seed=4, dimension=8, lr=0.01, batch=ItemBatchOptions(items=5, background=2, clips=2))
+CONFIG = EmbeddingConfig(
+    seed=4, epochs=STEPS, dimension=8, lr=0.01, batch=ItemBatchOptions(items=5, background=2, clips=2)
+)
 KINDS = {
     **{loss: replace(CONFIG, loss=loss) for loss in get_args(Loss)},
     "released": replace(CONFIG, bags="released"),
@@ -43,24 +45,15 @@ def known_data(config: EmbeddingConfig) -> EmbeddingData:
 
 
 def steps(folder: Path) -> None:
-    """Train a little with every loss; the first process writes losses and weights, each the threads that remain."""
+    """Train a little with every loss; the first process writes weights, each the threads that remain."""
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
     with join_group() as group:
         for name, config in KINDS.items():
-            data = known_data(config)
-            mlp, standard = initial_mlp(config, data), data.standard()
-            optimiser = torch.optim.SGD(mlp.parameters(), config.lr, config.momentum)
-            losses = []
-            for step in range(STEPS):
-                loss = batch_loss(mlp, data.read(step, group), standard, config, group)
-                optimiser.zero_grad()
-                loss.backward()
-                group.sum_gradients(mlp)
-                optimiser.step()
-                losses.append(loss.item())
+            result = train_embedding(config, known_data(config), folder / name, group=group)
             if group.is_first:
-                torch.save(mlp.state_dict(), folder / f"{name}.pt")
+                torch.save(result.module.state_dict(), folder / f"{name}.pt")
+                losses = [loss for (loss,) in result.curve]
                 (folder / f"{name}.json").write_text(json.dumps({"losses": losses, "processes": group.size}))
     (folder / f"threads-{group.rank}.json").write_text(json.dumps(thread_names()))
 
