@@ -9,7 +9,7 @@ import typer
 
 from experiments.paper import reproduce
 from experiments.paper.reproduce import Sizes
-from signspot.cli.console import bar, note, say
+from signspot.cli.console import bar, log, print_line
 from signspot.corpus.corpus import open_corpus
 from signspot.errors import SignspotError
 from signspot.io.files import Outputs
@@ -87,8 +87,8 @@ def main(
             outputs.claim(out / f"{name}.md")
             outputs.claim(out / f"{name}.png")
         for done in reproduce.reproduce(tables, out, sizes, chosen, trunk, bar):
-            say(f"{done.title}\n\n{done.text}")
-            note(f"written: {done.path} and {done.path.with_suffix('.png')}")
+            print_line(f"{done.title}\n\n{done.text}")
+            log(f"written: {done.path} and {done.path.with_suffix('.png')}")
 
 
 def _sizes(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import bar, count, duration, note, print_table, say
+from signspot.cli.console import bar, count, duration, log, print_line, print_table
 from signspot.cli.options import EncoderName, settings
 from signspot.cli.train import command, resume_hint
 
@@ -66,13 +66,13 @@ def adapt(
         if made.encoder is not None:
             made = replace(made, encoder=save_encoder(made.encoder, target, half=True))
     if as_json:
-        say(json.dumps(_plain(made, target)))
+        print_line(json.dumps(_plain(made, target)))
     else:
         _show(made, target)
 
 
 def _show(made: "AdaptationResult", target: Path) -> None:
-    note(
+    log(
         f"learned from {made.learned:,} subtitled segments, {count(made.words, 'word')} and "
         f"{count(made.labels, 'label')} of {made.hours:.2f} h in {duration(made.seconds)}; "
         f"measured on {made.held:,} of them, each while it was held out"
@@ -84,11 +84,11 @@ def _show(made: "AdaptationResult", target: Path) -> None:
     ]
     print_table(("match", "by", "on", "words", "before", "after", "difference, 95 % interval"), rows)
     if made.encoder is None:
-        say(f"no gain on held-out footage: keep '{made.base.name}'")
+        print_line(f"no gain on held-out footage: keep '{made.base.name}'")
         return
     kept = [match for match, is_in in (("alignment", made.kept.codes), ("embedding", made.kept.embedding)) if is_in]
-    say(f"{target}: adapted for {' and '.join(kept)}; threshold {made.encoder.contract.threshold:g}")
-    note(f"use it with: signspot spot VIDEO WORD --dictionary my-signs/ --encoder {target}")
+    print_line(f"{target}: adapted for {' and '.join(kept)}; threshold {made.encoder.contract.threshold:g}")
+    log(f"use it with: signspot spot VIDEO WORD --dictionary my-signs/ --encoder {target}")
 
 
 def _signed(gain: "Gain") -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from signspot.annotation.options import AnnotateOptions, RunOptions
-from signspot.cli.console import bar, claim_outputs, count, note, say
+from signspot.cli.console import bar, claim_outputs, count, log, print_line
 from signspot.cli.options import EncoderName, Fields, derive_options, settings
 
 if TYPE_CHECKING:
@@ -146,12 +146,12 @@ def make_engine(name: EngineName, workers: int | None, address: str | None) -> "
 def _print_outcome(report: "RunReport", scale: str) -> None:
     """Print the outcome of a run in two lines; name the videos that failed, which the exit code says, too."""
     done = f"{report.annotated:,} annotated, {report.unchanged:,} unchanged, {len(report.failed):,} failed"
-    say(f"{count(report.videos, 'video')} with subtitles: {done}")
+    print_line(f"{count(report.videos, 'video')} with subtitles: {done}")
     words = count(len({spotting.word for spotting in report.spottings}), "word")
     spottings = count(len(report.spottings), "spotting")
-    say(f"{spottings} of {words} with a {scale} of {report.threshold:g} or more")
+    print_line(f"{spottings} of {words} with a {scale} of {report.threshold:g} or more")
     for problem in report.failed:
-        note(f"failed: {problem}")
+        log(f"failed: {problem}")
     if report.failed:
         raise typer.Exit(INCOMPLETE)
 
@@ -180,7 +180,7 @@ def _write_results(report: "RunReport", outputs: "Outputs", export: list[Path], 
             if target != path:  # claimed before the run
                 outputs.claim(target)
         for written in write(spottings, path):
-            note(f"wrote {written}")
+            log(f"wrote {written}")
     if labels:
         write_records((one.as_label(rights.get(one.video)) for one in report.spottings), labels)
-        note(f"wrote {labels}")
+        log(f"wrote {labels}")

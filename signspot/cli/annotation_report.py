@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import claim_outputs, count, note, say
+from signspot.cli.console import claim_outputs, count, log, print_line
 from signspot.cli.options import settings
 
 
@@ -67,6 +67,6 @@ def annotate_report(
         if spottings is not None and report.judged is not None:
             chosen = list(marked(accepted(store, report.judged, confidence), lips or [], media, rights))
             written = write(chosen, spottings, videos=videos)
-            note(f"written: {count(len(chosen), 'spotting')} to {', '.join(map(str, written))}")
-    note(f"written: {out / 'yield.md'}, {out / 'yield.png'}" + (f", {out / 'words.csv'}" if decoys else ""))
-    say(report.text.rstrip())
+            log(f"written: {count(len(chosen), 'spotting')} to {', '.join(map(str, written))}")
+    log(f"written: {out / 'yield.md'}, {out / 'yield.png'}" + (f", {out / 'words.csv'}" if decoys else ""))
+    print_line(report.text.rstrip())

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import count, print_table, say
+from signspot.cli.console import count, print_line, print_table
 
 app = typer.Typer(help="Show or empty the cache folder ($SIGNSPOT_CACHE).", no_args_is_help=True)
 
@@ -21,7 +21,7 @@ def info() -> None:
     from signspot.io.files import cache_folder
     from signspot.landmarks.cache import describe_cache, limit
 
-    say(f"{cache_folder()} (at most {_size(limit())} of landmarks, and as much of tracks)")
+    print_line(f"{cache_folder()} (at most {_size(limit())} of landmarks, and as much of tracks)")
     parts = describe_cache(cache_folder())
     print_table(("part", "files", "size"), ((part.name, f"{part.files:,}", _size(part.size)) for part in parts))
 
@@ -41,7 +41,7 @@ def clear(
     from signspot.landmarks.cache import PARTS, clear_cache
 
     for part in clear_cache(cache_folder(), tuple(parts or PARTS)):
-        say(f"removed {count(part.files, 'file')} of {part.name}, {_size(part.size)}")
+        print_line(f"removed {count(part.files, 'file')} of {part.name}, {_size(part.size)}")
 
 
 def _size(size: int) -> str:

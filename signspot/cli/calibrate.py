@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, print_table, say
+from signspot.cli.console import bar, print_line, print_table
 from signspot.cli.options import settings
 from signspot.io.progress import Progress
 
@@ -53,7 +53,7 @@ def calibrate(
     for path in (weights, weights.with_suffix(".json")):
         note_written(path)
     print_table(("false alarms/h/word", "threshold"), ((each, f"{value:.4f}") for each, value in table.items()))
-    say(f"default threshold: {threshold}")
+    print_line(f"default threshold: {threshold}")
 
 
 def sources_of(path: Path, kind: str) -> list[Path]:

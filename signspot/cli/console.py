@@ -66,7 +66,7 @@ def write_spottings(spottings: "Sequence[Spotting]", out: Iterable[Path] | None,
 
     for path in out or ():
         for file in write(spottings, path, videos=videos):
-            note(f"wrote {file}")
+            log(f"wrote {file}")
 
 
 def open_outputs(*inputs: "Path | str | None") -> Outputs:
@@ -95,15 +95,15 @@ def bar(title: str, unit: str = "") -> Iterator[Progress]:
         *columns, console=console, transient=True, disable=not console.is_terminal, get_time=lambda: time.monotonic()
     ) as bars:
         bars.add_task(title, total=None)
-        (task,), log = bars.tasks, _ProgressLog(title, unit)
+        (task,), lines = bars.tasks, _ProgressLog(title, unit)
 
         def report(done: int, total: int | None) -> None:
             bars.update(task.id, completed=done, total=total)
             if bars.disable:
-                log.report(done, total, task.time_remaining)
+                lines.report(done, total, task.time_remaining)
 
         yield report
-        log.finish()
+        lines.finish()
 
 
 class _ProgressLog:
@@ -122,12 +122,12 @@ class _ProgressLog:
         self._last, self._lines = now, self._lines + 1
         of = f" of {total:,}" if total else ""
         rest = f"{duration(now - self._began)} so far" if left is None else f"{duration(left)} left"
-        note(f"{self._title}: {done:,}{of}{self._unit}, {rest}")
+        log(f"{self._title}: {done:,}{of}{self._unit}, {rest}")
 
     def finish(self) -> None:
         """Write the last line, if there was one before."""
         if self._lines:
-            note(f"{self._title}: done in {duration(time.monotonic() - self._began)}")
+            log(f"{self._title}: done in {duration(time.monotonic() - self._began)}")
 
 
 def duration(seconds: float) -> str:
@@ -150,12 +150,12 @@ def _escaped(text: str) -> str:
     return "\n".join(escape_control_characters(line, bidirectional=True) for line in text.split("\n"))
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """A result, on stdout."""
     _emit(_escaped(line))
 
 
-def note(line: str) -> None:
+def log(line: str) -> None:
     """A remark, on stderr, where somebody listens."""
     with suppress(OSError):
         typer.echo(_escaped(line), err=True)
@@ -196,7 +196,7 @@ def print_spottings(spottings: "Sequence[Spotting]", *, as_json: bool, videos: b
     """
     if as_json:
         for spotting in spottings:
-            say(json.dumps(asdict(spotting), ensure_ascii=False))
+            print_line(json.dumps(asdict(spotting), ensure_ascii=False))
         return
     rows = [
         {

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import claim_outputs, count, note, say
+from signspot.cli.console import claim_outputs, count, log, print_line
 from signspot.cli.options import settings
 
 
@@ -41,8 +41,8 @@ def convert(
         claim_outputs(outputs, [target], videos=[spotting.video for spotting in spottings])
         written = write(spottings, target, options)
     if len(written) > 1:
-        note("one file per video, since a file of this format belongs to one")
-    say(f"{', '.join(map(str, written))}: {count(len(spottings), 'spotting')}")
+        log("one file per video, since a file of this format belongs to one")
+    print_line(f"{', '.join(map(str, written))}: {count(len(spottings), 'spotting')}")
 
 
 def _name_tiers(source: Path) -> None:
@@ -52,4 +52,4 @@ def _name_tiers(source: Path) -> None:
     tiers = [tier for tier in list_tiers(source) if tier.annotations and tier.kind not in (SCORE_TYPE, EXEMPLAR_TYPE)]
     chosen, others = ([f"'{t.name}' ({t.annotations})" for t in tiers if t.is_read is read] for read in (True, False))
     if others:
-        note(f"read {', '.join(chosen)}; not read {', '.join(others)}. Choose with --tier")
+        log(f"read {', '.join(chosen)}; not read {', '.join(others)}. Choose with --tier")

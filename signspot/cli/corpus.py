@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, count, note, say
+from signspot.cli.console import bar, count, log, print_line
 
 app = typer.Typer(help="Published corpora.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -46,7 +46,7 @@ def import_corpus(
         run = import_lsa64 if name is Published.LSA64 else import_wlasl
         made = run(source, out, progress, workers)
     for problem in made.problems[:20]:
-        note(f"left out {problem}")
+        log(f"left out {problem}")
     if len(made.problems) > 20:
-        note(f"left out {len(made.problems) - 20} more")
-    say(f"{out}: {count(made.clips, 'clip')} in {count(len(made.files), 'file')}")
+        log(f"left out {len(made.problems) - 20} more")
+    print_line(f"{out}: {count(made.clips, 'clip')} in {count(len(made.files), 'file')}")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, count, note, print_spottings, say
+from signspot.cli.console import bar, count, log, print_line, print_spottings
 from signspot.cli.options import settings
 
 
@@ -27,7 +27,7 @@ def demo(
             outputs.claim(out / name)
         result = run_demo(out, bar, workers, settings().device)
     print_spottings(result.spottings, as_json=False)
-    say(f"\n{result.found} of {len(result.truth)} signs found, {count(result.false_alarms, 'false alarm')}.")
-    say("(A synthetic signer, chosen so that the demo succeeds: it says nothing about accuracy on people.)")
+    print_line(f"\n{result.found} of {len(result.truth)} signs found, {count(result.false_alarms, 'false alarm')}.")
+    print_line("(A synthetic signer, chosen so that the demo succeeds: it says nothing about accuracy on people.)")
     for path in result.files:
-        note(f"wrote {path}")
+        log(f"wrote {path}")

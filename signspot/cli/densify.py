@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, load_spotter, note, open_outputs, print_spottings, write_spottings
+from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_spottings, write_spottings
 from signspot.cli.options import EncoderName, Html, Json, Out, Workers
 
 
@@ -47,8 +47,8 @@ def densify(
         write_spottings(timeline.spottings, out, [str(video)])
         if plot is not None:
             first = timeline.mentions[0].mention.start
-            note(f"wrote {save_figure(draw_timeline(timeline, Segment(first, first + 30.0)), plot)}")
+            log(f"wrote {save_figure(draw_timeline(timeline, Segment(first, first + 30.0)), plot)}")
         if html is not None:
-            note(f"wrote {write_timeline_page(timeline, html)}")
+            log(f"wrote {write_timeline_page(timeline, html)}")
     print_spottings(timeline.spottings, as_json=json_lines)
-    note(timeline.summary)
+    log(timeline.summary)

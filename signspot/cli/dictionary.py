@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, count, note, print_table, say
+from signspot.cli.console import bar, count, log, print_line, print_table
 from signspot.cli.options import EncoderName, settings
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def build(
     if embed:
         with bar("embedding") as progress:
             gallery = load(encoder, device=settings().device).gallery(dictionary, progress=progress)
-        note(f"embedded {len(gallery.exemplars)} of {len(dictionary.exemplars)} exemplars")
+        log(f"embedded {len(gallery.exemplars)} of {len(dictionary.exemplars)} exemplars")
 
 
 def _write_landmarks(video: Path, target: Path) -> None:
@@ -87,7 +87,7 @@ def info(
         with bar("exemplars") as progress:
             load().gallery(chosen, progress=progress)  # which names them
     if as_json:
-        say(json.dumps({word: [_facts(e) for e in found] for word, found in chosen.items()}, ensure_ascii=False))
+        print_line(json.dumps({word: [_facts(e) for e in found] for word, found in chosen.items()}, ensure_ascii=False))
         return
     if words:
         columns = ("word", "exemplar", "variant", "signer", "source", "licence", "consent", "file")
@@ -134,7 +134,7 @@ def ecv(
         target = outputs.claim(out, (".ecv",))
         dictionary = open_dictionary(path)
         write_vocabulary(dictionary, target, name or target.stem)
-    say(f"{target}: {count(len(dictionary), 'word')}")
+    print_line(f"{target}: {count(len(dictionary), 'word')}")
 
 
 @app.command("import-bsldict")
@@ -153,7 +153,7 @@ def import_bsldict(
     _report(dictionary)
     missing = sum(exemplar.path is None for exemplar in dictionary.exemplars)
     if missing:
-        note(f"{missing} exemplars have no video yet. Fetch them with: signspot dictionary fetch {out}")
+        log(f"{missing} exemplars have no video yet. Fetch them with: signspot dictionary fetch {out}")
 
 
 @app.command("fetch")
@@ -171,8 +171,8 @@ def fetch(
     with bar("videos") as progress:
         _, report = fetch_dictionary(open_dictionary(path), path, DownloadOptions(delay=delay), progress)
     for problem in report.problems:
-        note(f"not fetched {problem.path}: {problem.message}")
-    say(f"{len(report.fetched)} fetched, {len(report.kept)} there before, {len(report.problems)} not to be had")
+        log(f"not fetched {problem.path}: {problem.message}")
+    print_line(f"{len(report.fetched)} fetched, {len(report.kept)} there before, {len(report.problems)} not to be had")
     if report.problems:
         raise typer.Exit(1)
 
@@ -180,8 +180,8 @@ def fetch(
 def _report(dictionary: "Dictionary") -> None:
     """Problems on stderr, the sum on stdout."""
     for problem in dictionary.problems:
-        note(f"left out {problem.path}: {problem.message}")
+        log(f"left out {problem.path}: {problem.message}")
     signers = {exemplar.signer for exemplar in dictionary.exemplars if exemplar.signer}
     variants = {(exemplar.word, exemplar.variant) for exemplar in dictionary.exemplars if exemplar.variant}
     known = [count(len(them), name) for them, name in ((variants, "variant"), (signers, "signer")) if them]
-    say(", ".join([count(len(dictionary), "word"), count(len(dictionary.exemplars), "exemplar"), *known]))
+    print_line(", ".join([count(len(dictionary), "word"), count(len(dictionary.exemplars), "exemplar"), *known]))

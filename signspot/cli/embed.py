@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, load_spotter, open_outputs, say
+from signspot.cli.console import bar, load_spotter, open_outputs, print_line
 from signspot.cli.options import EncoderName, Workers
 
 
@@ -30,4 +30,4 @@ def embed(
     with outputs:
         write_track(track, target)
     duration = track.grid.frames / track.grid.fps
-    say(f"{target}: {len(track)} windows of {duration:.1f} s, encoder {spotter.encoder.name} ({track.encoder})")
+    print_line(f"{target}: {len(track)} windows of {duration:.1f} s, encoder {spotter.encoder.name} ({track.encoder})")

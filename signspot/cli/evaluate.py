@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import bar, note, print_table, say
+from signspot.cli.console import bar, log, print_line, print_table
 from signspot.cli.evaluate_recogniser import recogniser
 from signspot.cli.options import EncoderName, settings
 
@@ -56,8 +56,8 @@ def mouthing(
             )
         if out is not None:
             write_report(report, out)
-            note(f"written: {out}, {out.with_suffix('.png')}")
-    say(as_text(report).rstrip())
+            log(f"written: {out}, {out.with_suffix('.png')}")
+    print_line(as_text(report).rstrip())
 
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def one_shot_verb(
                 )
             rows.append((str(place), scores))
             if as_json:
-                say(json.dumps({"place": str(place), **asdict(scores)}))
+                print_line(json.dumps({"place": str(place), **asdict(scores)}))
     if not as_json:
         print_table(
             ("signs", "encoder", "words", "queries", "R@1", "R@5", "R@10", "MRR", "median rank"),
@@ -191,7 +191,7 @@ def streams_verb(
             rows += [(material.name, scores) for scores in measured]
             if as_json:
                 for scores in measured:
-                    say(json.dumps({"place": material.name, **asdict(scores)}))
+                    print_line(json.dumps({"place": material.name, **asdict(scores)}))
     if not as_json:
         rates = [f"promised {rate:g}" for rate in RATES]
         print_table(
@@ -249,7 +249,7 @@ def corpus(
     with bar("videos") as progress:
         scores = evaluate_corpus(spotter, part, looked_up, options, progress)
     if as_json:
-        say(json.dumps(scores.as_dict()))
+        print_line(json.dumps(scores.as_dict()))
     else:
         print_scores(scores)
 
@@ -261,7 +261,7 @@ def shown(value: "Interval") -> str:
 
 def print_scores(scores: "CorpusScores") -> None:
     """A table of all that was measured, for people."""
-    note(
+    log(
         f"{scores.encoder} ({scores.hash}): {scores.videos} videos, {scores.hours:.2f} h, {scores.words} words, "
         f"{scores.exemplars} exemplars; 95 % intervals"
     )
@@ -272,7 +272,7 @@ def print_scores(scores: "CorpusScores") -> None:
     ]
     spotted = scores.spotting
     if spotted is None:
-        note("only labels are known, not every sign: spotting is not measured")
+        log("only labels are known, not every sign: spotting is not measured")
     else:
         rows += [
             ("spotting mAP", shown(spotted.mean_average_precision), f"{spotted.signs} signs"),

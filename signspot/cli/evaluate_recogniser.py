@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, note, print_table, say
+from signspot.cli.console import bar, log, print_line, print_table
 
 
 def recogniser(
@@ -37,7 +37,7 @@ def recogniser(
     if as_json:
         for each in found:
             plain = {key: value for key, value in asdict(each.scores).items() if key != "ranks"}
-            say(json.dumps({"classifier": each.classifier, "learnt": each.learnt, **plain}))
+            print_line(json.dumps({"classifier": each.classifier, "learnt": each.learnt, **plain}))
         return
     print_table(
         ("classifier", "tested on", "signs", "words", "top 1", "top 5", "per word, top 1", "per word, top 5"),
@@ -51,4 +51,4 @@ def recogniser(
         ),
     )
     for name, learnt in {each.classifier: each.learnt for each in found}.items():
-        note(f"{name} learnt from {learnt}")
+        log(f"{name} learnt from {learnt}")

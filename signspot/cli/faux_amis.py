@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, count, load_spotter, note, open_outputs, print_table, say
+from signspot.cli.console import bar, claim_outputs, count, load_spotter, log, open_outputs, print_line, print_table
 from signspot.cli.options import EncoderName, Html, Json, settings
 
 
@@ -48,20 +48,20 @@ def faux_amis(
             found = find_faux_amis(spotter, one, two, options, progress=progress)
         if html is not None:
             names = folder_names(first.resolve(), second.resolve())
-            note(f"wrote {write_faux_amis_page(spotter, found, html, names, pixels=settings().pixels)}")
+            log(f"wrote {write_faux_amis_page(spotter, found, html, names, pixels=settings().pixels)}")
     if not found.shared:
-        note("no word stands in both dictionaries: every pair counts as another meaning. Name a table: --translations")
+        log("no word stands in both dictionaries: every pair counts as another meaning. Name a table: --translations")
     elif found.shared < found.words[0]:
         alone = count(found.words[0] - found.shared, "word")
-        note(
+        log(
             f"{alone} of the first dictionary without a counterpart in the second: pairs with them count as another "
             "meaning. A table says more: --translations"
         )
     if json_lines:
         for pair in found.pairs:
             words = {"first": pair.first.word, "second": pair.second.word, "exemplars": [pair.first.id, pair.second.id]}
-            say(json.dumps({**words, "cost": round(pair.cost, 4), "meaning": pair.meaning}, ensure_ascii=False))
+            print_line(json.dumps({**words, "cost": round(pair.cost, 4), "meaning": pair.meaning}, ensure_ascii=False))
         return
     rows = ((pair.first.word, pair.second.word, pair.meaning, f"{pair.cost:.2f}") for pair in found.pairs)
     print_table(("first", "second", "meaning", "cost"), rows)
-    note(f"{len(found.of('other'))} faux amis, {len(found.of('same'))} with the same meaning")
+    log(f"{len(found.of('other'))} faux amis, {len(found.of('same'))} with the same meaning")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, load_spotter, note, open_outputs, say
+from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_line
 from signspot.cli.options import EncoderName, Json
 
 
@@ -37,9 +37,9 @@ def feedback(
         with bar("exemplars") as progress:
             result = give_feedback(spotter, clip, word, signs, progress=progress)
         if plot is not None:
-            note(f"wrote {save_figure(draw_feedback(result), plot)}")
+            log(f"wrote {save_figure(draw_feedback(result), plot)}")
     if as_json:
-        say(json.dumps(result.as_dict(), ensure_ascii=False))
+        print_line(json.dumps(result.as_dict(), ensure_ascii=False))
         return
     for line in feedback_lines(result):
-        say(line)
+        print_line(line)

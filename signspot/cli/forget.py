@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import count, note, print_table
+from signspot.cli.console import count, log, print_table
 
 
 def forget(
@@ -30,6 +30,6 @@ def forget(
     removed = remove(who, places or (), ServerData(), yes=yes)
     print_table(("kind", "removed" if yes else "to be removed"), ((removal.kind, removal.what) for removal in removed))
     if yes:
-        note(f"removed {count(len(removed), 'thing')}. Out of reach: {'; '.join(OUT_OF_REACH)}.")
+        log(f"removed {count(len(removed), 'thing')}. Out of reach: {'; '.join(OUT_OF_REACH)}.")
     else:
-        note(f"{count(len(removed), 'thing')} would be removed; nothing was. To remove them, add --yes.")
+        log(f"{count(len(removed), 'thing')} would be removed; nothing was. To remove them, add --yes.")

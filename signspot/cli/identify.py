@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, load_spotter, note, open_outputs, print_table, say
+from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_line, print_table
 from signspot.cli.options import EncoderName, Fields, Json, derive_options
 from signspot.cli.spot import exemplars_of
 from signspot.spotting.options import SpotOptions
@@ -40,10 +40,10 @@ def identify(
 
             lookup = look_up(spotter, clip, gallery, top, options)
             matches = list(lookup.matches)
-            note(f"wrote {save_figure(draw_lookup(lookup), plot)}")
+            log(f"wrote {save_figure(draw_lookup(lookup), plot)}")
     if json_lines:
         for match in matches:
-            say(json.dumps(asdict(match), ensure_ascii=False))
+            print_line(json.dumps(asdict(match), ensure_ascii=False))
         return
     print_table(
         ("rank", "word", "score", "exemplar", ""),

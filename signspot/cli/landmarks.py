@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, count, note, open_outputs, say
+from signspot.cli.console import bar, count, log, open_outputs, print_line
 from signspot.cli.options import Workers, default_workers, settings
 
 
@@ -35,7 +35,7 @@ def landmarks(
     jobs = [PoseJob(video, out / name) for video, name in zip(files, names_apart(files, ".pose"), strict=True)]
     waiting = [job for job in jobs if settings().force or not is_finished(job.target or out, job.video, fps)]
     if len(waiting) < len(jobs):
-        note(f"{len(jobs) - len(waiting)} of {count(len(jobs), 'video')} finished before")
+        log(f"{len(jobs) - len(waiting)} of {count(len(jobs), 'video')} finished before")
     failed = 0
     with open_outputs(*files) as outputs, bar("landmarks", "frames") as progress:
         for job in waiting:
@@ -44,11 +44,11 @@ def landmarks(
         for job, frames in estimate_files(waiting, default_workers(workers), progress, fps=fps, cache=folder):
             if isinstance(frames, SignspotError):
                 failed += 1
-                note(f"left out {job.video}: {frames}")
+                log(f"left out {job.video}: {frames}")
             else:
-                say(f"{job.target}: {frames} frames at {fps:g} frames per second")
+                print_line(f"{job.target}: {frames} frames at {fps:g} frames per second")
     if failed:
-        note(f"{failed} of {count(len(jobs), 'video')} could not be read")
+        log(f"{failed} of {count(len(jobs), 'video')} could not be read")
         raise typer.Exit(1)
 
 

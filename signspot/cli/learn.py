@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.annotate import EngineName, make_engine
-from signspot.cli.console import bar, note, print_table
+from signspot.cli.console import bar, log, print_table
 from signspot.cli.options import EncoderName, settings
 
 
@@ -62,4 +62,4 @@ def learn(
         learnt = loop.run(bar)
         write_loop_report(learnt, loop.corpus, report)
     print_table(("stage", "", "outcome"), learnt.lines())
-    note(f"wrote {report}")
+    log(f"wrote {report}")

@@ -40,7 +40,7 @@ from signspot.cli import (
     variants,
     wake,
 )
-from signspot.cli.console import note, unprinted
+from signspot.cli.console import log, unprinted
 from signspot.cli.options import Device, EstimatorName, Force, NoCache, NoPixels, Settings, use_settings
 from signspot.errors import OptionsError, SignspotError
 from signspot.version import VERSION
@@ -136,11 +136,11 @@ for _commands in PANELS.values():
             app.command(_name, short_help=_line, epilog=_EPILOG)(_command)
 
 
-class _NoteHandler(logging.Handler):
+class _LogHandler(logging.Handler):
     """Log lines as remarks on the stderr of the moment: it may be another one than when the command began."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        note(self.format(record))
+        log(self.format(record))
 
 
 def _show_version(value: bool) -> None:  # typer calls it with the flag's value
@@ -162,7 +162,7 @@ def options(
     ] = False,
 ) -> None:
     """Find signs in signing video. Begin with: signspot demo."""
-    handler = _NoteHandler()
+    handler = _LogHandler()
     handler.setFormatter(logging.Formatter("signspot: %(message)s"))
     logging.basicConfig(handlers=[handler], force=True)
     logging.getLogger("signspot").setLevel(logging.INFO if debug else logging.WARNING)
@@ -185,24 +185,24 @@ def run(stopped: Sequence[int] = ()) -> NoReturn:
     except SignspotError as error:
         if os.environ.get("SIGNSPOT_DEBUG"):
             raise
-        note(_STOPPED if stopped else f"signspot: {error}")
+        log(_STOPPED if stopped else f"signspot: {error}")
         code = _INTERRUPTED if stopped else _MISUSE if isinstance(error, OptionsError) else 1
     except typer.TyperException as error:  # misuse: an unknown option, a missing argument, no command at all
         text = error.format_message()
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "signspot"
-        note(text if "\n" in text else f"signspot: {text} See: {command} --help")
+        log(text if "\n" in text else f"signspot: {text} See: {command} --help")
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        note(_STOPPED)
+        log(_STOPPED)
         code = _INTERRUPTED
     except Exception:  # after Ctrl-C, libraries that are being loaded raise whatever they like
         if not stopped or os.environ.get("SIGNSPOT_DEBUG"):
             raise
-        note(_STOPPED)
+        log(_STOPPED)
         code = _INTERRUPTED
     if unprinted:
-        note(f"signspot: cannot print the results: {unprinted[0]}.")
+        log(f"signspot: cannot print the results: {unprinted[0]}.")
         code = code or 1
     sys.exit(code if isinstance(code, int) else 0)
 

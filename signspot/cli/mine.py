@@ -9,7 +9,7 @@ from signspot.cli.console import (
     bar,
     claim_outputs,
     load_spotter,
-    note,
+    log,
     open_outputs,
     print_spottings,
     refuse_pixels,
@@ -59,9 +59,9 @@ def mine(
         if clips is not None and candidates:
             with bar("clips") as progress:
                 written = write_dictionary(candidates, clips, progress)
-            note(f"wrote {clips}: {len(written.exemplars)} exemplars")
+            log(f"wrote {clips}: {len(written.exemplars)} exemplars")
             if html is not None:
-                note(f"wrote {write_exemplar_page(spotter, written.exemplars, html, f'New exemplars of {word}')}")
+                log(f"wrote {write_exemplar_page(spotter, written.exemplars, html, f'New exemplars of {word}')}")
     print_spottings(spottings, as_json=json_lines, videos=True)
     if not spottings:
-        note(f"'{word}' was not found in {len(videos)} videos")
+        log(f"'{word}' was not found in {len(videos)} videos")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from signspot.cli.console import print_table, say
+from signspot.cli.console import print_line, print_table
 
 if TYPE_CHECKING:
     from signspot.models.contract import Encoder
@@ -27,7 +27,9 @@ def models(
     licence_logger.setLevel(logging.WARNING)  # the table and the card have it
     encoders = [load_encoder(each) for each in ([name] if name else shipped())]
     if as_json:
-        say(json.dumps([{"name": e.name, "hash": e.hash, **e.card} for e in encoders], indent=1, ensure_ascii=False))
+        print_line(
+            json.dumps([{"name": e.name, "hash": e.hash, **e.card} for e in encoders], indent=1, ensure_ascii=False)
+        )
     elif name:
         print_table(("", ""), list(_card(encoders[0])))
     else:

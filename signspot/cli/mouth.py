@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, count, note, print_spottings
+from signspot.cli.console import bar, claim_outputs, count, log, print_spottings
 from signspot.cli.options import settings
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ def mouth(
         found = search(spotter, video, text, asked, (threshold, padding, language))
         kept = keep_vocabulary(found or (), word_threshold)
         if found and len(kept) < len(found):
-            note(f"left out {count(len(found) - len(kept), 'peak')} of words that never reach {word_threshold:g}")
+            log(f"left out {count(len(found) - len(kept), 'peak')} of words that never reach {word_threshold:g}")
         spottings = write_results(kept, out or (), labels, [str(video)])
     print_spottings(spottings, as_json=json_lines)
     if found is not None and not spottings:
-        note(f"no mouthing found above the probability {threshold:g}. A lower --threshold finds more.")
+        log(f"no mouthing found above the probability {threshold:g}. A lower --threshold finds more.")
 
 
 def write_results(
@@ -79,9 +79,9 @@ def write_results(
     spottings = [as_spotting(label) for label in found]
     for path in out:
         for written in write(spottings, path, videos=videos):
-            note(f"wrote {written}")
+            log(f"wrote {written}")
     if labels:
-        note(f"wrote {write_records(found, labels)}")
+        log(f"wrote {write_records(found, labels)}")
     return spottings
 
 
@@ -129,16 +129,16 @@ def search(
     candidates = find_candidates(shown, words, padding, language)
     for doubt in (doubt_language(shown, language), doubt_words(words or (), language)):
         if doubt:
-            note(doubt)
+            log(doubt)
     if not candidates:
-        note(f"{subtitles} {explain_none(shown, words, language)}")
+        log(f"{subtitles} {explain_none(shown, words, language)}")
         return None
     with bar(str(video), "frames") as progress:
         lips = spotter.read(video, default_cache() if settings().cache else None, progress)
     for remark in remarks_on(lips):
-        note(remark)
+        log(remark)
     with bar("lips", "windows") as progress:
         found = spotter.search(lips, candidates, str(video), least=threshold, language=language, progress=progress)
     for remark in found.remarks():
-        note(remark)
+        log(remark)
     return found.labels

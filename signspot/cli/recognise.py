@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import print_table, say
+from signspot.cli.console import print_line, print_table
 from signspot.cli.options import Json
 
 
@@ -34,7 +34,7 @@ def recognise(
     words = load_recogniser(recogniser).recognise(video, segment, top=top, cache=cache_folder() / "landmarks")
     if json_lines:
         for word in words:
-            say(json.dumps(asdict(word), ensure_ascii=False))
+            print_line(json.dumps(asdict(word), ensure_ascii=False))
         return
     rows = ((str(rank), word.word, f"{word.probability:.3f}") for rank, word in enumerate(words, 1))
     print_table(("rank", "word", "probability"), rows)

@@ -9,7 +9,7 @@ from signspot.cli.console import (
     bar,
     claim_outputs,
     load_spotter,
-    note,
+    log,
     open_outputs,
     print_spottings,
     refuse_pixels,
@@ -47,7 +47,7 @@ def search(
         spotter = load_spotter(encoder, workers)
         for video in add or ():
             with bar(str(video), "frames") as progress:
-                note(f"added {add_video(spotter, archive, video, progress)}")
+                log(f"added {add_video(spotter, archive, video, progress)}")
         signs = dictionary or clip
         if signs is None:
             return
@@ -61,6 +61,6 @@ def search(
             spottings = search_archive(spotter, opened, gallery, top, threads=threads, progress=progress)
         write_spottings(spottings, out, videos)
         if html is not None:
-            note(f"wrote {write_spottings_page(spotter, spottings, html, 'Found in ' + archive.name)}")
+            log(f"wrote {write_spottings_page(spotter, spottings, html, 'Found in ' + archive.name)}")
     print_spottings(spottings, as_json=json_lines, videos=True)
-    note(f"{opened.windows:,} windows of {len(videos):,} videos were compared")
+    log(f"{opened.windows:,} windows of {len(videos):,} videos were compared")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import note, say
+from signspot.cli.console import log, print_line
 from signspot.cli.options import EncoderName, settings
 
 
@@ -64,11 +64,11 @@ def serve(
     )
 
     def report(address: str) -> None:
-        say(address)
+        print_line(address)
         if browser and not address.startswith(("verify:", "look:")):
             import webbrowser
 
             webbrowser.open(address.removeprefix("own: "))
 
-    note(f"serving {folder}; Ctrl-C ends it")
+    log(f"serving {folder}; Ctrl-C ends it")
     run(options, port, report)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, load_spotter, note, open_outputs, print_spottings, write_spottings
+from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_spottings, write_spottings
 from signspot.cli.options import (
     EncoderName,
     Fields,
@@ -79,7 +79,7 @@ def spot(
             draw(result, wanted)
     print_spottings(spottings, as_json=json_lines, videos=len(results) > 1)
     if not spottings:
-        note(_nothing_found(results))
+        log(_nothing_found(results))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def read_mouthings(results: "Sequence[SearchResult]", language: str) -> "list[Se
 
     doubt = doubt_words(dict.fromkeys(spotting.word for result in results for spotting in result.spottings), language)
     if doubt:
-        note(doubt)
+        log(doubt)
     spotter, marked = MouthingSpotter(load_mouthing(default_for(result.track.video for result in results))), []
     for result in results:
         video = result.track.video
@@ -175,10 +175,10 @@ def read_mouthings(results: "Sequence[SearchResult]", language: str) -> "list[Se
                 lips = spotter.read(video, default_cache() if settings().cache else None, progress)
             mouthings = spotter.search(lips, places_to_read(result.spottings), video, language=language)
             for remark in (*remarks_on(lips), *mouthings.remarks()):
-                note(prefix + remark)
+                log(prefix + remark)
             marked.append(replace(result, spottings=tuple(mark_mouthed(result.spottings, mouthings.labels))))
         except SignspotError as error:
-            note(f"{prefix}no lips are read: {error}")
+            log(f"{prefix}no lips are read: {error}")
             marked.append(result)
     return marked
 
@@ -217,7 +217,7 @@ def read_arguments(paths: Sequence[str], dictionary: Path | None) -> Arguments:
                 f"is {dictionary} a video to search, or an example? Name the dictionary or example with --dictionary"
             )
         if _is_media(dictionary):
-            note(f"{dictionary} is taken as an example of '{words[0] if words else dictionary.stem}'")
+            log(f"{dictionary} is taken as an example of '{words[0] if words else dictionary.stem}'")
     elif not names:
         raise OptionsError("spot needs a video. For example: signspot spot news.mp4 --dictionary my-signs/ apple")
     videos: dict[Path, str] = {}  # each once, however often and by whatever path it is named
@@ -245,7 +245,7 @@ def _videos(path: str, dictionary: Path) -> Iterator[str]:
     files = [file for file in sorted(Path(path).rglob("*")) if _is_media(file) and not file.name.startswith(".")]
     if signs != folder and signs.is_relative_to(folder):
         files = [file for file in files if not file.resolve().is_relative_to(signs)]
-        note(f"the exemplars in {dictionary} are not searched")
+        log(f"the exemplars in {dictionary} are not searched")
     if not files:
         raise OptionsError(f"there is no video in the folder {path}. Videos come first, then the dictionary")
     yield from map(str, files)
@@ -262,7 +262,7 @@ def exemplars_of(signs: Path, words: Sequence[str]) -> "What":
         return Exemplar(words[0] if words else signs.stem, signs.stem, signs)
     dictionary = open_dictionary(signs)
     for problem in dictionary.problems:
-        note(f"left out {problem.path}: {problem.message}")
+        log(f"left out {problem.path}: {problem.message}")
     return dictionary.select(list(words)) if words else dictionary
 
 
@@ -290,16 +290,16 @@ def draw(result: "SearchResult", wanted: Plots) -> None:
         from signspot.plots.plot import plot
 
         plot(view, wanted.plot)
-        note(f"wrote {wanted.plot}")
+        log(f"wrote {wanted.plot}")
     if wanted.video:
         from signspot.plots.video import write_result_video
 
         with bar("video", "frames") as progress:
             write_result_video(view, wanted.video, progress)
-        note(f"wrote {wanted.video}")
+        log(f"wrote {wanted.video}")
     if wanted.html:
         from signspot.plots.report import report
 
         with bar("report", "frames") as progress:
             report(view, wanted.html, progress)
-        note(f"wrote {wanted.html}")
+        log(f"wrote {wanted.html}")

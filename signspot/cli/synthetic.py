@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, say
+from signspot.cli.console import bar, print_line
 from signspot.cli.options import settings
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ def make(
     )
     with bar("corpus", "parts") as progress:
         corpus = make_corpus(options, out, progress, workers=workers)
-    say(f"{out}: {len(corpus.videos)} videos, {len(corpus.dictionary())} words, {len(corpus.labels())} mouthing labels")
+    print_line(
+        f"{out}: {len(corpus.videos)} videos, {len(corpus.dictionary())} words, {len(corpus.labels())} mouthing labels"
+    )
 
 
 @app.command("signs")
@@ -77,7 +79,7 @@ def make_signs(
     options = IsolatedSignsOptions(signs, isolated, continuous, minimal_pair_share, seed)
     with bar("signs", "signs") as progress:
         files = write_isolated_signs(options, out, progress, workers)
-    say(f"{out}: {signs * (isolated + continuous):,} clips of {signs:,} signs in {files} files")
+    print_line(f"{out}: {signs * (isolated + continuous):,} clips of {signs:,} signs in {files} files")
 
 
 def read_size(text: str) -> tuple[int, int]:
@@ -136,7 +138,7 @@ def lips(
     options = LipsOptions(train, validation, test, seconds, signers, mouthing, hard, seed)
     with bar("lips", "clips") as progress:
         corpus = make_lips_corpus(options, out, progress, workers=workers)
-    say(f"{out}: {len(corpus.videos)} clips")
+    print_line(f"{out}: {len(corpus.videos)} clips")
 
 
 @app.command("show")
@@ -165,4 +167,4 @@ def show(
         with bar("page", "frames") as progress:
             write_page(corpus, page, progress=progress)
     for path in (sheet, film, page):
-        say(str(path))
+        print_line(str(path))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from signspot.cli.console import bar, note, refuse_pixels, say
+from signspot.cli.console import bar, log, print_line, refuse_pixels
 from signspot.cli.options import settings
 from signspot.io.progress import silent
 
@@ -87,7 +87,7 @@ def resume_hint(out: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if (out / "state.pt").is_file():
-            note(f"the state is saved in {out}. Resume with: {command()}")
+            log(f"the state is saved in {out}. Resume with: {command()}")
         raise
 
 
@@ -163,10 +163,10 @@ def _train_recogniser(config: "RecogniserConfig", out: Path, folder: Path | None
         config, open_corpus(_named(folder)), out, stage=bar, device=settings().device
     )
     target = save_recogniser(trained, out / f"{config.name}.safetensors")
-    say(f"{target}: {config.name}, {len(trained.words):,} words")
+    print_line(f"{target}: {config.name}, {len(trained.words):,} words")
     for each in scores:
-        say(str(each))
-    note(f"use it with: signspot recognise CLIP {shlex.quote(str(target))}")
+        print_line(str(each))
+    log(f"use it with: signspot recognise CLIP {shlex.quote(str(target))}")
 
 
 def _train_mouthing(config: "MouthingConfig", out: Path, folder: Path | None) -> None:
@@ -179,8 +179,8 @@ def _train_mouthing(config: "MouthingConfig", out: Path, folder: Path | None) ->
         model = train_mouthing(config, corpus, out, progress, command())
     target = out / f"{config.name}.safetensors"
     save_mouthing(model, target)
-    say(f"{target}: {model.name}")
-    note(f"measure it with: signspot evaluate mouthing CORPUS --model {shlex.quote(str(target))}")
+    print_line(f"{target}: {model.name}")
+    log(f"measure it with: signspot evaluate mouthing CORPUS --model {shlex.quote(str(target))}")
 
 
 def _train_embedding(
@@ -215,9 +215,9 @@ def _train_rgb(config: "RgbConfig", out: Path, folder: Path | None, name: str | 
         config, corpus, Run(out, pictures, command(), device=settings().device), start, bar
     )
     first, last = (encoder.card["metrics"]["loss_by_epoch"][epoch] for epoch in (0, -1))
-    say(f"loss: {first:.3f} in the first epoch, {last:.3f} in the last")
+    print_line(f"loss: {first:.3f} in the first epoch, {last:.3f} in the last")
     if tested is not None:
-        say(
+        print_line(
             f"held-out clips ({tested.clips}): {tested.top_1:.1%} right, {tested.top_5:.1%} among the best five; "
             f"chance is {1 / tested.words:.1%}"
         )
@@ -236,5 +236,5 @@ def _keep(encoder: "Encoder", target: Path, *, half: bool) -> None:
     from signspot.models.checkpoints import save_encoder
 
     kept = save_encoder(encoder, target, half=half)
-    say(f"{target}: {kept.name} ({kept.hash})")
-    note("its default threshold is not calibrated yet. Do so with: signspot calibrate --footage … --dictionary …")
+    print_line(f"{target}: {kept.name} ({kept.hash})")
+    log("its default threshold is not calibrated yet. Do so with: signspot calibrate --footage … --dictionary …")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, load_spotter, note, open_outputs, print_table, say
+from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_line, print_table
 from signspot.cli.options import EncoderName, Html, Json, settings
 
 
@@ -44,12 +44,12 @@ def variants(
         with bar("footage", "videos") as progress:
             uses, spottings = find_use(spotter, result, list(footage or ()), progress=progress)
         if html is not None:
-            note(f"wrote {write_variants_page(spotter, result, html, (uses, spottings), pixels=settings().pixels)}")
+            log(f"wrote {write_variants_page(spotter, result, html, (uses, spottings), pixels=settings().pixels)}")
         if plot is not None:
-            note(f"wrote {save_figure(draw_costs(result), plot)}")
+            log(f"wrote {save_figure(draw_costs(result), plot)}")
     if as_json:
         used = [{"video": use.video, "variant": use.variant, "times": use.times, "best": use.best.time} for use in uses]
-        say(json.dumps({**result.as_dict(), "use": used}, ensure_ascii=False))
+        print_line(json.dumps({**result.as_dict(), "use": used}, ensure_ascii=False))
         return
     rows = [
         (group.name, str(len(group.exemplars)), group.typical.id, ", ".join(group.signers)) for group in result.groups

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, count, load_spotter, note, open_outputs, say
+from signspot.cli.console import bar, claim_outputs, count, load_spotter, log, open_outputs, print_line
 from signspot.cli.options import EncoderName
 
 if TYPE_CHECKING:
@@ -65,20 +65,20 @@ def wake(
         reported = 0
         for chunk in open_stream(source):
             for event in stream.push(chunk):
-                say(json.dumps(asdict(event)))
+                print_line(json.dumps(asdict(event)))
                 events.append(event)
             if stream.breaks > reported and reported < _BREAKS:
-                note(f"the stream was broken {stream.last_break}. A sign that was under way then is not seen")
+                log(f"the stream was broken {stream.last_break}. A sign that was under way then is not seen")
             reported = stream.breaks
         if plot is not None:
-            note(f"wrote {save_figure(draw_wake(spotter, known, source, events), plot)}")
+            log(f"wrote {save_figure(draw_wake(spotter, known, source, events), plot)}")
     if stream.breaks:
-        note(f"the stream was broken {count(stream.breaks, 'time')}; a sign that was under way then is not seen")
-    note(f"{count(len(events), 'event')}; a sign is reported at most {stream.latency} frames after its end")
+        log(f"the stream was broken {count(stream.breaks, 'time')}; a sign that was under way then is not seen")
+    log(f"{count(len(events), 'event')}; a sign is reported at most {stream.latency} frames after its end")
 
 
 def _report(sign: "WakeSign", rate: float) -> None:
-    note(
+    log(
         f"threshold {sign.threshold:.2f}: {count(sign.background_false_alarms, 'false alarm')} in "
         f"{60 * sign.background_hours:.1f} min of background, "
         f"below {sign.false_alarms_per_hour:.3g} per hour with 95 % confidence"
@@ -86,11 +86,11 @@ def _report(sign: "WakeSign", rate: float) -> None:
     if sign.distinct is not None:
         _report_distinctiveness(sign.distinct, rate)
     if not sign.recording_scores:
-        note("with one recording it is not known how much your signing varies: make three")
+        log("with one recording it is not known how much your signing varies: make three")
     missed = sum(score < sign.threshold for score in sign.recording_scores)
     if missed:
         total = len(sign.recording_scores)
-        note(f"{missed} of {total} recordings would not be recognised by the others: record more, or alike")
+        log(f"{missed} of {total} recordings would not be recognised by the others: record more, or alike")
 
 
 def _known_signs(spotter: "Spotter", dictionary: Path, word: str | None) -> "Gallery | None":
@@ -109,10 +109,10 @@ def _report_distinctiveness(found: "Distinctiveness", rate: float) -> None:
     """Report how distinctive the sign is, and what to do about it."""
     if found.same:
         names = ", ".join(f"'{word}'" for word in found.same)
-        note(f"taken for the sign itself: {names} of the dictionary. Whoever signs that is detected, too")
+        log(f"taken for the sign itself: {names} of the dictionary. Whoever signs that is detected, too")
     if found.nearest:
         near = ", ".join(f"'{each.word}' {each.distance:.2f}" for each in found.nearest)
-        note(f"nearest known signs, in units of how far your recordings are from each other: {near}")
+        log(f"nearest known signs, in units of how far your recordings are from each other: {near}")
     against = f"{count(found.words, 'word')} of the dictionary"
     if not found.by_dictionary:
         against = f"{found.words} decoys (a guess: near signs that are not among them are not counted)"
@@ -122,7 +122,7 @@ def _report_distinctiveness(found: "Distinctiveness", rate: float) -> None:
     if max(found.per_hour, found.guess or 0.0) > rate:
         other = "" if found.by_dictionary else ", or name the signs that are made there with --dictionary"
         advice = f". Choose a sign that is less like others{other}"
-    note(
+    log(
         f"signing without pause that the background did not show: about {_rate(found.per_hour)} false alarms per hour, "
         f"by {against}{advice}"
     )

@@ -28,8 +28,8 @@ def test_python_runs_the_package_as_the_command() -> None:
 
 def test_words_neither_mark_up_tables_nor_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     console.print_spottings([STRANGE], as_json=False)
-    console.say("word \x1b]0;title\x07")
-    console.note("left out \x1b[2J")
+    console.print_line("word \x1b]0;title\x07")
+    console.log("left out \x1b[2J")
     out, err = capsys.readouterr()
     assert "[/x] \\u001b[31mred" in out
     assert "\x1b" not in out + err
@@ -38,8 +38,8 @@ def test_words_neither_mark_up_tables_nor_command_the_terminal(capsys: pytest.Ca
 
 def test_a_reader_who_has_left_ends_the_printing_alone() -> None:
     code = (
-        "import os, sys; from signspot.cli.console import say, print_table\n"
-        "say('before'); print_table(['a'], [['b']]); say('after'); print('here', file=sys.stderr)"
+        "import os, sys; from signspot.cli.console import print_line, print_table\n"
+        "print_line('before'); print_table(['a'], [['b']]); print_line('after'); print('here', file=sys.stderr)"
     )
     ours, theirs = os.pipe()
     os.close(ours)
