@@ -105,7 +105,7 @@ def test_the_time_of_searching_an_archive_is_measured(tmp_path: Path) -> None:
     assert len(list(time_rows(search_times(spotter, archive, tmp_path / "cache", 5, queries=2)))) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_wake_signs_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Next to no footage: two rows per word, by decoys and by a dictionary."""
     for name, value in (("_TESTED", 1), ("_PART", 12), ("_ALONE", 1), ("_SIGNS", 6), ("_TRIES", 4)):

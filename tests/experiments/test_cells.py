@@ -24,23 +24,3 @@ def test_a_cell_is_measured_once(tiny: Setup, monkeypatch: pytest.MonkeyPatch) -
     assert Cells(tiny).measure(recipe, "seen", 0) == first
     with pytest.raises(pytest.fail.Exception):
         cells.measure(recipe, "seen", 1)
-
-
-def test_a_training_serves_several_strides(tiny: Setup) -> None:
-    cells, runs = Cells(tiny), tiny.out / "runs"
-    cells.measure(CellRecipe(learn={"loss": "info_nce"}), "seen", 0)
-    before = sorted(runs.iterdir())
-    wide = cells.measure(CellRecipe(learn={"loss": "info_nce"}, stride=8), "seen", 0)
-    assert sorted(runs.iterdir()) == before
-    assert wide.queries > 0
-
-
-def test_no_mlp_is_trained_for_a_trunk_alone(tiny: Setup) -> None:
-    alone = Cells(tiny).measure(CellRecipe(learn=None), "seen", 0)
-    assert alone.items == 0
-    assert 0 <= alone.mean_average_precision <= 1
-
-
-@pytest.mark.parametrize("change", [{"domain_specific": True}, {"synonyms": "sign"}])
-def test_layers_and_synonyms_are_options(tiny: Setup, change: dict[str, object]) -> None:
-    assert Cells(tiny).measure(CellRecipe(learn={"loss": "watch_lookup", **change}), "seen", 0).words > 0

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from experiments.label_sources import label_rows, learned_words, recogniser_rows
 from signspot.corpus.corpus import Corpus
 from signspot.types import Label, LabelSource
@@ -39,6 +41,7 @@ def test_what_agrees_what_clashes_and_what_is_new(tiny_corpus: Corpus) -> None:
     assert rows["M + D, each place once"][0] == "3"
 
 
+@pytest.mark.long
 def test_recognisers_are_compared_word_by_word(tiny_corpus: Corpus, tmp_path: Path) -> None:
     labels = tiny_corpus.labels([video.id for video in tiny_corpus.in_split("train")])
     words = sorted({label.word for label in labels})

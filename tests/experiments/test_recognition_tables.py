@@ -26,6 +26,7 @@ def labelled(tiny_corpus: Corpus, encoder_file: Path, tmp_path_factory: pytest.T
     return LabelledCorpus("tiny", tmp_path_factory.mktemp("labelled"), tiny_corpus, str(encoder_file))
 
 
+@pytest.mark.long
 def test_labels_are_of_training_videos_and_follow_the_choice(labelled: LabelledCorpus) -> None:
     full = labelled.labels(LabelSource.DICTIONARY, 0.0, "full")
     some = labelled.labels(LabelSource.DICTIONARY, 0.0, "mouthed")
@@ -39,6 +40,7 @@ def test_labels_are_of_training_videos_and_follow_the_choice(labelled: LabelledC
     assert all(label.confidence >= 0.8 for label in sure)
 
 
+@pytest.mark.long
 def test_files_of_bobsl_give_the_same_cells(
     labelled: LabelledCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +101,7 @@ def test_accuracies_and_differences_by_hand() -> None:
     assert accuracies(two, ALL)[2].value == pytest.approx((0.5 + 0 + 1) / 3)
 
 
+@pytest.mark.long
 def test_recipes_of_the_appendix(tiny_corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = RecognitionSize(seeds=1, training=BATCH_NORM)
     assert len({str(table_c1.recipe(row, size, 0)) for row in table_c1.ROWS}) == len(table_c1.ROWS)

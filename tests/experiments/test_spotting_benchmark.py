@@ -25,6 +25,7 @@ def test_words_are_rare(tiny_corpus: Corpus) -> None:
     assert len(rare_words(tiny_corpus, 3.0, 3)) == 3
 
 
+@pytest.mark.long
 def test_the_whole_way(tiny_corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "make_corpus", lambda *_: tiny_corpus)
     found = measure(TINY, tmp_path, "warping", quiet)

@@ -65,7 +65,7 @@ def test_words_of_all_corpora_are_averaged_and_compared_word_by_word():
     assert table.endswith("* lips, mAP above nobody: +37.5 [+25.0, +50.0]\n")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_whole_loop_runs_and_goes_on(tmp_path: Path):
     rows, table_4 = run_loop(TINY, [40], tmp_path)
     assert [row.labels_of for row in rows] == [SPOTTER, TRUTH, DICE, SUBTITLES, NOBODY]

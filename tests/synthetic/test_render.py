@@ -179,7 +179,7 @@ def test_a_rendered_video_has_every_frame(signing, tmp_path):
     assert calls[-1] == (6, 6)
 
 
-@pytest.mark.parametrize("skin", [1, 8])
+@pytest.mark.parametrize("skin", [1, pytest.param(8, marks=pytest.mark.long)])
 def test_mediapipe_finds_pose_face_and_hands(signing, skin):
     some = signing[4:64]  # every frame: MediaPipe tracks from one to the next
     appearance = make_appearance(40 + skin, skin=skin)

@@ -8,6 +8,7 @@ import pytest
 from experiments.paper import reproduce
 from experiments.paper.__main__ import main
 from experiments.paper.setup import Setup
+from signspot.errors import OptionsError
 
 
 def test_a_table_is_shown_and_written(
@@ -21,3 +22,9 @@ def test_a_table_is_shown_and_written(
     assert "(14.86 ± 1.29)" in shown
     assert (tmp_path / "table3.md").read_text() in shown
     assert (tmp_path / "table3.png").is_file()
+
+
+def test_an_unknown_table_is_named_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(OptionsError, match="'table9'"):
+        reproduce.reproduce(["table2", "table9"], tmp_path, reproduce.SMALL)
+    assert not list(tmp_path.iterdir())
