@@ -17,18 +17,19 @@ from signspot.embedding.tracks import read_arrays, write_arrays
 from signspot.errors import FormatError, OutputError
 from signspot.landmarks.features import CHANNELS, JOINTS
 from signspot.models.contract import Encoder
-from signspot.spotting.matching import FloatArray, warping_costs
+from signspot.spotting.matching import FloatArray, fitted, warping_costs
 from signspot.types import Exemplar
 
 logger = logging.getLogger(__name__)
 
 _KIND = "signspot decoys 1"  # raised with all that decides the cached values: the code of rest, `_NEAREST`
-_NEAREST = 15  # decoys whose mean cost says how near an exemplar is to everything
+_FITTED = fitted("decoys")
+_NEAREST: int = _FITTED["nearest"]  # decoys whose mean cost says how near an exemplar is to everything
 _OWN_WORDS = (100, 400)  # fewest and most words of a gallery that are decoys for its others
 _OWN_COSTS = 2_000_000  # costs among a gallery's exemplars that are computed before words are fewer: about 5 s
-_CORRECTION = 0.5  # part of the nearness that is made up for
-_LIKE_REST = 0.3  # of the distance of a typical decoy from rest: an exemplar nearer than that shows hands at rest
-_LIKE_EVERYTHING = 0.7  # of the distance of a typical decoy from its nearest decoys, likewise
+_CORRECTION: float = _FITTED["correction"]  # part of the nearness that is made up for
+_LIKE_REST: float = _FITTED["like_rest"]  # of a typical decoy's distance from rest: nearer exemplars show rest
+_LIKE_EVERYTHING: float = _FITTED["like_everything"]  # of a typical decoy's distance from its nearest decoys
 # Nose, shoulders, elbows and wrists of somebody whose arms hang down, in shoulder widths; y is down.
 _ARMS_DOWN = ((0.0, -0.9), (0.5, 0.0), (-0.5, 0.0), (0.6, 1.0), (-0.6, 1.0), (0.55, 2.0), (-0.55, 2.0))
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.models.contract import Encoder
-from signspot.spotting.matching import FloatArray, Indices, Matcher, Spans, from_strength, strength
+from signspot.spotting.matching import FloatArray, Indices, Matcher, Spans, fitted, from_strength, strength
 from signspot.spotting.peaks import CurveBlock, curve_blocks, peaks_of_curves
 from signspot.types import Track
 
@@ -35,14 +35,15 @@ FEWEST_WORDS, MOST_WORDS = 8, 100  # of a gallery whose own words serve as decoy
 _DECOY_SPAN = 0.64  # seconds: the length that a decoy counts as when its peaks are separated
 _LOWEST_DECOY = 0.2  # score from which peaks of decoys are counted
 _CACHED_WORDS = 50_000  # words whose scales in background signing are cached: about 15 MB
-_LOW, _LEVEL, _HIGH = 0.4, 0.65, 0.8  # quantiles of a curve: its spread is from the low to the high one
+_FITTED = fitted("false_alarms")
+_QUANTILES: tuple[float, ...] = tuple(_FITTED["quantiles"])  # of a curve: low, level, high; its spread is high - low
 _STEPS = 4000  # time steps of a curve, from which quantiles are taken
 _LEAST_SPREAD = 1e-3  # in units of strength, for curves that hardly move
-_BEGIN, _FAR = 360.0, 30.0  # alarms per hour and word between which the slope of the tail is measured
+_BEGIN, _FAR = _FITTED["tail_rates"]  # alarms per hour and word between which the slope of the tail is measured
 _FEWEST_BEGIN, _FEWEST_FAR = 8, 4  # peaks there, at least, however short the video
 _LEAST_SLOPE = 0.02  # of the tail, in normalised scores: however few decoys there are, a rate never falls at once
-_PROBE, _MOST_RATIO = 10.0, 5.5  # see `cautious_words`
-_PRIOR_SECONDS = 4.0  # of a video that count as much as the scale of the word in background signing
+_PROBE, _MOST_RATIO = _FITTED["probe_rate"], _FITTED["most_ratio"]  # see `cautious_words`
+_PRIOR_SECONDS: float = _FITTED["prior_seconds"]  # of a video that weigh as much as background signing
 
 Match = Callable[[Gallery], Matcher]
 Shift = tuple[float, float]  # of levels, and of logarithms of spreads
@@ -59,7 +60,7 @@ class CurveScale:
     def of_curves(cls, scores: FloatArray) -> list["CurveScale"]:
         """The scales of (W, T) curves."""
         some = scores[:, :: max(1, scores.shape[1] // _STEPS)]
-        rows = zip(*_quantiles(some, (_LOW, _LEVEL, _HIGH)), strict=True)
+        rows = zip(*_quantiles(some, _QUANTILES), strict=True)
         return [cls(level, max(_LEAST_SPREAD, high - low)) for low, level, high in rows]
 
     def score(self, normalised: float) -> float:
@@ -262,14 +263,18 @@ class FalseAlarmModel:
 
     @property
     def is_rough(self) -> bool:
-        """Whether the video is too short for rates to mean anything: they are then neither told nor decide.
+        """Whether the video is too short for rates to mean anything: they are then not reported, nor do they decide.
 
-        A rate falls exponentially with the normalised score z: rate = r0 exp(-(z - z0) / e), and z comes from two
-        quantiles of the word's own curve. In a video of T seconds the curve has about N = T / 0.64 independent time
-        steps. The standard error of a quantile is sqrt(q (1 - q) / N) / density, so that of z is about
-        sqrt(1.2² + (1.4 z)²) / sqrt(N), and that of log(rate) is that over e. With z = 3 and e = 0.45, as in signing,
-        it is about 10 / sqrt(N). From N = 100 (T = 60 s) on, it is below 1: a rate is right within a factor of e.
-        In 20 seconds the factor is 6, in 5 seconds 35.
+        A rate falls exponentially with the normalised score z: rate = r0 exp(-(z - z0) / e), and z is read on a scale
+        of quantiles of the word's own curve. In T seconds that curve has about N = T / 0.64 independent time steps. The
+        standard error of a quantile q is sqrt(q (1 - q) / N) / density; so that of z is about
+        sqrt(1.2² + (1.4 z)²) / sqrt(N), and that of log(rate) is 1 / e times as much:
+
+            SE(log rate) = sqrt(1.2² + (1.4 z)²) / (e sqrt(N)), about 10 / sqrt(N) = 8 / sqrt(T) for z = 2.5, e = 0.38,
+
+        the values of `landmark` at ten false alarms per hour. It falls to 1, a factor of 2.7, in 60 seconds. Measured
+        in parts of synthetic videos of three minutes: 1.07 in 75 s, 0.75 in 90 s. Shorter videos lean on background
+        signing, with rates about six times as high as those of the whole video.
         """
         return self.seconds < SHORTEST_VIDEO
 

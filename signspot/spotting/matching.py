@@ -8,9 +8,11 @@ the frames of the exemplar only: all exemplars and all frames of the track are c
 PyTorch, which takes longer to load than many a search takes.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Any, Protocol
 
 import numpy as np
@@ -38,11 +40,20 @@ _MANY = 256  # rows of a gallery: with more, windows in 16 bits are converted on
 _HELD = 32_000_000  # numbers that are converted at once at most: 128 MB, or 1.4 hours
 
 
+@cache
+def fitted(part: str) -> Mapping[str, Any]:
+    """The fitted numbers of a part of spotting; `fitted.json` has them, each part with its data and its command."""
+    values: dict[str, Mapping[str, Any]] = json.loads(
+        (files("signspot.spotting") / "fitted.json").read_text(encoding="utf-8")
+    )
+    return values[part]
+
+
 @dataclass(frozen=True, slots=True)
 class StepCosts:
     """Costs of going on by 0, 1, 2 … frames from one exemplar frame to the next."""
 
-    costs: tuple[float, ...] = (0.15, 0.0, 0.0, 0.08)
+    costs: tuple[float, ...]
 
     def times(self, scale: float) -> "StepCosts":
         """The same in another unit."""
@@ -53,7 +64,7 @@ class StepCosts:
         return (frames - 1) * (len(self.costs) - 1)
 
 
-STEPS = StepCosts()  # in the unit of an encoder's typical cost
+STEPS = StepCosts(tuple(fitted("alignment")["step_costs"]))  # in the unit of an encoder's typical cost
 
 
 class Matcher(Protocol):

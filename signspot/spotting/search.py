@@ -23,13 +23,14 @@ from signspot.spotting.false_alarms import (
     word_peaks,
     word_scales,
 )
-from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, FloatArray, Matcher, Scores, strength
+from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, FloatArray, Matcher, Scores, fitted, strength
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.peaks import CurveBlock, Peaks, curve_blocks
 from signspot.types import Segment, Spotting, Track
 
-DEFAULT_RATE = 20.0  # false alarms per hour and word that a spotting means at most, unless options say otherwise
-DEFAULT_FLOOR = 0.75  # least score of a spotting where rates decide: whatever its rate, less is no likeness
+_FITTED = fitted("false_alarms")
+DEFAULT_RATE: float = _FITTED["default_rate"]  # most false alarms per hour and word of a spotting, by default
+DEFAULT_FLOOR: float = _FITTED["default_floor"]  # least score where rates decide, whatever the rate
 _HELD = 5_000_000  # time steps × words whose curves are held in memory at once: 60 MB
 _SAMPLE, _PIECES = 300.0, 15  # seconds of a video, in so many pieces, in which decoys are searched
 _REACH = 2.0  # seconds around a segment that still decide about its edges
