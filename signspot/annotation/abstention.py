@@ -82,12 +82,12 @@ class _Places:
     def __init__(self, candidates: Sequence[Candidate]):
         ordered = sorted(candidates, key=lambda candidate: candidate.time)
         self._times = np.array([candidate.time for candidate in ordered])
-        self._found = [(candidate.word, candidate.score) for candidate in ordered]
+        self._scores = [(candidate.word, candidate.score) for candidate in ordered]
 
     def rival(self, candidate: Candidate) -> float:
         """The highest score of another word at a candidate's place; nan: there is none."""
         first, last = np.searchsorted(self._times, [candidate.time - REACH, candidate.time + REACH])
-        others = [score for word, score in self._found[first:last] if word != candidate.word]
+        others = [score for word, score in self._scores[first:last] if word != candidate.word]
         return max(others, default=np.nan)
 
 
@@ -180,58 +180,60 @@ class Judgement:
         return max(0.0, 1 - wrong / passing) if passing else float("nan")
 
 
-def judge(found: Contrast, options: AbstentionOptions | None = None) -> Judgement:
+def judge(contrasted: Contrast, options: AbstentionOptions | None = None) -> Judgement:
     """Give every candidate a confidence.
 
     Raises:
         OptionsError: there are no decoys, or nothing but decoys.
     """
-    if found.decoy.all() or not found.decoy.any():
-        raise OptionsError(f"{len(found)} candidates, {int(found.decoy.sum())} of them decoys: some of both are needed")
+    if contrasted.decoy.all() or not contrasted.decoy.any():
+        raise OptionsError(
+            f"{len(contrasted)} candidates, {int(contrasted.decoy.sum())} of them decoys: some of both are needed"
+        )
     chosen = options or AbstentionOptions()
-    names, words = np.unique(np.array(found.words), return_inverse=True)
-    columns = describe(found, words, chosen)
+    names, words = np.unique(np.array(contrasted.words), return_inverse=True)
+    columns = describe(contrasted, words, chosen)
     features = np.stack(list(columns.values()), axis=1)
-    features -= features[found.decoy].mean(axis=0)
-    features /= features[found.decoy].std(axis=0) + 1e-9
-    asked = found.asked
+    features -= features[contrasted.decoy].mean(axis=0)
+    features /= features[contrasted.decoy].std(axis=0) + 1e-9
+    asked = contrasted.asked
     per_word = Part.PRIOR in chosen.parts
     belief = np.where(asked, _logistic(columns["score"] - _FIRST_CENTRE), 0.0)
     weights = np.zeros(features.shape[1] + 1)
-    odds = np.zeros(len(found))
+    odds = np.zeros(len(contrasted))
     for _ in range(chosen.rounds):
         weights = logistic_fit(features, belief, weights)
-        positive, total = belief.sum(), len(found)
+        positive, total = belief.sum(), len(contrasted)
         ratio = weights[0] + features @ weights[1:] - np.log(positive / (total - positive))  # ln f1 / f0
         shares = _word_shares(words[asked], belief[asked], len(names), chosen.share_weight if per_word else np.inf)
         odds = ratio + np.log(shares / (1 - shares))[words]
         belief = np.where(asked, _logistic(odds), 0.0)
-    told = {str(name): float(share) for name, share in zip(names, shares, strict=True)}
+    by_word = {str(name): float(share) for name, share in zip(names, shares, strict=True)}
     weighed = {name: float(weight) for name, weight in zip(columns, weights[1:], strict=True)}
-    return Judgement(_logistic(odds), found.decoy, shares[words], float(belief[asked].mean()), told, weighed)
+    return Judgement(_logistic(odds), contrasted.decoy, shares[words], float(belief[asked].mean()), by_word, weighed)
 
 
-def describe(found: Contrast, words: NDArray[np.intp], options: AbstentionOptions) -> dict[str, Array]:
+def describe(contrasted: Contrast, words: NDArray[np.intp], options: AbstentionOptions) -> dict[str, Array]:
     """Name → (N,) evidence, in deviations of the decoys' scores, on the scale -ln(1 - score).
 
     Args:
-        found: the candidates.
+        contrasted: the candidates.
         words: (N,) the number of each candidate's word.
         options: which parts are wanted.
     """
-    height, decoy = _height(found.score), found.decoy
+    height, decoy = _height(contrasted.score), contrasted.decoy
     spread = float(height[decoy].std()) + 1e-9
     score = (height - height[decoy].mean()) / spread
     columns = {"score": score}
     if Part.PRIOR in options.parts:
         columns["chance"] = _chance(score, words, decoy, options.chance_weight)
     if Part.MARGIN in options.parts:
-        for name, other in (("rival", found.rival), ("negative", found.negative)):
+        for name, other in (("rival", contrasted.rival), ("negative", contrasted.negative)):
             margin = (height - _height(np.nan_to_num(other))) / spread
             columns[name] = np.where(np.isnan(other), _FARTHEST, np.minimum(margin, _FARTHEST))
     if Part.AGREEMENT in options.parts:
-        alone = np.isnan(found.second)
-        columns["second exemplar"] = np.where(alone, 0.0, (_height(np.nan_to_num(found.second)) - height) / spread)
+        alone = np.isnan(contrasted.second)
+        columns["second exemplar"] = np.where(alone, 0.0, (_height(np.nan_to_num(contrasted.second)) - height) / spread)
         columns["several exemplars"] = np.where(alone, 0.0, 1.0)
     return columns
 

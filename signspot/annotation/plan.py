@@ -41,7 +41,7 @@ class SubtitleMention:
 
     def values(self) -> list[object]:
         """All of it, in order, for a digest."""
-        return [getattr(self, each.name) for each in fields(self)]
+        return [getattr(self, one.name) for one in fields(self)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +109,14 @@ def _nearby(
     for subtitle in subtitles:
         while first < len(holders) and (subtitles[holders[first]].start + longest + 2 * padding < subtitle.start):
             first += 1
-        found: set[str] = set()
+        words_around: set[str] = set()
         for holder in holders[first:]:
             other = subtitles[holder]
             if other.start - 2 * padding > subtitle.end:
                 break
             if other.end + 2 * padding >= subtitle.start:
-                found |= present[holder]
-        yield tuple(sorted(found))
+                words_around |= present[holder]
+        yield tuple(sorted(words_around))
 
 
 def _storable(text: str) -> str:

@@ -95,20 +95,20 @@ def report_yield(
 
 def _describe(
     store: Store,
-    known: tuple[Sequence[Label], Truth | None],
-    found: Contrast | None,
+    labels_and_truth: tuple[Sequence[Label], Truth | None],
+    contrasted: Contrast | None,
     judged: Judgement | None,
     options: ReportOptions,
     out: Path,
 ) -> str:
     thresholds = options.thresholds or tuple(spread_thresholds(float(store.settings().get(_KEEP, 0.5))))
-    labels, truth = known
+    labels, truth = labels_and_truth
     mouthings = Mouthings(labels, options.mouthing, options.tolerance)
     rows = count_yield(store.evidence(rank=1), thresholds, mouthings, truth.is_right if truth else None)
     draw_yield(rows, out / "yield.png")
     promised = None
-    if found is not None and judged is not None:
-        promised = [judged.promised_precision(found.score, threshold) for threshold in thresholds]
+    if contrasted is not None and judged is not None:
+        promised = [judged.promised_precision(contrasted.score, threshold) for threshold in thresholds]
     parts = [as_markdown(rows, promised)]
     if judged is not None:
         right = [truth.is_right(candidate) for candidate in store.candidates(rank=1)] if truth else None
@@ -118,10 +118,10 @@ def _describe(
 
 def _list_unseen(store: Store) -> str:
     """A list of the videos of which something could not be seen, or that could not be searched at all."""
-    told = [
+    lines = [
         f"* {video.video}: {line}" for video in store.videos() for line in (video.problem or video.remarks).splitlines()
     ]
-    return "\n".join(["", "Videos that could not be searched, or not everywhere:", "", *told, ""]) if told else ""
+    return "\n".join(["", "Videos that could not be searched, or not everywhere:", "", *lines, ""]) if lines else ""
 
 
 def _confidences(judged: Judgement, right: Sequence[bool] | None) -> str:
@@ -184,9 +184,9 @@ def draw_yield(rows: Sequence[YieldRow], path: str | Path) -> Path:
 
 
 def _bars(axes: Any, labels: Sequence[str], counts: Sequence[Count], title: str) -> None:
-    known = [count.in_window for count in counts]
-    axes.bar(labels, known, color=_KNOWN, label="also mouthed in the window")
-    axes.bar(labels, [count.new for count in counts], bottom=known, color=_NEW, label="new")
+    mouthed = [count.in_window for count in counts]
+    axes.bar(labels, mouthed, color=_KNOWN, label="also mouthed in the window")
+    axes.bar(labels, [count.new for count in counts], bottom=mouthed, color=_NEW, label="new")
     highest = max((count.places for count in counts), default=0)
     axes.set(title=title, ylabel="localised signs", ylim=(0, 1.3 * max(1, highest)))  # the legend needs room, too
 
@@ -194,6 +194,6 @@ def _bars(axes: Any, labels: Sequence[str], counts: Sequence[Count], title: str)
 def _save(figure: Any, path: str | Path) -> Path:
     from signspot.plots.plot import save_figure
 
-    place = Path(path)
-    save_figure(figure, place)
-    return place
+    target = Path(path)
+    save_figure(figure, target)
+    return target

@@ -31,7 +31,7 @@ from signspot.types import SIGN_SECONDS, Exemplar, LabelSource, Segment, Spottin
 
 _NEAR_FRAMES = 4  # frames before and after a peak within which exemplars and negatives may have theirs
 
-Best = Mapping[str, float]  # word → its highest score in a stretch
+Best = Mapping[str, float]  # word → its highest score in a segment
 
 
 class WordSearcher:
@@ -52,43 +52,45 @@ class WordSearcher:
         for asked in by_subtitle(unit):
             window = window_of(asked[0][1], self._options.padding, self.video)
             gallery = self._gallery.of_words([word for word, _ in asked])
-            shown = {word: len(set(gallery.rows[rows].tolist())) for word, rows in gallery.words.items()}
-            queries = [Query(unit.video, word, mention, window, shown[word]) for word, mention in asked]
+            counts = {word: len(set(gallery.rows[rows].tolist())) for word, rows in gallery.words.items()}
+            queries = [Query(unit.video, word, mention, window, counts[word]) for word, mention in asked]
             if window.start >= window.end:
                 yield from ((query.unanswered(), []) for query in queries)
                 continue
             chance = self._chance(window)
-            found = self._spotter.search(self._track, gallery, self._spotting, within=window)
+            result = self._spotter.search(self._track, gallery, self._spotting, within=window)
             for query in queries:
                 negatives = negatives_of(query, unit, self._pool, self._negatives)
-                yield self._answer(query, found, chance, negatives)
+                yield self._answer(query, result, chance, negatives)
 
     @cached_property
     def _pool_scores(self) -> "ScoresOverTime | None":
         """Those of the pool over the whole video: every subtitle, and every candidate, looks at a part of them."""
         if not self._pool:
             return None
-        found = self._spotter.word_scores(self._track, self._gallery.of_words(self._pool), self._spotting)
-        return ScoresOverTime(found.times, np.stack([found.scores[word] for word in self._pool]))
+        scores = self._spotter.word_scores(self._track, self._gallery.of_words(self._pool), self._spotting)
+        return ScoresOverTime(scores.times, np.stack([scores.scores[word] for word in self._pool]))
 
     def _chance(self, within: Segment) -> Best:
-        """The highest score of each word of the pool in a stretch."""
+        """The highest score of each word of the pool in a segment."""
         if self._pool_scores is None:
             return {}
-        found = self._pool_scores.highest(within)
-        return dict(zip(self._pool, found, strict=True)) if found else {}
+        highest = self._pool_scores.highest(within)
+        return dict(zip(self._pool, highest, strict=True)) if highest else {}
 
     def _answer(
-        self, query: "Query", found: SearchResult, chance: Best, negatives: Sequence[str]
+        self, query: "Query", result: SearchResult, chance: Best, negatives: Sequence[str]
     ) -> tuple[SubtitleQuery, list[Candidate]]:
         """A query with its candidates, out of a search for all words of its subtitle."""
-        if query.word not in found.best:
+        if query.word not in result.best:
             return query.unanswered(), []
-        own = [spotting for spotting in found.spottings if spotting.word == query.word]
-        own.sort(key=lambda spotting: (-spotting.score, spotting.time))
-        each = ScoresOverTime(found.times, found.exemplar_curves(query.word))
-        candidates = [self._candidate(query, rank, spotting, each, negatives) for rank, spotting in enumerate(own, 1)]
-        highest = max(each.highest(query.window))
+        spottings = [spotting for spotting in result.spottings if spotting.word == query.word]
+        spottings.sort(key=lambda spotting: (-spotting.score, spotting.time))
+        by_exemplar = ScoresOverTime(result.times, result.exemplar_curves(query.word))
+        candidates = [
+            self._candidate(query, rank, spotting, by_exemplar, negatives) for rank, spotting in enumerate(spottings, 1)
+        ]
+        highest = max(by_exemplar.highest(query.window))
         return query.answered(highest, [chance[word] for word in negatives if word in chance]), candidates
 
     def _candidate(
@@ -96,7 +98,7 @@ class WordSearcher:
     ) -> Candidate:
         """A spotting and the evidence for it; `exemplars` has the scores of each exemplar."""
         near = Segment(spotting.time - self._reach, spotting.time + self._reach)
-        each = sorted(exemplars.highest(near), reverse=True)
+        scores = sorted(exemplars.highest(near), reverse=True)
         chance = self._chance(near)
         return Candidate(
             video=query.video,
@@ -111,9 +113,9 @@ class WordSearcher:
             variant=spotting.variant,
             mirrored=spotting.mirrored,
             exemplars=query.exemplars,
-            agreeing=sum(score >= spotting.score - self._options.agreement for score in each),
-            exemplar_second=rounded(each[1]) if len(each) > 1 else None,
-            exemplar_mean=rounded(np.mean(each)),
+            agreeing=sum(score >= spotting.score - self._options.agreement for score in scores),
+            exemplar_second=rounded(scores[1]) if len(scores) > 1 else None,
+            exemplar_mean=rounded(np.mean(scores)),
             **against([chance[word] for word in negatives if word in chance], spotting.score),
             false_alarms_per_hour=spotting.false_alarms_per_hour,
             licence=spotting.licence,
@@ -123,24 +125,24 @@ class WordSearcher:
 
 @dataclass(frozen=True, slots=True)
 class ScoresOverTime:
-    """Scores of some words, or of the exemplars of one, at every moment, all in one array: many looks at it follow."""
+    """Scores of some words, or of the exemplars of one, at every time step, in one array."""
 
     times: NDArray[np.float64]  # (T,) seconds
     scores: NDArray[np.float32]  # (P, T)
 
     def highest(self, within: Segment) -> list[float]:
-        """The highest score of each in a segment, as it is stored; empty without a moment."""
+        """The highest score of each in a segment, as it is stored; empty without a time step."""
         first, last = np.searchsorted(self.times, within.start), np.searchsorted(self.times, within.end, "right")
-        return [] if first >= last else [rounded(each) for each in self.scores[:, first:last].max(axis=1).tolist()]
+        return [] if first >= last else [rounded(score) for score in self.scores[:, first:last].max(axis=1).tolist()]
 
 
 def by_subtitle(unit: VideoUnit) -> list[list[tuple[str, SubtitleMention]]]:
     """The words of a unit with their mentions, one list for each subtitle, in order of subtitle and word."""
-    found: dict[int, list[tuple[str, SubtitleMention]]] = {}
+    mentioned: dict[int, list[tuple[str, SubtitleMention]]] = {}
     for word, mentions in sorted(unit.mentions.items()):
         for mention in mentions:
-            found.setdefault(mention.subtitle, []).append((word, mention))
-    return [found[subtitle] for subtitle in sorted(found)]
+            mentioned.setdefault(mention.subtitle, []).append((word, mention))
+    return [mentioned[subtitle] for subtitle in sorted(mentioned)]
 
 
 def window_of(mention: SubtitleMention, padding: float, video: Segment) -> Segment:
@@ -248,12 +250,12 @@ def mouth_unit(context: LipContext, unit: VideoUnit) -> Findings:
     lips = spotter.read(unit.media, context.landmarks)
     if content_digest(unit.media) != unit.digest:
         raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
-    found = list(LipSearcher(spotter, lips, context.pool, context.options).search(unit))
+    answers = list(LipSearcher(spotter, lips, context.pool, context.options).search(unit))
     return Findings(
         video=VideoRecord(unit.video, unit.digest, round(lips.end, 3), remarks="\n".join(remarks_on(lips))),
         keys=dict(unit.keys),
-        queries=tuple(query for query, _ in found),
-        candidates=tuple(candidate for _, candidates in found for candidate in candidates),
+        queries=tuple(query for query, _ in answers),
+        candidates=tuple(candidate for _, candidates in answers for candidate in candidates),
     )
 
 
@@ -279,8 +281,8 @@ class LipSearcher:
                 continue
             others = {query: negatives_of(query, unit, self._pool, self._negatives) for query in queries}
             words = dict.fromkeys([query.word for query in queries] + [w for each in others.values() for w in each])
-            found = self._spotter.curves(part, list(words), self._options.language)
-            curves = dict(zip(words, found, strict=True))
+            probabilities = self._spotter.curves(part, list(words), self._options.language)
+            curves = dict(zip(words, probabilities, strict=True))
             for query, negatives in others.items():
                 yield self._answer(query, part, curves, negatives)
 
@@ -395,20 +397,20 @@ def embed_word(embedder: ExemplarEmbedder, exemplars: Sequence[Exemplar], *, mir
         EncoderMismatchError: the dictionary has embeddings only, by another encoder.
     """
     mirror = mirror and embedder.encoder.contract.can_mirror
-    kept: list[Exemplar] = []
+    readable: list[Exemplar] = []
     views: list[SignViews] = []
     problems: list[str] = []
     for exemplar in exemplars:
         try:
             views.append(embedder.embed(exemplar, mirror=mirror))
-            kept.append(exemplar)
+            readable.append(exemplar)
         except EncoderMismatchError:
             raise
         except SignspotError as error:
             problems.append(f"left out exemplar '{exemplar.id}' of '{exemplar.word}': {error}")
     codes = [view.codes for view in views if view.codes is not None]
-    joined = np.stack(codes) if kept and len(codes) == len(views) else None
-    gallery = Gallery.of(kept, np.stack([view.embeddings for view in views]), joined) if kept else None
+    joined = np.stack(codes) if readable and len(codes) == len(views) else None
+    gallery = Gallery.of(readable, np.stack([view.embeddings for view in views]), joined) if readable else None
     return EmbeddedWord(exemplars[0].word, gallery, tuple(problems))
 
 
@@ -424,28 +426,28 @@ def annotate_unit(context: WorkerContext, unit: VideoUnit) -> Findings:
     if track.source != unit.digest:
         raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
     searcher = WordSearcher(spotter, track, _gallery(context.gallery), context.pool, context.options)
-    found = list(searcher.search(unit))
+    answers = list(searcher.search(unit))
     return Findings(
         video=VideoRecord(unit.video, unit.digest, round(searcher.video.end, 3)),
         keys=dict(unit.keys),
-        queries=tuple(query for query, _ in found),
-        candidates=tuple(candidate for _, candidates in found for candidate in candidates),
+        queries=tuple(query for query, _ in answers),
+        candidates=tuple(candidate for _, candidates in answers for candidate in candidates),
     )
 
 
 def join_words(words: Iterable[EmbeddedWord]) -> Gallery | None:
     """One gallery of the words that have an exemplar, in order of word; None: there is none."""
-    found = sorted((each for each in words if each.gallery is not None), key=lambda each: each.word)
-    galleries = [each.gallery for each in found if each.gallery is not None]
+    readable = sorted((one for one in words if one.gallery is not None), key=lambda one: one.word)
+    galleries = [one.gallery for one in readable if one.gallery is not None]
     if not galleries:
         return None
-    codes = [each.codes for each in galleries if each.codes is not None]
-    starts = np.cumsum([0, *(len(each.exemplars) for each in galleries[:-1])])
+    codes = [one.codes for one in galleries if one.codes is not None]
+    starts = np.cumsum([0, *(len(one.exemplars) for one in galleries[:-1])])
     return Gallery(
-        tuple(exemplar for each in galleries for exemplar in each.exemplars),
-        np.concatenate([each.embeddings for each in galleries]),
-        np.concatenate([each.rows + start for each, start in zip(galleries, starts, strict=True)]),
-        np.concatenate([each.mirrored for each in galleries]),
+        tuple(exemplar for one in galleries for exemplar in one.exemplars),
+        np.concatenate([one.embeddings for one in galleries]),
+        np.concatenate([one.rows + start for one, start in zip(galleries, starts, strict=True)]),
+        np.concatenate([one.mirrored for one in galleries]),
         np.concatenate(codes) if len(codes) == len(galleries) else None,
     )
 
@@ -454,10 +456,10 @@ def word_digests(gallery: Gallery) -> dict[str, str]:
     """Word → digest of all that its results follow from: ids, variants, licences, consents, embeddings."""
     digests = {}
     for word in gallery.words:
-        own = gallery.of_words([word])
-        shown = [[each.id, each.variant, each.licence, each.consent] for each in own.exemplars]
-        digest = hashlib.sha256(json.dumps([word, shown, own.rows.tolist(), own.mirrored.tolist()]).encode())
-        for array in (own.embeddings, own.codes):
+        part = gallery.of_words([word])
+        exemplars = [[exemplar.id, exemplar.variant, exemplar.licence, exemplar.consent] for exemplar in part.exemplars]
+        digest = hashlib.sha256(json.dumps([word, exemplars, part.rows.tolist(), part.mirrored.tolist()]).encode())
+        for array in (part.embeddings, part.codes):
             if array is not None:
                 digest.update(np.ascontiguousarray(array, "<f4").tobytes())
         digests[word] = digest.hexdigest()[:32]
@@ -474,8 +476,8 @@ def write_gallery(gallery: Gallery, folder: Path) -> Path:
             "mirrored": gallery.mirrored,
         }
         arrays |= {} if gallery.codes is None else {"codes": gallery.codes}
-        shown = json.dumps([[getattr(each, name) for name in _SHOWN] for each in gallery.exemplars])
-        write_arrays(path, _KIND, arrays, {"exemplars": shown})
+        exemplars = json.dumps([[getattr(exemplar, name) for name in _SHOWN] for exemplar in gallery.exemplars])
+        write_arrays(path, _KIND, arrays, {"exemplars": exemplars})
     return path
 
 
@@ -500,8 +502,8 @@ def read_gallery(path: Path) -> Gallery:
     """
     arrays, header = read_arrays(path, _KIND)
     try:
-        shown = parse_json(header["exemplars"], str(path))
-        exemplars = tuple(Exemplar(**dict(zip(_SHOWN, each, strict=True))) for each in shown)
+        entries = parse_json(header["exemplars"], str(path))
+        exemplars = tuple(Exemplar(**dict(zip(_SHOWN, entry, strict=True))) for entry in entries)
         gallery = Gallery(exemplars, arrays["embeddings"], arrays["rows"], arrays["mirrored"], arrays.get("codes"))
         if _content_name(gallery) != path.stem:
             raise ValueError("its content is not what its name says")

@@ -53,8 +53,8 @@ def spottings(store: Store, threshold: float, *, rank: int | None = 1, overlap: 
         rank: at most so many peaks of each query, the best; 1 is the paper's choice, None: all that are stored.
         overlap: largest part of the shorter of two spans of a word that they may share; of others the higher stays.
     """
-    found = store.evidence(threshold=threshold, rank=rank)
-    for _, of_video in groupby(found, key=lambda pair: pair[1].video):
+    evidence = store.evidence(threshold=threshold, rank=rank)
+    for _, of_video in groupby(evidence, key=lambda pair: pair[1].video):
         by_word: dict[str, list[tuple[SubtitleQuery, Candidate]]] = {}
         for query, candidate in of_video:
             by_word.setdefault(candidate.word, []).append((query, candidate))
@@ -145,7 +145,7 @@ class Mouthings:
         return frozenset(word for _, word in self._times)
 
     def between(self, video: str, word: str, start: float, end: float) -> bool:
-        """Whether a mouthing lies in a stretch, both ends included."""
+        """Whether a mouthing lies in a segment, both ends included."""
         times = self._times.get((video, word), ())
         index = bisect_left(times, start)
         return index < len(times) and times[index] <= end
@@ -174,10 +174,10 @@ def count_yield(
     flags: list[tuple[bool, bool, bool, bool]] = []
     vocabulary, seen = mouthings.words, set()
     for query, candidate in evidence:
-        place = (candidate.video, candidate.word, candidate.time)
-        if place in seen:
+        location = (candidate.video, candidate.word, candidate.time)
+        if location in seen:
             continue
-        seen.add(place)
+        seen.add(location)
         where = (candidate.video, candidate.word)
         words.append(candidate.word)
         scores.append(candidate.score)
@@ -287,10 +287,10 @@ def is_mouthed(candidate: Candidate, by_video: Mapping[str, Sequence[Label]]) ->
 
 def describe_agreement(store: Store, labels: Sequence[Label], truth: Truth | None) -> str:
     """Count the spottings that are mouthed, too, at some thresholds, and how many of either kind are right."""
-    found = list(spottings(store, 0.0))
+    candidates = list(spottings(store, 0.0))
     by_video = labels_by_video(labels)
-    kinds = [is_mouthed(candidate, by_video) for candidate in found]
-    ordered = sorted(candidate.score for candidate in found)
+    kinds = [is_mouthed(candidate, by_video) for candidate in candidates]
+    ordered = sorted(candidate.score for candidate in candidates)
     titles = [
         "least score",
         "mouthed, too",
@@ -303,7 +303,9 @@ def describe_agreement(store: Store, labels: Sequence[Label], truth: Truth | Non
         threshold = ordered[int(step * (len(ordered) - 1))]
         cells = [f"{threshold:.3f}"]
         for wanted in (True, False):
-            part = [one for one, kind in zip(found, kinds, strict=True) if kind is wanted and one.score >= threshold]
+            part = [
+                one for one, kind in zip(candidates, kinds, strict=True) if kind is wanted and one.score >= threshold
+            ]
             right = sum(truth.is_right(one) for one in part) if truth else 0
             cells += [f"{len(part):,}", *([f"{100 * right / len(part):.1f} %" if part else "–"] if truth else [])]
         lines.append(f"| {' | '.join(cells)} |")
@@ -312,7 +314,7 @@ def describe_agreement(store: Store, labels: Sequence[Label], truth: Truth | Non
 
 def labels_by_video(labels: Iterable[Label]) -> dict[str, list[Label]]:
     """Video → its labels, in their order."""
-    found: dict[str, list[Label]] = {}
+    by_video: dict[str, list[Label]] = {}
     for label in labels:
-        found.setdefault(label.video, []).append(label)
-    return found
+        by_video.setdefault(label.video, []).append(label)
+    return by_video

@@ -140,9 +140,9 @@ class Database:
                 connection.close()
                 raise
 
-        connection, found = self._retrying(ask, self.timeout)
+        connection, rows = self._retrying(ask, self.timeout)
         try:
-            yield from found
+            yield from rows
         except DBAPIError as error:
             raise explain(error, self.name) from error
         except _FOREIGN_VALUES as error:
@@ -541,7 +541,7 @@ class Store:
                 yield self._make(make, row)
 
     def _make(self, make: Callable[[Mapping[str, Any]], Made], row: RowMapping | Mapping[str, Any]) -> Made:
-        """A record of a row; a file of a stranger may hold anything in any column."""
+        """A record of a row; an untrusted file may hold anything in any column."""
         try:
             return make(cast(Mapping[str, Any], row))
         except FormatError as error:

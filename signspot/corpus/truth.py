@@ -177,7 +177,7 @@ def split_words(words: Sequence[str], same_sign: Mapping[str, frozenset[str]], r
 
 
 def _spread(words: Sequence[str], count: int, rng: np.random.Generator) -> list[str]:
-    """All words; first one from each of `count` equal stretches of the ranks, then the rest."""
+    """All words; first one from each of `count` equal parts of the ranks, then the rest."""
     if count == 0:
         return []
     order = rng.permutation(len(words))

@@ -121,7 +121,7 @@ def _name(value: Any) -> str:
 
 
 def _word(value: Any) -> str:
-    """A word or another text; "" where it is none, or holds what is no character, as an array of a stranger may."""
+    """A word or another text; "" where it is none, or holds what is no character: the file is untrusted."""
     if not isinstance(value, str):
         return ""
     try:

@@ -7,7 +7,7 @@
           "embedding": ["<encoder>", 0]}]}}}
 
 Only `words`, `exemplars` and `file` (or an `id` and an `embedding` or `url`) are needed. Files are named
-relative to the folder and never lead out of it, so that a dictionary can be moved, and one from a stranger
+relative to the folder and never lead out of it, so that a dictionary can be moved, and an untrusted one
 cannot point at other files.
 """
 

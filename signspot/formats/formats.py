@@ -1,4 +1,4 @@
-"""Spottings to and from files: the format is chosen by the file's name. The end of the road."""
+"""Spottings to and from files: the format is chosen by the file's name."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence

@@ -26,7 +26,7 @@ from signspot.io.checks import check_span, check_text, check_time, parse_json, q
 from signspot.io.text import read_text
 from signspot.types import Decision, LabelSource, Spotting
 
-_SEGMENT = "FILE1_Z2_XY0"  # VIA's name for a stretch of time in one file
+_SEGMENT = "FILE1_Z2_XY0"  # VIA's name for a segment of one file
 _VIDEO = 4
 _AT_ADDRESS, _ON_DISK = 2, 3  # where VIA looks for a file
 _TEXT, _RADIO = 1, 3  # kinds of attributes

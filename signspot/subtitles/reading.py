@@ -231,7 +231,7 @@ class _Run:
 
 
 def read_ttml(text: str, where: str) -> CueSheet:
-    """Read cues: one a paragraph, or one for each stretch of it with times of its own.
+    """Read cues: one a paragraph, or one for each part of it with times of its own.
 
     Args:
         text: of the file.

@@ -296,16 +296,16 @@ class WordMatcher:
             node.words.append((rank, number))
 
     def find(self, text: str) -> list[WordMatch]:
-        """Find words, the longest stretch of text first, so that "ice" is not found in "ice cream".
+        """Find words, the longest part of the text first, so that "ice" is not found in "ice cream".
 
         Returns:
-            Matches in order of place, none overlapping. Where one stretch is several words, the one whose form is
+            Matches in order of place, none overlapping. Where one part is several words, the one whose form is
             nearest to what is written, then the one that the dictionary names first.
         """
         return [self._match(span, self._ordered(found)[0]) for span, found in self._chosen(text)]
 
     def find_all(self, text: str) -> list[WordMatch]:
-        """Find words as `find` does, but give every word of each stretch: "saw" is "saw", and a form of "see"."""
+        """Find words as `find` does, but give every word of each part: "saw" is "saw", and a form of "see"."""
         return [self._match(span, pair) for span, found in self._chosen(text) for pair in self._ordered(found)]
 
     @staticmethod

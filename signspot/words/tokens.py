@@ -75,7 +75,7 @@ def fold(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """Words that one stretch of text stands for; they match together or not at all ("25" is no "five")."""
+    """Words that one part of a text stands for; they match together or not at all ("25" is no "five")."""
 
     words: tuple[str, ...]  # folded
     start: int
@@ -91,7 +91,7 @@ Reading = tuple[Atom, ...]
 
 @dataclass(frozen=True, slots=True)
 class TextUnit:
-    """A stretch of text that is normalised as a whole: a word, "£5", "3:30 pm", "don't"."""
+    """A part of a text that is normalised as a whole: a word, "£5", "3:30 pm", "don't"."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""One reader for all verbs: what annotation accepts, training accepts, and nothing outside the folder is ever named."""
+"""One reader for all commands: what annotation accepts, training accepts, nothing outside the folder is ever named."""
 
 import json
 import os
@@ -24,9 +24,9 @@ def test_a_folder_that_annotation_takes_is_a_corpus_for_all(tmp_path: Path) -> N
     corpus, listing = open_corpus(folder), open_corpus(folder).footage("landmarks")
     assert sorted(corpus.videos) == [each.video for each in listing.footage]
     assert len(corpus.videos) == len(VIDEO_SUFFIXES) + 1 == 16
-    day, film = corpus.videos["day"], corpus.videos["week/mp4"]
+    day, video = corpus.videos["day"], corpus.videos["week/mp4"]
     assert (day.landmarks, day.video, day.subtitles) == (folder / "day.pose", None, folder / "day.vtt")
-    assert (film.landmarks, film.video, film.subtitles) == (
+    assert (video.landmarks, video.video, video.subtitles) == (
         None,
         folder / "week" / "mp4.mp4",
         folder / "week" / "mp4.en.srt",

@@ -107,7 +107,7 @@ class TestGoingOn:
     ) -> None:
         """A server that sends the rest of what it has now, whatever it was asked for.
 
-        Both versions, and any mixture of them, are the same film with a filling behind it: no look at them tells.
+        Both versions, and any mixture of them, are the same video with a filling behind it: no look at them tells.
         """
         before, after = (video + b"\0\0\x10\x08free" + filling * 4096 for filling in (b"1", b"2"))
         server.content, server.drops, server.heeds_if_range = before, [len(video) + 1000, 0], False

@@ -47,8 +47,8 @@ def test_the_document_declares_its_rates() -> None:
     body = '<body><p begin="00:00:10:12" end="30f">x</p></body>'.replace("30f", "00:00:11:00")
     assert cues(body, 'ttp:frameRate="24"') == [(10.5, 11, "x")]
     assert cues(body) == [(10.4, 11, "x")]  # 30 by default
-    film = '<body><p begin="0f" end="24000f">x</p></body>'
-    assert cues(film, 'ttp:frameRate="24" ttp:frameRateMultiplier="1000 1001"') == [(0, 1001, "x")]
+    body = '<body><p begin="0f" end="24000f">x</p></body>'
+    assert cues(body, 'ttp:frameRate="24" ttp:frameRateMultiplier="1000 1001"') == [(0, 1001, "x")]
     ticks = '<body><p begin="10000000t" end="25000000t">x</p></body>'
     assert cues(ticks, 'ttp:tickRate="10000000"') == [(1, 2.5, "x")]
     assert cues('<body><p begin="25t" dur="50t">x</p></body>', 'ttp:frameRate="25"') == [(1, 3, "x")]
