@@ -9,7 +9,6 @@ has its own share of mentions that are signed, drawn towards the mean of all wor
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import groupby
 
 import numpy as np
@@ -41,7 +40,7 @@ class Contrast:
 
     @property
     def asked(self) -> NDArray[np.bool_]:
-        """(N,) no decoy."""
+        """(N,) True for real words, False for decoys."""
         return ~self.decoy
 
 
@@ -118,33 +117,9 @@ _FARTHEST = 3.0  # deviations: a rival or negative that is farther below counts 
 _RIDGE, _NEWTON_STEPS = 1e-3, 25
 _STEEPEST = 30.0  # log-odds
 _FIRST_CENTRE = 1.5  # deviations above chance from which a place is first believed
-
-
-class Part(StrEnum):
-    """A kind of evidence beside the score."""
-
-    PRIOR = "prior"  # of the word: what it scores by chance, and how many of its mentions are signed
-    MARGIN = "margin"  # over rivals and negatives
-    AGREEMENT = "agreement"  # of the word's exemplars
-
-
-ALL_PARTS = frozenset(Part)
-
-
-@dataclass(frozen=True, slots=True)
-class AbstentionOptions:
-    """Options of learning confidences."""
-
-    parts: frozenset[Part] = ALL_PARTS
-    chance_weight: float = 5.0  # decoys of a word that count as much as the mean of all words
-    share_weight: float = 30.0  # mentions of a word that count as much as the mean of all words
-    rounds: int = 40  # of expectation-maximisation
-
-    def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise OptionsError(f"abstention needs at least 1 round; got {self.rounds}")
-        if not (self.chance_weight > 0 and self.share_weight > 0):
-            raise OptionsError(f"weights must be above 0; got {self.chance_weight} and {self.share_weight}")
+_CHANCE_WEIGHT = 5.0  # decoys of a word that count as much as the mean of all words
+_SHARE_WEIGHT = 30.0  # mentions of a word that count as much as the mean of all words
+_ROUNDS = 40  # of expectation-maximisation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,7 +155,7 @@ class Judgement:
         return max(0.0, 1 - wrong / passing) if passing else float("nan")
 
 
-def judge(contrasted: Contrast, options: AbstentionOptions | None = None) -> Judgement:
+def judge(contrasted: Contrast) -> Judgement:
     """Give every candidate a confidence.
 
     Raises:
@@ -190,22 +165,20 @@ def judge(contrasted: Contrast, options: AbstentionOptions | None = None) -> Jud
         raise OptionsError(
             f"{len(contrasted)} candidates, {int(contrasted.decoy.sum())} of them decoys: some of both are needed"
         )
-    chosen = options or AbstentionOptions()
     names, words = np.unique(np.array(contrasted.words), return_inverse=True)
-    columns = describe(contrasted, words, chosen)
+    columns = describe(contrasted, words)
     features = np.stack(list(columns.values()), axis=1)
     features -= features[contrasted.decoy].mean(axis=0)
     features /= features[contrasted.decoy].std(axis=0) + 1e-9
     asked = contrasted.asked
-    per_word = Part.PRIOR in chosen.parts
     belief = np.where(asked, _logistic(columns["score"] - _FIRST_CENTRE), 0.0)
     weights = np.zeros(features.shape[1] + 1)
     odds = np.zeros(len(contrasted))
-    for _ in range(chosen.rounds):
+    for _ in range(_ROUNDS):
         weights = logistic_fit(features, belief, weights)
         positive, total = belief.sum(), len(contrasted)
         ratio = weights[0] + features @ weights[1:] - np.log(positive / (total - positive))  # ln f1 / f0
-        shares = _word_shares(words[asked], belief[asked], len(names), chosen.share_weight if per_word else np.inf)
+        shares = _word_shares(words[asked], belief[asked], len(names))
         odds = ratio + np.log(shares / (1 - shares))[words]
         belief = np.where(asked, _logistic(odds), 0.0)
     by_word = {str(name): float(share) for name, share in zip(names, shares, strict=True)}
@@ -213,28 +186,23 @@ def judge(contrasted: Contrast, options: AbstentionOptions | None = None) -> Jud
     return Judgement(_logistic(odds), contrasted.decoy, shares[words], float(belief[asked].mean()), by_word, weighed)
 
 
-def describe(contrasted: Contrast, words: NDArray[np.intp], options: AbstentionOptions) -> dict[str, Array]:
+def describe(contrasted: Contrast, words: NDArray[np.intp]) -> dict[str, Array]:
     """Name → (N,) evidence, in deviations of the decoys' scores, on the scale -ln(1 - score).
 
     Args:
         contrasted: the candidates.
         words: (N,) the number of each candidate's word.
-        options: which parts are wanted.
     """
     height, decoy = _height(contrasted.score), contrasted.decoy
     spread = float(height[decoy].std()) + 1e-9
     score = (height - height[decoy].mean()) / spread
-    columns = {"score": score}
-    if Part.PRIOR in options.parts:
-        columns["chance"] = _chance(score, words, decoy, options.chance_weight)
-    if Part.MARGIN in options.parts:
-        for name, other in (("rival", contrasted.rival), ("negative", contrasted.negative)):
-            margin = (height - _height(np.nan_to_num(other))) / spread
-            columns[name] = np.where(np.isnan(other), _FARTHEST, np.minimum(margin, _FARTHEST))
-    if Part.AGREEMENT in options.parts:
-        alone = np.isnan(contrasted.second)
-        columns["second exemplar"] = np.where(alone, 0.0, (_height(np.nan_to_num(contrasted.second)) - height) / spread)
-        columns["several exemplars"] = np.where(alone, 0.0, 1.0)
+    columns = {"score": score, "chance": _chance(score, words, decoy)}
+    for name, other in (("rival", contrasted.rival), ("negative", contrasted.negative)):
+        margin = (height - _height(np.nan_to_num(other))) / spread
+        columns[name] = np.where(np.isnan(other), _FARTHEST, np.minimum(margin, _FARTHEST))
+    alone = np.isnan(contrasted.second)
+    columns["second exemplar"] = np.where(alone, 0.0, (_height(np.nan_to_num(contrasted.second)) - height) / spread)
+    columns["several exemplars"] = np.where(alone, 0.0, 1.0)
     return columns
 
 
@@ -246,21 +214,19 @@ def _logistic(odds: Array) -> Array:
     return 1 / (1 + np.exp(-np.clip(odds, -_STEEPEST, _STEEPEST)))
 
 
-def _chance(score: Array, words: NDArray[np.intp], decoy: NDArray[np.bool_], weight: float) -> Array:
+def _chance(score: Array, words: NDArray[np.intp], decoy: NDArray[np.bool_]) -> Array:
     """(N,) what a candidate's word scores as a decoy, itself left out, drawn towards 0, the mean of all decoys."""
     count = np.bincount(words, weights=decoy)[words] - decoy
     total = np.bincount(words, weights=np.where(decoy, score, 0.0))[words] - np.where(decoy, score, 0.0)
-    return np.asarray(total / (count + weight), np.float64)
+    return np.asarray(total / (count + _CHANCE_WEIGHT), np.float64)
 
 
-def _word_shares(words: NDArray[np.intp], belief: Array, count: int, weight: float) -> Array:
+def _word_shares(words: NDArray[np.intp], belief: Array, count: int) -> Array:
     """(K,) the share of each word's mentions that are believed, drawn towards the share of all."""
     share = float(np.clip(belief.mean(), 1e-3, 1 - 1e-3))
-    if np.isinf(weight):
-        return np.full(count, share)
     mentions = np.bincount(words, minlength=count)
     believed = np.bincount(words, weights=belief, minlength=count)
-    return np.clip((believed + weight * share) / (mentions + weight), 1e-3, 1 - 1e-3)
+    return np.clip((believed + _SHARE_WEIGHT * share) / (mentions + _SHARE_WEIGHT), 1e-3, 1 - 1e-3)
 
 
 def logistic_fit(features: Array, belief: Array, weights: Array) -> Array:

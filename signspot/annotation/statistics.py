@@ -30,10 +30,6 @@ class Truth:
         self.corpus = corpus
         self._signs = lru_cache(maxsize=4)(corpus.signs)
 
-    def knows(self, video: str) -> bool:
-        """Whether the signs of a video are known."""
-        return bool(self._signs(video))
-
     def is_right(self, candidate: Candidate) -> bool:
         """Whether the word is signed at its place, or another word whose sign is the very one of the exemplar."""
         return any(_shows(sign, candidate) for sign in self._signs(candidate.video))

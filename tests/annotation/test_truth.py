@@ -24,8 +24,3 @@ def truth(tmp_path: Path) -> Truth:
 )
 def test_right_or_wrong(truth: Truth, word: str, time: float, right: bool) -> None:
     assert truth.is_right(candidate("v", 0, word, time, 0.9)) is right
-
-
-def test_a_video_may_be_unknown(truth: Truth) -> None:
-    assert truth.knows("v")
-    assert not truth.knows("w")
