@@ -1,14 +1,17 @@
 """The guard at the access: whose requests are answered, in which role, and what pages may load."""
 
+import asyncio
 import hmac
 import ipaddress
+import re
 import secrets
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from http.cookies import SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 Scope = MutableMapping[str, Any]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -18,6 +21,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 COOKIE = "signspot-token"
 REQUEST_HEADER = "x-signspot"  # a header that no form and no foreign page can send without being asked first
 _SAFE = frozenset({"GET", "HEAD"})
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")  # of a Host header
+MOST_UPLOADS = 16  # that one client may send at the same time
+_SILENT = 60.0  # seconds without a byte after which an upload is dropped
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -62,7 +68,10 @@ class AccessPolicy:
 
         A page of a stranger whose name is made to lead here (DNS rebinding) sends that name.
         """
-        name = (urlsplit(f"//{header}").hostname or "").rstrip(".")
+        parsed = _HOST.fullmatch(header)
+        if parsed is None:
+            return False
+        name = parsed["name"].strip("[]").rstrip(".").lower()
         if name in self.names or name == "localhost" or is_loopback(name):
             return True
         if not self.tokens:
@@ -101,6 +110,7 @@ class AuthMiddleware:
 
     def __init__(self, app: App, access: AccessPolicy):
         self._app, self._access = app, access
+        self._uploads: Counter[str] = Counter()  # client → uploads that it sends now
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -118,16 +128,40 @@ class AuthMiddleware:
             await _answer(send, 401, "A token is needed: open the address that signspot serve printed.")
         elif given and scope["method"] in _SAFE:
             await _enter(send, scope, token)
+        elif scope["method"] == "PUT":
+            scope["role"] = role
+            await self._upload(scope, receive, send)
         else:
             scope["role"] = role
             await self._app(scope, receive, _with_headers(send))
+
+    async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request with a file: not too many of one client at once, and none that stays silent."""
+        client = (scope.get("client") or ("", 0))[0]
+        if self._uploads[client] >= MOST_UPLOADS:
+            await _answer(send, 429, f"At most {MOST_UPLOADS} files are taken from one client at the same time.")
+            return
+        self._uploads[client] += 1
+
+        async def receiving() -> MutableMapping[str, Any]:
+            try:
+                return await asyncio.wait_for(receive(), _SILENT)
+            except TimeoutError:
+                return {"type": "http.disconnect"}
+
+        try:
+            await self._app(scope, receiving, _with_headers(send))
+        finally:
+            self._uploads[client] -= 1
+            if not self._uploads[client]:
+                del self._uploads[client]
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
         if not self._access.is_known_host(host):
             return 421, "This server is not known by that name."
         site, origin = headers.get("sec-fetch-site", ""), headers.get("origin")
-        if origin not in (None, "null") and urlsplit(origin or "").netloc != host:
+        if origin not in (None, "null") and (origin or "").partition("://")[2] != host:
             return 403, "Requests from other sites are refused."
         is_visit = scope["method"] in _SAFE and headers.get("sec-fetch-mode") == "navigate"
         if site in ("cross-site", "same-site") and not is_visit:

@@ -17,11 +17,12 @@ from signspot.dictionary.build import file_name
 from signspot.dictionary.dictionary import normalise_word
 from signspot.errors import OptionsError
 from signspot.landmarks.signing import sign_segment
+from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.types import Exemplar, Segment
 from signspot.web import editing, exports, uploads
 from signspot.web.api_search import MOST_CLIP, download
 from signspot.web.sign_search import clip_landmarks
-from signspot.web.workbench import OWNER, OpenWorkbench, Workbench
+from signspot.web.workbench import OWNER, OpenWorkbench, Seconds, Workbench
 
 router = APIRouter(tags=["dictionary"])
 
@@ -35,15 +36,15 @@ class ExemplarChange(BaseModel):
     source: str | None = Field(default=None, max_length=500)
     licence: str | None = Field(default=None, max_length=500)
     consent: str | None = Field(default=None, max_length=500)
-    segment: tuple[float, float] | None = None
+    segment: tuple[Seconds, Seconds] | None = None
 
 
 class CutRequest(BaseModel):
     """A sign of a video that becomes an exemplar."""
 
     video: str
-    start: float
-    end: float
+    start: Seconds
+    end: Seconds
     word: str = Field(min_length=1, max_length=200)
     signer: str = ""
     licence: str = ""
@@ -108,13 +109,12 @@ async def add(
     if not new and (not home.is_dir() or not home.is_relative_to(bench.folder.root)):
         raise OptionsError(f"'{name}' lies outside of the folder, or is one file: it is not changed here")
     uploads.refuse_pictures(bench.folder, file)
+    if Path(file).suffix.lower() in SUBTITLE_SUFFIXES:
+        raise OptionsError(f"an exemplar is a video or a .pose file; got '{file}'")
     path = await uploads.receive(bench.folder, file, request.stream(), bench.options.most_bytes)
     await run_in_threadpool(uploads.check, bench.worker, path, file)
-    below = f"{home.relative_to(bench.folder.root).as_posix()}/media/{file_name(word)}"
-    kept = bench.folder.root / await run_in_threadpool(uploads.keep, bench.folder, path, file, below)
     texts = {"signer": signer, "licence": licence}
-    make = editing.make if new else editing.add
-    return {"id": await run_in_threadpool(make, bench, name, kept, word, texts)}
+    return {"id": await run_in_threadpool(editing.add_upload, bench, name, path, file, word, texts, new=new)}
 
 
 @router.post("/dictionaries/{name:path}/cut", dependencies=[OWNER])

@@ -15,7 +15,7 @@ from signspot.subtitles.reading import read_subtitles
 from signspot.types import Segment
 from signspot.web import media, uploads
 from signspot.web.folder import VideoFile
-from signspot.web.workbench import OWNER, OpenWorkbench, Workbench
+from signspot.web.workbench import OWNER, OpenWorkbench, Seconds, Workbench
 
 
 def library(bench: Workbench, q: str = "", start: int = 0, size: int | None = None) -> dict[str, Any]:
@@ -116,8 +116,10 @@ def _film(path: Path, request: Request) -> Response:
     )
     wanted = re.fullmatch(r"bytes=(\d{1,18})-(\d{0,18})", request.headers.get("range", ""))
     size = path.stat().st_size
-    if wanted is None or int(wanted[1]) >= size:
+    if wanted is None:
         return FileResponse(path, media_type=kind, headers=headers)
+    if int(wanted[1]) >= size or int(wanted[2] or size) < int(wanted[1]):
+        return Response(status_code=416, headers={"content-range": f"bytes */{size}"})
     first = int(wanted[1])
     last = min(int(wanted[2] or size - 1), first + _PART - 1, size - 1)
     with path.open("rb") as file:
@@ -141,7 +143,7 @@ def _thumbnail(bench: Workbench, request: Request, path: Path, time: float | Non
 
 
 @router.get("/thumbnail/video/{name:path}")
-def show_thumbnail(name: str, request: Request, bench: OpenWorkbench, time: float | None = None) -> Response:
+def show_thumbnail(name: str, request: Request, bench: OpenWorkbench, time: Seconds | None = None) -> Response:
     """A small picture of a video, at a time or in the middle."""
     video = bench.folder.video(name)
     return _thumbnail(bench, request, video.path if video.is_shown else video.landmarks or video.path, time)
@@ -172,7 +174,7 @@ def show_dictionary(dictionary: str, request: Request, bench: OpenWorkbench) -> 
 
 
 @router.get("/skeleton/video/{name:path}")
-def show_skeleton(name: str, start: float, end: float, bench: OpenWorkbench) -> dict[str, Any]:
+def show_skeleton(name: str, start: Seconds, end: Seconds, bench: OpenWorkbench) -> dict[str, Any]:
     """Body and hand points of some seconds of a video whose landmarks are known."""
     video = bench.folder.video(name)
     if video.landmarks is None and video.is_film and not bench.searcher.is_ready(video):

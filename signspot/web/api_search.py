@@ -13,7 +13,7 @@ from signspot.types import Segment, Spotting
 from signspot.web import exports, uploads
 from signspot.web.recordings import MOST_BYTES, MOST_LANDMARK_BYTES, read_landmarks, read_pictures
 from signspot.web.sign_search import identify_sign, search_sign, warm_up
-from signspot.web.workbench import OWNER, OpenWorkbench
+from signspot.web.workbench import OWNER, OpenWorkbench, Seconds
 from signspot.words.match import WordMatcher
 
 router = APIRouter(tags=["search"])
@@ -34,7 +34,13 @@ def spot(video: str, dictionary: str, word: Annotated[list[str], Query()], bench
 
 @router.get("/alignment/{video:path}")
 def alignment(
-    video: str, dictionary: str, exemplar: str, start: float, end: float, bench: OpenWorkbench, mirrored: bool = False
+    video: str,
+    dictionary: str,
+    exemplar: str,
+    start: Seconds,
+    end: Seconds,
+    bench: OpenWorkbench,
+    mirrored: bool = False,
 ) -> dict[str, Any]:
     """The moment of an exemplar, from 0 to 1, for each frame of a hit: both can be played in time."""
     span = Segment(max(0.0, start), max(0.0, start, end))
@@ -78,8 +84,8 @@ async def sign(
     request: Request,
     bench: OpenWorkbench,
     name: str = "sign.webm",
-    start: float = 0.0,
-    end: float | None = None,
+    start: Seconds = 0.0,
+    end: Seconds | None = None,
 ) -> dict[str, Any]:
     """Say which words a recorded sign may be, and where it occurs in the folder; the recording is not kept."""
     path = await uploads.receive(bench.folder, name, request.stream(), MOST_CLIP)
@@ -102,9 +108,9 @@ class SpottingRow(BaseModel):
 
     word: str = Field(max_length=500)
     video: str = Field(max_length=1000)
-    time: float
-    start: float
-    end: float
+    time: Seconds
+    start: Seconds
+    end: Seconds
     score: float
     exemplar: str = ""
     variant: str = ""
@@ -178,7 +184,7 @@ async def add_pictures(recording: str, request: Request, bench: OpenWorkbench) -
 
 @router.post("/recordings/{recording}/search")
 async def search(
-    recording: str, dictionary: str, bench: OpenWorkbench, start: float = 0.0, end: float | None = None
+    recording: str, dictionary: str, bench: OpenWorkbench, start: Seconds = 0.0, end: Seconds | None = None
 ) -> dict[str, Any]:
     """Say which words the recorded sign, or a part of it, may be, and where it occurs in the folder."""
     known = bench.recordings.get(recording)
@@ -195,8 +201,8 @@ async def search_landmarks(
     height: int,
     request: Request,
     bench: OpenWorkbench,
-    start: float = 0.0,
-    end: float | None = None,
+    start: Seconds = 0.0,
+    end: Seconds | None = None,
 ) -> dict[str, Any]:
     """Say which words a sign may be whose landmarks were estimated elsewhere, and where it occurs in the folder.
 

@@ -16,9 +16,9 @@ from signspot.types import Spotting
 from signspot.web import editing, exports
 from signspot.web.api_search import SpottingRow, download
 from signspot.web.folder import ServedFolder
-from signspot.web.uploads import receive_text
+from signspot.web.uploads import receive_text, remove
 from signspot.web.verification import Item, Share, Verdict, measure, verified
-from signspot.web.workbench import OWNER, VERIFIER, OpenWorkbench, Workbench
+from signspot.web.workbench import OWNER, VERIFIER, OpenWorkbench, Seconds, Workbench
 
 router = APIRouter(tags=["verification"])
 
@@ -40,12 +40,12 @@ class DecisionRequest(BaseModel):
     """A decision about an item."""
 
     id: str = Field(min_length=8, max_length=64)
-    item: int
+    item: int = Field(ge=0, lt=2**31)
     annotator: str
     answer: str
     word: str = Field(default="", max_length=200)
-    start: float
-    end: float
+    start: Seconds
+    end: Seconds
     seconds: float = 0.0
 
 
@@ -104,13 +104,13 @@ def hand_out(queue: str, annotator: str, bench: OpenWorkbench, count: int = 3) -
 
 @router.post("/queues/{queue}/decisions", dependencies=[VERIFIER])
 def decide(queue: str, wanted: DecisionRequest, bench: OpenWorkbench) -> dict[str, Any]:
-    """Keep a decision; sent twice with the same id it is kept once."""
+    """Add a decision to the log, once however often it is sent with one id, and say which one stands now."""
     verdict = Verdict(
         wanted.id, queue, wanted.item, wanted.annotator.strip(), wanted.answer, wanted.word.strip(),  # type: ignore[arg-type]
         wanted.start, wanted.end, wanted.seconds,
     )  # fmt: skip
-    made = bench.queues.decide(verdict)
-    return {"id": made.id, "at": made.at}
+    standing = bench.queues.decide(verdict)
+    return {"id": verdict.id, "standing": None if standing is None else asdict(standing)}
 
 
 @router.post("/queues/{queue}/undo", dependencies=[VERIFIER])
@@ -172,7 +172,7 @@ def export(queue: str, format: str, bench: OpenWorkbench, only: str = "") -> Res
 def keep_labels(queue: str, bench: OpenWorkbench) -> dict[str, Any]:
     """Write every yes and no into `labels/` of the folder, where adapting, training and evaluation find them."""
     found = (spotting for _, _, spotting in _verified(bench, queue))
-    file, count = exports.save_labels(found, bench.folder, bench.queues.get(queue)["name"])
+    file, count = exports.save_labels(found, bench.folder, bench.queues.get(queue)["name"], queue)
     return {"file": file, "labels": count}
 
 
@@ -186,19 +186,22 @@ def keep_exemplars(queue: str, bench: OpenWorkbench, dictionary: str = "") -> di
 
 @router.put("/queues/{queue}/import", dependencies=[VERIFIER])
 async def read_back(queue: str, name: str, annotator: str, request: Request, bench: OpenWorkbench) -> dict[str, int]:
-    """Take decisions that were made in VIA, ELAN or a table back into a queue; the file is the raw body."""
+    """Take decisions that were made in VIA, ELAN or a table back into a queue; the file is the raw body.
+
+    `decisions` of them stand now, of which `new` differ from what stood before.
+    """
     path = await receive_text(bench.folder, name, request.stream())
 
-    def work() -> int:
+    def work() -> dict[str, int]:
         try:
-            found = exports.read_back(path, name, list(bench.queues.items(queue)), annotator.strip())
+            found = exports.read_back(path, list(bench.queues.items(queue)), annotator.strip())
         finally:
-            path.unlink(missing_ok=True)
-        for verdict in found:
-            bench.queues.decide(verdict)
-        return len(found)
+            remove(path)
+        standing = [bench.queues.decide(verdict, if_new=True) for verdict in found]
+        new = sum(one is not None and one.id == verdict.id for one, verdict in zip(standing, found, strict=True))
+        return {"decisions": len(found), "new": new}
 
-    return {"decisions": await run_in_threadpool(work)}
+    return await run_in_threadpool(work)
 
 
 def _verified(bench: Workbench, queue: str) -> Iterator[tuple[Item, list[Verdict], Spotting]]:

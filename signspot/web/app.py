@@ -1,5 +1,6 @@
 """The web application: routes, error answers, the access policy in front; and the server that runs it."""
 
+import errno
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -13,13 +14,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from signspot.errors import OptionsError, OutputError, SandboxStartError, SignspotError, StoreError, UnknownWordError
+from signspot.io.files import explain_write_failure
 from signspot.version import VERSION
 from signspot.web import api_dictionary, api_library, api_search, api_verify, pages
 from signspot.web.access import AccessPolicy, AuthMiddleware, is_loopback
 from signspot.web.workbench import Workbench, WorkbenchOptions
 
+_NO_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 _ABOUT = (
     "Every page of the workbench uses these requests, and so may scripts. Requests that change something need the "
     "header X-Signspot: 1; where tokens are used, send one as Authorization: Bearer TOKEN."
@@ -47,7 +51,9 @@ def create_app(options: WorkbenchOptions) -> FastAPI:
     report = Path(str(files("signspot.plots") / "page"))
     app.mount("/report", StaticFiles(directory=report), name="report")
     app.add_exception_handler(SignspotError, _tell)
-    app.add_exception_handler(FileNotFoundError, _tell_gone)
+    app.add_exception_handler(OSError, _tell_system)
+    app.add_exception_handler(ClientDisconnect, _tell_nobody)
+    app.add_exception_handler(UnicodeEncodeError, _tell_no_text)
     app.add_exception_handler(HTTPException, _tell_http)
     app.add_exception_handler(RequestValidationError, _tell_invalid)
     app.add_middleware(AuthMiddleware, access=options.access)
@@ -72,8 +78,22 @@ async def _tell(request: Request, error: Exception) -> JSONResponse | PlainTextR
     return _answer(request, status_of(error), str(error).replace(str(root), root.name))  # no path of this machine
 
 
-async def _tell_gone(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
-    return _answer(request, 404, "there is no such file any more")
+async def _tell_system(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
+    """A file that is gone, or a disk that is full or may not be written; anything else is a fault of ours."""
+    assert isinstance(error, OSError)
+    if isinstance(error, FileNotFoundError):
+        return _answer(request, 404, "there is no such file any more")
+    if error.errno not in _NO_WRITING:
+        raise error
+    return _answer(request, 507, explain_write_failure(Path(Path(str(error.filename or "the file")).name), error))
+
+
+async def _tell_nobody(request: Request, error: Exception) -> PlainTextResponse:
+    return PlainTextResponse("", 499)  # whoever asked has gone
+
+
+async def _tell_no_text(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
+    return _answer(request, 422, "the request holds halves of characters (surrogates), which are no text")
 
 
 async def _tell_http(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:

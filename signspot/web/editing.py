@@ -1,23 +1,25 @@
 """Changes to a dictionary: exemplars added, trimmed, named, grouped into variants, removed; written at once, whole."""
 
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from signspot.dictionary.build import file_name
 from signspot.dictionary.dictionary import Dictionary, unique_ids
-from signspot.dictionary.json_file import DICTIONARY_FILE, save_dictionary
+from signspot.dictionary.json_file import save_dictionary
 from signspot.embedding.inputs import landmarks_of
-from signspot.errors import DictionaryError, OptionsError
+from signspot.errors import DictionaryError, OptionsError, StoreError
 from signspot.formats.elan import write_vocabulary
 from signspot.io.control_characters import escape_control_characters
-from signspot.io.files import atomic_write
 from signspot.io.progress import silent
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.types import Exemplar, Segment, Spotting
+from signspot.web import uploads
 from signspot.web.folder import VideoFile
 from signspot.web.workbench import Workbench
 from signspot.web.worker import cut_video
@@ -25,7 +27,7 @@ from signspot.web.worker import cut_video
 TEXTS = ("word", "variant", "signer", "source", "licence", "consent")
 _CONTEXT = 0.4  # seconds before and after a sign that are cut with it
 _MOST_ADDED = 200  # signs that become exemplars at once
-_writing = threading.Lock()  # one change at a time: each reads the dictionary and writes it
+_PATIENCE = 60.0  # seconds that a change waits for another one
 
 
 def change(bench: Workbench, name: str, exemplar: str, values: dict[str, Any]) -> Exemplar:
@@ -98,12 +100,17 @@ def add(bench: Workbench, name: str, path: Path, word: str, texts: dict[str, str
 
 def _exemplar(home: Path, others: Iterable[Exemplar], path: Path, word: str, texts: dict[str, str]) -> Exemplar:
     """A new exemplar of a file in a dictionary's folder, whose id differs from all others'."""
-    plain = escape_control_characters(word).strip()
-    if not plain:
-        raise OptionsError("a word needs at least one letter")
+    plain = _plain_word(word)
     chosen = unique_ids([*(each.id + ".x" for each in others), path.relative_to(home).as_posix()])[-1]
     known = {key: escape_control_characters(value) for key, value in texts.items() if key in TEXTS and key != "word"}
     return replace(Exemplar(plain, chosen, path), **known)  # type: ignore[arg-type]
+
+
+def _plain_word(word: str) -> str:
+    plain = escape_control_characters(word).strip()
+    if not plain:
+        raise OptionsError("a word needs at least one letter")
+    return plain
 
 
 def new_home(bench: Workbench, name: str) -> Path:
@@ -121,38 +128,93 @@ def new_home(bench: Workbench, name: str) -> Path:
     return home
 
 
-def make(bench: Workbench, name: str, path: Path, word: str, texts: dict[str, str]) -> str:
-    """Make a dictionary of a film or landmarks that lie in its folder; see `add`."""
-    home = bench.folder.root / name
-    with _writing:
-        if (home / DICTIONARY_FILE).exists():
-            raise OptionsError(f"somebody has made a dictionary '{name}' meanwhile: choose another name")
-        made = _exemplar(home, (), path, word, texts)
-        save_dictionary(Dictionary([made]), home)
+@contextmanager
+def _changing(bench: Workbench) -> Iterator[None]:
+    """One change at a time, of all servers of a folder: each reads a dictionary and writes it.
+
+    Raises:
+        StoreError: another change takes too long.
+    """
+    try:
+        with FileLock(bench.folder.own / "dictionaries.lock", timeout=_PATIENCE):
+            yield
+    except Timeout as error:
+        raise StoreError("another change of a dictionary does not end: try again later") from error
+
+
+def add_upload(
+    bench: Workbench, name: str, upload: Path, file: str, word: str, texts: dict[str, str], *, new: bool
+) -> str:
+    """Add an upload as an exemplar, to a dictionary that is there or as the first one of a new one.
+
+    Args:
+        bench: the workbench.
+        name: of the dictionary.
+        upload: the file, checked; it moves into the dictionary, or is removed.
+        file: its name, as its sender calls it.
+        word: that it shows.
+        texts: signer and licence.
+        new: the dictionary is made by it.
+
+    Returns:
+        Its id.
+    """
+    try:
+        _plain_word(word)
+        with _changing(bench):
+            home = new_home(bench, name) if new else _home(bench, name)
+            below = f"{home.relative_to(bench.folder.root).as_posix()}/media/{file_name(word)}"
+            before = set((bench.folder.root / below).glob("*"))
+            path = bench.folder.root / uploads.keep(bench.folder, upload, file, below)
+            try:
+                others = () if new else bench.searcher.dictionary(name).exemplars
+                exemplar = _exemplar(home, others, path, word, texts)
+                save_dictionary(Dictionary([*others, exemplar]), home)
+            except BaseException:
+                _take_back(path, before, home if new else None)
+                raise
+    finally:
+        uploads.remove(upload)
     bench.folder.listing(fresh=True)
-    return made.id
+    return exemplar.id
+
+
+def _take_back(path: Path, before: set[Path], new_home: Path | None) -> None:
+    """Remove a file that was placed for an exemplar that is refused, and folders that are empty then."""
+    with suppress(OSError):
+        if path not in before:
+            path.unlink()
+        path.parent.rmdir()
+        path.parent.parent.rmdir()
+        if new_home is not None:
+            new_home.rmdir()
 
 
 def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str) -> Path:
-    """Cut a sign out of a video of the folder, with a little before and after, into a dictionary's folder.
+    """Cut a sign out of a video of the folder, with a little before and after, into a new file of a dictionary.
 
     Of a video without pictures, or whose pictures may not be shown, its landmarks are cut out.
     """
     source, home = bench.folder.video(video), _home(bench, dictionary)
-    stem = file_name(f"{Path(video).stem}-{span.start:.2f}")
+    suffix = ".mp4" if source.is_shown else ".pose"
+    name = f"{file_name(Path(video).stem)}-{span.start:.2f}-{span.end:.2f}{suffix}"
     below = home.relative_to(bench.folder.root) / "media" / file_name(word)
-    target = bench.folder.new_file(f"{below.as_posix()}/{stem}{'.mp4' if source.is_shown else '.pose'}", "the exemplar")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    bench.folder.new_file(f"{below.as_posix()}/{name}", "the exemplar")  # refuses a folder that leads elsewhere
     padded = span.padded(_CONTEXT)
     wide = Segment(max(0.0, padded.start), padded.end)
-    if not source.is_shown:
-        some = _landmarks(bench, source).between(wide)
-        if not len(some):
-            raise OptionsError(f"'{video}' has no landmarks from {span.start:g} to {span.end:g} s")
-        return write_landmarks(replace(some, times=some.times - some.times[0]), target)
-    with atomic_write(target) as temporary:
-        bench.worker.call(cut_video, source.path, wide, temporary, progress=silent)
-    return target
+    temporary = uploads.temporary_file(bench.folder, suffix)
+    temporary.parent.mkdir(exist_ok=True)
+    try:
+        if source.is_shown:
+            bench.worker.call(cut_video, source.path, wide, temporary, progress=silent)
+        else:
+            some = _landmarks(bench, source).between(wide)
+            if not len(some):
+                raise OptionsError(f"'{video}' has no landmarks from {span.start:g} to {span.end:g} s")
+            write_landmarks(replace(some, times=some.times - some.times[0]), temporary)
+        return bench.folder.root / uploads.keep(bench.folder, temporary, name, below.as_posix())
+    finally:
+        uploads.remove(temporary)
 
 
 def _landmarks(bench: Workbench, video: VideoFile) -> Landmarks:
@@ -195,7 +257,7 @@ def vocabulary(bench: Workbench, name: str, target: Path) -> Path:
 
 def _edit(bench: Workbench, name: str, edit: Callable[[list[Exemplar]], list[Exemplar]]) -> Dictionary:
     home = _home(bench, name)
-    with _writing:
+    with _changing(bench):
         known = bench.searcher.dictionary(name)
         made = known.with_exemplars(edit(list(known.exemplars)))
         save_dictionary(made, home)

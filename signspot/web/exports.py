@@ -1,8 +1,8 @@
 """Spottings on their way out of the workbench: any format, one file or an archive of several; and decisions back in."""
 
 import csv
-import hashlib
 import io
+import uuid
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -99,10 +99,10 @@ def _label(spotting: Spotting) -> Label:
     return replace(made, video=made.video.rpartition(".")[0] or made.video)
 
 
-def save_labels(spottings: Iterable[Spotting], folder: ServedFolder, name: str) -> tuple[str, int]:
+def save_labels(spottings: Iterable[Spotting], folder: ServedFolder, name: str, queue: str) -> tuple[str, int]:
     """Write what people decided into the folder `labels` of the served one: trainings and tests read it there.
 
-    A file that a person has changed since is not replaced.
+    A file that a person has changed since is not replaced; queues of one name have a file each.
 
     Returns:
         Its name in the folder, and how many labels it holds.
@@ -113,7 +113,7 @@ def save_labels(spottings: Iterable[Spotting], folder: ServedFolder, name: str) 
     labels = [_label(one) for one in spottings if one.decision in ("yes", "no")]
     if not labels:
         raise OptionsError("nobody has said yes or no in this queue yet: decide first")
-    target = folder.new_file(f"labels/verified-{file_name(name)}.jsonl", "the labels")
+    target = folder.new_file(f"labels/verified-{file_name(name)}-{queue}.jsonl", "the labels")
     target.parent.mkdir(exist_ok=True)
     outputs = Outputs()
     outputs.claim(target)
@@ -141,7 +141,7 @@ def _unformula(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
-def read_back(path: Path, name: str, items: Sequence[Item], annotator: str) -> list[Verdict]:
+def read_back(path: Path, items: Sequence[Item], annotator: str) -> list[Verdict]:
     """Decisions that a person made in VIA, ELAN or a table, for the items of a queue.
 
     A spotting belongs to the item of the same video and exemplar that is nearest in score and time. A person's own
@@ -149,7 +149,6 @@ def read_back(path: Path, name: str, items: Sequence[Item], annotator: str) -> l
 
     Args:
         path: the file.
-        name: as its sender calls it.
         items: of the queue.
         annotator: whose decisions these are.
     """
@@ -170,12 +169,12 @@ def read_back(path: Path, name: str, items: Sequence[Item], annotator: str) -> l
                 answer = "word"
             elif answer == "yes" and spotting.variant not in ("", item.spotting.variant):
                 answer = "variant"
-            found[item.item] = _verdict(name, item, annotator, answer, spotting)
+            found[item.item] = _verdict(item, annotator, answer, spotting)
     for item in items:
         if item.item in found and found[item.item].answer == "no":
             named = [one for one in own if _is_over(one, item) and one.word != item.spotting.word]
             if named:
-                found[item.item] = _verdict(name, item, annotator, "word", named[0])
+                found[item.item] = _verdict(item, annotator, "word", named[0])
     return list(found.values())
 
 
@@ -192,9 +191,8 @@ def _is_over(spotting: Spotting, item: Item) -> bool:
     return same and spotting.decision in ("", "yes") and spotting.segment.overlap(item.spotting.segment) > 0
 
 
-def _verdict(name: str, item: Item, annotator: str, answer: Answer, spotting: Spotting) -> Verdict:
+def _verdict(item: Item, annotator: str, answer: Answer, spotting: Spotting) -> Verdict:
     named = {"word": spotting.word, "variant": "" if spotting.variant == OTHER_VARIANT else spotting.variant}
     word = named.get(answer, "")
-    told = "\0".join(map(str, (name, item.queue, item.item, annotator, answer, word, spotting.start, spotting.end)))
-    key = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]  # reading a file twice decides once
+    key = uuid.uuid4().hex  # reading a file is an act of its own: it counts whatever was decided before
     return Verdict(key, item.queue, item.item, annotator, answer, word, spotting.start, spotting.end, 0.0)

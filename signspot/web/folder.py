@@ -10,8 +10,9 @@ from pathlib import Path
 from signspot.annotation.store import FILE as STORE_FILE
 from signspot.dictionary.bsldict import BSLDICT_FILE
 from signspot.dictionary.json_file import DICTIONARY_FILE
-from signspot.errors import FormatError, OptionsError, UnreadableFileError
+from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.io.checks import path_inside
+from signspot.io.files import explain_write_failure
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.video import MEDIA_SUFFIXES
 
@@ -77,7 +78,7 @@ class ServedFolder:
         try:
             place.mkdir(exist_ok=True)
         except OSError as error:
-            raise UnreadableFileError(f"cannot write in {self.root}: {error.strerror or error}.") from error
+            raise OutputError(explain_write_failure(place, error)) from error
         return place
 
     def listing(self, *, fresh: bool = False) -> Listing:

@@ -1,15 +1,18 @@
 """Tables of the workbench: jobs, queues of spottings, who was handed what, and every decision ever made."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from sqlalchemy import URL, Boolean, Column, Double, Index, Integer, MetaData, Table, Text, select
+from sqlalchemy import URL, Boolean, Column, Connection, Double, Index, Integer, MetaData, Table, Text, insert, select
 from sqlalchemy.types import TypeEngine
 
 from signspot.annotation.store import Database
 from signspot.errors import StoreError
 
-VERSION = 1
+VERSION = 2
 FILE = "workbench.sqlite"
+T = TypeVar("T")
 metadata = MetaData()
 _NAME: TypeEngine[str] = Text().with_variant(Text(collation="C"), "postgresql")
 
@@ -129,6 +132,43 @@ Index(
 )
 
 
+class WorkbenchDatabase(Database):
+    """A database whose file may be deleted or replaced while the server runs: that is noticed, and nothing is lost."""
+
+    _identity: tuple[int, int] | None = None  # device and inode of the SQLite file
+
+    def watch(self) -> None:
+        """Remember the file."""
+        self._identity = self._look()
+
+    def _look(self) -> tuple[int, int] | None:
+        if self.url.get_backend_name() != "sqlite":
+            return None
+        try:
+            status = Path(str(self.url.database)).stat()
+            return status.st_dev, status.st_ino
+        except OSError:
+            return 0, 0
+
+    def run(self, work: Callable[[Connection], T], *, timeout: float | None = None) -> T:
+        """As `Database.run`.
+
+        Raises:
+            StoreError: the file was removed since it was opened, too.
+        """
+        self._check()
+        result = super().run(work, timeout=timeout)
+        self._check()
+        return result
+
+    def _check(self) -> None:
+        if self._identity is not None and self._look() != self._identity:
+            raise StoreError(
+                f"the file {self.url.database} was deleted or replaced while the server ran, so nothing can be kept. "
+                "Put it back, or start the server again"
+            )
+
+
 def open_database(url: str | None, folder: Path) -> Database:
     """Open the database of a workbench and make its tables if they are not there.
 
@@ -139,12 +179,9 @@ def open_database(url: str | None, folder: Path) -> Database:
     Raises:
         StoreError: it cannot be reached, or a later version made it.
     """
-    database = Database(url or URL.create("sqlite", database=str(folder / FILE)), timeout=30)
+    database = WorkbenchDatabase(url or URL.create("sqlite", database=str(folder / FILE)), timeout=30)
 
-    def prepare(connection: "object") -> int:
-        from sqlalchemy import Connection, insert
-
-        assert isinstance(connection, Connection)
+    def prepare(connection: Connection) -> int:
         metadata.create_all(connection)
         OPEN.create(connection, checkfirst=True)  # a database of an earlier version has it not
         known = connection.execute(select(settings.c.value).where(settings.c.name == "version")).scalar()
@@ -153,6 +190,7 @@ def open_database(url: str | None, folder: Path) -> Database:
         return VERSION if known is None else int(known)
 
     known = database.run(prepare)
-    if known > VERSION:
-        raise StoreError(f"{database.name} was made by a later version of signspot ({known}). Update signspot")
+    if known != VERSION:
+        raise StoreError(f"{database.name} was made by another version of signspot ({known}; this one reads {VERSION})")
+    database.watch()
     return database

@@ -27,14 +27,14 @@ _MOST_TEXT = 20 << 20  # of a file of spottings
 _SECONDS = 60.0  # that decoding its beginning may take
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
     """Remove an upload; where that fails, the next server removes it."""
     with suppress(OSError):
         path.unlink(missing_ok=True)
 
 
 async def receive(folder: ServedFolder, name: str, body: AsyncIterator[bytes], most: int = MOST_BYTES) -> Path:
-    """Take a file into the folder of the workbench, where no page shows it yet.
+    """Take a video, a .pose file or subtitles into the server's own folder, where no page shows them yet.
 
     Args:
         folder: that is served.
@@ -44,16 +44,24 @@ async def receive(folder: ServedFolder, name: str, body: AsyncIterator[bytes], m
 
     Raises:
         OptionsError: it is too large, empty, or of no kind that is known.
-        OutputError: the disk is full.
+        OutputError: the disk is full, or may not be written.
     """
-    suffix = Path(name).suffix.lower()
-    if suffix not in {*VIDEO_SUFFIXES, *SUBTITLE_SUFFIXES, ".pose"}:
+    if Path(name).suffix.lower() not in {*VIDEO_SUFFIXES, *SUBTITLE_SUFFIXES, ".pose"}:
         raise OptionsError(f"'{name}' is neither a video, a .pose file nor subtitles")
-    place = folder.own / UPLOADS
-    target = place / temporary_name(Path(f"{uuid.uuid4().hex}{suffix}"))
+    return await _receive(folder, name, Path(name).suffix.lower(), body, most)
+
+
+async def receive_text(folder: ServedFolder, name: str, body: AsyncIterator[bytes]) -> Path:
+    """Take a file of spottings (VIA, ELAN, tables) into the server's own folder, to be read and removed."""
+    plain = file_name(Path(name.replace("\\", "/")).name)
+    return await _receive(folder, name, f"-{plain}", body, _MOST_TEXT)
+
+
+async def _receive(folder: ServedFolder, name: str, ending: str, body: AsyncIterator[bytes], most: int) -> Path:
+    target = temporary_file(folder, ending)
     size = 0
     try:
-        place.mkdir(exist_ok=True)
+        target.parent.mkdir(exist_ok=True)
         with target.open("xb") as file:
             async for piece in body:
                 size += len(piece)
@@ -63,12 +71,17 @@ async def receive(folder: ServedFolder, name: str, body: AsyncIterator[bytes], m
         if not size:
             raise OptionsError(f"'{name}' is empty")
     except OSError as error:
-        _remove(target)
-        raise OutputError(explain_write_failure(target, error)) from error
+        remove(target)
+        raise OutputError(explain_write_failure(Path(name), error)) from error
     except BaseException:
-        _remove(target)
+        remove(target)
         raise
     return target
+
+
+def temporary_file(folder: ServedFolder, ending: str) -> Path:
+    """The path of a new file in the server's own folder; the next server removes what a killed one left there."""
+    return folder.own / UPLOADS / temporary_name(Path(f"{uuid.uuid4().hex}{ending}"))
 
 
 def refuse_pictures(folder: ServedFolder, name: str) -> None:
@@ -97,10 +110,10 @@ def check(worker: Worker, path: Path, name: str) -> dict[str, Any]:
     try:
         return dict(worker.call(check_upload, path, name, seconds=_SECONDS))
     except SandboxLimitError as error:
-        _remove(path)
+        remove(path)
         raise VideoLimitError(f"'{name}' is refused: {error}") from error
     except BaseException:
-        _remove(path)
+        remove(path)
         raise
 
 
@@ -120,13 +133,13 @@ def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
         Its name there.
     """
     try:
-        return _placed(folder, path, file_name(Path(name.replace("\\", "/")).name), below)
+        plain = Path(Path(name.replace("\\", "/")).name)
+        return _placed(folder, path, file_name(plain.stem), plain.suffix.lower(), below)
     finally:
-        _remove(path)  # it has its name now, or was refused
+        remove(path)  # it has its name now, or was refused
 
 
-def _placed(folder: ServedFolder, path: Path, plain: str, below: str) -> str:
-    stem, suffix = Path(plain).stem, Path(plain).suffix.lower()
+def _placed(folder: ServedFolder, path: Path, stem: str, suffix: str, below: str) -> str:
     turn = 1
     while True:
         chosen = f"{stem}{'' if turn == 1 else f'-{turn}'}{suffix}"
@@ -152,17 +165,3 @@ def _is_same(one: Path, other: Path) -> bool:
         return one.stat().st_size == other.stat().st_size and content_digest(one) == content_digest(other)
     except SignspotError:
         return False
-
-
-async def receive_text(folder: ServedFolder, name: str, body: AsyncIterator[bytes]) -> Path:
-    """Take a file of spottings (VIA, ELAN, tables) into the folder of the workbench, to be read and removed."""
-    plain = file_name(Path(name.replace("\\", "/")).name)
-    target = folder.own / UPLOADS / temporary_name(Path(f"{uuid.uuid4().hex}-{plain}"))
-    content = b""
-    async for piece in body:
-        content += piece
-        if len(content) > _MOST_TEXT:
-            raise OptionsError(f"'{name}' is too large: at most {_MOST_TEXT:,} bytes are taken")
-    target.parent.mkdir(exist_ok=True)
-    target.write_bytes(content)
-    return target

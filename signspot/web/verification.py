@@ -130,6 +130,8 @@ class Queues:
         """
         if not 0 <= share <= 1 or not 1 <= copies <= 9:
             raise OptionsError(f"the share is in [0, 1] and copies are 1 to 9; got {share} and {copies}")
+        check_text(name, "the name of the queue")
+        check_text(dictionary, "the dictionary")
         queue = uuid.uuid4().hex[:12]
         rows = [_row(queue, place, spotting, copies, share) for place, spotting in enumerate(spottings)]
         if not rows:
@@ -189,22 +191,45 @@ class Queues:
         who = checked_annotator(annotator)
         return self._write(lambda connection: _hand_out(connection, queue, who, count))
 
-    def decide(self, verdict: Verdict) -> Verdict:
-        """Keep a decision; sent twice it is kept once, and a later one about the same item replaces the former."""
+    def decide(self, verdict: Verdict, *, if_new: bool = False) -> Verdict | None:
+        """Add a decision to the log; a later one about the same item withdraws the former, and none is ever removed.
 
-        def work(connection: Connection) -> Verdict:
+        A decision that was sent before, with the same id, is not added again: it may have been undone meanwhile.
+
+        Args:
+            verdict: the decision.
+            if_new: add nothing where the person's standing decision says the same.
+
+        Returns:
+            The person's decision about the item that stands now; None: it was undone.
+
+        Raises:
+            FormatError: there is no such item.
+            OptionsError: the id was used for another decision.
+        """
+
+        def work(connection: Connection) -> Verdict | None:
             at = time.time()
             made = replace(verdict, at=at, seconds=min(max(0.0, verdict.seconds), _MOST_SECONDS))
-            held = _of(tables.assignments, made)
+            held, table = _of(tables.assignments, made), tables.decisions
             connection.execute(update(tables.assignments).where(held).values(decided=True))  # takes the lock first
-            if connection.execute(select(tables.decisions.c.id).where(tables.decisions.c.id == made.id)).first():
-                return made
+            standing = and_(_of(table, made), table.c.withdrawn.is_(None))
+            row = connection.execute(select(table).where(standing)).mappings().first()
+            before = None if row is None else _verdict(row)
+            sent = connection.execute(select(table).where(table.c.id == made.id)).mappings().first()
+            if sent is not None:
+                if _content(_verdict(sent)) != _content(made):
+                    raise OptionsError(f"the id '{made.id}' was used for another decision: send each with its own")
+                if before is None:
+                    connection.execute(update(tables.assignments).where(held).values(decided=False))
+                return before
+            if if_new and before is not None and _content(before) == _content(made):
+                return before
             key = and_(tables.items.c.queue == made.queue, tables.items.c.item == made.item)
             if not connection.execute(select(tables.items.c.item).where(key)).first():
                 raise FormatError(f"there is no item {made.item} in the queue '{made.queue}'")
-            standing = and_(_of(tables.decisions, made), tables.decisions.c.withdrawn.is_(None))
-            connection.execute(update(tables.decisions).where(standing).values(withdrawn=at))
-            connection.execute(insert(tables.decisions).values(asdict(made)))
+            connection.execute(update(table).where(standing).values(withdrawn=at))
+            connection.execute(insert(table).values(asdict(made)))
             return made
 
         return self._write(work)
@@ -297,6 +322,12 @@ def _counted(connection: Connection, wanted: Select[Any]) -> dict[str, int]:
 
 def _of(table: Any, verdict: Verdict) -> Any:
     return and_(table.c.queue == verdict.queue, table.c.item == verdict.item, table.c.annotator == verdict.annotator)
+
+
+def _content(verdict: Verdict) -> tuple[object, ...]:
+    """What a decision says, without when and how quickly it was made."""
+    span = round(verdict.start, 3), round(verdict.end, 3)
+    return verdict.queue, verdict.item, verdict.annotator, verdict.answer, verdict.word, *span
 
 
 def _row(queue: str, place: int, spotting: Spotting, copies: int, share: float) -> dict[str, Any]:

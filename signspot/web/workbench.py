@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fastapi import Depends, Request
+from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from signspot.annotation.store import Database
@@ -111,6 +112,7 @@ def needs(role: Role) -> Callable[[Request], None]:
     return check
 
 
+Seconds = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]  # a time of a request
 OpenWorkbench = Annotated[Workbench, Depends(_bench)]
 VERIFIER = Depends(needs(Role.VERIFY))
 OWNER = Depends(needs(Role.OWN))

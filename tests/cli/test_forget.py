@@ -370,7 +370,7 @@ def use(root: Path, address: str | None) -> tuple[str, str]:
     for mark, queue in {"both": both, **single}.items():
         decide(queues, queue, mark)
         found = [each for _, _, each in verified(queues.items(queue), queues.verdicts(queue))]
-        exports.save_labels(found, ServedFolder(root), queues.get(queue)["name"])
+        exports.save_labels(found, ServedFolder(root), queues.get(queue)["name"], queue)
     jobs = Jobs(database, settings(root))
     for who in ("Ann", "Ben"):
         jobs.add("prepare", f"videos/{who}-talk.pose", {"video": f"videos/{who}-talk.pose"})
@@ -414,7 +414,7 @@ def test_a_served_folder_forgets_its_questions_answers_jobs_labels_and_pictures(
     assert not [name for name in left if name.startswith(".signspot/plots") or "Ann" in name]
     assert not [name for name, content in left.items() if b"Ann" in content]
     assert [found.video for found in read_spottings(root / "exports" / "found.csv")] == ["videos/Ben-talk.pose"]
-    assert (root / "labels" / "verified-all.jsonl").read_text().count("Ben-talk") == 1
+    assert next((root / "labels").glob("verified-all-*.jsonl")).read_text().count("Ben-talk") == 1
     assert is_bens_as_it_was(root, None, *queues)
     assert forget(who, [root]) == []
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from signspot.web.access import AccessPolicy, Role
+from signspot.web.access import MOST_UPLOADS, AccessPolicy, Role
 from signspot.web.app import addresses, bind
 
 from .conftest import Server
@@ -33,7 +33,13 @@ def test_it_listens_on_this_machine_only(server: Server) -> None:
         socket.create_connection((own, place.port), timeout=2)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "192.168.1.20", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("evil.example", "127.0.0.1.evil.example", "192.168.1.20", ""),
+        *("[::1", "[zz]", "evil.example@127.0.0.1", "127.0.0.1#evil.example", "127.0.0.1:80:80", "127.0.0.1/x"),
+    ],
+)
 def test_foreign_hosts_are_refused(server: Server, host: str) -> None:
     """A stranger's page whose name was made to lead here (DNS rebinding) still sends its own name."""
     with closing(http.client.HTTPConnection("127.0.0.1", urlsplit(server.address).port, timeout=60)) as connection:
@@ -49,6 +55,8 @@ def test_cross_site_requests_are_refused(server: Server) -> None:
     body = {"kind": "prepare", "video": "none.mp4"}  # nothing happens, should it be let in
     assert server.ask("POST", "/api/jobs", body).status == 404
     assert server.ask("POST", "/api/jobs", body, Origin="http://evil.example").status == 403
+    assert server.ask("POST", "/api/jobs", body, Origin="http://[::1").status == 403
+    assert server.ask("POST", "/api/jobs", body, Origin=server.address).status == 404
     assert server.ask("POST", "/api/jobs", body, Sec_Fetch_Site="cross-site").status == 403
     assert server.ask("POST", "/api/jobs/clear", X_Signspot="").status == 403, "what a form can send"
     assert server.ask("GET", "/api/media/news.mp4", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors").status == 403
@@ -172,6 +180,28 @@ def test_tokens_and_roles(guarded: Server) -> None:
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
     assert guarded.ask("GET", "/", Cookie=cookie.partition(";")[0]).status == 200
+
+
+def test_a_client_sends_few_files_at_once(server: Server) -> None:
+    """Uploads that hang use up neither processes nor files; those that are broken off leave nothing."""
+    place = urlsplit(server.address)
+    head = f"PUT /api/uploads/x.mp4 HTTP/1.1\r\nHost: {place.netloc}\r\nX-Signspot: 1\r\nContent-Length: 9\r\n\r\nx"
+    hanging = [socket.create_connection((place.hostname, place.port)) for _ in range(MOST_UPLOADS)]
+    try:
+        for each in hanging:
+            each.sendall(head.encode())
+        status = 200
+        while status != 429:  # until all of them have arrived
+            status = server.ask("PUT", "/api/uploads/x.txt", b"x").status
+            assert status in (422, 429)
+    finally:
+        for each in hanging:
+            each.close()
+    while server.ask("PUT", "/api/uploads/x.txt", b"x").status == 429:
+        pass
+    left = server.folder / ".signspot" / "uploads"
+    while list(left.iterdir()):  # each is removed when its end is noticed
+        pass
 
 
 def test_other_addresses_need_tokens() -> None:

@@ -1,6 +1,8 @@
 """Requests that scripts and pages send: searches, dictionaries, comparisons, exports; over HTTP."""
 
+import errno
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,8 @@ def test_mistakes_are_one_line(server: Server) -> None:
         ("/api/spot/news.mp4?dictionary=dictionary", 422, "word"),
         ("/api/queues/none/measures", 200, "precision"),
         ("/api/queues/none/export?format=.csv", 404, "no queue"),
+        ("/api/alignment/news.mp4?dictionary=dictionary&exemplar=river/film&start=1e308&end=2", 422, "start"),
+        ("/api/skeleton/video/news.mp4?start=nan&end=inf", 422, "start"),
     ):
         answer = server.ask("GET", path)
         assert (answer.status, part in answer.text) == (status, True), (path, answer.text)
@@ -125,6 +129,73 @@ def test_a_dictionary_is_edited(own: Server, material: Path, tmp_path: Path) -> 
     assert set(read_vocabulary(tmp_path / "x.ecv").entries) == set(open_dictionary(own.folder / "dictionary"))
 
 
+def test_nothing_is_replaced_by_a_cut(own: Server, material: Path) -> None:
+    """Another end, a video of that name in another folder, an exemplar of that name: each has a file of its own."""
+    (own.folder / "deep").mkdir()
+    shutil.copy(material / "dictionary" / "river" / "film.mp4", own.folder / "deep" / "news.mp4")
+    address = "/api/dictionaries/dictionary"
+    film = (material / "news.mp4").read_bytes()
+    taken = own.ask("PUT", f"{address}/exemplar?word=lake&file=news-0.50-1.00.mp4", film).json["id"]
+    ids = [taken]
+    for video, end in (("news.mp4", 1.0), ("news.mp4", 1.2), ("deep/news.mp4", 1.0)):
+        cut = own.ask("POST", f"{address}/cut", {"video": video, "start": 0.5, "end": end, "word": "lake"})
+        assert cut.status == 200
+        ids.append(cut.json["id"])
+    exemplars = {each.id: each.path for each in open_dictionary(own.folder / "dictionary")["lake"]}
+    assert sorted(exemplars) == sorted(ids)
+    assert len({path.read_bytes() for path in exemplars.values() if path is not None}) == 4
+    kept = exemplars[taken]
+    assert kept is not None
+    assert kept.read_bytes() == film
+
+
+def test_a_refused_exemplar_leaves_nothing_behind(own: Server, material: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = (material / "dictionary" / "river" / "river.pose").read_bytes()
+    before = sorted(own.folder.rglob("*"))
+    put = "/api/dictionaries/{}/exemplar?word={}&file={}&new=true"
+    assert own.ask("PUT", put.format("fresh", "%20", "a.pose"), content).status == 422, "no word"
+    assert own.ask("PUT", put.format("fresh", "a", "a.srt"), (material / "news.vtt").read_bytes()).status == 422
+    with monkeypatch.context() as patch:
+        patch.setattr(editing, "save_dictionary", full_disk)
+        assert own.ask("PUT", put.format("fresh", "a", "a.pose"), content).status == 507
+    assert [path for path in sorted(own.folder.rglob("*")) if ".signspot" not in path.parts] == [
+        path for path in before if ".signspot" not in path.parts
+    ]
+    assert own.ask("PUT", put.format("fresh", "a", "a.pose"), content).status == 200, "its name is free"
+
+
+def full_disk(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device", "/somewhere/x")
+
+
+def test_two_servers_lose_no_change_of_a_dictionary(own: Server, material: Path) -> None:
+    other = Server(folder=own.folder).start()
+    content = (material / "dictionary" / "river" / "river.pose").read_bytes()
+    put = "/api/dictionaries/dictionary/exemplar?word=w{}&file=a.pose"
+    try:
+        with ThreadPoolExecutor(4) as people:
+            answers = people.map(lambda k: (own, other)[k % 2].ask("PUT", put.format(k), content), range(8))
+            assert [(answer.status, answer.text) for answer in answers if answer.status != 200] == []
+    finally:
+        other.stop()
+    assert {f"w{k}" for k in range(8)} <= set(open_dictionary(own.folder / "dictionary"))
+
+
+def test_odd_values_are_refused(server: Server) -> None:
+    for wanted in ("bytes=5-2", "bytes=999999999-"):
+        assert server.ask("GET", "/api/media/news.mp4", Range=wanted).status == 416
+    part = server.ask("GET", "/api/media/news.mp4", Range="bytes=2-5")
+    assert (part.status, part.body) == (206, (server.folder / "news.mp4").read_bytes()[2:6])
+    row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}
+    queue = {"name": "odd", "rows": [row]}
+    assert server.ask("POST", "/api/queues", {**queue, "dictionary": "\ud800"}).status == 422
+    made = server.ask("POST", "/api/queues", queue).json["id"]
+    decision = {"id": "decision-odd", "annotator": "Ada", "answer": "yes", "start": 0.5, "end": 1.5}
+    assert server.ask("POST", f"/api/queues/{made}/decisions", {**decision, "item": 10**30}).status == 422
+    answer = server.ask("POST", f"/api/queues/{made}/decisions", {**decision, "item": 0}).json
+    assert (answer["id"], answer["standing"]["answer"]) == ("decision-odd", "yes")
+
+
 def test_what_is_verified_goes_into_labels_and_exemplars(own: Server) -> None:
     """A yes and a no are labels that trainings and tests read; a yes becomes an exemplar, once."""
     rows = [
@@ -138,7 +209,7 @@ def test_what_is_verified_goes_into_labels_and_exemplars(own: Server) -> None:
         told = {"id": f"decision-{item}", "item": item, "annotator": "Ada", "answer": answer}
         own.ask("POST", f"/api/queues/{queue}/decisions", {**told, "start": item + 0.6, "end": item + 1.4})
     assert own.ask("POST", f"/api/queues/{queue}/labels").json == {
-        "file": "labels/verified-my _ queue.jsonl",
+        "file": f"labels/verified-my _ queue-{queue}.jsonl",
         "labels": 2,
     }
     labels = open_corpus(own.folder).labels()

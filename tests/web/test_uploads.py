@@ -7,7 +7,7 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 
@@ -97,6 +97,40 @@ def test_names_lead_nowhere_else(server: Server, material: Path, name: str) -> N
         assert answer.status in (404, 405, 422)
     assert not (server.folder.parent / "evil.mp4").exists()
     assert not Path("/tmp/evil.mp4").exists()
+
+
+@pytest.mark.parametrize(("name", "kept"), [("..mp4", "_.mp4"), ("long" * 50 + ".mp4", "long" * 20 + ".mp4")])
+def test_names_keep_their_suffix(own: Server, name: str, kept: str) -> None:
+    film = (own.folder / "news.mp4").read_bytes()
+    assert own.ask("PUT", f"/api/uploads/{quote(name)}", film).json["name"] == kept
+    assert kept in [video["name"] for video in own.ask("GET", "/api/library").json["videos"]]
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(own: Server, material: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}
+    queue = own.ask("POST", "/api/queues", {"name": "q", "rows": [row]}).json["id"]
+    body = (material / "news.mp4").read_bytes()
+    real = Path.open
+
+    class Full:
+        def __init__(self, path: Path):
+            self._file = real(path, "xb")
+
+        def __enter__(self) -> "Full":
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self._file.close()
+
+        def write(self, _: bytes) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "open", lambda self, mode="r", **o: Full(self) if mode == "xb" else real(self, mode, **o))
+    imported = f"/api/queues/{queue}/import?name=x.csv&annotator=Ada"
+    for place in ("/api/uploads/x.mp4", "/api/clips/news.mp4?name=x.mp4", imported):
+        answer = own.ask("PUT", place, body)
+        assert (answer.status, "the disk is full" in answer.json["error"]) == (507, True), place
+    assert left_over(own) == []
 
 
 def test_size_is_limited_told_or_not(tmp_path: Path) -> None:
