@@ -266,7 +266,7 @@ def _check_extent(value: Any) -> None:
     waiting, met = [value], 0
     while waiting:
         parts = _parts(waiting.pop())
-        met += len(parts) + 1
+        met += len(parts) + 50  # a container takes as long as fifty values in it
         if met > _MOST_VALUES:
             raise ValueError(f"its lists share parts, so that going through it meets more than {_MOST_VALUES:,}")
         waiting.extend(part for part in parts if isinstance(part, (*_CONTAINERS, PickledArray)))

@@ -13,7 +13,7 @@ from time import perf_counter
 
 from tools.attack import AttackOptions
 
-COUNTS = {"readers": 5_000, "media": 200, "pickles": 1_000, "servers": 100, "kills": 100}  # of each kind, by part
+COUNTS = {"readers": 20_000, "media": 200, "pickles": 1_000, "servers": 100, "kills": 100}  # of each kind, by part
 _MOST_LINES = 20  # failures of one kind that are shown
 
 
