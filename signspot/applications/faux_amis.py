@@ -81,7 +81,7 @@ def find_faux_amis(
         second: a dictionary of another language.
         options: how near, which words, and which words translate which; without, words that are written alike do.
         spotting: whether mirrored exemplars count.
-        progress: told the exemplars that are embedded.
+        progress: receives the exemplars that are embedded.
 
     Raises:
         UnknownWordError: a word that was asked for is not in the first dictionary.

@@ -31,7 +31,7 @@ class Lookup:
 def look_up(
     spotter: Spotter, clip: Source, gallery: Gallery, top: int = 10, options: SpotOptions | None = None
 ) -> Lookup:
-    """Say which words an isolated sign may be, and gather what a picture of the answer shows.
+    """Say which words an isolated sign may be, and gather what a plot of the answer shows.
 
     Raises:
         LandmarksError: nobody is in view in the clip, or no hand.
@@ -50,17 +50,17 @@ def look_up(
 _MOST_ROWS = 6
 
 
-def draw_lookup(found: Lookup) -> Figure:
+def draw_lookup(lookup: Lookup) -> Figure:
     """The clip at some moments in the first row, then the nearest words with their best exemplars and scores."""
-    rows = [match for match in found.matches if match.exemplar in found.signs][:_MOST_ROWS]
+    rows = [match for match in lookup.matches if match.exemplar in lookup.signs][:_MOST_ROWS]
     size = (2.4 + 1.25 * MOMENTS, 1.35 * (1 + len(rows)))
     figure = Figure(figsize=size, dpi=DOTS_PER_INCH, layout="constrained", facecolor="white")
     grid: Any = figure.subplots(1 + len(rows), 1 + MOMENTS, squeeze=False)
-    _name(grid[0, 0], found.clip, "what is it?")
-    draw_strip(grid[0, 1:], found.sign, "#1b1b1b")
+    _name(grid[0, 0], lookup.clip, "what is it?")
+    draw_strip(grid[0, 1:], lookup.sign, "#1b1b1b")
     for number, match in enumerate(rows, 1):
         _name(grid[number, 0], match.word, f"score {match.score:.2f}" + (", mirrored" if match.mirrored else ""))
-        draw_strip(grid[number, 1:], found.signs[match.exemplar], COLOURS[(number - 1) % len(COLOURS)])
+        draw_strip(grid[number, 1:], lookup.signs[match.exemplar], COLOURS[(number - 1) % len(COLOURS)])
     return figure
 
 

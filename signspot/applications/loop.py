@@ -129,14 +129,14 @@ class Loop:
         """
         footage, signs = self.content
         speech = self.options.language
-        heard = {"footage": footage, "signs": signs, "how": self.options.labels, "language": speech}
-        mouthed = self._do("labels M", heard, lambda: self._mouthings(stage))
+        inputs = {"footage": footage, "signs": signs, "how": self.options.labels, "language": speech}
+        mouthed = self._do("labels M", inputs, lambda: self._mouthings(stage))
         adapted = self._do(
             "adaptation",
-            {**heard, "encoder": self.options.encoder, "how": asdict(self.options.adapt)},
+            {**inputs, "encoder": self.options.encoder, "how": asdict(self.options.adapt)},
             lambda: self._adapt(stage),
         )
-        how = {**heard, "how": "", "encoder": adapted["hash"], "threshold": self.options.threshold}
+        how = {**inputs, "how": "", "encoder": adapted["hash"], "threshold": self.options.threshold}
         annotated = self._do("labels D", how, lambda: self._annotate(adapted, stage))
         labels = {"M": self._labels(mouthed), "D": self._labels(annotated)}
         self.asked = sorted({label.word for own in labels.values() for label in own})  # of all recognisers alike
@@ -207,9 +207,9 @@ class Loop:
             return {**base, "message": f"no gain on held-out footage: '{made.base.name}' stays", "gains": gains}
         target = folder / "adapted.safetensors"
         kept = save_encoder(made.encoder, target, half=True)
-        told = f"adapted on {made.learned:,} stretches, held out {made.held:,}"
+        message = f"adapted on {made.learned:,} segments, held out {made.held:,}"
         files = [str(target.relative_to(self.out))]
-        return {"hash": kept.hash, "file": str(target), "message": told, "gains": gains, "files": files}
+        return {"hash": kept.hash, "file": str(target), "message": message, "gains": gains, "files": files}
 
     def _annotate(self, adapted: Outcome, stage: Stage) -> Outcome:
         place = path_inside(self.out, f"annotation-{adapted['hash'][:8]}-{self.options.language}", "the run")
@@ -255,8 +255,8 @@ class Loop:
         target = save_recogniser(trained, self.out / f"{config.name}.safetensors")
         plain = [{**asdict(each), "interval": [each.interval.low, each.interval.high]} for each in scores]
         tested = "; ".join(map(str, scores)) or f"not tested: {self._untested()}"
-        told = f"learnt from {trained.card['data']}{remark}; {tested}"
-        return {"message": told, "words": len(trained.words), "scores": plain, "files": [target.name]}
+        message = f"learnt from {trained.card['data']}{remark}; {tested}"
+        return {"message": message, "words": len(trained.words), "scores": plain, "files": [target.name]}
 
     def _untested(self) -> str:
         """Why no recogniser can be tested."""
@@ -269,10 +269,10 @@ class Loop:
         write_records(labels, target)
         words = len({label.word for label in labels})
         right = self._right(labels)
-        told = f"{len(labels):,} labels of {words:,} word{'s' * (words != 1)}, {remark}" + (
+        message = f"{len(labels):,} labels of {words:,} word{'s' * (words != 1)}, {remark}" + (
             "" if right is None else f", {right:.0%} right"
         )
-        return {"message": told, "count": len(labels), "words": words, "right": right, "files": [target.name]}
+        return {"message": message, "count": len(labels), "words": words, "right": right, "files": [target.name]}
 
     def _right(self, labels: list[Label]) -> float | None:
         """The share of labels at a sign of their word, where the truth is known."""
@@ -326,12 +326,12 @@ def _digest(folder: Path) -> str:
     return text_digest("\n".join(f"{path.relative_to(folder)} {content_digest(path)}" for path in visible or files))
 
 
-_WORDS = 30  # bars of a picture
+_WORDS = 30  # bars of a plot
 _EXAMPLES = 6  # of each kind
 _NEAR = 1.0  # seconds between the middles of a D and an M of the same sign, at most
 _RIGHT, _WRONG = "#009e73", "#d55e00"
 _MEASURES = {
-    "naming": "of two stretches the one whose subtitle names a word scores higher",
+    "naming": "of two segments the one whose subtitle names a word scores higher",
     "labelled": "reciprocal rank of a labelled word among all words, at its label",
 }
 
@@ -378,13 +378,13 @@ def gained(result: LoopResult) -> str:
     best = next((name for name in reversed(SOURCES) if shares[name]), "")
     if not best:
         return f"Nothing can be said about a gain: {next(filter(None, reasons), 'no recogniser was tested')}."
-    told = []
+    parts = []
     for tested, share in shares[best].items():
         others = [f"{shares[n][tested]:.0%} from {n} alone" for n in ("M", "D") if n != best and tested in shares[n]]
         source = best.replace("+", " + ")
-        told.append(f"of {tested} {share:.0%} are named right by what was learnt from {source}" + _beside(others))
-    said = "; ".join(told)
-    return f"{said[:1].upper()}{said[1:]}."
+        parts.append(f"of {tested} {share:.0%} are named right by what was learnt from {source}" + _beside(others))
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _beside(others: Sequence[str]) -> str:

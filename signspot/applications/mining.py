@@ -1,4 +1,4 @@
-"""New exemplars from unlabelled footage: the best places of a word first, and unlike each other."""
+"""New exemplars from unlabelled footage: the best spottings of a word first, and different from each other."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ class MineOptions:
     """Options of mining: the number of new exemplars, and their diversity."""
 
     most: int = 20
-    diversity: float = 0.3  # 0: the best scores alone; 1: the most unlike alone
+    diversity: float = 0.3  # 0: the best scores alone; 1: the most different alone
 
     def __post_init__(self) -> None:
         if self.most < 1:
@@ -74,7 +74,7 @@ def find_exemplars(
         footage: videos, `.pose` files or tracks.
         options: how many and how diverse.
         spotting: how to decide what is a spotting at all.
-        progress: told the videos that are searched.
+        progress: receives the videos that are searched.
 
     Raises:
         OptionsError: the gallery is of several words, or there is no footage.
@@ -92,7 +92,7 @@ def find_exemplars(
         candidates += found.spottings
         codes += [_codes(found, each) for each in found.spottings]
     progress(len(footage), len(footage))
-    return _choose(candidates, _unlikeness(candidates, codes), chosen)
+    return _choose(candidates, _dissimilarity(candidates, codes), chosen)
 
 
 def _codes(found: SearchResult, spotting: Spotting) -> NDArray[np.float32] | None:
@@ -105,19 +105,19 @@ def _codes(found: SearchResult, spotting: Spotting) -> NDArray[np.float32] | Non
     return np.asarray(stretched(whole, first, last).numpy())
 
 
-def _unlikeness(candidates: Sequence[Spotting], codes: Sequence[NDArray[np.float32] | None]) -> NDArray[np.float64]:
-    """(N, N) how unlike two places are, from 0 to 1: by their videos and by how they are signed."""
+def _dissimilarity(candidates: Sequence[Spotting], codes: Sequence[NDArray[np.float32] | None]) -> NDArray[np.float64]:
+    """(N, N) the dissimilarity of two segments, from 0 to 1: by their videos and by how they are signed."""
     videos = np.array([each.video for each in candidates])
-    unlike: NDArray[np.float64] = _VIDEO_COUNTS * (videos[:, None] != videos[None]).astype(np.float64)
+    dissimilar: NDArray[np.float64] = _VIDEO_COUNTS * (videos[:, None] != videos[None]).astype(np.float64)
     known = [each for each in codes if each is not None]
     if known and len(known) == len(candidates):
         stacked = np.stack(known)
         costs = warping_costs(stacked, stacked)
-        unlike += (1 - _VIDEO_COUNTS) * np.clip(costs / max(float(costs.max()), 1e-6), 0, 1)
-    return unlike
+        dissimilar += (1 - _VIDEO_COUNTS) * np.clip(costs / max(float(costs.max()), 1e-6), 0, 1)
+    return dissimilar
 
 
-def _choose(candidates: Sequence[Spotting], unlike: NDArray[np.float64], options: MineOptions) -> list[Candidate]:
+def _choose(candidates: Sequence[Spotting], dissimilar: NDArray[np.float64], options: MineOptions) -> list[Candidate]:
     scores = np.array([each.score for each in candidates])
     novelty = np.ones(len(candidates))
     left = list(range(len(candidates)))
@@ -126,7 +126,7 @@ def _choose(candidates: Sequence[Spotting], unlike: NDArray[np.float64], options
         value = (1 - options.diversity) * scores[left] + options.diversity * novelty[left]
         best = left.pop(int(value.argmax()))
         chosen.append(Candidate(candidates[best], float(novelty[best]), len(chosen) + 1))
-        novelty = np.minimum(novelty, unlike[best])
+        novelty = np.minimum(novelty, dissimilar[best])
     return chosen
 
 

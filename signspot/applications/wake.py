@@ -521,8 +521,8 @@ def choose_threshold(
     most = _OWN * min(recording_scores) if recording_scores else 0.99
     threshold = min(0.99, max(_FLOOR, min(tail, most)))
     negatives = np.concatenate([taught, shipped]).astype(np.float32)
-    alarms = sum(score >= threshold for score in passing)
-    return WakeSign(gallery, threshold, hours, alarms, recording_scores, negatives, usual)
+    false_alarms = sum(score >= threshold for score in passing)
+    return WakeSign(gallery, threshold, hours, false_alarms, recording_scores, negatives, usual)
 
 
 def _passing(
@@ -548,7 +548,7 @@ def _passing(
 def _usual(encoder: Encoder, gallery: Gallery) -> float:
     """The usual cost of aligning two recordings; with one recording, that of two signers.
 
-    It is bounded: where one recording is unlike the others, much else would be as near to them as it is.
+    It is bounded: where one recording differs from the others, much else would be as near to them as it is.
     """
     assert gallery.codes is not None, "checked by whoever enrols"
     costs = warping_costs(gallery.codes, gallery.codes)[np.triu_indices(len(gallery.codes), 1)]
@@ -595,9 +595,9 @@ def _by_decoys(encoder: Encoder, gallery: Gallery, rate: float, recording_scores
     hours = len(scores) / encoder.contract.fps / 3600
     tops, allowed = np.sort(tops)[::-1], int(rate * hours)
     threshold = min(0.99, max(_FLOOR, (float(tops[allowed]) if len(tops) > allowed else 0.0) + 0.01))
-    alarms = int((tops >= threshold).sum())
+    false_alarms = int((tops >= threshold).sum())
     negatives = np.asarray(cohort.codes[:, 0], np.float32)
-    return WakeSign(gallery, threshold, hours, alarms, recording_scores, negatives, _usual(encoder, gallery))
+    return WakeSign(gallery, threshold, hours, false_alarms, recording_scores, negatives, _usual(encoder, gallery))
 
 
 _CHUNK = 50  # frames of a file at once

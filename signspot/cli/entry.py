@@ -1,4 +1,4 @@
-"""The entry point of the `signspot` command: Ctrl-C is heeded from the first moment, before the verbs are loaded.
+"""The entry point of the `signspot` command: Ctrl-C is heeded from the first moment, before the commands are loaded.
 
 Nothing is imported here that takes long: until `run` begins, Ctrl-C is Python's own, which answers with a traceback.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def run() -> "NoReturn":
-    """Load the verbs and run the one that was asked for."""
+    """Load the commands and run the one that was asked for."""
     stopped: list[int] = []
 
     def end_at_once(number: int, frame: "FrameType | None") -> None:

@@ -1,4 +1,4 @@
-"""Contents of a picture: the score of each exemplar over time, the spottings, and the video they belong to."""
+"""Contents of a plot: the score of each exemplar over time, the spottings, and the video they belong to."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ from signspot.video.clips import thumbnail
 
 logger = logging.getLogger(__name__)
 
-MOST_CURVES = 40  # a picture with more lines cannot be read
+MOST_CURVES = 40  # a plot with more lines cannot be read
 # Okabe and Ito's colours, which people with any colour vision tell apart; yellow is left out, being faint on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
 _LONGEST_LABEL = 40
@@ -46,7 +46,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """Contents of a picture of one video."""
+    """Contents of a plot of one video."""
 
     video: Path | None  # None where there is nothing to play, as for a .pose file
     title: str

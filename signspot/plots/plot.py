@@ -91,17 +91,17 @@ def lettering(text: str) -> tuple[str, dict[str, Any]]:
             if not missing:
                 break
     if missing:
-        _tell_boxes(line)
+        _report_boxes(line)
     drawn = "".join("\N{WHITE SQUARE}" if ord(char) in missing else char for char in line)
     return drawn, {"family": families, "parse_math": False}
 
 
-_told: list[str] = []  # the first text with a letter that no font has: one remark is enough
+_reported: list[str] = []  # the first text with a letter that no font has: one remark is enough
 
 
-def _tell_boxes(text: str) -> None:
-    if not _told:
-        _told.append(text)
+def _report_boxes(text: str) -> None:
+    if not _reported:
+        _reported.append(text)
         logger.warning(
             "no installed font has all letters of '%s'; boxes are drawn instead. Install one, on Debian for Chinese, "
             "Japanese and Korean with: sudo apt-get install fonts-noto-cjk",
@@ -193,17 +193,17 @@ _MOST_THUMBNAILS = 4
 _NEAREST_LABELS = 62
 
 
-def check_plot_path(picture: PlotKind, path: str | PathLike[str]) -> Path:
-    """Give the path, if its suffix fits the picture.
+def check_plot_path(kind: PlotKind, path: str | PathLike[str]) -> Path:
+    """Give the path, if its suffix fits the kind of plot.
 
     Raises:
         RefusedOutputError: it does not.
     """
     target = Path(path)
-    known = SUFFIXES[picture]
+    known = SUFFIXES[kind]
     if target.suffix.lower() not in known:
         raise RefusedOutputError(
-            f"cannot write the {picture} {target}: unknown kind '{target.suffix}'. Known: {', '.join(known)}."
+            f"cannot write the {kind} {target}: unknown kind '{target.suffix}'. Known: {', '.join(known)}."
         )
     return target
 
@@ -234,7 +234,7 @@ def save_figure(figure: Figure, path: str | PathLike[str]) -> Path:
 
 
 def draw(view: View) -> Figure:
-    """Draw the whole picture; no state of matplotlib's own is read or changed."""
+    """Draw the whole plot; no state of matplotlib's own is read or changed."""
     shown, left_out = panels(view, MOST_PANELS)
     row = _PANEL_TITLE + _PANEL + _GAP
     height = _HEAD + max(1, len(shown)) * row + _FOOT

@@ -70,7 +70,7 @@ def write_page(path: str | Path, title: str, blocks: Iterable[str]) -> Path:
 
 
 def page_policy(style: str, script: str | None = None) -> str:
-    """Allow a page's own style and script by their hashes, pictures and video inside it, and nothing else."""
+    """Allow a page's own style and script by their hashes, images and video inside it, and nothing else."""
 
     def digest(content: str) -> str:
         return f"'sha256-{b64encode(hashlib.sha256(content.encode('utf-8')).digest()).decode('ascii')}'"
@@ -170,7 +170,7 @@ def write_copy(info: VideoInfo, target: Path, progress: Progress) -> None:
 
 
 def report(view: View, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
-    """Write one self-contained page; `progress` tells of the copy of a video that browsers do not play.
+    """Write one self-contained page; `progress` receives the frames of the copy of a video that browsers do not play.
 
     Words and names are text and never markup, and the page's own policy lets no other script run.
 

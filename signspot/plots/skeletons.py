@@ -1,4 +1,4 @@
-"""Signers as skeletons: stills and moving pictures of landmark features, which show how somebody signs and not who."""
+"""Signers as skeletons: stills and videos of landmark features, which show how somebody signs and not who."""
 
 import tempfile
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ BONES: tuple[tuple[int, int], ...] = (
 _LEFT, _RIGHT, _TOP, _BOTTOM = -1.3, 1.3, -1.1, 1.5  # shoulder widths around the middle of the shoulders, at least
 _MARGIN, _FARTHEST = 0.1, 3.0  # around hands, and from the shoulders at most: an estimator may see hands anywhere
 _OUTLIERS = 0.01  # share of a hand's points that may be outside at either end
-_SIDE = 240  # pixels of a moving picture
+_SIDE = 240  # pixels of a video
 _PAPER, _INK, _STRONG = (255, 255, 255), (110, 110, 110), (0, 114, 178)  # RGB; hands are drawn strong
 
 
@@ -87,12 +87,12 @@ def skeleton_address(sign: Frames, fps: float = 25.0) -> str:
 
 
 def _still(frame: Frames, box: Box) -> NDArray[np.uint8]:
-    picture = np.full((_SIDE, _SIDE, 3), _PAPER, np.uint8)
+    image = np.full((_SIDE, _SIDE, 3), _PAPER, np.uint8)
     left, right, top, _ = box
     points = ((frame[:, :2] - (left, top)) * (_SIDE / (right - left))).round().astype(int)
     for one, two in BONES:
         if frame[one, 3] > 0 and frame[two, 3] > 0:
             ink = _STRONG if max(one, two) >= LEFT_HAND.start and min(one, two) < RIGHT_HAND.stop else _INK
             ends = tuple(map(int, points[one])), tuple(map(int, points[two]))
-            cv2.line(picture, *ends, ink, 2, cv2.LINE_AA)
-    return picture
+            cv2.line(image, *ends, ink, 2, cv2.LINE_AA)
+    return image

@@ -36,22 +36,22 @@ _CURSOR = (196, 30, 58)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Page:
-    """The curves over one stretch of time, as a picture."""
+    """The curves over one segment, as an image."""
 
     span: Segment
-    picture: Image  # (H, WIDTH, 3) RGB
+    image: Image  # (H, WIDTH, 3) RGB
 
     def at(self, time: float) -> Image:
-        """The picture with the cursor at `time`: (H, WIDTH, 3) RGB."""
-        picture = self.picture.copy()
+        """The image with the cursor at `time`: (H, WIDTH, 3) RGB."""
+        image = self.image.copy()
         share = (time - self.span.start) / max(self.span.duration, 1e-9)
         x = round(_LEFT + min(max(share, 0.0), 1.0) * (WIDTH - _LEFT - _RIGHT))
-        cv2.line(picture, (x, 6), (x, picture.shape[0] - _FOOT), _CURSOR, 2, cv2.LINE_AA)
-        return picture
+        cv2.line(image, (x, 6), (x, image.shape[0] - _FOOT), _CURSOR, 2, cv2.LINE_AA)
+        return image
 
 
 def page_spans(duration: float) -> list[Segment]:
-    """Cut a video into stretches of about twenty seconds, as equal as can be."""
+    """Cut a video into segments of about twenty seconds, as equal as can be."""
     count = max(1, round(duration / _PAGE))
     edges = np.linspace(0.0, max(duration, 0.04), count + 1)
     return [Segment(float(start), float(end)) for start, end in pairwise(edges)]
@@ -82,10 +82,10 @@ def draw_page(view: View, span: Segment) -> Page:
     if left_out:
         figure.text(12 / WIDTH, 12 / height, f"{left_out} more not shown", size=8, color="#555555", va="center")
     canvas.draw()
-    picture = np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
+    image = np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
     for row, panel in enumerate(shown):
-        _paste_thumbnail(picture, panel, _ROW * row + 34)
-    return Page(span, picture)
+        _paste_thumbnail(image, panel, _ROW * row + 34)
+    return Page(span, image)
 
 
 def _write_word(figure: Figure, panel: Panel, up: float) -> None:
@@ -94,7 +94,7 @@ def _write_word(figure: Figure, panel: Panel, up: float) -> None:
     figure.text(12 / WIDTH, up, short, size=11, weight="bold", va="center", **fonts)
 
 
-def _paste_thumbnail(picture: Image, panel: Panel, top: int) -> None:
+def _paste_thumbnail(image: Image, panel: Panel, top: int) -> None:
     """Put the thumbnail of the word's best exemplar beside its curves, framed in its colour."""
     drawn = [curve for curve in panel.curves if curve.thumbnail is not None]
     if not drawn:
@@ -103,14 +103,14 @@ def _paste_thumbnail(picture: Image, panel: Panel, top: int) -> None:
     curve = next((c for name in spotted for c in drawn if c.exemplar == name), drawn[0])
     small = fit(np.asarray(curve.thumbnail), _LEFT - 70, _ROW - 42)
     height, width = small.shape[:2]
-    picture[top : top + height, 12 : 12 + width] = small
+    image[top : top + height, 12 : 12 + width] = small
     colour = panel.colour(curve.exemplar)
     rgb = tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
-    cv2.rectangle(picture, (12, top), (12 + width - 1, top + height - 1), rgb, 2)
+    cv2.rectangle(image, (12, top), (12 + width - 1, top + height - 1), rgb, 2)
 
 
 def fit(image: Image, width: int, height: int) -> Image:
-    """Scale a picture to fit into width × height, its aspect kept: (h, w, 3)."""
+    """Scale an image to fit into width × height, its aspect kept: (h, w, 3)."""
     scale = min(width / image.shape[1], height / image.shape[0])
     size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
     how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
@@ -120,7 +120,7 @@ def fit(image: Image, width: int, height: int) -> Image:
 def write_result_video(view: View, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
     """Write an .mp4 of the video above its moving curves, with the word and score of each spotting as it comes.
 
-    The video is read and written frame by frame; curves are drawn once per stretch of about twenty seconds.
+    The video is read and written frame by frame; curves are drawn once per segment of about twenty seconds.
 
     Raises:
         OptionsError: the view has no video.

@@ -41,29 +41,29 @@ function follow() {
   }
 }
 
-function drawAxes(picture, width, place, up) {
+function drawAxes(chart, width, place, up) {
   const size = timeStep(duration, width);
   for (let at = 0; at <= duration + 1e-9; at += size) {
-    svg(picture, "line", { class: "grid", x1: place(at), x2: place(at), y1: TOP, y2: HEIGHT - BOTTOM });
-    svg(picture, "text", { x: place(at), y: HEIGHT - 6, "text-anchor": "middle" }, clock(at, size < 1 ? 1 : 0));
+    svg(chart, "line", { class: "grid", x1: place(at), x2: place(at), y1: TOP, y2: HEIGHT - BOTTOM });
+    svg(chart, "text", { x: place(at), y: HEIGHT - 6, "text-anchor": "middle" }, clock(at, size < 1 ? 1 : 0));
   }
   for (let score = Math.ceil(data.low * 5) / 5; score <= 1.0001; score += 0.2) {
-    svg(picture, "line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: up(score), y2: up(score) });
-    svg(picture, "text", { x: LEFT - 6, y: up(score) + 4, "text-anchor": "end" }, score.toFixed(1));
+    svg(chart, "line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: up(score), y2: up(score) });
+    svg(chart, "text", { x: LEFT - 6, y: up(score) + 4, "text-anchor": "end" }, score.toFixed(1));
   }
   const y = up(data.threshold);
-  svg(picture, "line", { class: "threshold", x1: LEFT, x2: width - RIGHT, y1: y, y2: y });
+  svg(chart, "line", { class: "threshold", x1: LEFT, x2: width - RIGHT, y1: y, y2: y });
 }
 
-function drawSpotting(picture, spotting, place, up) {
+function drawSpotting(chart, spotting, place, up) {
   const colour = "c" + spotting.colour;
   const x = place(Math.max(0, spotting.start));
   const box = { class: "span " + colour, x, y: TOP, height: HEIGHT - TOP - BOTTOM };
-  picture.prepend(svg(picture, "rect", { ...box, width: Math.max(1, place(spotting.end) - x) }));
+  chart.prepend(svg(chart, "rect", { ...box, width: Math.max(1, place(spotting.end) - x) }));
   return () => {
     const name = spotting.word + ", score " + spotting.score.toFixed(2) + ", at " + clock(spotting.time, 2);
     const where = { cx: place(spotting.time), cy: up(spotting.score), r: 6 };
-    const peak = svg(picture, "circle", { class: "peak " + colour, tabindex: 0, role: "button", "aria-label": name, ...where });
+    const peak = svg(chart, "circle", { class: "peak " + colour, tabindex: 0, role: "button", "aria-label": name, ...where });
     svg(peak, "title", {}, name);
     const jump = (event) => { event.stopPropagation(); event.preventDefault(); go(spotting.start, true); };
     peak.addEventListener("click", jump);
@@ -77,18 +77,18 @@ function drawPanel(panel, number) {
   const place = (seconds) => LEFT + (seconds / duration) * (width - LEFT - RIGHT);
   const up = (score) => TOP + ((1 - score) / (1 - data.low)) * (HEIGHT - TOP - BOTTOM);
   holder.replaceChildren();
-  const picture = svg(holder, "svg", { width, height: HEIGHT, role: "group", "aria-label": "Score of " + panel.word });
-  drawAxes(picture, width, place, up);
-  const peaks = data.spottings.filter((s) => s.panel === number).map((s) => drawSpotting(picture, s, place, up));
+  const chart = svg(holder, "svg", { width, height: HEIGHT, role: "group", "aria-label": "Score of " + panel.word });
+  drawAxes(chart, width, place, up);
+  const peaks = data.spottings.filter((s) => s.panel === number).map((s) => drawSpotting(chart, s, place, up));
   for (const curve of [...panel.curves].sort((a, b) => a.best - b.best)) {
     if (curve.hidden) continue;
     const points = curve.times.map((at, k) => place(at).toFixed(1) + "," + up(curve.scores[k]).toFixed(1)).join(" ");
-    svg(picture, "polyline", { class: "curve c" + curve.colour, points });
+    svg(chart, "polyline", { class: "curve c" + curve.colour, points });
   }
-  cursors.push({ line: svg(picture, "line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM }), place });
+  cursors.push({ line: svg(chart, "line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM }), place });
   peaks.forEach((draw) => draw());
-  picture.addEventListener("click", (event) => {
-    const x = event.clientX - picture.getBoundingClientRect().left;
+  chart.addEventListener("click", (event) => {
+    const x = event.clientX - chart.getBoundingClientRect().left;
     go(((x - LEFT) / (width - LEFT - RIGHT)) * duration, true);
   });
 }
