@@ -103,7 +103,7 @@ def test_limits_are_sizes(monkeypatch, text, size):
 
 def test_a_limit_that_is_no_size_is_told(monkeypatch):
     monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", "plenty")
-    with pytest.raises(OptionsError, match="as in 500 MB or 20 GiB; got 'plenty'"):
+    with pytest.raises(OptionsError, match="'plenty'"):
         limit()
 
 
@@ -112,7 +112,7 @@ def test_clearing_removes_what_is_ours_only(tmp_path):
         "landmarks/aa/x.pose",
         "tracks/hash/y.safetensors",
         "exemplars/hash/z.safetensors",
-        "sketches/s.safetensors",
+        "indices/s.safetensors",
         "decoys/hash.safetensors",
         "encoders/digest.json",
     ]

@@ -84,8 +84,9 @@ def test_a_backend_gives_the_features_of_the_plain_network(trunk, frames, how, l
     """Whole blocks, a rest that is shorter, and windows that lie apart."""
     if how == "openvino":
         need("openvino")
-    expected = plain(trunk, frames)
-    found = embedded(trunk, frames, STARTS, Backend(how=how))
+    starts = STARTS[:6] if how == "openvino" else STARTS  # every shape is compiled, for seconds
+    expected = plain(trunk, frames)[: len(starts)]
+    found = embedded(trunk, frames, starts, Backend(how=how))
     assert found.dtype == torch.float32
     assert found.shape == expected.shape
     assert float((found * expected).sum(dim=1).min()) > least
