@@ -24,7 +24,7 @@ from signspot.types import Exemplar
 from signspot.version import VERSION as SIGNSPOT_VERSION
 from signspot_synthetic.language.subtitles import write_vtt
 from signspot_synthetic.options import CorpusOptions, options_as_json
-from signspot_synthetic.performance import FilmedSigning, perform_exemplar, perform_video
+from signspot_synthetic.performance import SigningFootage, perform_exemplar, perform_video
 from signspot_synthetic.plan import CorpusPlan, ExemplarPlan, VideoPlan
 
 GENERATOR_VERSION = 3  # raised whenever the same options would give other bytes
@@ -189,7 +189,7 @@ def _make_exemplars(corpus: CorpusPlan, layout: Layout, item: _Item) -> list[Pat
     return [*files, write_records(truths, layout.truth("exemplars", item.name))]
 
 
-def _write_footage(footage: FilmedSigning, landmarks: Path, picture: Path | None) -> list[Path]:
+def _write_footage(footage: SigningFootage, landmarks: Path, picture: Path | None) -> list[Path]:
     files = [write_landmarks(footage.observed, landmarks)]
     if picture is not None:
         from signspot_synthetic.render.appearance import make_appearance

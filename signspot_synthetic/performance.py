@@ -95,7 +95,7 @@ _BRIDGE = (4, 20)  # frames of rest between two turns: from, to (excluded)
 
 
 @dataclass(frozen=True, slots=True)
-class FilmedSigning:
+class SigningFootage:
     """Landmarks of a performance, exact and as an estimator sees them through a camera."""
 
     exact: Landmarks
@@ -107,7 +107,7 @@ class FilmedSigning:
 class PerformedVideo:
     """One continuous video, with its whole truth."""
 
-    footage: FilmedSigning
+    footage: SigningFootage
     subtitles: tuple[Subtitle, ...]  # in order of time
     signs: tuple[SignTruth, ...]
     mentions: tuple[MentionTruth, ...]
@@ -124,7 +124,7 @@ class _Line:
     mouthed: tuple[bool, ...]  # one a gloss
 
 
-def perform_exemplar(corpus: CorpusPlan, plan: ExemplarPlan) -> tuple[FilmedSigning, ExemplarTruth]:
+def perform_exemplar(corpus: CorpusPlan, plan: ExemplarPlan) -> tuple[SigningFootage, ExemplarTruth]:
     """Perform one exemplar of the dictionary."""
     options = corpus.options
     entry = corpus.lexicon[plan.word]
@@ -166,10 +166,10 @@ def perform_video(corpus: CorpusPlan, plan: VideoPlan) -> PerformedVideo:
     return PerformedVideo(footage, tuple(together), tuple(signs), tuple(mentions), tuple(labels))
 
 
-def _film(corpus: CorpusPlan, motion: Motion, signer: Signer, rng: np.random.Generator) -> FilmedSigning:
+def _film(corpus: CorpusPlan, motion: Motion, signer: Signer, rng: np.random.Generator) -> SigningFootage:
     exact = project(motion, signer.camera, corpus.options.size)
     knobs = corpus.options.knobs
-    return FilmedSigning(exact, observe(exact, rng, for_lips(knobs.noise, knobs.lips)), signer)
+    return SigningFootage(exact, observe(exact, rng, for_lips(knobs.noise, knobs.lips)), signer)
 
 
 def _sign(corpus: CorpusPlan, plan: VideoPlan) -> tuple[Motion, list[_Line]]:

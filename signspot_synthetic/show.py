@@ -161,7 +161,7 @@ def _gloss(scene: Scene, time: float) -> str:
     return next((word for word, segment in scene.signs if time in segment), "")
 
 
-def sign_film(
+def sign_video(
     lexicon: Lexicon,
     word: str,
     path: str | os.PathLike[str],
@@ -320,11 +320,11 @@ def page(
     plan = VideoPlan("page", first.signer, "test", seconds)
     performed = perform_video(corpus, plan)
     width, tall = corpus.options.size
-    film = _film(performed, plan, (round(height * width / tall), height), progress)
+    video = _render(performed, plan, (round(height * width / tall), height), progress)
     text = _PAGE.substitute(
         title=escape(f"Signing of {plan.signer.id}, corpus {corpus.options.seed}"),
         note=escape(f"{len(performed.signs)} signs, co-articulated; everything here is made from one seed."),
-        video=base64.b64encode(film).decode(),
+        video=base64.b64encode(video).decode(),
         data=json.dumps(_data(performed)).replace("<", "\\u003c"),
     )
     with atomic_write(path) as temporary:
@@ -332,12 +332,12 @@ def page(
     return Path(path)
 
 
-def _film(performed: PerformedVideo, plan: VideoPlan, size: tuple[int, int], progress: Progress) -> bytes:
+def _render(performed: PerformedVideo, plan: VideoPlan, size: tuple[int, int], progress: Progress) -> bytes:
     """The rendered video, as bytes."""
     exact, appearance = performed.footage.exact, make_appearance(plan.signer.appearance_seed)
     with TemporaryDirectory() as folder:
-        film = render_video(exact, appearance, Path(folder) / "page.mp4", size, exact.fps, progress=progress)
-        return film.read_bytes()
+        video = render_video(exact, appearance, Path(folder) / "page.mp4", size, exact.fps, progress=progress)
+        return video.read_bytes()
 
 
 def _data(performed: PerformedVideo) -> dict[str, list[dict[str, Any]]]:

@@ -27,7 +27,7 @@ def make(
     exemplars: Annotated[float, typer.Option(help="Exemplars of a word, on average.")] = 3.0,
     variants: Annotated[int, typer.Option(help="Signs of a word, at most: 1 to 4.")] = 4,
     knob: Annotated[list[str] | None, typer.Option(help="A difficulty, such as noise=0; repeatable.")] = None,
-    render: Annotated[bool, typer.Option("--render", help="Film it, too: .mp4 beside the landmarks.")] = False,
+    render: Annotated[bool, typer.Option("--render", help="Render it, too: .mp4 beside the landmarks.")] = False,
     size: Annotated[str, typer.Option(help="Width and height of the picture, in pixels.")] = "320x240",
     workers: Annotated[int, typer.Option(help="Processes that work at once.")] = 1,
 ) -> None:
@@ -155,16 +155,16 @@ def show(
     from signspot.io.files import Outputs
     from signspot_synthetic.options import CorpusOptions
     from signspot_synthetic.plan import CorpusPlan
-    from signspot_synthetic.show import contact_sheet, sign_film
+    from signspot_synthetic.show import contact_sheet, sign_video
     from signspot_synthetic.show import page as write_page
 
     corpus = CorpusPlan(CorpusOptions(words=words, seed=seed))
     with Outputs(force=settings().force) as outputs:
-        sheet, film, page = (outputs.claim(out / name) for name in (f"{word}.png", f"{word}.mp4", "sentences.html"))
+        sheet, video, page = (outputs.claim(out / name) for name in (f"{word}.png", f"{word}.mp4", "sentences.html"))
         contact_sheet(corpus.lexicon, word, sheet, seed=seed)
         with bar("video", "frames") as progress:
-            sign_film(corpus.lexicon, word, film, seed=seed, progress=progress)
+            sign_video(corpus.lexicon, word, video, seed=seed, progress=progress)
         with bar("page", "frames") as progress:
             write_page(corpus, page, progress=progress)
-    for path in (sheet, film, page):
+    for path in (sheet, video, page):
         print_line(str(path))

@@ -22,7 +22,7 @@ from signspot.mouthing.network import LipMatcher, MouthingNetwork, NetworkOption
 from signspot.mouthing.pixels import RgbMouthingNetwork
 from signspot.mouthing.visemes import VISEMES
 
-DEFAULT, FOR_FILMS = "mouthing-synthetic", "mouthing-video"
+DEFAULT, FOR_VIDEO = "mouthing-synthetic", "mouthing-video"
 _SHIPPED = Path(__file__).parent / "weights"
 _SEES, _LANDMARKS, _RGB = "input", "landmarks", "rgb"  # what a network sees of lips, in its card
 _MATCHER, _LEARNED, _TEMPLATES = "matcher", "network", "templates"  # what compares lips with words, in its card
@@ -57,14 +57,14 @@ def shipped() -> list[str]:
 
 
 def default_for(sources: Iterable[str | PathLike[str]]) -> str:
-    """The shipped spotter that finds most: on film, where an estimator shrinks and guesses lips, or in clean landmarks.
+    """The shipped spotter that finds most: in video, where an estimator distorts lips, or in clean landmarks.
 
-    A `.pose` file was estimated on film, too, unless it lies in a synthetic corpus.
+    A `.pose` file was estimated from video, too, unless it lies in a synthetic corpus.
     """
     paths = [Path(source) for source in sources]
     if not paths or any(path.suffix.lower() != ".pose" for path in paths):
-        return FOR_FILMS
-    return DEFAULT if all(is_synthetic(folder) for folder in {path.parent for path in paths}) else FOR_FILMS
+        return FOR_VIDEO
+    return DEFAULT if all(is_synthetic(folder) for folder in {path.parent for path in paths}) else FOR_VIDEO
 
 
 def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingModel:

@@ -11,7 +11,7 @@ from signspot.video.reader import open_video
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.options import CorpusOptions
 from signspot_synthetic.plan import CorpusPlan
-from signspot_synthetic.show import contact_sheet, page, scenes, sign_film
+from signspot_synthetic.show import contact_sheet, page, scenes, sign_video
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_an_unknown_word_and_too_few_columns_are_refused_and_leave_no_file(lexic
 
 def test_a_film_shows_all_scenes_with_a_caption(lexicon, word, tmp_path):
     calls = []
-    path = sign_film(lexicon, word, tmp_path / "film.mp4", size=(64, 64), progress=lambda *call: calls.append(call))
+    path = sign_video(lexicon, word, tmp_path / "film.mp4", size=(64, 64), progress=lambda *call: calls.append(call))
     count = sum(len(scene.landmarks) for scene in scenes(lexicon, word, size=(64, 64)))
     with open_video(path) as video:
         frames = list(video.frames())
