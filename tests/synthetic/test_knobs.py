@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from signspot.errors import OptionsError
-from signspot_synthetic.body.coarticulation import assimilate, blur, reduce_token
 from signspot_synthetic.body.gestures import POSITION, make_token, stroke_states
-from signspot_synthetic.body.motion import continuous
+from signspot_synthetic.body.motion import assimilate, blur, continuous, reduce_token
 from signspot_synthetic.body.signers import make_signers
 from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
