@@ -18,8 +18,6 @@ from signspot.models.encoder import Examples, Trunk, WindowFunction
 
 Norm = Literal["layer", "batch"]
 
-_FIRST_CORRECTIONS = 0.002  # deviation of the weights that they begin with: next to nothing is corrected
-
 
 @dataclass(frozen=True)
 class LandmarkOptions:
@@ -31,10 +29,6 @@ class LandmarkOptions:
     part_width: int = 64  # of the encoders of body and face
     width: int = 256  # of the temporal blocks
     last_width: int = 384  # between the last temporal convolution and the output
-    linear_features: int = 0  # features that come from a linear path beside the network, the last ones; 0: none
-    linear_residual: bool = False  # the network adds to the linear path, instead of being beside it
-    linear_as_input: bool = False  # the network sees what the linear path sees, too
-    linear_frames: int = 12  # frames in the middle of the clip that it sees: a sign is about as long
     dropout: float = 0.1  # in training
     norm: Norm = "layer"  # "batch" to study batch norm across domains
     domain_norm: bool = False  # one set of batch norms per domain (Appendix C.1)
@@ -44,22 +38,9 @@ class LandmarkOptions:
             raise OptionsError(f"a landmark clip needs at least 4 frames; got {self.frames}")
         if self.norm not in ("layer", "batch"):
             raise OptionsError(f"no norm '{self.norm}'. There are: layer, batch")
-        for name in ("hand_width", "part_width", "width", "last_width"):
+        for name in ("features", "hand_width", "part_width", "width", "last_width"):
             if getattr(self, name) < 1:
                 raise OptionsError(f"{name} must be at least 1; got {getattr(self, name)}")
-        if not 0 <= self.linear_features < self.features:
-            raise OptionsError(
-                f"linear_features must be in 0 … {self.features - 1}, below features; got {self.linear_features}"
-            )
-        if self.linear_residual and not 0 < self.linear_features <= self.features - self.linear_features:
-            raise OptionsError(
-                f"to correct {self.features - self.linear_features} features takes linear_features of 1 … as many; "
-                f"got {self.linear_features}"
-            )
-        if self.linear_features and not 1 <= self.linear_frames <= self.frames - 2:
-            raise OptionsError(
-                f"linear_frames must be in 1 … {self.frames - 2}, the clip but for its ends; got {self.linear_frames}"
-            )
 
 
 def plan_dilations(frames: int) -> tuple[int, ...]:
@@ -112,17 +93,12 @@ class FrameEncoder(nn.Module):
         self.hand = PartEncoder(geometry.HAND, options.hand_width, options.norm)
         self.body = PartEncoder(geometry.BODY, options.part_width, options.norm)
         self.face = PartEncoder(geometry.FACE_FEATURES, options.part_width, options.norm)
-        self.raised_hands: PartEncoder | None = None
-        if options.linear_as_input:
-            self.raised_hands = PartEncoder(geometry.RAISED_HANDS, options.hand_width, options.norm)
-        parts = 2 * options.hand_width + 2 * options.part_width + options.linear_as_input * options.hand_width
+        parts = 2 * options.hand_width + 2 * options.part_width
         self.join = nn.Sequential(nn.Linear(parts, options.width), ChannelNorm(options.width, options.norm), nn.GELU())
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, 69, 4) landmark features to (B, T, width)."""
         parts = [self.hand(geometry.hands(x)).flatten(-2), self.body(geometry.body(x)), self.face(geometry.face(x))]
-        if self.raised_hands is not None:
-            parts.append(self.raised_hands(geometry.raised_hands(x)))
         joined: Tensor = self.join(torch.cat(parts, dim=-1))
         return joined
 
@@ -163,32 +139,6 @@ class TemporalBlock(nn.Module):
         return x[:, self.dilation : -self.dilation] + change
 
 
-class LinearPath(nn.Module):
-    """A linear view of the middle of a clip.
-
-    It learns which differences are between signers and which between signs, and nothing about single signs, so
-    signs that were never learned stay apart.
-    """
-
-    def __init__(self, options: LandmarkOptions) -> None:
-        super().__init__()
-        self.before = (options.frames - options.linear_frames) // 2
-        self.after = options.frames - options.linear_frames - self.before
-        outputs = options.features - options.linear_features if options.linear_residual else options.linear_features
-        self.conv = ValidConv(geometry.RAISED_HANDS + geometry.HEADING, outputs, options.linear_frames)
-
-    def middle(self, x: Tensor) -> Tensor:
-        """(B, T, 69, 4) landmark features to (B, T - F + linear_frames, RAISED_HANDS + HEADING): what `conv` sees."""
-        start, end = self.before, x.shape[1] - self.after
-        seen, heading = geometry.raised_hands(x[:, start:end]), geometry.heading(x[:, start - 1 : end + 1])
-        return torch.cat([seen, heading], dim=-1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, T, 69, 4) landmark features to (B, T - F + 1, outputs), those that tell most first."""
-        seen: Tensor = self.conv(self.middle(x))
-        return seen
-
-
 class LandmarkTrunk(Trunk):
     """Landmark features to 1024 features per clip.
 
@@ -209,19 +159,13 @@ class LandmarkTrunk(Trunk):
         self.dimension = chosen.features
         self.frame = FrameEncoder(chosen)
         self.blocks = nn.Sequential(*(TemporalBlock(chosen, dilation) for dilation in dilations))
-        output = nn.Linear(chosen.last_width, chosen.features - chosen.linear_features)
-        if chosen.linear_residual:
-            nn.init.normal_(output.weight, std=_FIRST_CORRECTIONS)
-            nn.init.zeros_(output.bias)
         self.last = nn.Sequential(
             ChannelNorm(chosen.width, chosen.norm),
             ValidConv(chosen.width, chosen.last_width, chosen.frames - 2 * sum(dilations)),
             nn.GELU(),
             nn.Dropout(chosen.dropout),
-            output,
+            nn.Linear(chosen.last_width, chosen.features),
         )
-        self.linear = LinearPath(chosen) if chosen.linear_features else None
-        self.linear_features, self.linear_residual = chosen.linear_features, chosen.linear_residual
         if chosen.domain_norm:
             make_domain_specific(self)
 
@@ -258,9 +202,4 @@ class LandmarkTrunk(Trunk):
                 f"{self.frames}; got {tuple(x.shape)}"
             )
         features: Tensor = self.last(self.blocks(self.frame(x)))
-        if self.linear is None:
-            return features
-        seen = self.linear(x)
-        if self.linear_residual:
-            features = features + seen
-        return torch.cat([features, seen[..., : self.linear_features]], dim=-1)
+        return features

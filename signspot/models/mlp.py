@@ -1,9 +1,7 @@
 """The embedding MLP: features of either trunk to embeddings of unit norm, the last step of an encoder."""
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -22,8 +20,6 @@ class MlpOptions:
     mlp: bool = True  # False: the embedding is the trunk's own features at unit norm
     mlp_classes: int | None = None  # words of a classifier on the embedding; the public files hold one, unused
     domain_specific: bool = False  # one set of layers per domain (Table A.2)
-    linear: int = 0  # so many of the features, the last ones, go past the layers: a linear path of the trunk
-    linear_weight: float = 1.0  # of that part of the embedding, against the other
 
     def __post_init__(self) -> None:
         for name in ("dimension", "hidden"):
@@ -79,36 +75,6 @@ class DomainMlp(Head):
         return embeddings
 
 
-class TwoPartMlp(Head):
-    """An embedding of two parts: of the network, through the layers or as it is, and of the trunk's linear path.
-
-    The similarity of two embeddings is the weighted mean of the similarities of their parts.
-    """
-
-    def __init__(self, features: int, options: MlpOptions) -> None:
-        super().__init__()
-        dimension = options.dimension if options.mlp else features
-        if not 0 < options.linear < min(features, dimension):
-            raise OptionsError(f"linear must be below {min(features, dimension)}; got {options.linear}")
-        self.dimension, self.linear, self.weight = dimension, options.linear, options.linear_weight
-        narrower = replace(options, dimension=dimension - options.linear, linear=0)
-        network = features - options.linear
-        self.network: EmbeddingMlp | UnitNorm = EmbeddingMlp(network, narrower) if options.mlp else UnitNorm(network)
-
-    def settings(self) -> list[str]:
-        """The weight of the linear part."""
-        return [f"linear weight {self.weight}"]
-
-    def parts(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """(..., 1024) features to (..., D - linear) and (..., linear), both of unit norm."""
-        return self.network(features[..., : -self.linear]), F.normalize(features[..., -self.linear :], dim=-1)
-
-    def forward(self, features: Tensor, domain: Domain = "continuous") -> Tensor:
-        """(..., 1024) features to (..., D) embeddings of unit norm."""
-        network, linear = self.parts(features)
-        return torch.cat([network, self.weight * linear], dim=-1) / math.hypot(1.0, self.weight)
-
-
 class UnitNorm(Head):
     """No MLP: the trunk's features themselves at unit norm, as in the I3D rows of the paper's Table 2."""
 
@@ -123,8 +89,6 @@ class UnitNorm(Head):
 
 def build_mlp(features: int, options: MlpOptions) -> Head:
     """Build the end of an encoder on a trunk of so many features."""
-    if options.linear:
-        return TwoPartMlp(features, options)
     if not options.mlp:
         return UnitNorm(features)
     return DomainMlp(features, options) if options.domain_specific else EmbeddingMlp(features, options)

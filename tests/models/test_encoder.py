@@ -169,7 +169,6 @@ def test_making_an_encoder_sets_evaluation_and_keeps_what_it_is_told(small):
 @pytest.mark.parametrize(
     ("name", "options", "changed"),
     [
-        ("landmark", {"features": 24, "linear_features": 8, "linear": 8, "width": 16}, {"linear_weight": 0.5}),
         ("i3d", {"frames": 8, "image_size": 32, "width": 0.1}, {"motion": True}),
         ("s3d", {"frames": 8, "image_size": 32, "width": 0.1}, {"motion": True}),
     ],

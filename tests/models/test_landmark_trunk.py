@@ -4,7 +4,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.models.landmark_geometry import RIGHT_WRIST
 from signspot.models.landmark_trunk import LandmarkOptions, LandmarkTrunk, plan_dilations
 
 SMALL = {"features": 32, "hand_width": 16, "part_width": 8, "width": 24, "last_width": 16}
@@ -32,13 +31,9 @@ def windows(x, frames):
     more=st.integers(0, 20),
     seed=st.integers(0, 99),
     norm=st.sampled_from(["layer", "batch"]),
-    linear_features=st.sampled_from([0, 8]),
 )
-def test_dense_pass_equals_sliding_windows(landmark_features, frames, more, seed, norm, linear_features):
-    middle = max(1, frames - 3)
-    trunk = seeded_trunk(
-        seed, frames=frames, norm=norm, linear_features=linear_features, linear_frames=middle, **SMALL
-    ).double()
+def test_dense_pass_equals_sliding_windows(landmark_features, frames, more, seed, norm):
+    trunk = seeded_trunk(seed, frames=frames, norm=norm, **SMALL).double()
     x = landmark_features(1, frames + more, seed, torch.float64)
     with torch.inference_mode():
         torch.testing.assert_close(trunk.dense(x)[0], trunk(windows(x, frames)), atol=1e-12, rtol=1e-12)
@@ -57,35 +52,6 @@ def test_a_window_depends_on_each_of_its_frames_and_on_no_other(landmark_feature
     trunk.dense(x)[0, 3].square().sum().backward()
     used = x.grad.abs().sum(dim=(0, 2, 3)) > 0
     assert used.tolist() == [False] * 3 + [True] * frames + [False] * 3
-
-
-@pytest.mark.parametrize(("seen", "used"), [(12, range(1, 15)), (14, range(16)), (7, range(3, 12))])
-def test_the_linear_path_sees_the_middle_of_a_clip_and_a_frame_on_either_side(landmark_features, seen, used):
-    trunk = seeded_trunk(linear_features=8, linear_frames=seen, **SMALL).double()
-    x = landmark_features(1, 16, dtype=torch.float64)
-    x[..., RIGHT_WRIST, 1], x[..., RIGHT_WRIST, 3] = 0.3, 1  # raised, so that it heads somewhere
-    x.requires_grad_()
-    trunk(x)[0, -8:].square().sum().backward()
-    assert trunk(x).shape == (1, SMALL["features"])
-    frames = torch.nonzero(x.grad.abs().sum(dim=(0, 2, 3)) > 0).flatten().tolist()
-    assert frames == list(used)
-
-
-def test_a_residual_network_begins_as_the_linear_path(landmark_features):
-    options = {**SMALL, "features": 24}
-    trunk, x = seeded_trunk(linear_features=8, linear_residual=True, **options), landmark_features(1, 40)
-    with torch.inference_mode():
-        dense, seen = trunk.dense(x), trunk.linear(x)
-        torch.testing.assert_close(dense[0], trunk(windows(x, 16)), atol=1e-4, rtol=1e-4)
-    assert (dense.shape, seen.shape) == ((1, 25, 24), (1, 25, 16))
-    assert torch.equal(dense[..., 16:], seen[..., :8])
-    assert 0 < (dense[..., :16] - seen).norm() < 0.2 * seen.norm()
-
-
-@pytest.mark.parametrize("linear_features", [0, 13])
-def test_a_network_cannot_correct_what_is_not_there(linear_features):
-    with pytest.raises(OptionsError, match=f"got {linear_features}"):
-        LandmarkOptions(features=24, linear_features=linear_features, linear_residual=True)
 
 
 @given(frames=st.integers(4, 200))
@@ -132,13 +98,7 @@ def test_a_clip_of_another_length_is_refused():
         seeded_trunk(**SMALL)(torch.zeros(1, 17, 69, 4))
 
 
-@pytest.mark.parametrize("options", [{"frames": 3}, {"norm": "group"}, {"linear_features": 1024}])
+@pytest.mark.parametrize("options", [{"frames": 3}, {"norm": "group"}, {"features": 0}])
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(OptionsError, match=str(*options.values())):
         LandmarkOptions(**options)
-
-
-@pytest.mark.parametrize("frames", [0, 15])
-def test_a_linear_path_sees_at_most_the_clip(frames):
-    with pytest.raises(OptionsError, match=f"linear_frames must be in 1 … 14, the clip but for its ends; got {frames}"):
-        LandmarkOptions(linear_features=8, linear_frames=frames)

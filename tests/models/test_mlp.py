@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions, TwoPartMlp, UnitNorm, build_mlp
+from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions, UnitNorm, build_mlp
 
 PUBLIC = MlpOptions(mlp_classes=1064)
 
@@ -68,24 +68,3 @@ def test_options_choose_the_kind():
     assert isinstance(norm, UnitNorm)
     assert norm.dimension == 2
     assert norm(torch.tensor([3.0, -4.0])).tolist() == pytest.approx([0.6, -0.8])
-
-
-@pytest.mark.parametrize("weight", [1.0, 0.5])
-@pytest.mark.parametrize(("layers", "dimension"), [(True, 12), (False, 20)])
-def test_the_similarity_of_two_parts_is_their_weighted_mean(weight, layers, dimension):
-    torch.manual_seed(0)
-    mlp = build_mlp(20, MlpOptions(dimension=12, hidden=8, mlp=layers, linear=4, linear_weight=weight))
-    assert isinstance(mlp, TwoPartMlp)
-    features = torch.randn(2, 20)
-    one, two = mlp(features)
-    network, linear = mlp.parts(features)
-    assert one.shape == (mlp.dimension,) == (dimension,)
-    assert one.norm().item() == pytest.approx(1, abs=1e-5)
-    assert linear[0].tolist() == pytest.approx((features[0, -4:] / features[0, -4:].norm()).tolist())
-    mean = (network[0] @ network[1] + weight**2 * linear[0] @ linear[1]) / (1 + weight**2)
-    assert (one @ two).item() == pytest.approx(mean.item(), abs=1e-5)
-
-
-def test_a_linear_part_must_leave_room():
-    with pytest.raises(OptionsError, match="linear must be below 12; got 12"):
-        build_mlp(20, MlpOptions(dimension=12, linear=12))

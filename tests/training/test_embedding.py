@@ -93,7 +93,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     [
         ("classification", False, {"dimension": 24, "mlp_classes": 5}),
         ("watch_read_lookup", True, {"mlp": False}),
-        ("watch_lookup", False, {"dimension": 24, "linear_features": 8, "linear": 8}),
+        ("watch_lookup", False, {"dimension": 24}),
     ],
 )
 def test_any_trunk_takes_any_new_mlp(
