@@ -39,7 +39,7 @@ def test_thinning_keeps_the_peak_the_trough_and_the_ends(scores: list[float], mo
 
 
 def test_a_curve_needs_a_score_a_time() -> None:
-    with pytest.raises(OptionsError, match=r"'e' has times \(2,\) and scores \(3,\)"):
+    with pytest.raises(OptionsError, match="'e'"):
         Curve("w", "e", np.zeros(2), np.zeros(3))
 
 

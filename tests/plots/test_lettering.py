@@ -27,12 +27,9 @@ def test_text_is_drawn_in_its_colour_on_nothing_and_longer_text_is_wider() -> No
     assert (long[0, :, 3] == 0).all()
 
 
-def test_a_dollar_is_a_letter() -> None:
-    assert not np.array_equal(text_image("$x$", 30), text_image("x", 30))
-
-
-def test_no_text_is_one_empty_column() -> None:
+def test_odd_texts() -> None:
     assert text_image("", 30).shape == (30, 1, 4)
+    assert not np.array_equal(text_image("$x$", 30), text_image("x", 30)), "a dollar is a letter"
 
 
 def write_font(path: Path, letters: str) -> None:

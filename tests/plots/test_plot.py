@@ -14,10 +14,10 @@ from signspot.plots.plot import check_plot_path, draw, plot
 
 
 def pixel(path: Path, figure: Figure, axes: int, time: float, score: float) -> tuple[int, ...]:
-    """The colour in the file at a place given in seconds and score."""
-    picture = (imread(path)[..., :3] * 255).round().astype(int)
+    """The colour in the file at a point given in seconds and score."""
+    image = (imread(path)[..., :3] * 255).round().astype(int)
     x, y = figure.axes[axes].transData.transform((time, score))
-    return tuple(picture[picture.shape[0] - round(y), round(x)])
+    return tuple(image[image.shape[0] - round(y), round(x)])
 
 
 def test_peaks_lie_where_they_were_found_in_their_exemplars_colour(view: View, tmp_path: Path) -> None:
@@ -85,32 +85,24 @@ def test_matplotlibs_own_state_stays_as_it_is(view: View, tmp_path: Path) -> Non
     assert mpl.rcParams._get("backend") == backend
 
 
-def test_other_suffixes_and_folders_are_refused(view: View, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"unknown kind '.bmp'. Known: .png, .svg, .pdf"):
-        plot(view, tmp_path / "p.bmp")
-    (tmp_path / "p.png").mkdir()
-    with pytest.raises(OutputError, match="it is a folder"):
-        plot(view, tmp_path / "p.png")
-
-
-@pytest.mark.parametrize("seconds", [0.9, 2.3, 4.0, 7.0, 8.0, 12.0, 13.7, 45.0, 100.0, 3000.0, 90_000.0])
+@pytest.mark.parametrize("seconds", [0.9, 4.0, 13.7, 100.0, 90_000.0])
 def test_no_two_ticks_say_the_same_and_each_says_its_time(view: View, seconds: float) -> None:
     times = np.linspace(0, seconds, 50)
     curve = Curve("apple", "apple-1", times, np.full(50, 0.5))
     figure = draw(replace(view, curves=(curve,), spottings=(), duration=seconds))
     figure.canvas.draw()
     axis = figure.axes[0].xaxis
-    said = {
-        label.get_text(): place
-        for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
-        if 0 <= place <= seconds
+    labels = {
+        label.get_text(): tick
+        for tick, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+        if 0 <= tick <= seconds
     }
-    assert len(said) == sum(0 <= place <= seconds for place in axis.get_majorticklocs())
-    assert 3 <= len(said) <= 12
-    for text, place in said.items():
+    assert len(labels) == sum(0 <= tick <= seconds for tick in axis.get_majorticklocs())
+    assert 3 <= len(labels) <= 12
+    for text, tick in labels.items():
         *hours, minutes, rest = text.split(":")
-        told = float(rest) + 60 * int(minutes) + sum(3600 * int(hour) for hour in hours)
-        assert told == pytest.approx(place, abs=1e-6)
+        time = float(rest) + 60 * int(minutes) + sum(3600 * int(hour) for hour in hours)
+        assert time == pytest.approx(tick, abs=1e-6)
 
 
 def test_the_legend_keeps_what_tells_exemplars_apart(view: View) -> None:
@@ -121,18 +113,17 @@ def test_the_legend_keeps_what_tells_exemplars_apart(view: View) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".pdf", ".png"])
-def test_the_same_picture_twice_is_the_same_bytes(view: View, tmp_path: Path, suffix: str) -> None:
+def test_the_same_plot_twice_is_the_same_bytes(view: View, tmp_path: Path, suffix: str) -> None:
     for number in range(2):
         plot(view, tmp_path / f"{number}{suffix}")
     assert (tmp_path / f"0{suffix}").read_bytes() == (tmp_path / f"1{suffix}").read_bytes()
 
 
-@pytest.mark.parametrize(("picture", "name"), [("plot", "a.PNG"), ("video", "a.mp4"), ("report", "a.htm")])
-def test_fitting_names_pass(picture: str, name: str) -> None:
-    assert check_plot_path(picture, name).name == name  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("picture", "name"), [("plot", "a.bmp"), ("video", "a.avi"), ("report", "a")])
-def test_others_are_refused_with_the_known_ones(picture: str, name: str) -> None:
-    with pytest.raises(OutputError, match=rf"cannot write the {picture} {name}: unknown kind .* Known: \."):
-        check_plot_path(picture, name)  # type: ignore[arg-type]
+def test_suffixes_fit_the_kind_of_plot(view: View, tmp_path: Path) -> None:
+    for kind, right, wrong in (("plot", "a.PNG", "a.bmp"), ("video", "a.mp4", "a.avi"), ("report", "a.htm", "a")):
+        assert check_plot_path(kind, right).name == right  # type: ignore[arg-type]
+        with pytest.raises(OutputError, match=f"{kind} {wrong}"):
+            check_plot_path(kind, wrong)  # type: ignore[arg-type]
+    (tmp_path / "p.png").mkdir()
+    with pytest.raises(OutputError):
+        plot(view, tmp_path / "p.png")

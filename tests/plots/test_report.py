@@ -5,15 +5,19 @@ import shutil
 import subprocess
 from base64 import b64decode, b64encode
 from dataclasses import replace
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import av
+import numpy as np
 import pytest
 
-from signspot.errors import OutputError
+from signspot.errors import OutputError, VideoError
 from signspot.plots.curves import View
-from signspot.plots.report import report
+from signspot.plots.report import data_address, report
+from signspot.video.reader import open_video
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;\u2028\udc80"
 
@@ -115,8 +119,48 @@ def test_without_a_video_the_rest_is_there(view: View, tmp_path: Path) -> None:
 
 
 def test_only_a_page_is_written(view: View, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"unknown kind .\.pdf.\. Known: \.html"):
+    with pytest.raises(OutputError):
         report(view, tmp_path / "r.pdf")
+
+
+def content(address: str | None, tmp_path: Path) -> Path:
+    assert address is not None
+    kind, _, encoded = address.partition(";base64,")
+    assert kind == "data:video/mp4"
+    (tmp_path / "out.mp4").write_bytes(b64decode(encoded))
+    return tmp_path / "out.mp4"
+
+
+def test_what_browsers_play_goes_in_as_it_is(video: Path, tmp_path: Path) -> None:
+    assert content(data_address(video), tmp_path).read_bytes() == video.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("codec", "pixels", "name"), [("mpeg4", "yuv420p", "old.avi"), ("libx264", "yuv444p", "x.mp4")]
+)
+def test_what_they_do_not_play_goes_in_as_a_copy(codec: str, pixels: str, name: str, tmp_path: Path) -> None:
+    with av.open(str(tmp_path / name), "w") as container:
+        stream = container.add_stream(codec, rate=Fraction(25))
+        stream.width, stream.height, stream.pix_fmt = 1280, 720, pixels
+        for _ in range(10):
+            frame = av.VideoFrame.from_ndarray(np.full((720, 1280, 3), 120, np.uint8), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    calls: list[int] = []
+    copy = content(data_address(tmp_path / name, lambda done, total: calls.append(done)), tmp_path)
+    with open_video(copy) as made:
+        assert (made.info.codec, made.info.width, made.info.height) == ("h264", 640, 360)
+        assert sum(1 for _ in made.frames()) == 10
+    assert calls == list(range(1, 11))
+
+
+def test_what_is_too_large_stays_out(video: Path) -> None:
+    assert data_address(video, most_bytes=100) is None
+
+
+def test_a_missing_video_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(VideoError):
+        data_address(tmp_path / "gone.mp4")
 
 
 def in_browser(path: Path) -> str:
