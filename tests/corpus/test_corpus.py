@@ -1,12 +1,14 @@
-"""Videos of a corpus, and files without a partner."""
+"""One reader for all commands: which files belong together; nothing outside the folder is ever named."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from signspot.corpus.corpus import open_corpus
+from signspot.corpus.corpus import FORMAT, VERSION, Layout, open_corpus
 from signspot.errors import FormatError
+from signspot.video import VIDEO_SUFFIXES
 
 
 def put(folder: Path, *names: str) -> Path:
@@ -14,6 +16,79 @@ def put(folder: Path, *names: str) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(b"")
     return folder
+
+
+def test_a_folder_that_annotation_takes_is_a_corpus_for_all(tmp_path: Path) -> None:
+    names = [f"week/{suffix[1:]}{suffix}" for suffix in sorted(VIDEO_SUFFIXES)]
+    folder = put(tmp_path, *names, *(f"{name.rpartition('.')[0]}.en.srt" for name in names), "day.pose", "day.vtt")
+    corpus, listing = open_corpus(folder), open_corpus(folder).footage("landmarks")
+    assert sorted(corpus.videos) == [each.video for each in listing.footage]
+    assert len(corpus.videos) == len(VIDEO_SUFFIXES) + 1 == 16
+    day, video = corpus.videos["day"], corpus.videos["week/mp4"]
+    assert (day.landmarks, day.video, day.subtitles) == (folder / "day.pose", None, folder / "day.vtt")
+    assert (video.landmarks, video.video, video.subtitles) == (
+        None,
+        folder / "week" / "mp4.mp4",
+        folder / "week" / "mp4.en.srt",
+    )
+
+
+def test_dictionary_labels_and_hidden_files_are_no_footage(tmp_path: Path) -> None:
+    folder = put(tmp_path, "a.mp4", "dictionary/apple.mp4", "dictionary-video/media/a/x.mp4", "labels/a.vtt", ".b.mp4")
+    put(folder, ".cache/c.mp4", "truth/d.mp4", "lonely.srt")
+    corpus = open_corpus(folder)
+    assert list(corpus.videos) == ["a"]
+    assert [str(problem) for problem in corpus.problems] == [
+        "lonely.srt: there is no video of this name beside it; left out"
+    ]
+    with pytest.raises(FormatError, match=r"holds no video with subtitles of the same name \(a: there are no sub"):
+        open_corpus(folder).footage("landmarks")
+
+
+def test_the_splits_of_a_folder_are_known(tmp_path: Path) -> None:
+    folder = put(tmp_path, "videos/mon/a.pose", "videos/b.pose", "videos/c.pose")
+    words = {"all": [], "train": [], "test": []}
+    (folder / "splits.json").write_text(json.dumps({"train": ["mon/a"], "test": ["b"], "words": words}))
+    corpus = open_corpus(folder)
+    assert {name: video.split for name, video in corpus.videos.items()} == {"mon/a": "train", "b": "test", "c": ""}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"id": "a", "video": "../secret.mp4"},
+        {"id": "a", "landmarks": "/etc/passwd"},
+        {"id": "a", "subtitles": "videos/../../a.vtt"},
+        {"id": "../../a", "video": "a.mp4"},
+        {"id": "a", "video": "link.mp4"},
+    ],
+)
+def test_a_corpus_names_no_file_outside_its_folder(tmp_path: Path, entry: dict[str, str]) -> None:
+    put(tmp_path, "secret.mp4", "corpus/a.mp4", "a.vtt")
+    (tmp_path / "corpus" / "link.mp4").symlink_to(tmp_path / "secret.mp4")
+    described = {"format": FORMAT, "version": VERSION, "videos": [entry]}
+    (tmp_path / "corpus" / "corpus.json").write_text(json.dumps(described))
+    with pytest.raises(FormatError, match=r"corpus\.json, video .* is refused: it"):
+        open_corpus(tmp_path / "corpus")
+
+
+def test_a_video_without_a_name_is_told(tmp_path: Path) -> None:
+    (tmp_path / "corpus.json").write_text(json.dumps({"format": FORMAT, "version": VERSION, "videos": [{}]}))
+    with pytest.raises(FormatError, match=r"corpus\.json describes a video without 'id'"):
+        open_corpus(tmp_path)
+
+
+def test_a_record_of_finished_files_that_is_damaged_or_leads_elsewhere_counts_for_nothing(tmp_path: Path) -> None:
+    put(tmp_path, "corpus/a.pose", "secret.pose")
+    layout = Layout(tmp_path / "corpus")
+    layout.mark_finished("a", [layout.folder / "a.pose"])
+    assert layout.is_finished("a")
+    os.mkfifo(layout.folder / "pipe")
+    digest = json.loads(layout.finished("a").read_text())["a.pose"]
+    named = ({name: digest} for name in ("../secret.pose", str(tmp_path / "secret.pose"), "/dev/zero", "pipe"))
+    for damage in ("{", '{"a":' * 5000, "9" * 5000, "[]", *map(json.dumps, named)):
+        layout.finished("a").write_text(damage)
+        assert not layout.is_finished("a"), damage[:50]
 
 
 def test_videos_meet_the_subtitles_of_their_name_also_in_folders_below(tmp_path: Path) -> None:
