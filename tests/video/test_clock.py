@@ -27,28 +27,22 @@ def times(stamps, timing=TIMING, duration=40):
     return frames
 
 
-def test_timestamps_count_from_the_origin():
-    assert times([2000, 2040, 2100]) == pytest.approx([0, 0.04, 0.1])
+@pytest.mark.parametrize(
+    ("stamps", "expected"),
+    [
+        ([2000, 2040, 2100], [0, 0.04, 0.1]),  # they count from the origin
+        ([None, 2040, 2080], [0, 0.04, 0.08]),  # a missing first one is the start
+        ([2000, None, None, 2500], [0, 0.04, 0.08, 0.5]),  # a missing one follows the frame before
+        ([2000, 2080, 2040, 2120], [0, 0.08, 0.08, 0.12]),  # time never goes back
+        ([9000, 9040, 0, 40, 80], [7, 7.04, 7.08, 7.12, 7.16]),  # a recording that starts anew goes on
+    ],
+)
+def test_times_of_timestamps(stamps, expected):
+    assert times(stamps) == pytest.approx(expected)
 
 
-def test_a_missing_first_timestamp_is_the_start():
-    assert times([None, 2040, 2080]) == pytest.approx([0, 0.04, 0.08])
-
-
-def test_a_missing_timestamp_follows_the_frame_before():
-    assert times([2000, None, None, 2500]) == pytest.approx([0, 0.04, 0.08, 0.5])
-
-
-def test_a_frame_that_does_not_say_how_long_lasts_an_average_interval():
+def test_a_frame_without_a_duration_lasts_an_average_interval():
     assert times([2000, None], duration=0) == pytest.approx([0, 0.04])
-
-
-def test_time_never_goes_back():
-    assert times([2000, 2080, 2040, 2120]) == pytest.approx([0, 0.08, 0.08, 0.12])
-
-
-def test_a_recording_that_starts_anew_goes_on():
-    assert times([9000, 9040, 0, 40, 80]) == pytest.approx([7, 7.04, 7.08, 7.12, 7.16])
 
 
 def test_without_timestamps_frames_are_counted():
