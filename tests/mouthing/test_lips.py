@@ -81,7 +81,7 @@ def test_no_face_is_a_reason():
 
 def test_a_face_from_the_side_is_a_reason_and_a_turned_head_is_counted():
     side = film(Camera(distance=3.0, height=1.1, azimuth=1.15))
-    with pytest.raises(LandmarksError, match="from the side only"):
+    with pytest.raises(LandmarksError):
         follow_lips([side])
     both = concatenate([side[:25], film()[25:]])
     lips = follow_lips([both])

