@@ -7,8 +7,8 @@ All estimators see the same decoded frames, one video after the other, in one pr
 processor time, so other work on the computer disturbs it little. Landmarks are kept in a folder, so that a run that
 was stopped goes on where it was. mAP is by `signspot evaluate streams --filmed`'s own measure, with the exemplars of
 the corpus's dictionary; beside it stands what the exact synthetic landmarks give. The estimator "exact" is
-"openvino" without its savings. How far MediaPipe's landmarks move when pixels change by one of 255 is the yardstick
-for differences.
+"openvino" without its savings. How far MediaPipe's landmarks move when pixels change by one of 255 shows which
+differences mean nothing.
 """
 
 import argparse
@@ -68,9 +68,9 @@ USUAL = tuple(ESTIMATORS)[:5]
 
 def estimate(name: str, frames: Sequence[Frame], size: tuple[int, int], kept: Path) -> tuple[Landmarks, float]:
     """The landmarks of a video by one estimator, and the seconds of processor time; read where they are kept."""
-    told = kept.with_suffix(".json")
-    if told.is_file():
-        return open_landmarks(kept), float(json.loads(told.read_text())["seconds"])
+    timing = kept.with_suffix(".json")
+    if timing.is_file():
+        return open_landmarks(kept), float(json.loads(timing.read_text())["seconds"])
     estimator = ESTIMATORS[name]
     for _ in estimator.stream(iter(frames[:2]), size, _CHUNK):
         pass  # its networks are read and compiled once per process
@@ -79,7 +79,7 @@ def estimate(name: str, frames: Sequence[Frame], size: tuple[int, int], kept: Pa
     spent = time.process_time() - began
     kept.parent.mkdir(parents=True, exist_ok=True)
     write_landmarks(made, kept)
-    told.write_text(json.dumps({"seconds": spent, "frames": len(made)}))
+    timing.write_text(json.dumps({"seconds": spent, "frames": len(made)}))
     return made, spent
 
 
@@ -87,7 +87,7 @@ def estimate_corpus(
     corpus: Corpus, seconds: float, out: Path, names: Sequence[str]
 ) -> dict[str, tuple[dict[str, Landmarks], float]]:
     """The landmarks of all videos by the named estimators, and the processor seconds of each estimator."""
-    found: dict[str, tuple[dict[str, Landmarks], float]] = {name: ({}, 0.0) for name in names}
+    estimated: dict[str, tuple[dict[str, Landmarks], float]] = {name: ({}, 0.0) for name in names}
     for video_name, video in corpus.videos.items():
         if video.video is None:
             continue
@@ -98,9 +98,9 @@ def estimate_corpus(
             number = list(ESTIMATORS).index(name)
             made, spent = estimate(name, frames, size, out / f"{video_name}-{seconds:g}-{number}.pose")
             sys.stderr.write(f"{video_name}, {name}: {1000 * spent / len(made):.1f} ms of processor time per frame\n")
-            found[name][0][video_name] = made
-            found[name] = found[name][0], found[name][1] + spent
-    return found
+            estimated[name][0][video_name] = made
+            estimated[name] = estimated[name][0], estimated[name][1] + spent
+    return estimated
 
 
 def spotted(material: StreamMaterial, landmarks: Mapping[str, Landmarks], seconds: float, encoder: str) -> list[float]:
@@ -115,7 +115,7 @@ def spotted(material: StreamMaterial, landmarks: Mapping[str, Landmarks], second
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Estimate the films of a corpus with every estimator, and print how they compare."""
+    """Estimate the videos of a corpus with every estimator, and print how they compare."""
     parser = argparse.ArgumentParser(prog="python -m experiments.estimator_comparison", description=__doc__)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--seconds", type=float, default=30.0, help="of every video")
@@ -133,12 +133,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     corpus = open_corpus(options.corpus)
     folder = options.out or options.corpus.with_name(options.corpus.name + "-estimated")
     names = options.only or (list(ESTIMATORS) if options.all else USUAL)
-    found = estimate_corpus(corpus, options.seconds, folder, names)
+    estimated = estimate_corpus(corpus, options.seconds, folder, names)
     if REFERENCE not in names or len(names) < 2:
         return
     material = material_of_corpus(corpus)
     exact = {stream.name: _first(stream.landmarks, options.seconds) for stream in material.streams}
-    reference = concatenate_all(found[REFERENCE][0])
+    reference = concatenate_all(estimated[REFERENCE][0])
     lines = [
         f"{len(reference)} frames of {len(exact)} videos. Of each part against {REFERENCE}: seen by one only, same "
         "frames, median and 99th percentile of the point that differs most, in shares of the picture.",
@@ -146,17 +146,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"| estimator | frames per processor-second | times | {' | '.join(PARTS)} | mAP, 1 / 3 / 5 exemplars |",
         f"|---|---|---|{'---|' * len(PARTS)}---|",
     ]
-    for name, (landmarks, spent) in found.items():
-        rate, usual = len(reference) / spent, len(reference) / found[REFERENCE][1]
+    for name, (landmarks, spent) in estimated.items():
+        rate, usual = len(reference) / spent, len(reference) / estimated[REFERENCE][1]
         cells = " | ".join(compare(reference, concatenate_all(landmarks)))
-        scores = _told(spotted(material, landmarks, options.seconds, options.encoder))
+        scores = _scores(spotted(material, landmarks, options.seconds, options.encoder))
         lines.append(f"| {name} | {rate:.1f} | {rate / usual:.2f} | {cells} | {scores} |")
-    scores = _told(spotted(material, exact, options.seconds, options.encoder))
+    scores = _scores(spotted(material, exact, options.seconds, options.encoder))
     lines.append(f"| the synthetic landmarks | – | – | {' | '.join('–' * len(PARTS))} | {scores} |")
     sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _told(scores: Sequence[float]) -> str:
+def _scores(scores: Sequence[float]) -> str:
     return " / ".join(f"{score:.3f}" for score in scores)
 
 

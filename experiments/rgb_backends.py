@@ -130,11 +130,11 @@ def spot_corpus(encoder: str, folder: str, device: str, frames: Tensor | None = 
     spent = (time.process_time() - began) / (60 * scores.hours)
     if scores.spotting is None:
         raise OptionsError(f"not every sign of {folder} is known. Take a synthetic corpus")
-    told = scores.spotting.mean_average_precision, scores.mean_average_precision, scores.localisation
-    return [*map(str, told), f"{spent:.2f}"]
+    columns = scores.spotting.mean_average_precision, scores.mean_average_precision, scores.localisation
+    return [*map(str, columns), f"{spent:.2f}"]
 
 
-def tell_spottings(encoder: str, folder: str, devices: Sequence[str], frames: Tensor) -> Iterator[str]:
+def spotting_lines(encoder: str, folder: str, devices: Sequence[str], frames: Tensor) -> Iterator[str]:
     """A table of what every backend spots in a corpus."""
     yield from ("", "| backend | mAP of spotting | mAP of retrieval | localisation | processor s per minute |")
     yield "|---|---|---|---|---|"
@@ -192,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.stdout.write("\n".join(lines) + "\n")
     if options.corpus:
         devices = [device_of(name, options.video) for name in names]
-        for line in tell_spottings(options.encoder, options.corpus, devices, frames):
+        for line in spotting_lines(options.encoder, options.corpus, devices, frames):
             sys.stdout.write(line + "\n")
             sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""Estimation of a video in stretches: the gain in speed, and with --compare, the same landmarks as in one go.
+"""Estimation of a video in sections: the gain in speed, and with --compare, the same landmarks as in one go.
 
     python -m experiments.split_estimation news.mp4 --workers 2
     python -m experiments.split_estimation news.mp4 --compare
@@ -98,17 +98,17 @@ def _time_here(way: Way, path: str, segment: Segment, estimator: str) -> Timed:
     return Timed(made, wall, own, max(0.0, all_busy - own))
 
 
-def speed_lines(timed: Mapping[Way, Sequence[Timed]], stretches: int) -> list[str]:
+def speed_lines(timed: Mapping[Way, Sequence[Timed]], sections: int) -> list[str]:
     """A table of all ways, the best round of each, and how many times as fast the last is as the others.
 
     Args:
         timed: rounds of each way: one core first, several processes last.
-        stretches: of the video.
+        sections: of the video.
     """
     first = next(iter(timed.values()))[0].landmarks
     rounds = len(next(iter(timed.values())))
     lines = [
-        f"{len(first)} frames, {_count(stretches, 'stretch')}, {_count(rounds, 'round')} in turns, the best of each",
+        f"{len(first)} frames, {_count(sections, 'section')}, {_count(rounds, 'round')} in turns, the best of each",
         "",
         "| way | frames per second | processor seconds | cores kept busy | taken by other programs, s |",
         "|---|---|---|---|---|",
@@ -139,10 +139,10 @@ def _count(number: int, noun: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Estimate a video in stretches on one core, on all, and by several processes; with --compare, also in one go."""
+    """Estimate a video in sections on one core, on all, and by several processes; with --compare, also in one go."""
     parser = argparse.ArgumentParser(prog="python -m experiments.split_estimation", description=__doc__)
     parser.add_argument("video")
-    parser.add_argument("--seconds", type=float, default=60.0, help="of the video; stretches last 30")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of the video; sections last 30")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=1, help="each way so often, in turns")
     parser.add_argument("--compare", action="store_true", help="also with one tracker from the first frame to the last")
@@ -165,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"| against one go | {' | '.join(part.replace('_', ' ') for part in PARTS)} |",
             f"|---|{'---|' * len(PARTS)}",
             f"| one go, once more | {' | '.join(compare(whole, again))} |",
-            f"| stretches | {' | '.join(compare(whole, found))} |",
+            f"| sections | {' | '.join(compare(whole, found))} |",
         ]
     sys.stdout.write("\n".join(lines) + "\n")
 

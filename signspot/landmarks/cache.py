@@ -1,4 +1,4 @@
-"""The cache of landmarks, the dearest stage of the road: named by content, bounded, the least recently used go first.
+"""The cache of landmarks, the most expensive step: named by content, bounded, the least recently used go first.
 
 An entry is a `.pose` file named by the video's content digest, the estimator's version, the frame rate and the segment.
 Two runs may fill the same entry at once: each writes beside and renames, and both write the same.
@@ -135,8 +135,8 @@ def _give_up(writer: PoseWriter, error: OSError) -> None:
     """Remove what was written of an entry that cannot be finished."""
     try:
         writer.__exit__(type(error), error, error.__traceback__)
-    except OutputError as told:
-        logger.warning("landmarks are not kept in the cache: %s", told)
+    except OutputError as failure:
+        logger.warning("landmarks are not kept in the cache: %s", failure)
 
 
 def limit() -> int:
@@ -148,10 +148,10 @@ def limit() -> int:
     text = os.environ.get("SIGNSPOT_CACHE_LIMIT", "").strip()
     if not text:
         return LIMIT
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", text.lower())
-    if found is None:
+    size = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", text.lower())
+    if size is None:
         raise OptionsError(f"$SIGNSPOT_CACHE_LIMIT is a size, as in 500 MB or 20 GiB; got '{text}'")
-    return int(float(found[1]) * _UNITS[found[2] or ""])
+    return int(float(size[1]) * _UNITS[size[2] or ""])
 
 
 def trim(folder: Path, most: int, suffix: str) -> int:

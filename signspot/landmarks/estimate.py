@@ -328,7 +328,7 @@ def _expected(video: Path, fps: float) -> int:
         with open_video(video, max_side=MAX_SIDE) as opened:
             return frames_of(opened, fps)
     except SignspotError:
-        return 0  # told when it is its turn
+        return 0  # the error is reported when it is its turn
 
 
 class _JobProgress(Protocol):

@@ -142,13 +142,13 @@ class FramePoints:
     face: Points  # (60, 3)
 
     @classmethod
-    def of(cls, found: Any) -> "FramePoints":
+    def of(cls, result: Any) -> "FramePoints":
         """The points of a result of MediaPipe."""
         return cls(
-            body=_array(found.pose_landmarks, BODY_POINTS, visibility=True),
-            left_hand=_array(found.left_hand_landmarks, HAND_POINTS),
-            right_hand=_array(found.right_hand_landmarks, HAND_POINTS),
-            face=_array(found.face_landmarks, len(_FACE), chosen=_FACE),
+            body=_array(result.pose_landmarks, BODY_POINTS, visibility=True),
+            left_hand=_array(result.left_hand_landmarks, HAND_POINTS),
+            right_hand=_array(result.right_hand_landmarks, HAND_POINTS),
+            face=_array(result.face_landmarks, len(_FACE), chosen=_FACE),
         )
 
 
@@ -195,11 +195,11 @@ def _make_graph(*, lips: bool) -> Any:
     return mediapipe.solutions.holistic.Holistic(model_complexity=COMPLEXITY, refine_face_landmarks=lips)
 
 
-def _array(found: Any, count: int, *, visibility: bool = False, chosen: list[int] | None = None) -> Points:
+def _array(result: Any, count: int, *, visibility: bool = False, chosen: list[int] | None = None) -> Points:
     fields = ("x", "y", "z", "visibility") if visibility else ("x", "y", "z")
-    if found is None:
+    if result is None:
         return np.full((count, len(fields)), np.nan, dtype=np.float32)
-    points = found.landmark if chosen is None else [found.landmark[index] for index in chosen]
+    points = result.landmark if chosen is None else [result.landmark[index] for index in chosen]
     return np.array([[getattr(point, field) for field in fields] for point in points], dtype=np.float32)
 
 

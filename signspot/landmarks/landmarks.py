@@ -78,9 +78,9 @@ class Landmarks:
             "face": (frames, len(self.face_points), 3),
         }
         for name, shape in wanted.items():
-            found = getattr(self, name).shape
-            if found != shape:
-                raise LandmarksError(f"landmarks.{name} must have the shape {shape}; it has {found}")
+            actual = getattr(self, name).shape
+            if actual != shape:
+                raise LandmarksError(f"landmarks.{name} must have the shape {shape}; it has {actual}")
 
     def __len__(self) -> int:
         return len(self.times)

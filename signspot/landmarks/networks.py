@@ -184,7 +184,7 @@ NETWORKS = (BODY_DETECTOR, BODY, HAND_FINDER, HAND, LIGHT_HAND, FACE_DETECTOR, F
 
 
 class Running:
-    """A network that is ready to run, on one core: videos and stretches share the others."""
+    """A network that is ready to run, on one core: videos and sections share the others."""
 
     def __init__(self, network: Network) -> None:
         self.size = network.size

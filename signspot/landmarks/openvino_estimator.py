@@ -185,18 +185,18 @@ class BodyPart:
             return self._body
         region = self._region or self._find(view)
         self._memory.keep(view, region or letterbox(*view.size))
-        found = None if region is None else self._estimate(view, region)
-        if found is None:
+        body = None if region is None else self._estimate(view, region)
+        if body is None:
             self._forget()
-        self._body = found
-        return found
+        self._body = body
+        return body
 
     def _find(self, view: View) -> Region | None:
         whole = letterbox(*view.size)
-        found = self._detect(whole.crop(view.image, self._detect.size, black=True))
-        if found is None:
+        detected = self._detect(whole.crop(view.image, self._detect.size, black=True))
+        if detected is None:
             return None
-        centre, rim = whole.place(found[:2])
+        centre, rim = whole.place(detected[:2])
         return about(centre, rim).grown(1.25)
 
     def _estimate(self, view: View, region: Region) -> Body | None:
@@ -262,8 +262,8 @@ class HandPart:
         if last.memory.unchanged(view) and last.memory.region is not None and _near(rough, last.memory.region):
             return last.points
         last.memory.keep(view, rough)
-        found = self._locate(rough.crop(view.image, self._locate.size))[0].reshape(2, 2)
-        centre, rim = rough.place(found / np.float32(self._locate.size))
+        detected = self._locate(rough.crop(view.image, self._locate.size))[0].reshape(2, 2)
+        centre, rim = rough.place(detected / np.float32(self._locate.size))
         anew = about(centre, rim, -np.pi / 2).grown(1.0, -0.1)
         region = follow(_of_hand(last.points), last.points, anew, HANDS)
         raw, present = self._run(region.crop(view.image, self._run.size))
@@ -320,10 +320,10 @@ class FacePart:
 
     def _find(self, view: View, body: Body, known: Region | None) -> Region | None:
         rough = _rough_face(body)
-        found = self._detect(rough.crop(view.image, self._detect.size, black=True))
-        if found is None:
+        detected = self._detect(rough.crop(view.image, self._detect.size, black=True))
+        if detected is None:
             return None
-        points = rough.place(found)
+        points = rough.place(detected)
         anew = around(points, turn(points[0], points[1], 0.0)).grown(2.0, -0.1)
         return follow(known, self._last.points, anew, FACES)
 

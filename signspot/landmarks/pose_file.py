@@ -270,9 +270,9 @@ class _Content:
         )
 
     def _points(self, component: str, start: int, end: int) -> Points:
-        found = self._pick(self.values[start:end], component)[..., :3]
-        flat = np.zeros((*found.shape[:2], 3 - found.shape[2]), dtype=np.float32)  # no z in 2-D files
-        points = np.concatenate([found, flat], axis=-1)
+        values = self._pick(self.values[start:end], component)[..., :3]
+        flat = np.zeros((*values.shape[:2], 3 - values.shape[2]), dtype=np.float32)  # no z in 2-D files
+        points = np.concatenate([values, flat], axis=-1)
         width, height = self.size or _UNKNOWN
         with np.errstate(over="ignore", invalid="ignore"):  # what is beyond all numbers is not seen
             scaled = points / np.array([width, height, 1], dtype=np.float32)

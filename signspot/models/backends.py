@@ -97,7 +97,7 @@ class Backend:
 def use_float32() -> None:
     """Have PyTorch compute float32 in float32, whatever the environment or another library has set.
 
-    On CUDA, cuDNN's convolutions otherwise run in TF32; on the CPU, oneDNN may be told to use bfloat16. cuDNN must not
+    On CUDA, cuDNN's convolutions otherwise run in TF32; on the CPU, oneDNN may be set to use bfloat16. cuDNN must not
     choose its algorithms by timing them, which would choose anew in every process.
     """
     torch.set_float32_matmul_precision("highest")  # CUDA's products and oneDNN's
@@ -167,10 +167,10 @@ def _find_openvino(name: str) -> Backend:
 
 def _openvino(module: nn.Module, examples: list[Tensor], precision: Precision, *, int8: bool) -> TensorFunction:
     openvino = load_openvino()
-    shown = examples[0].contiguous()
+    example = examples[0].contiguous()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of tracing: lengths become constants, as they should for one shape
-        model: Any = openvino.convert_model(module, example_input=shown, input=[tuple(shown.shape)])
+        model: Any = openvino.convert_model(module, example_input=example, input=[tuple(example.shape)])
     if int8:
         model = quantise(model, [example.contiguous().numpy() for example in examples])
     compiled = compile_model(model, precision, torch.get_num_threads())

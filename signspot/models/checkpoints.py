@@ -461,8 +461,8 @@ def fill(module: nn.Module, state: Mapping[str, Tensor], source: str, in_file: C
     Raises:
         CheckpointError: something does not fit, or is no number.
     """
-    found = {key: tuple(value.shape) for key, value in state.items()}
-    check_fit(shapes(module), found, source, in_file)
+    given = {key: tuple(value.shape) for key, value in state.items()}
+    check_fit(shapes(module), given, source, in_file)
     broken = [in_file(key) for key, value in state.items() if value.is_floating_point() and not value.isfinite().all()]
     if broken:
         raise CheckpointError(f"{source} holds NaN or infinite weights in {len(broken)} tensors ({_first_few(broken)})")
@@ -471,7 +471,7 @@ def fill(module: nn.Module, state: Mapping[str, Tensor], source: str, in_file: C
 
 def check_fit(
     wanted: Mapping[str, tuple[int, ...]],
-    found: Mapping[str, tuple[int, ...]],
+    given: Mapping[str, tuple[int, ...]],
     source: str,
     in_file: Callable[[str], str] = str,
 ) -> None:
@@ -480,12 +480,12 @@ def check_fit(
     Raises:
         CheckpointError: something does not fit.
     """
-    missing = [in_file(key) for key in wanted if key not in found and not key.endswith("num_batches_tracked")]
-    unexpected = [in_file(key) for key in found if key not in wanted]
+    missing = [in_file(key) for key in wanted if key not in given and not key.endswith("num_batches_tracked")]
+    unexpected = [in_file(key) for key in given if key not in wanted]
     other = [
-        f"{in_file(key)} {found[key]} instead of {wanted[key]}"
+        f"{in_file(key)} {given[key]} instead of {wanted[key]}"
         for key in wanted
-        if key in found and found[key] != wanted[key]
+        if key in given and given[key] != wanted[key]
     ]
     lists = {"missing": missing, "unexpected": unexpected, "of another shape": other}
     problems = [f"{len(keys)} {what} ({_first_few(keys)})" for what, keys in lists.items() if keys]

@@ -16,7 +16,7 @@ from signspot.models.contract import Built, Contract, Encoder, Kind
 from signspot.models.mlp import Head
 
 WindowFunction = Callable[[Tensor, Sequence[int]], Tensor]  # (N, ...) frames, first frames of windows → (n, 1024)
-Examples = Callable[[], Tensor]  # gives (S, N, ...) stretches of frames on which a backend is calibrated
+Examples = Callable[[], Tensor]  # gives (S, N, ...) runs of frames on which a backend is calibrated
 
 
 class Trunk(nn.Module):

@@ -350,7 +350,7 @@ class WindowEmbedder:
         Args:
             trunk: whose windows they are, and whose backend runs.
             batch: windows that pass at once.
-            examples: stretches of frames on which int8 is calibrated, whatever is embedded; no other backend asks.
+            examples: runs of frames on which int8 is calibrated, whatever is embedded; no other backend asks.
         """
         self._trunk, self._backend = fold_batch_norm(trunk), trunk.backend
         self._frames, self._batch, self._examples = trunk.frames, batch, examples
@@ -396,13 +396,13 @@ class WindowEmbedder:
         return self._ready[key](x)
 
     def _calibrating(self, module: nn.Module, length: int) -> list[Tensor]:
-        """Inputs of a module, of so many frames or clips each, one from every stretch of examples."""
+        """Inputs of a module, of so many frames or clips each, one from every run of examples."""
         if self._examples is None:
             raise OptionsError("int8 is calibrated on frames of a video: give examples of them")
-        stretches = [filled(each, self._batch + self._frames - 1) for each in self._examples()]
+        examples = [filled(run, self._batch + self._frames - 1) for run in self._examples()]
         if isinstance(module, _SharedWindows):
-            return [each[:length] for each in stretches]
-        return [each.unfold(0, self._frames, 1)[:length].movedim(-1, 2) for each in stretches]
+            return [run[:length] for run in examples]
+        return [run.unfold(0, self._frames, 1)[:length].movedim(-1, 2) for run in examples]
 
 
 def filled(x: Tensor, length: int) -> Tensor:
