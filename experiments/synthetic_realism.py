@@ -197,7 +197,7 @@ def real_clips(folder: Path, every: int) -> Iterator[Landmarks]:
     return (clip.landmarks for clip in read_isolated(folder)[::every])
 
 
-def world_clips(count: int, noise: NoiseOptions) -> Iterator[Landmarks]:
+def synthetic_clips(count: int, noise: NoiseOptions) -> Iterator[Landmarks]:
     """As many synthetic clips, filmed alike."""
     lexicon = make_lexicon(LexiconOptions(words=count, seed=1, fingerspelled_share=0))
     signers = make_signers(9, 11, "dictionary", left_share=0)
@@ -242,8 +242,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     pools = {
         "LSA64 (gloved hands)": pooled(real_clips(options.folder, options.every)),
-        "world, gloved": pooled(world_clips(options.clips, GLOVED)),
-        "world, bare hands": pooled(world_clips(options.clips, NoiseOptions())),
+        "synthetic, gloved": pooled(synthetic_clips(options.clips, GLOVED)),
+        "synthetic, bare hands": pooled(synthetic_clips(options.clips, NoiseOptions())),
     }
     sys.stdout.write(table(pools) + "\n")
 

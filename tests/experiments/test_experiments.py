@@ -12,7 +12,7 @@ from signspot_synthetic.camera.estimator import GLOVED
 
 
 def test_synthetic_signing_is_compared_with_real_clips(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    clips = list(synthetic_realism.world_clips(3, GLOVED))
+    clips = list(synthetic_realism.synthetic_clips(3, GLOVED))
     arrays: Any = pack([(number, 1, 1) for number in range(1, 4)], clips)
     np.savez(tmp_path / "signer_01.npz", allow_pickle=False, **arrays)
     synthetic_realism.main([str(tmp_path), "--every", "1", "--clips", "3"])
