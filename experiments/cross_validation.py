@@ -3,9 +3,9 @@
     python -m experiments.cross_validation --lsa64 lsa64/ --wlasl wlasl/ --synthetic synthetic-signs/
 
 The signers of each corpus are dealt into folds. For every fold an encoder learns from the signers of all others, of
-both corpora at once, and from synthetic signs; then the clips of the fold are looked up among exemplars by the fold's other
-signers, through the functions of `signspot evaluate one-shot`. Clips by unknown signers, who might be anybody, teach
-nothing. The words are those of the training; who signs them is new. A run that is stopped goes on.
+both corpora at once, and from synthetic signs; then the clips of the fold are looked up among exemplars by the fold's
+other signers, through the functions of `signspot evaluate one-shot`. Clips by unknown signers, who might be anybody,
+teach nothing. The words are those of the training; who signs them is new. A run that is stopped goes on.
 """
 
 import argparse
