@@ -101,7 +101,7 @@ class ExemplarEmbedder:
         Args:
             exemplars: of any words.
             mirror: show each mirrored, too, where the encoder can.
-            progress: told the exemplars that are done.
+            progress: called with the exemplars done.
 
         Raises:
             DictionaryError: none is left.

@@ -69,7 +69,7 @@ class SignPlace:
 
     source: Source
     segment: Segment | None = None  # seconds; None: where the wrists move
-    bbox: Box | None = None  # of the signer, for pixels; None: the whole picture
+    bbox: Box | None = None  # of the signer, for pixels; None: the whole frame
 
     @property
     def name(self) -> str:
@@ -185,7 +185,7 @@ def footage_landmarks(video: CorpusVideo, cache: Path | None) -> Landmarks:
         FormatError, VideoError: it cannot be read.
     """
     source = video.landmarks or video.video
-    assert source is not None, "a video of a corpus has landmarks or a film"
+    assert source is not None, "a video of a corpus has landmarks or a video file"
     found = landmarks_of(source, cache)
     check_signing(found, source.name)
     return found
@@ -245,7 +245,7 @@ def moving_segment(landmarks: Landmarks) -> Segment | None:
 
 
 def sign_frames(path: Path, contract: Contract, segment: Segment | None, bbox: Box | None = None) -> Floats:
-    """(T, 3, H, W) frames of a stretch of a video, as an RGB trunk sees them; of all of it without a segment."""
+    """(T, 3, H, W) frames of a segment of a video, as an RGB trunk sees them; of all of it without a segment."""
     with open_video(path) as video:
         size = contract.image_size or 224
         frames = [squash_and_crop(frame.image, size, bbox=bbox) for frame in video.resampled(contract.fps, segment)]

@@ -270,7 +270,7 @@ def _complete_header(path: Path) -> None:
         header["__metadata__"][_DIGEST] = _data_digest(file, size)
         header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
         text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-        assert len(text) <= size, "the same values take no more room"
+        assert len(text) <= size, "the same values take no more bytes"
         file.seek(8)
         file.write(text.ljust(size))
 

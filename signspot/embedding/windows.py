@@ -250,7 +250,7 @@ def _clip_features(encoder: Encoder, clips: FloatArray, domain: Domain) -> Tenso
     return encoder.module.features(given, domain)
 
 
-_STRETCHES = 5  # spread over the video
+_SEGMENTS = 5  # spread over the video
 
 
 def window_features(encoder: Encoder) -> WindowFunction:
@@ -262,7 +262,7 @@ def window_features(encoder: Encoder) -> WindowFunction:
 
 
 def read_examples(calibration: Calibration, contract: Contract, length: int) -> Tensor:
-    """(5, length, 3, H, W) stretches of a video, from its beginning to its end, as an rgb trunk sees them.
+    """(5, length, 3, H, W) segments of a video, from its beginning to its end, as an rgb trunk sees them.
 
     Raises:
         OptionsError: the video is another one than it was.
@@ -274,11 +274,11 @@ def read_examples(calibration: Calibration, contract: Contract, length: int) -> 
     lasts = length / contract.fps
     with open_video(path) as video:
         end = max(0.0, (video.info.duration or 0.0) - lasts)
-    stretches = [_stretch(path, contract, float(start), length) for start in np.linspace(0.0, end, _STRETCHES)]
-    return torch.from_numpy(np.stack(stretches))
+    segments = [_segment_frames(path, contract, float(start), length) for start in np.linspace(0.0, end, _SEGMENTS)]
+    return torch.from_numpy(np.stack(segments))
 
 
-def _stretch(path: Path, contract: Contract, start: float, length: int) -> np.ndarray:
-    """(length, 3, H, W) frames from a moment on; a short video repeats its last one."""
+def _segment_frames(path: Path, contract: Contract, start: float, length: int) -> np.ndarray:
+    """(length, 3, H, W) frames from a time on; a short video repeats its last one."""
     frames = sign_frames(path, contract, Segment(start, start + length / contract.fps))[:length]
     return np.concatenate([frames, np.repeat(frames[-1:], length - len(frames), axis=0)])

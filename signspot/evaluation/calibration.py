@@ -14,7 +14,7 @@ from signspot.spotting.spotter import Spotter
 from signspot.types import Track
 
 LOWEST = 0.5  # scores below this are never thresholds
-RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # false alarms per hour and word that a card tells of
+RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # false alarms per hour and word in the table of a card
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +29,21 @@ class FalseAlarms:
         """The least threshold with at most `rate` false alarms per hour and word.
 
         Raises:
-            OptionsError: the rate is not above 0, or too low to be told from so little background.
+            OptionsError: the rate is not above 0, or too low for so little background.
         """
         if not rate > 0:
             raise OptionsError(f"false alarms per hour must be above 0; got {rate}")
         allowed = rate * self.hours * self.words
         if allowed < 1:
             least = 1 / (self.hours * self.words)
-            raise OptionsError(f"this background tells of no fewer than {least:.3g} false alarms per hour; got {rate}")
+            raise OptionsError(f"this background measures no fewer than {least:.3g} false alarms per hour; got {rate}")
         count = min(int(allowed), len(self.scores) - 1)
         return float(np.nextafter(self.scores[count], np.float32(2)))
 
     def table(self, rates: Sequence[float] = RATES) -> dict[str, float]:
-        """Thresholds by rate, for a card; rates that cannot be told are left out."""
-        told = [rate for rate in rates if rate * self.hours * self.words >= 1]
-        return {f"{rate:g}": round(self.threshold(rate), 4) for rate in told}
+        """Thresholds by rate, for a card; rates that are too low to be measured are left out."""
+        measured = [rate for rate in rates if rate * self.hours * self.words >= 1]
+        return {f"{rate:g}": round(self.threshold(rate), 4) for rate in measured}
 
 
 def false_alarms(

@@ -106,14 +106,14 @@ def evaluate_corpus(
         corpus: all its videos are searched.
         words: that are looked up.
         options: how to spot; the threshold decides what counts as spotted.
-        progress: told the videos that are done.
+        progress: called with the videos done.
         dictionary: that words are looked up in; None: the corpus's own.
 
     Raises:
         OptionsError: no word has a usable exemplar, or none is known to be signed in any video.
     """
-    filmed = spotter.encoder.contract.kind == "rgb"
-    dictionary = dictionary or corpus.dictionary(video=filmed)
+    by_video = spotter.encoder.contract.kind == "rgb"
+    dictionary = dictionary or corpus.dictionary(video=by_video)
     listed = [word for word in sorted(set(words)) if word in dictionary]
     if not listed:
         raise OptionsError(f"none of the {len(set(words))} words has an exemplar that '{spotter.encoder.name}' can see")
@@ -123,7 +123,7 @@ def evaluate_corpus(
     def searched() -> Iterator[tuple[str, SearchResult]]:
         for done, (name, video) in enumerate(corpus.videos.items()):
             progress(done, len(corpus.videos))
-            path = video.video if filmed or video.landmarks is None else video.landmarks
+            path = video.video if by_video or video.landmarks is None else video.landmarks
             if path is None:
                 raise OptionsError(f"video '{name}' of {corpus.folder} has no file that this encoder can see")
             yield name, spotter.search(path, gallery, low)

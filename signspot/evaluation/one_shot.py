@@ -80,7 +80,7 @@ def one_shot(
         queries: how many clips are looked up, at most.
         seed: of the draws of queries and exemplars.
         options: whether to mirror, and how to match.
-        progress: told the clips that are embedded, and then those that are looked up.
+        progress: called with the clips embedded, and then with those looked up.
 
     Raises:
         OptionsError: there are no two words by two signers each.

@@ -1,4 +1,4 @@
-"""Retrieval queries of a corpus (Sec. 4.2): stretches of test videos whose subtitle has a word that is signed there.
+"""Retrieval queries of a corpus (Sec. 4.2): segments of test videos whose subtitle has a word that is signed there.
 
 The paper's test labels are mouthings of confidence above 0.9. A synthetic corpus has few of those and knows
 every sign exactly, so each true use of a test word is a query, labelled at the end of the sign, as mouthings are.
@@ -22,19 +22,19 @@ SURE = LeastConfidence(0.9, 0.9, 0.9)  # of labels that are looked up where the 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalQuery:
-    """A subtitled stretch of a test video in which a word is signed."""
+    """A subtitled segment of a test video in which a word is signed."""
 
     video: str
     word: str
     first: int  # window
     last: int  # window, included
     times: tuple[float, ...]  # where the labelled signs end, seconds: each is right
-    span: Segment  # the stretch, seconds
+    span: Segment  # the segment, seconds
     shown: frozenset[str] = frozenset()  # exemplars of the variant that is signed; empty: of which, is not known
 
 
 def find_queries(corpus: Corpus, grids: Mapping[str, Grid], words: Collection[str]) -> list[RetrievalQuery]:
-    """Every stretch of the test videos whose subtitle has a test word that is signed there.
+    """Every segment of the test videos whose subtitle has a test word that is signed there.
 
     Raises:
         OptionsError: there is none, as in a corpus whose truth is not known.
@@ -58,10 +58,10 @@ def merged(
     grids: Mapping[str, Grid],
     shown: Mapping[tuple[str, str, float], frozenset[str]] = MappingProxyType({}),
 ) -> list[RetrievalQuery]:
-    """One query per stretch and word, however often the word is signed in it.
+    """One query per segment and word, however often the word is signed in it.
 
     Args:
-        items: labelled signs in subtitled stretches.
+        items: labelled signs in subtitled segments.
         grids: where the windows of each video lie.
         shown: by video, word and end of the sign, the exemplars of the variant that is signed, where that is known.
     """
@@ -79,7 +79,7 @@ def merged(
 
 
 def labelled_queries(corpus: Corpus, grids: Mapping[str, Grid], words: Collection[str]) -> list[RetrievalQuery]:
-    """Every stretch of a video whose subtitle has a word that is labelled there with confidence 0.9 or more.
+    """Every segment of a video whose subtitle has a word that is labelled there with confidence 0.9 or more.
 
     Raises:
         OptionsError: there is none.

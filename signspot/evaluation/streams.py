@@ -28,12 +28,12 @@ from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting
 
 FPS = 25.0
-STREAM_SIGNS = 28  # signs in a stream, unless told otherwise
+STREAM_SIGNS = 28  # signs in a stream, by default
 SPEED = (1.5, 2.5)  # times faster than the isolated sign
 GAPS = (2, 6)  # frames between two signs
 CUT = 0.12  # largest share of a sign that is lost at each end
 _SHOULDERS = (11, 12)
-_SIDE, _MIDDLE, _WIDTH = 1000, (0.5, 0.4), 0.2  # of the picture into which signers are placed alike
+_SIDE, _MIDDLE, _WIDTH = 1000, (0.5, 0.4), 0.2  # of the frame into which signers are placed alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def make_streams(clips: Sequence[SignClip], seed: int = 0, signs: int = STREAM_S
 
 
 def placed(landmarks: Landmarks) -> Landmarks:
-    """The same signer in the middle of a square picture at one size, so that signers can be joined."""
+    """The same signer in the middle of a square frame at one size, so that signers can be joined."""
     width, height = landmarks.size or (1280, 720)
     scale = np.array([width, height, width], np.float64)
     shoulders = landmarks.body[:, _SHOULDERS, :2] * scale[:2]
@@ -222,10 +222,10 @@ def material_of_corpus(
         corpus: as `signspot synthetic make` writes it.
         filmed: estimate landmarks in its videos, instead of reading those beside them.
         cache: where estimated landmarks are kept, so that they are estimated once; None: nowhere.
-        progress: told the videos that are done.
+        progress: called with the videos done.
 
     Raises:
-        OptionsError: a video has no landmarks or no film, or no sign is known.
+        OptionsError: a video has no landmarks or no video file, or no sign is known.
     """
     dictionary = corpus.dictionary()
     streams = []
@@ -233,7 +233,7 @@ def material_of_corpus(
         progress(done, len(corpus.videos))
         path = video.video if filmed else video.landmarks
         if path is None:
-            raise OptionsError(f"video '{name}' of {corpus.folder} has no {'film' if filmed else 'landmarks'}")
+            raise OptionsError(f"video '{name}' of {corpus.folder} has no {'video file' if filmed else 'landmarks'}")
         truth = tuple(TrueSign(sign.word, name, sign.segment) for sign in corpus.signs(name))
         streams.append(Stream(name, landmarks_of(path, None if cache is None else cache / "landmarks"), truth))
     progress(len(corpus.videos), len(corpus.videos))
@@ -257,7 +257,7 @@ def measure_streams(
         material: streams and exemplars.
         counts: exemplars per word, one after the other; words that have fewer are left out.
         options: how to spot; the threshold decides about precision and recall.
-        progress: told the searches that are done.
+        progress: called with the searches done.
     """
     chosen = options or SpotOptions()
     tracks = [spotter.embed(stream.landmarks) for stream in material.streams]
@@ -290,7 +290,7 @@ def _scores(
 ) -> StreamScores:
     words, detection, decided = set(gallery.words), Detection(), Detection()
     false: list[float] = []
-    told = False
+    has_rates = False
     errors: list[float] = []
     seconds = [len(stream.landmarks) / FPS for stream in streams]
     for stream, own, kept, lasts in zip(streams, found[0], found[1], seconds, strict=True):
@@ -301,7 +301,7 @@ def _scores(
             ranked = by_score([spotting for spotting in own if spotting.word == word])
             segments = match(ranked, [true.segment for true in truths if true.word == word])
             for spotting, segment in zip(ranked, segments, strict=True):
-                told |= spotting.false_alarms_per_hour is not None
+                has_rates |= spotting.false_alarms_per_hour is not None
                 if segment is None and spotting.false_alarms_per_hour is not None:
                     false.append(spotting.false_alarms_per_hour)
                 elif segment is not None and spotting in kept:
@@ -321,7 +321,7 @@ def _scores(
         float(np.median(errors)) * FPS if errors else float("nan"),
         point.precision,
         point.recall,
-        tuple(counted) if told else (),
+        tuple(counted) if has_rates else (),
         searched,
     )
 

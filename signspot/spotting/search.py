@@ -138,12 +138,12 @@ class Search:
         if inside.any():
             model = self._false_alarm_model(gallery, within)
             is_rough = model is not None and model.is_rough
-            for block, fitted in self._fit(model, matcher, gallery, within, lasting=holds):
+            for block, models in self._fit(model, matcher, gallery, within, lasting=holds):
                 blocks += [block] if holds else []
-                least = [self.threshold(each, is_rough=is_rough) for each in fitted]
+                least = [self.threshold(word_model, is_rough=is_rough) for word_model in models]
                 thresholds |= zip(block.words, least, strict=True)
-                rates = [None] * len(fitted) if is_rough else fitted  # a rough rate may decide, but is not told
-                for word, highest, above in self._spottings(gallery, block, least, rates, inside):
+                reported = [None] * len(models) if is_rough else models  # a rough rate may decide, but is not reported
+                for word, highest, above in self._spottings(gallery, block, least, reported, inside):
                     best[word] = highest
                     spottings += above[: self.options.top]
         spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
@@ -153,7 +153,7 @@ class Search:
     def best_locations(self, gallery: Gallery, within: Segment) -> dict[str, Spotting]:
         """The best location of every word in a segment, as `run` finds it, without its false alarms per hour.
 
-        Decoys need not be searched for, so many segments of many videos are searched in a moment.
+        Decoys need not be searched for, so many segments of many videos are searched quickly.
         """
         matcher = self.matcher(gallery, within)
         inside = _steps_inside(matcher.times, within)
