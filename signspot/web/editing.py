@@ -11,6 +11,7 @@ from filelock import FileLock, Timeout
 from signspot.dictionary.build import file_name
 from signspot.dictionary.dictionary import Dictionary, unique_ids
 from signspot.dictionary.json_file import save_dictionary
+from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.inputs import landmarks_of
 from signspot.errors import DictionaryError, OptionsError, StoreError
 from signspot.formats.elan import write_vocabulary
@@ -167,7 +168,7 @@ def add_upload(
             before = set((bench.folder.root / below).glob("*"))
             path = bench.folder.root / uploads.keep(bench.folder, upload, file, below)
             try:
-                others = () if new else bench.searcher.dictionary(name).exemplars
+                others = () if new else open_dictionary(home).exemplars
                 exemplar = _exemplar(home, others, path, word, texts)
                 save_dictionary(Dictionary([*others, exemplar]), home)
             except BaseException:
@@ -258,7 +259,7 @@ def vocabulary(bench: Workbench, name: str, target: Path) -> Path:
 def _edit(bench: Workbench, name: str, edit: Callable[[list[Exemplar]], list[Exemplar]]) -> Dictionary:
     home = _home(bench, name)
     with _changing(bench):
-        known = bench.searcher.dictionary(name)
+        known = open_dictionary(home)  # as it is now, whichever server changed it last
         made = known.with_exemplars(edit(list(known.exemplars)))
         save_dictionary(made, home)
     bench.folder.listing(fresh=True)

@@ -166,7 +166,7 @@ class Searcher:
         """The exemplars of words of a dictionary, or of all of it, embedded."""
         opened = self.dictionary(dictionary)
         spelled = tuple(dict.fromkeys(one for word in words for one in opened.resolve(word)))
-        key = dictionary, id(opened), spelled
+        key = dictionary, _stamp(self.folder.dictionary(dictionary)), spelled
         known: Gallery | None = self._galleries.get(key)
         if known is None:
             with self._busy:
@@ -211,7 +211,8 @@ class Searcher:
         """Look for words in a video; see `told` for what comes back."""
         if not words or len(words) > _MOST_WORDS:
             raise OptionsError(f"look for 1 to {_MOST_WORDS} words at once; got {len(words)}")
-        key = video.name, video.changed, dictionary, id(self.dictionary(dictionary)), tuple(words)
+        version = _stamp(self.folder.dictionary(dictionary))
+        key = video.name, video.changed, dictionary, version, tuple(words)
         known: dict[str, Any] | None = self._results.get(key)
         if known is None:
             with self._busy:

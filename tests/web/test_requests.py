@@ -31,8 +31,8 @@ def test_the_page_gets_what_the_command_line_prints(server: Server) -> None:
     for threshold in (0.5, 0.7, 0.8):
         found = spotter.search(server.folder / "news.pose", exemplars, SpotOptions(threshold=threshold)).spottings
         shown = [hit for hit in told["words"][0]["hits"] if hit["score"] >= threshold]
-        assert [(hit["time"], hit["score"], hit["false_alarms_per_hour"]) for hit in shown] == [
-            (spotting.time, spotting.score, spotting.false_alarms_per_hour) for spotting in found
+        assert [(hit["time"], hit["score"], hit["exemplar"], hit["false_alarms_per_hour"]) for hit in shown] == [
+            (spotting.time, spotting.score, spotting.exemplar, spotting.false_alarms_per_hour) for spotting in found
         ]
     usual = spotter.search(server.folder / "news.pose", exemplars).spottings
     at_first = [hit for hit in told["words"][0]["hits"] if hit["score"] >= told["words"][0]["threshold"]]
