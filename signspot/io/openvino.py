@@ -58,12 +58,15 @@ def compile_model(model: Any, precision: Precision, threads: int, **settings: ob
         **settings: further properties of OpenVINO.
 
     Raises:
-        OptionsError: OpenVINO computes in another precision on this processor.
+        OptionsError: OpenVINO cannot compute in this precision on this processor, as limited by the environment.
     """
     asked = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": threads, **settings}
     if precision == "f32":
         asked["EXECUTION_MODE_HINT"] = "ACCURACY"
-    compiled = openvino_core().compile_model(model, "CPU", asked)
+    try:
+        compiled = openvino_core().compile_model(model, "CPU", asked)
+    except RuntimeError as error:
+        raise OptionsError(f"OpenVINO cannot compile this network in {precision} here ({error})") from error
     if inference_precision(compiled) != precision:
         raise OptionsError(f"OpenVINO computes in {inference_precision(compiled)} here, not in {precision} as asked")
     return compiled
