@@ -28,7 +28,7 @@ from signspot.spotting.options import SpotOptions
 from signspot.spotting.peaks import CurveBlock, Peaks, curve_blocks
 from signspot.types import Segment, Spotting, Track
 
-_FITTED = fitted("false_alarms")
+_FITTED = fitted("decision")
 DEFAULT_RATE: float = _FITTED["default_rate"]  # most false alarms per hour and word of a spotting, by default
 DEFAULT_FLOOR: float = _FITTED["default_floor"]  # least score where rates decide, whatever the rate
 _HELD = 5_000_000  # time steps × words whose curves are held in memory at once: 60 MB
