@@ -5,7 +5,7 @@
 The signers of each corpus are dealt into folds. For every fold an encoder learns from the signers of all others, of
 both corpora at once, and from synthetic signs; then the clips of the fold are looked up among exemplars by the fold's
 other signers, through the functions of `signspot evaluate one-shot`. Clips by unknown signers, who might be anybody,
-teach nothing. The words are those of the training; who signs them is new. A run that is stopped goes on.
+are not learned from. The words are those of the training; who signs them is new. An interrupted run resumes.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def cross_validate(
         folds: of signers.
         out: folder of the trainings.
         queries: per corpus, at most.
-        progress: told the steps of each training.
+        progress: called with the steps of each training.
     """
     dealt = {corpus: deal_signers(clips, folds) for corpus, clips in corpora.items()}
     made = []

@@ -183,7 +183,7 @@ def _is_seen(segment: SubtitledSegment, tracks: Mapping[str, Track]) -> bool:
 
 
 def _tracks(spotter: Spotter, videos: Mapping[str, CorpusVideo], progress: Progress) -> dict[str, Track]:
-    """The tracks of all videos that can be seen; the others are told."""
+    """The tracks of all videos that can be seen; the others are logged."""
     tracks: dict[str, Track] = {}
     for done, (name, video) in enumerate(videos.items()):
         progress(done, len(videos))

@@ -158,8 +158,11 @@ def train_embedding_on_corpus(
         OptionsError: the corpus cannot be learned from, or the folder holds another run.
     """
     subset = find_training_subset(corpus, config.words, filmed=encoder.contract.kind == "rgb")
-    subset.items(config.items)  # mistakes are told before hours of features
-    claim(run, {"corpus": subset.describe(), "trunk": encoder.hash, "config": config.as_dict()})
+    subset.items(config.items)  # mistakes are reported before hours of features
+    described = subset.describe() if run.group.is_first else {}  # of the content of all files
+    if run.group.is_first:
+        claim(run, {"corpus": described, "trunk": encoder.hash, "config": config.as_dict()})
+    run.group.wait()
     with stage("trunk features") as progress:
         folder = run.features or run.out / "features"
         with moved_to(find_device(run.device), encoder.module):
@@ -169,8 +172,8 @@ def train_embedding_on_corpus(
     data = EmbeddingData(features, items, config, pairs)
     with stage("training") as progress:
         trained = train_embedding(config, data, run.out, progress, run.group, run.device)
-    said = {**subset.describe(), "items": len(items), "words": len({item.word for item in items})}
-    return _assemble(config, encoder, trained, run, said)
+    counts = {"items": len(items), "words": len({item.word for item in items})}
+    return _assemble(config, encoder, trained, run, {**described, **counts})
 
 
 def usable_items(subset: TrainingSubset, features: TrunkFeatures, config: EmbeddingConfig) -> list[Item]:

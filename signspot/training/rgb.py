@@ -216,7 +216,8 @@ def train_rgb_on_corpus(
     """
     subset = find_training_subset(corpus, config.words, filmed=True)
     origin = start.hash if start is not None else None
-    claim(run, {"corpus": subset.describe(), "start": origin, "config": config.as_dict()})
+    described = subset.describe()
+    claim(run, {"corpus": described, "start": origin, "config": config.as_dict()})
     teacher = _teacher(config)
     shape = initial_trunk(config, 2).contract(fps=config.fps)
     assert shape.image_size is not None, "an rgb trunk has one"
@@ -239,7 +240,7 @@ def train_rgb_on_corpus(
         task = RgbTask(config, module, RgbBatches(signs, config, shape.frames, shape.image_size), held_out)
         trained = train(task, run.out, progress, device=run.device)
     tested = HeldOut(**trained.validation) if trained.validation else None
-    card = _card(config, subset, signs, run, trained)
+    card = _card(config, described, signs, run, trained)
     return make_encoder(config.name, trained.module, fps=config.fps, card=card), tested
 
 
@@ -263,14 +264,14 @@ def _held_out(corpus: Corpus, subset: TrainingSubset, signs: RgbSigns, reader: S
 
 
 def _card(
-    config: RgbConfig, subset: TrainingSubset, signs: RgbSigns, run: Run, trained: TrainingResult[SignEncoder]
+    config: RgbConfig, described: dict[str, Any], signs: RgbSigns, run: Run, trained: TrainingResult[SignEncoder]
 ) -> dict[str, Any]:
     counts = {"words": len(signs.words), "clips": len(signs.continuous), "exemplars": len(signs.dictionary)}
     sentence = f"{counts['clips']:,} labelled clips and {counts['exemplars']:,} exemplars of {counts['words']:,} words."
     return {
         "licence": config.licence,
         "data": config.data or sentence,
-        "config": {"kind": "rgb", **config.as_dict(), "corpus": {**subset.describe(), **counts}},
+        "config": {"kind": "rgb", **config.as_dict(), "corpus": {**described, **counts}},
         "metrics": {
             "held_out": dict(trained.validation) or None,
             "loss_by_epoch": [round(loss, 5) for loss, _ in trained.curve],

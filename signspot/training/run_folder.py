@@ -155,6 +155,6 @@ def claim(run: Run, setup: dict[str, Any]) -> None:
         for name, value in wanted.items():
             if there.get(name) != value:
                 raise OptionsError(f"{run.out} holds a training with another {name}. Name another folder with --out")
-    elif run.group.is_first:
+    else:
         with atomic_write(path) as temporary:
             temporary.write_text(json.dumps(wanted, indent=1) + "\n")

@@ -83,5 +83,5 @@ def test_an_encoder_without_decoys_reads_its_typical_cost_from_exemplars(gallery
 
 
 def test_an_encoder_without_frame_codes_cannot_be_adapted() -> None:
-    with pytest.raises(OptionsError, match="gives no frame codes"):
+    with pytest.raises(OptionsError, match="landmark"):
         frame_coder(make_encoder("other", build("landmark", mlp=False)))

@@ -127,9 +127,9 @@ def test_a_batch_follows_from_seed_and_step_alone() -> None:
 
 
 def test_words_without_exemplars_and_unknown_videos_are_named() -> None:
-    with pytest.raises(OptionsError, match="the word 'tree' has no exemplar"):
+    with pytest.raises(OptionsError, match="'tree'"):
         ItemBatches(ITEMS, GRIDS, ("apple", "house"), 8)
-    with pytest.raises(OptionsError, match="the video 'short' of a label of 'house'"):
+    with pytest.raises(OptionsError, match=r"'short'.*'house'"):
         ItemBatches(ITEMS, {"v": GRIDS["v"]}, EXEMPLARS, 8)
     with pytest.raises(OptionsError, match="items must be at least 2; got 1"):
         ItemBatchOptions(items=1)

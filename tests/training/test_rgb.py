@@ -134,9 +134,9 @@ def test_it_learns_and_says_so_on_held_out_clips(rgb_corpus: Corpus, images: Pat
 
 def test_a_start_must_fit_and_its_batch_norms_start_anew(rgb_corpus: Corpus, images: Path, tmp_path: Path) -> None:
     module = initial_trunk(CONFIG, 7)
-    with pytest.raises(CheckpointError, match="is of another architecture: 's3d' instead of 'i3d'"):
+    with pytest.raises(CheckpointError, match="'s3d' instead of 'i3d'"):
         start_from(module, make_encoder("other", build("s3d", **CONFIG.model, mlp=False)))
-    with pytest.raises(CheckpointError, match="is of another size, such as in Conv3d_1a_7x7"):
+    with pytest.raises(CheckpointError, match="Conv3d_1a_7x7"):
         start_from(module, make_encoder("other", build("i3d", frames=6, image_size=32, width=0.2, mlp=False)))
     fitting = make_encoder("first", initial_trunk(replace(CONFIG, seed=9), 5))
     start_from(module, fitting)

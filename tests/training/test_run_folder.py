@@ -67,11 +67,11 @@ def test_kept_arrays_are_those_that_were_kept(tmp_path: Path) -> None:
         pickle.dumps(3),
     ):
         path.write_bytes(broken)
-        with pytest.raises(FormatError, match="Remove it, and it is made again"):
+        with pytest.raises(FormatError, match=path.name):
             open_array(path, np.float16, 2)
     for other in (np.ones((3, 4), np.float32), np.ones(3, np.float16), np.ones((0, 4), np.float16)):
         np.save(path, other)
-        with pytest.raises(FormatError, match="holds something else"):
+        with pytest.raises(FormatError, match=path.name):
             open_array(path, np.float16, 2)
 
 
@@ -82,7 +82,7 @@ def test_a_full_disk_while_training_is_told(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
     try:
-        with pytest.raises(OutputError, match=r"cannot write .*state.pt"):
+        with pytest.raises(OutputError, match=r"state\.pt"):
             folder.save({}, {"module": nn.Linear(200, 200)}, [])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -78,11 +78,11 @@ def test_signs_are_cut_out_of_a_corpus(corpus: Corpus, tmp_path: Path) -> None:
 
 def test_mistakes_are_named(corpus: Corpus) -> None:
     splits = corpus.splits()
-    with pytest.raises(OptionsError, match="0 of 2 words have a label that can be used: a classifier needs two"):
+    with pytest.raises(OptionsError, match="0 of 2 words"):
         collect_signs(corpus, ["no", "nay"], splits.train, ClipOptions())
-    with pytest.raises(OptionsError, match="dictionary must be at least 0 and at most 1; got 2"):
+    with pytest.raises(OptionsError, match=r"dictionary .* got 2"):
         ClipOptions(dictionary=2)
-    with pytest.raises(OptionsError, match="clips must be at least 2; got 1"):
+    with pytest.raises(OptionsError, match=r"clips .* got 1"):
         ClipOptions(clips=1)
 
 
@@ -99,7 +99,7 @@ def test_surer_labels_once_the_dictionary_joins() -> None:
 def test_exemplars_by_consecutive_frames() -> None:
     clips, _, shown = SignBatches(signs(), 16, 0, ClipOptions(clips=24, exemplars="consecutive"), STILL).make(0)
     assert set((clips[shown][:, -1, 0, 0] - clips[shown][:, 0, 0, 0]).tolist()) == {15.0}
-    with pytest.raises(OptionsError, match="sampled by rate or consecutive; got 'x'"):
+    with pytest.raises(OptionsError, match="'x'"):
         ClipOptions(exemplars="x")  # type: ignore[arg-type]
 
 
