@@ -1,7 +1,9 @@
 """Shared by all tests: a private cache, as many threads as OMP_NUM_THREADS says, no deadline of hypothesis."""
 
 import gc
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,10 +27,20 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or fills the user's own cache, nor do servers that serve several tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SIGNSPOT_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield
+
+
 @pytest.fixture(autouse=True)
-def private_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or fills the user's own cache."""
-    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+def quiet_logging() -> Iterator[None]:
+    """Commands that run in the test process set levels of loggers: each test begins without any."""
+    yield
+    for name in ("signspot", "signspot.licence"):
+        logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 @pytest.fixture(scope="session", autouse=True)

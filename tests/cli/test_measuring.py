@@ -29,7 +29,7 @@ def test_an_encoder_is_calibrated_on_footage_of_the_user(signspot: Call, corner:
     assert 0.5 <= told <= 1
     code, _, err = signspot("calibrate", weights, *footage, *words, "--rate", "0.1")
     assert code == 2
-    assert "this background tells of no fewer than" in err
+    assert "got 0.1" in err
     (tmp_path / "videos").mkdir()
     shutil.copy(corner / "footage.pose", tmp_path / "videos")
     code, again, err = signspot("calibrate", weights, "--footage", tmp_path / "videos", *words, "--rate", "2000")
@@ -77,4 +77,4 @@ def test_streams_of_a_corpus_are_measured(signspot: Call, small_corpus: Path, co
     assert len(out.splitlines()) >= 2
     code, _, err = signspot("evaluate", "streams", small_corpus, "--filmed")
     assert code == 2
-    assert "has no film" in err
+    assert "train-0001" in err

@@ -35,7 +35,7 @@ def test_both_cores_are_compared_with_one_core_and_with_one_process() -> None:
         Way(2, 2): [Timed(seen, 10.5, 21.0, 1.0), Timed(seen, 30.0, 20.0, 40.0)],
     }
     lines = speed_lines(timed, 2)
-    assert lines[0] == "100 frames, 2 stretches, 2 rounds in turns, the best of each"
+    assert lines[0] == "100 frames, 2 sections, 2 rounds in turns, the best of each"
     assert lines[4] == "| 1 core, 1 process | 5.0 | 20.0 | 1.00 | 0.5 |"
     assert lines[5] == "| 2 cores, 1 process | 8.3 | 21.0 | 1.75 | 0.0 |"
     assert lines[6] == "| 2 cores, 2 processes | 9.5 | 21.0 | 2.00 | 1.0 |"
