@@ -38,7 +38,8 @@ from signspot_synthetic.render.render import render
 SIZE = (256, 256)
 
 try:
-    Running(HAND)
+    for network in networks.NETWORKS:
+        Running(network)
 except OptionsError as error:  # such as under ONEDNN_MAX_CPU_ISA=SSE41
     pytest.skip(f"OpenVINO cannot run MediaPipe's networks here: {error}", allow_module_level=True)
 
