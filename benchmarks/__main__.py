@@ -15,7 +15,7 @@ from benchmarks.isolation import ROOT
 from benchmarks.loss import loss_rows
 from benchmarks.material import describe, landmark_encoder
 from benchmarks.mouthing import mouthing_rows
-from benchmarks.road import road_rows
+from benchmarks.pipeline import pipeline_rows
 from benchmarks.rows import Comparison, page
 from benchmarks.search import search_rows
 from benchmarks.sizes import FULL, QUICK, Sizes
@@ -31,7 +31,7 @@ BENCHMARKS: dict[str, Callable[[Sizes], list[Comparison]]] = {
     "search": search_rows,
     "adapting": adapting_rows,
     "mouthing": mouthing_rows,
-    "road": lambda sizes: _road(sizes),
+    "pipeline": lambda sizes: _pipeline(sizes),
     "annotation": lambda sizes: _annotation(sizes),
 }
 
@@ -69,9 +69,9 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _road(sizes: Sizes) -> list[Comparison]:
+def _pipeline(sizes: Sizes) -> list[Comparison]:
     with TemporaryDirectory() as folder:
-        return road_rows(sizes, Path(folder))
+        return pipeline_rows(sizes, Path(folder))
 
 
 def _annotation(sizes: Sizes) -> list[Comparison]:

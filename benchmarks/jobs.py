@@ -144,7 +144,7 @@ def pose_to_track(folder: Path) -> Work:
 
 
 def video_to_spottings(folder: Path) -> Work:
-    """The whole road: two seconds of film → spottings of 20 words × 3 exemplars, as shipped."""
+    """The whole pipeline: two seconds of film → spottings of 20 words × 3 exemplars, as shipped."""
     from benchmarks.stages import spot
 
     return lambda: f"{spot(str(folder / 'short.mp4'), 20)['frames']} frames"

@@ -1,4 +1,4 @@
-"""The stages of the road, each to be measured in a process of its own: frames, and frames per second."""
+"""The steps of the pipeline, each to be measured in a process of its own: frames, and frames per second."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,7 +60,7 @@ def embed_file(pose: str) -> dict[str, float]:
 
 
 def spot(video: str, words: int) -> dict[str, float]:
-    """Video → spottings of so many words, decoys included: the whole road, and how much of it the estimator takes."""
+    """Video → spottings of so many words with decoys: the whole pipeline, and how much the estimator takes."""
     spotter = Spotter(landmark_encoder())
     gallery = random_gallery(words, 3, spotter.encoder)
     clock = _EstimatorClock()
@@ -73,7 +73,7 @@ def spot(video: str, words: int) -> dict[str, float]:
 
 
 class _EstimatorClock:
-    """Times the estimator inside the road; decoding counts with it."""
+    """Times the estimator inside the pipeline; decoding counts with it."""
 
     def __init__(self) -> None:
         self.frames, self.seconds = 0, 0.0

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.slow
 LONG = pytest.mark.long
 
 GROUPS = [
-    *("Synthetic signing", "Training", "Windows", "Search", "Adapting", "Mouthing", "The road, speed"),
-    *("The road, peak memory", "Annotation"),
+    *("Synthetic signing", "Training", "Windows", "Search", "Adapting", "Mouthing", "The pipeline, speed"),
+    *("The pipeline, peak memory", "Annotation"),
 ]
 
 
@@ -42,7 +42,7 @@ def rows(target: Path) -> list[dict[str, Any]]:
 @LONG
 def test_every_benchmark_gives_rows(rows: list[dict[str, Any]]) -> None:
     assert list(dict.fromkeys(row["group"] for row in rows)) == GROUPS
-    stages = [row for row in rows if row["group"].startswith("The road")]
+    stages = [row for row in rows if row["group"].startswith("The pipeline")]
     assert len(stages) == 2 * 5 + 1
 
 

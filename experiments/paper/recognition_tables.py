@@ -217,9 +217,9 @@ def _cells(
 def _order(table: RecognitionTable, outcomes: Outcomes, pair: tuple[int, int], tested: str) -> str:
     first, second = pair
     gap = difference(outcomes[first], outcomes[second], tested)
-    verdict = "holds" if gap.low > 0 else "does not hold" if gap.high < 0 else "not decided"
+    judgement = "holds" if gap.low > 0 else "does not hold" if gap.high < 0 else "not decided"
     rows = f"{table.rows[first].title} above {table.rows[second].title}"
-    return f"* {rows}, {tested}: {verdict} (words' top-1 {_percent(gap, sign='+')})"
+    return f"* {rows}, {tested}: {judgement} (words' top-1 {_percent(gap, sign='+')})"
 
 
 def _percent(interval: Interval, sign: str = "") -> str:

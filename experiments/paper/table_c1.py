@@ -180,9 +180,9 @@ def _order(outcomes: Mapping[int, Sequence[RecipeOutcome]], number: int, kind: s
     """By how much the first recipe is above another, word by word."""
     one, other = (_joined(outcomes[row], kind) for row in (0, number))
     gap = bootstrap_mean({word: [float(np.mean(one[word]) - np.mean(other[word]))] for word in one})
-    verdict = "better" if gap.low > 0 else "worse" if gap.high < 0 else "not decided"
+    judgement = "better" if gap.low > 0 else "worse" if gap.high < 0 else "not decided"
     low, high = 100 * gap.low, 100 * gap.high
-    return f"* {ROWS[number].title}, {_KINDS[kind]}: {verdict} ({100 * gap.value:+.1f} [{low:+.1f}, {high:+.1f}])"
+    return f"* {ROWS[number].title}, {_KINDS[kind]}: {judgement} ({100 * gap.value:+.1f} [{low:+.1f}, {high:+.1f}])"
 
 
 def _joined(outcomes: Sequence[RecipeOutcome], kind: str) -> dict[Group, list[float]]:

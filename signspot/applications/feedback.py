@@ -149,8 +149,8 @@ def typical_cost(gallery: Gallery, encoder: Encoder) -> float:
     """The typical cost of aligning two signers with one sign: by a gallery, else by the encoder's decoys."""
     if gallery.codes is None:
         return 1.0
-    cohort = decoys_of(encoder)
-    for known in (gallery, None if cohort is None else cohort.gallery(_EXEMPLARS, mirror=False)):
+    decoy_set = decoys_of(encoder)
+    for known in (gallery, None if decoy_set is None else decoy_set.gallery(_EXEMPLARS, mirror=False)):
         costs = [] if known is None else _costs_within_words(known)
         if len(costs) >= _FEWEST:
             return float(np.median(costs))

@@ -194,13 +194,13 @@ def verify(own: NDArray[Any], others: NDArray[Any], usual: float) -> NDArray[np.
 class OnlineAlignment:
     """The costs of all paths that end at the newest frame; equal to those of `path_costs`, one frame at a time."""
 
-    def __init__(self, gallery: Gallery, scale: float, cohort: DecoySet | None):
+    def __init__(self, gallery: Gallery, scale: float, decoy_set: DecoySet | None):
         """Align the views of a gallery; `scale` is the cost of a path whose score is a half."""
         assert gallery.codes is not None, "checked by whoever enrols"
         self.codes = np.asarray(gallery.codes, np.float32)
         self.scale, self._steps = scale, STEPS.times(scale).costs
         plain = np.zeros(len(self.codes), np.float32)
-        self._corrections = plain if cohort is None else cohort.corrections_of(self.codes)
+        self._corrections = plain if decoy_set is None else decoy_set.corrections_of(self.codes)
         self._columns: deque[Floats] = deque(maxlen=len(self._steps) - 1)
 
     def reset(self) -> None:
@@ -231,17 +231,17 @@ class OnlineAlignment:
 class WakeDetector:
     """Takes frame codes as they come and says when the sign was seen; its memory is bounded."""
 
-    def __init__(self, sign: WakeSign, scale: float, cohort: DecoySet | None, fps: float):
+    def __init__(self, sign: WakeSign, scale: float, decoy_set: DecoySet | None, fps: float):
         """Wait for a sign.
 
         Args:
             sign: what to wait for.
             scale: the cost of a path whose score is a half.
-            cohort: decoys, by which recordings that are near to everything are known.
+            decoy_set: decoys, by which recordings that are near to everything are known.
             fps: of the codes.
         """
         self.sign, self._fps = sign, fps
-        self._costs = OnlineAlignment(sign.gallery, scale, cohort)
+        self._costs = OnlineAlignment(sign.gallery, scale, decoy_set)
         reach = STEPS.reach(self._costs.codes.shape[1])
         self._codes: deque[Floats] = deque(maxlen=reach + CONFIRMED + 2)
         self._best: tuple[float, float, int] | None = None  # time, score and row of a peak that is not sure yet
@@ -466,9 +466,9 @@ def enrol(
 
 def with_distinctiveness(encoder: Encoder, sign: WakeSign, dictionary: Gallery | None) -> WakeSign:
     """The sign with how distinctive it is: among decoys, and among words of a dictionary, which become negatives."""
-    codes, cohort = sign.gallery.codes, decoys_of(encoder)
+    codes, decoy_set = sign.gallery.codes, decoys_of(encoder)
     assert codes is not None, "checked by whoever enrols"
-    guess = None if cohort is None else by_decoys(codes, sign.usual, cohort.codes[:, 0], cohort.words.tolist())
+    guess = None if decoy_set is None else by_decoys(codes, sign.usual, decoy_set.codes[:, 0], decoy_set.words.tolist())
     if dictionary is not None and dictionary.codes is not None and len(dictionary.codes):
         found, near = by_dictionary(codes, sign.usual, dictionary)
         negatives = np.concatenate([near, sign.negatives]) if len(sign.negatives) else near
@@ -511,8 +511,8 @@ def choose_threshold(
     assert gallery.codes is not None, "checked by whoever enrols"
     order, usual = sorted(peaks, key=lambda peak: -peak.score), _usual(encoder, gallery)
     taught = np.stack([peak.codes for peak in order[:_NEGATIVES]]) if order else np.empty((0, *gallery.codes.shape[1:]))
-    cohort = decoys_of(encoder)
-    shipped = np.empty((0, *gallery.codes.shape[1:])) if cohort is None else cohort.codes[:, 0]
+    decoy_set = decoys_of(encoder)
+    shipped = np.empty((0, *gallery.codes.shape[1:])) if decoy_set is None else decoy_set.codes[:, 0]
     looked_at = [peak for peak in order if peak.score >= _FLOOR]
     passing = _passing(looked_at, gallery.codes, (taught, shipped), usual)
     hours = seconds / 3600
@@ -583,20 +583,20 @@ def background_peaks(
 
 def _by_decoys(encoder: Encoder, gallery: Gallery, rate: float, recording_scores: tuple[float, ...]) -> WakeSign:
     """A threshold by the encoder's decoys, where no background was recorded."""
-    cohort = decoys_of(encoder)
-    if cohort is None:
+    decoy_set = decoys_of(encoder)
+    if decoy_set is None:
         raise OptionsError(f"the encoder '{encoder.name}' has no decoys: name a background, a video of other movements")
     assert gallery.codes is not None, "checked by whoever enrols"
     scale = alignment_scale(encoder)
-    costs = path_costs(cohort.background, gallery.codes, STEPS.times(scale))
-    scores = cost_to_score(costs + cohort.corrections_of(gallery.codes)[:, None], scale).max(axis=0)
+    costs = path_costs(decoy_set.background, gallery.codes, STEPS.times(scale))
+    scores = cost_to_score(costs + decoy_set.corrections_of(gallery.codes)[:, None], scale).max(axis=0)
     apart = round(_BLOCK * encoder.contract.fps)
     tops = np.array([float(scores[first : first + apart].max()) for first in range(0, len(scores), apart)])
     hours = len(scores) / encoder.contract.fps / 3600
     tops, allowed = np.sort(tops)[::-1], int(rate * hours)
     threshold = min(0.99, max(_FLOOR, (float(tops[allowed]) if len(tops) > allowed else 0.0) + 0.01))
     false_alarms = int((tops >= threshold).sum())
-    negatives = np.asarray(cohort.codes[:, 0], np.float32)
+    negatives = np.asarray(decoy_set.codes[:, 0], np.float32)
     return WakeSign(gallery, threshold, hours, false_alarms, recording_scores, negatives, _usual(encoder, gallery))
 
 

@@ -48,7 +48,7 @@ _LAST_MS = 2**32 - 2  # ELAN's schema counts milliseconds in an unsigned 32-bit 
 
 
 def dump_json(value: Any, indent: int | None = None) -> str:
-    """Write JSON, non-Latin words legible."""
+    """Write JSON, non-Latin words as they are."""
     return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
 
 
@@ -197,7 +197,7 @@ class Visible:
 
 
 def visible(row: Row) -> Visible:
-    """A row as a tool shows it: one line of legible text, and at least one whole millisecond."""
+    """A row as a tool shows it: one line of printable text, and at least one whole millisecond."""
     start = _milliseconds(float(row["start"]))
     end = max(start + 1, _milliseconds(float(row["end"])))
     return Visible(escape_control_characters(str(row["word"])), start, end)

@@ -80,7 +80,7 @@ def page_policy(style: str, script: str | None = None) -> str:
 
 
 def text(line: str) -> str:
-    """A text that may be a stranger's, on one line, as text."""
+    """A text of an untrusted file, on one line, as text."""
     return escape(escape_control_characters(line))
 
 

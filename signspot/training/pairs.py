@@ -50,7 +50,7 @@ _STRONGEST_WARP = 0.6
 Codes = NDArray[np.float32]
 MOST_NEARER = 0.25  # share of other words' clips that may be nearer; of two different signs it is about a half
 MIRRORED_COST = 0.93  # a mirrored clip must cost at most this share to be taken for that of a left-handed signer
-_COHORT = 300  # clips of other words that a clip is compared with
+_OTHERS = 300  # clips of other words that a clip is compared with
 _AXES = 64  # principal axes of the features that are compared
 _SPACING = 2  # frames in a step of the features
 _BLOCK = 200  # clips that are described at once
@@ -237,7 +237,7 @@ def cached_partners(store: PairStore, folder: Path) -> Partners:
     content = hashlib.sha256(np.ascontiguousarray(store.frames.numpy()).tobytes())
     for part in (store.first, store.segments, store.words, store.signers):
         content.update(np.ascontiguousarray(part, np.int64).tobytes())
-    rule = [MOST_NEARER, MIRRORED_COST, _COHORT, _AXES, _SPACING]
+    rule = [MOST_NEARER, MIRRORED_COST, _OTHERS, _AXES, _SPACING]
     path = folder / f"partners-{text_digest(json.dumps([content.hexdigest(), rule]))}.npy"
     if not path.is_file():
         found = likely_partners(store)
@@ -256,12 +256,12 @@ def likely_partners(store: PairStore, seed: int = 0) -> Partners:
 
     Args:
         store: of performances; its own partners are not looked at.
-        seed: of the cohort that clips are compared with.
+        seed: of the others that clips are compared with.
     """
     codes, mirrored = _principal(_features(store, mirror=False), _features(store, mirror=True))
-    cohort = np.sort(np.random.default_rng(seed).permutation(len(codes))[:_COHORT])
-    apart = np.minimum(warping_costs(codes, codes[cohort]), warping_costs(codes, mirrored[cohort]))
-    apart[store.words[:, None] == store.words[cohort]] = np.nan
+    others = np.sort(np.random.default_rng(seed).permutation(len(codes))[:_OTHERS])
+    apart = np.minimum(warping_costs(codes, codes[others]), warping_costs(codes, mirrored[others]))
+    apart[store.words[:, None] == store.words[others]] = np.nan
     apart.sort(axis=1)  # NaN last
     partners: Partners = {}
     for word in np.unique(store.words):

@@ -380,7 +380,7 @@ class RgbBatches:
 
 
 def plain(images: Images, size: int) -> Clip:
-    """(F, H, W, 3) images → (3, F, size, size): the centre crop, as the road cuts it."""
+    """(F, H, W, 3) images → (3, F, size, size): the centre crop, as the pipeline cuts it."""
     edge = (images.shape[1] - size) // 2
     return _as_floats(images[:, edge : edge + size, edge : edge + size])
 

@@ -66,7 +66,7 @@ class AccessPolicy:
     def is_known_host(self, header: str) -> bool:
         """Whether a Host header names this server: by a loopback name, by its address, or as it was told.
 
-        A page of a stranger whose name is made to lead here (DNS rebinding) sends that name.
+        A page of somebody else whose name is made to lead here (DNS rebinding) sends that name.
         """
         parsed = _HOST.fullmatch(header)
         if parsed is None:

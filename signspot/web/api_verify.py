@@ -17,7 +17,7 @@ from signspot.web import editing, exports
 from signspot.web.api_search import SpottingRow, download
 from signspot.web.folder import ServedFolder
 from signspot.web.uploads import receive_text, remove
-from signspot.web.verification import Item, Share, Verdict, measure, verified
+from signspot.web.verification import Decision, Item, Share, measure, verified
 from signspot.web.workbench import OWNER, VERIFIER, OpenWorkbench, Seconds, Workbench
 
 router = APIRouter(tags=["verification"])
@@ -105,12 +105,12 @@ def hand_out(queue: str, annotator: str, bench: OpenWorkbench, count: int = 3) -
 @router.post("/queues/{queue}/decisions", dependencies=[VERIFIER])
 def decide(queue: str, wanted: DecisionRequest, bench: OpenWorkbench) -> dict[str, Any]:
     """Add a decision to the log, once however often it is sent with one id, and say which one stands now."""
-    verdict = Verdict(
+    decision = Decision(
         wanted.id, queue, wanted.item, wanted.annotator.strip(), wanted.answer, wanted.word.strip(),  # type: ignore[arg-type]
         wanted.start, wanted.end, wanted.seconds,
     )  # fmt: skip
-    standing = bench.queues.decide(verdict)
-    return {"id": verdict.id, "standing": None if standing is None else asdict(standing)}
+    standing = bench.queues.decide(decision)
+    return {"id": decision.id, "standing": None if standing is None else asdict(standing)}
 
 
 @router.post("/queues/{queue}/undo", dependencies=[VERIFIER])
@@ -123,7 +123,7 @@ def undo(queue: str, annotator: str, bench: OpenWorkbench) -> dict[str, Any]:
 @router.get("/queues/{queue}/measures")
 def measures(queue: str, bench: OpenWorkbench) -> dict[str, Any]:
     """Precision with its interval, accuracy per word, agreement, and what each person did."""
-    found = measure(list(bench.queues.items(queue)), bench.queues.verdicts(queue))
+    found = measure(list(bench.queues.items(queue)), bench.queues.decisions(queue))
     return {
         **asdict(found),
         "precision": share_as_json(found.precision),
@@ -162,7 +162,7 @@ def export(queue: str, format: str, bench: OpenWorkbench, only: str = "") -> Res
     name = bench.queues.get(queue)["name"]
     if format == exports.DECISIONS:
         return download(
-            exports.decisions(bench.queues.verdicts(queue, withdrawn=True), bench.queues.items(queue), name)
+            exports.decisions(bench.queues.decisions(queue, withdrawn=True), bench.queues.items(queue), name)
         )
     found = [spotting for _, _, spotting in _verified(bench, queue) if not only or spotting.decision == only]
     return download(exports.export(found, name, format))
@@ -197,15 +197,15 @@ async def read_back(queue: str, name: str, annotator: str, request: Request, ben
             found = exports.read_back(path, list(bench.queues.items(queue)), annotator.strip())
         finally:
             remove(path)
-        standing = [bench.queues.decide(verdict, if_new=True) for verdict in found]
-        new = sum(one is not None and one.id == verdict.id for one, verdict in zip(standing, found, strict=True))
+        standing = [bench.queues.decide(decision, if_new=True) for decision in found]
+        new = sum(one is not None and one.id == decision.id for one, decision in zip(standing, found, strict=True))
         return {"decisions": len(found), "new": new}
 
     return await run_in_threadpool(work)
 
 
-def _verified(bench: Workbench, queue: str) -> Iterator[tuple[Item, list[Verdict], Spotting]]:
-    return verified(bench.queues.items(bench.queues.get(queue)["id"]), bench.queues.verdicts(queue))
+def _verified(bench: Workbench, queue: str) -> Iterator[tuple[Item, list[Decision], Spotting]]:
+    return verified(bench.queues.items(bench.queues.get(queue)["id"]), bench.queues.decisions(queue))
 
 
 def item_as_json(item: Item) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from signspot.formats.formats import format_names, output_paths, read_spottings,
 from signspot.io.files import Outputs
 from signspot.types import Label, LabelSource, Spotting
 from signspot.web.folder import ServedFolder
-from signspot.web.verification import OTHER_VARIANT, Answer, Item, Verdict
+from signspot.web.verification import OTHER_VARIANT, Answer, Decision, Item
 
 LABELS, DECISIONS = ".labels.jsonl", ".decisions.csv"  # labels for training; every decision with who, when, how long
 _SAME_SCORE = 1e-6  # scores of one spotting before and after a file differ by no more
@@ -122,17 +122,17 @@ def save_labels(spottings: Iterable[Spotting], folder: ServedFolder, name: str, 
     return target.relative_to(folder.root).as_posix(), len(labels)
 
 
-def decisions(verdicts: Iterable[Verdict], items: Iterable[Item], name: str) -> Export:
+def decisions(decisions: Iterable[Decision], items: Iterable[Item], name: str) -> Export:
     """Every decision that was ever made, undone ones included, as a table: who, when, how long, what."""
     known = {item.item: item.spotting for item in items}
     text = io.StringIO()
-    columns = ("spotted_word", "video", "time", *(field.name for field in fields(Verdict)))
+    columns = ("spotted_word", "video", "time", *(field.name for field in fields(Decision)))
     table = csv.writer(text)
     table.writerow(columns)
-    for verdict in verdicts:
-        spotting = known.get(verdict.item)
+    for decision in decisions:
+        spotting = known.get(decision.item)
         about = (spotting.word, spotting.video, spotting.time) if spotting else ("", "", "")
-        table.writerow([_unformula(value) for value in (*about, *asdict(verdict).values())])
+        table.writerow([_unformula(value) for value in (*about, *asdict(decision).values())])
     return Export(f"{file_name(name)}{DECISIONS}", _KINDS[".csv"], text.getvalue().encode())
 
 
@@ -141,7 +141,7 @@ def _unformula(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
-def read_back(path: Path, items: Sequence[Item], annotator: str) -> list[Verdict]:
+def read_back(path: Path, items: Sequence[Item], annotator: str) -> list[Decision]:
     """Decisions that a person made in VIA, ELAN or a table, for the items of a queue.
 
     A spotting belongs to the item of the same video and exemplar that is nearest in score and time. A person's own
@@ -155,7 +155,7 @@ def read_back(path: Path, items: Sequence[Item], annotator: str) -> list[Verdict
     by_place: dict[tuple[str, str], list[Item]] = {}
     for each in items:
         by_place.setdefault((Path(each.spotting.video).name, each.spotting.exemplar), []).append(each)
-    found: dict[int, Verdict] = {}
+    found: dict[int, Decision] = {}
     own: list[Spotting] = []
     for spotting in read_spottings(path):
         item = _nearest(spotting, by_place.get((Path(spotting.video).name, spotting.exemplar), []))
@@ -169,12 +169,12 @@ def read_back(path: Path, items: Sequence[Item], annotator: str) -> list[Verdict
                 answer = "word"
             elif answer == "yes" and spotting.variant not in ("", item.spotting.variant):
                 answer = "variant"
-            found[item.item] = _verdict(item, annotator, answer, spotting)
+            found[item.item] = _decision(item, annotator, answer, spotting)
     for item in items:
         if item.item in found and found[item.item].answer == "no":
             named = [one for one in own if _is_over(one, item) and one.word != item.spotting.word]
             if named:
-                found[item.item] = _verdict(item, annotator, "word", named[0])
+                found[item.item] = _decision(item, annotator, "word", named[0])
     return list(found.values())
 
 
@@ -191,8 +191,8 @@ def _is_over(spotting: Spotting, item: Item) -> bool:
     return same and spotting.decision in ("", "yes") and spotting.segment.overlap(item.spotting.segment) > 0
 
 
-def _verdict(item: Item, annotator: str, answer: Answer, spotting: Spotting) -> Verdict:
+def _decision(item: Item, annotator: str, answer: Answer, spotting: Spotting) -> Decision:
     named = {"word": spotting.word, "variant": "" if spotting.variant == OTHER_VARIANT else spotting.variant}
     word = named.get(answer, "")
     key = uuid.uuid4().hex  # reading a file is an act of its own: it counts whatever was decided before
-    return Verdict(key, item.queue, item.item, annotator, answer, word, spotting.start, spotting.end, 0.0)
+    return Decision(key, item.queue, item.item, annotator, answer, word, spotting.start, spotting.end, 0.0)

@@ -184,7 +184,7 @@ def show_queue(request: Request, queue: str, bench: OpenWorkbench) -> HTMLRespon
 def show_results(request: Request, queue: str, bench: OpenWorkbench) -> HTMLResponse:
     """The page of measures of a queue's decisions."""
     known = bench.queues.get(queue)
-    found = measure(list(bench.queues.items(queue)), bench.queues.verdicts(queue))
+    found = measure(list(bench.queues.items(queue)), bench.queues.decisions(queue))
     return _page(
         request, "results", queue=known, found=found, formats=exports.kinds(),
         others={exports.LABELS: "labels", exports.DECISIONS: "decisions_file"},

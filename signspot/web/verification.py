@@ -55,7 +55,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Decision:
     """A person's decision about an item."""
 
     id: str  # made by whoever sends it, so that sending it twice is the same as once
@@ -191,13 +191,13 @@ class Queues:
         who = checked_annotator(annotator)
         return self._write(lambda connection: _hand_out(connection, queue, who, count))
 
-    def decide(self, verdict: Verdict, *, if_new: bool = False) -> Verdict | None:
+    def decide(self, decision: Decision, *, if_new: bool = False) -> Decision | None:
         """Add a decision to the log; a later one about the same item withdraws the former, and none is ever removed.
 
         A decision that was sent before, with the same id, is not added again: it may have been undone meanwhile.
 
         Args:
-            verdict: the decision.
+            decision: the decision.
             if_new: add nothing where the person's standing decision says the same.
 
         Returns:
@@ -208,17 +208,17 @@ class Queues:
             OptionsError: the id was used for another decision.
         """
 
-        def work(connection: Connection) -> Verdict | None:
+        def work(connection: Connection) -> Decision | None:
             at = time.time()
-            made = replace(verdict, at=at, seconds=min(max(0.0, verdict.seconds), _MOST_SECONDS))
+            made = replace(decision, at=at, seconds=min(max(0.0, decision.seconds), _MOST_SECONDS))
             held, table = _of(tables.assignments, made), tables.decisions
             connection.execute(update(tables.assignments).where(held).values(decided=True))  # takes the lock first
             standing = and_(_of(table, made), table.c.withdrawn.is_(None))
             row = connection.execute(select(table).where(standing)).mappings().first()
-            before = None if row is None else _verdict(row)
+            before = None if row is None else _decision(row)
             sent = connection.execute(select(table).where(table.c.id == made.id)).mappings().first()
             if sent is not None:
-                if _content(_verdict(sent)) != _content(made):
+                if _content(_decision(sent)) != _content(made):
                     raise OptionsError(f"the id '{made.id}' was used for another decision: send each with its own")
                 if before is None:
                     connection.execute(update(tables.assignments).where(held).values(decided=False))
@@ -248,7 +248,7 @@ class Queues:
             if last is None:
                 return None
             connection.execute(update(table).where(table.c.id == last["id"]).values(withdrawn=time.time()))
-            held = _of(tables.assignments, _verdict(last))
+            held = _of(tables.assignments, _decision(last))
             again = update(tables.assignments).where(held).values(decided=False, at=time.time())
             connection.execute(again)
             key = and_(tables.items.c.queue == queue, tables.items.c.item == last["item"])
@@ -261,12 +261,12 @@ class Queues:
         wanted = select(tables.items).where(tables.items.c.queue == queue).order_by(tables.items.c.item)
         return (_item(row) for row in self._database.rows(wanted, 1000))
 
-    def verdicts(self, queue: str, *, withdrawn: bool = False) -> list[Verdict]:
+    def decisions(self, queue: str, *, withdrawn: bool = False) -> list[Decision]:
         """Every standing decision of a queue by time; with those that were undone if they are wanted."""
         wanted = select(tables.decisions).where(tables.decisions.c.queue == queue).order_by(tables.decisions.c.at)
         if not withdrawn:
             wanted = wanted.where(tables.decisions.c.withdrawn.is_(None))
-        return [_verdict(row) for row in self._database.rows(wanted, 1000)]
+        return [_decision(row) for row in self._database.rows(wanted, 1000)]
 
     def verified_videos(self) -> dict[str, tuple[int, int]]:
         """Of each video: how many of its spottings are in queues, and how many of them are decided."""
@@ -320,14 +320,14 @@ def _counted(connection: Connection, wanted: Select[Any]) -> dict[str, int]:
     return {str(name): int(count) for name, count in connection.execute(wanted)}
 
 
-def _of(table: Any, verdict: Verdict) -> Any:
-    return and_(table.c.queue == verdict.queue, table.c.item == verdict.item, table.c.annotator == verdict.annotator)
+def _of(table: Any, decision: Decision) -> Any:
+    return and_(table.c.queue == decision.queue, table.c.item == decision.item, table.c.annotator == decision.annotator)
 
 
-def _content(verdict: Verdict) -> tuple[object, ...]:
+def _content(decision: Decision) -> tuple[object, ...]:
     """What a decision says, without when and how quickly it was made."""
-    span = round(verdict.start, 3), round(verdict.end, 3)
-    return verdict.queue, verdict.item, verdict.annotator, verdict.answer, verdict.word, *span
+    span = round(decision.start, 3), round(decision.end, 3)
+    return decision.queue, decision.item, decision.annotator, decision.answer, decision.word, *span
 
 
 def _row(queue: str, place: int, spotting: Spotting, copies: int, share: float) -> dict[str, Any]:
@@ -352,33 +352,33 @@ def _item(row: RowMapping) -> Item:
     return Item(row["queue"], check_int(row["item"], where), from_row(values, where))
 
 
-def _verdict(row: RowMapping) -> Verdict:
+def _decision(row: RowMapping) -> Decision:
     """A decision, out of the database.
 
     Raises:
         FormatError: it is damaged.
     """
     try:
-        return Verdict(**{**row, "item": check_int(row["item"], "item")})
+        return Decision(**{**row, "item": check_int(row["item"], "item")})
     except (TypeError, ValueError, AttributeError) as error:  # an OptionsError is a ValueError
         raise FormatError(f"the decision {quoted(row['id'])} is damaged: {error!s:.200}") from error
 
 
-def verified(items: Iterable[Item], verdicts: Sequence[Verdict]) -> Iterator[tuple[Item, list[Verdict], Spotting]]:
+def verified(items: Iterable[Item], decisions: Sequence[Decision]) -> Iterator[tuple[Item, list[Decision], Spotting]]:
     """Each item with its decisions and the spotting that follows: source V where people agree, D where none decided.
 
     Where people disagree the decision is "unsure". A person's boundaries win; another variant has the name that they
     gave it, or "other"; a wrong word whose right one was named also gives a spotting of that word.
     """
-    by_item: dict[int, list[Verdict]] = {}
-    for verdict in verdicts:
-        by_item.setdefault(verdict.item, []).append(verdict)
+    by_item: dict[int, list[Decision]] = {}
+    for decision in decisions:
+        by_item.setdefault(decision.item, []).append(decision)
     for item in items:
         own = by_item.get(item.item, [])
         if not own:
             yield item, own, item.spotting
             continue
-        answers = {verdict.plain for verdict in own}
+        answers = {decision.plain for decision in own}
         agreed: PlainDecision = own[-1].plain if len(answers) == 1 else "unsure"
         last = own[-1]
         variant = (last.word or OTHER_VARIANT) if last.answer == "variant" else item.spotting.variant
@@ -386,7 +386,7 @@ def verified(items: Iterable[Item], verdicts: Sequence[Verdict]) -> Iterator[tup
         made = replace(item.spotting, decision=agreed, source=source, start=last.start, end=last.end, variant=variant)
         made = replace(made, time=min(max(made.time, made.start), made.end))
         yield item, own, made
-        named = next((verdict for verdict in reversed(own) if verdict.answer == "word"), None)
+        named = next((decision for decision in reversed(own) if decision.answer == "word"), None)
         if named is not None and agreed == "no":
             yield item, own, replace(made, word=named.word, decision="yes", exemplar="", variant="", score=1.0)
 
@@ -451,29 +451,29 @@ class Measures:
     people: tuple[Person, ...]
 
 
-def measure(items: Sequence[Item], verdicts: Sequence[Verdict]) -> Measures:
+def measure(items: Sequence[Item], decisions: Sequence[Decision]) -> Measures:
     """Measure a queue; where people disagree about an item, it counts as unsure."""
     answers: Counter[tuple[str, str]] = Counter()
     seen: set[int] = set()
-    for item, own, spotting in verified(items, verdicts):
+    for item, own, spotting in verified(items, decisions):
         if own and item.item not in seen:
             seen.add(item.item)
             answers[item.spotting.word, spotting.decision] += 1
     words = {word: _share(answers, word) for word in dict.fromkeys(word for word, _ in answers)}
     ordered = dict(sorted(words.items(), key=lambda pair: (-(pair[1].yes + pair[1].no + pair[1].unsure), pair[0])))
     total = Share(*(sum(getattr(share, name) for share in words.values()) for name in ("yes", "no", "unsure")))
-    return Measures(len(items), len(seen), total, ordered, tuple(agreements(verdicts)), tuple(_people(verdicts)))
+    return Measures(len(items), len(seen), total, ordered, tuple(agreements(decisions)), tuple(_people(decisions)))
 
 
 def _share(answers: Counter[tuple[str, str]], word: str) -> Share:
     return Share(answers[word, "yes"], answers[word, "no"], answers[word, "unsure"])
 
 
-def agreements(verdicts: Iterable[Verdict]) -> list[Agreement]:
+def agreements(decisions: Iterable[Decision]) -> list[Agreement]:
     """Cohen's kappa of every two people who share items, on yes, no and unsure; most shared items first."""
     by_person: dict[str, dict[int, str]] = {}
-    for verdict in verdicts:
-        by_person.setdefault(verdict.annotator, {})[verdict.item] = verdict.plain
+    for decision in decisions:
+        by_person.setdefault(decision.annotator, {})[decision.item] = decision.plain
     found = []
     for one, other in combinations(sorted(by_person), 2):
         shared = sorted(by_person[one].keys() & by_person[other].keys())
@@ -495,8 +495,8 @@ def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
     return None if chance >= 1 else (observed - chance) / (1 - chance)
 
 
-def _people(verdicts: Iterable[Verdict]) -> list[Person]:
+def _people(decisions: Iterable[Decision]) -> list[Person]:
     times: dict[str, list[float]] = {}
-    for verdict in verdicts:
-        times.setdefault(verdict.annotator, []).append(verdict.seconds)
+    for decision in decisions:
+        times.setdefault(decision.annotator, []).append(decision.seconds)
     return [Person(name, len(own), sorted(own)[len(own) // 2]) for name, own in sorted(times.items())]

@@ -1,4 +1,4 @@
-"""Landmarks become pictures: a shaded signer, frame after frame, for the road from video to spotting.
+"""Landmarks become pictures: a shaded signer, frame after frame, for the pipeline from video to spotting.
 
 The picture is drawn larger than asked for and shrunk, so that edges are smooth; then come the blur of
 movement, a little softness and the noise of a sensor. Memory does not grow with the length of the video.

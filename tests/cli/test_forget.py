@@ -35,7 +35,7 @@ from signspot.web.folder import ServedFolder
 from signspot.web.forgetting import ServerData
 from signspot.web.jobs import Jobs
 from signspot.web.tables import open_database
-from signspot.web.verification import Queues, Verdict, verified
+from signspot.web.verification import Decision, Queues, verified
 from signspot.web.worker import JobSettings
 
 
@@ -340,10 +340,10 @@ def decide(queues: Queues, queue: str, mark: str) -> None:
     """Eve decides everything, and takes the last decision back to decide it again."""
     handed = queues.hand_out(queue, "Eve", 9)
     for item in handed:
-        verdict = Verdict(f"decision-{mark}-{item.item}", queue, item.item, "Eve", "yes", "", 0.9, 1.1, 1.0)
-        queues.decide(verdict)
+        decision = Decision(f"decision-{mark}-{item.item}", queue, item.item, "Eve", "yes", "", 0.9, 1.1, 1.0)
+        queues.decide(decision)
     queues.undo(queue, "Eve")
-    queues.decide(Verdict(f"again-{mark}", queue, handed[-1].item, "Eve", "no", "", 0.9, 1.1, 1.0))
+    queues.decide(Decision(f"again-{mark}", queue, handed[-1].item, "Eve", "no", "", 0.9, 1.1, 1.0))
 
 
 def annotate(address: str) -> None:
@@ -369,7 +369,7 @@ def use(root: Path, address: str | None) -> tuple[str, str]:
     single = {who: queues.add(f"videos/{who}-talk.pose: apple", spotted(who)) for who in ("Ann", "Ben")}
     for mark, queue in {"both": both, **single}.items():
         decide(queues, queue, mark)
-        found = [each for _, _, each in verified(queues.items(queue), queues.verdicts(queue))]
+        found = [each for _, _, each in verified(queues.items(queue), queues.decisions(queue))]
         exports.save_labels(found, ServedFolder(root), queues.get(queue)["name"], queue)
     jobs = Jobs(database, settings(root))
     for who in ("Ann", "Ben"):
@@ -386,8 +386,8 @@ def is_bens_as_it_was(root: Path, address: str | None, both: str, bens: str) -> 
     assert [queue["id"] for queue in queues.all()] == [bens, both], "an empty queue has gone, too"
     for queue in (both, bens):
         assert [item.spotting.video for item in queues.items(queue)] == ["videos/Ben-talk.pose"]
-        assert [verdict.answer for verdict in queues.verdicts(queue)] == ["no"]
-        assert len(queues.verdicts(queue, withdrawn=True)) == 2
+        assert [decision.answer for decision in queues.decisions(queue)] == ["no"]
+        assert len(queues.decisions(queue, withdrawn=True)) == 2
     assert queues.get(bens)["name"] == "videos/Ben-talk.pose: apple"
     titles = {job["title"]: job["message"] for job in Jobs(database, settings(root)).all()}
     assert titles == {"videos/Ben-talk.pose": "", "run": "cannot read (forgotten): it is damaged"}

@@ -208,13 +208,13 @@ def test_tracks_are_claimed_by_the_names_of_their_videos(signspot: Call, corner:
     for track in tracks:
         assert signspot("embed", corner / "footage.pose", "--out", track, *encoder)[0] == 0
     (tmp_path / "a.eaf").write_text("a person's file")
-    road = ("spot", *tracks, corner / "signs", *encoder, "--threshold", "0.5", "--out", tmp_path / "a.eaf")
-    code, _, err = signspot(*road)
+    command = ("spot", *tracks, corner / "signs", *encoder, "--threshold", "0.5", "--out", tmp_path / "a.eaf")
+    code, _, err = signspot(*command)
     assert code == 2
     assert "it is there, and was not written by signspot" in err
     assert (tmp_path / "a.eaf").read_text() == "a person's file"
     (tmp_path / "a.eaf").unlink()
-    code, _, err = signspot(*road)
+    code, _, err = signspot(*command)
     assert code == 0, err
     assert sorted(path.name for path in tmp_path.glob("*.eaf")) == ["a.eaf"]
 

@@ -1,4 +1,4 @@
-"""The demo: the true road, from filmed pixels through MediaPipe to spottings."""
+"""The demo: the whole pipeline, from rendered pixels through MediaPipe to spottings."""
 
 from pathlib import Path
 

@@ -61,7 +61,7 @@ def test_stretches_are_the_pictures_before_each_label(rgb_corpus: Corpus, rgb_si
         frames = [squash_and_crop(frame.image, 32) for frame in video.resampled(12.5)]
     first = round(sign.start * 12.5)
     shown = np.stack(frames[first : first + 6], axis=1)
-    np.testing.assert_array_equal(plain(sign.images, 32), shown)  # as the road cuts it
+    np.testing.assert_array_equal(plain(sign.images, 32), shown)  # as the pipeline cuts it
 
 
 def test_no_video_is_decoded_twice(

@@ -137,7 +137,7 @@ def make_queue(server: Server, count: int, share: float = 0.0) -> str:
     return str(server.ask("POST", "/api/queues", body).json["id"])
 
 
-def verdicts(server: Server, queue: str) -> list[dict[str, Any]]:
+def decisions(server: Server, queue: str) -> list[dict[str, Any]]:
     text = server.ask("GET", f"/api/queues/{queue}/export?format=.decisions.csv").text
     return list(csv.DictReader(io.StringIO(text)))
 
@@ -166,7 +166,7 @@ def test_verify_with_keys_undo_and_two_people_at_once(browser: Browser, server: 
         correct(ada)
         for opened in (ada, ben):
             until_sent(opened, queue)
-    rows = verdicts(server, queue)
+    rows = decisions(server, queue)
     standing = [row for row in rows if not row["withdrawn"]]
     assert sorted((row["annotator"], row["answer"]) for row in standing) == [
         ("Ada", "no"), ("Ada", "unsure"), ("Ada", "word"), ("Ada", "yes"), ("Ben", "no"), ("Ben", "unsure"),
@@ -191,7 +191,7 @@ def test_a_server_that_goes_away_loses_no_decision(browser: Browser, material: P
         expect(page.get_by_role("alert")).to_contain_text("does not answer")
         server.start()
         until_sent(page, queue)
-    assert [row["answer"] for row in verdicts(server, queue)] == ["yes", "no"]
+    assert [row["answer"] for row in decisions(server, queue)] == ["yes", "no"]
     server.stop()
 
 
@@ -619,7 +619,7 @@ def test_keys_shift_boundaries_slow_down_and_name_words(page: Page, server: Serv
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     until_sent(page, queue)
-    [row] = verdicts(server, queue)
+    [row] = decisions(server, queue)
     assert (row["answer"], row["word"], float(row["start"]), float(row["end"])) == ("word", "apple", 0.26, 0.66)
 
 
@@ -755,7 +755,7 @@ def test_a_linguists_journey(page: Page, tmp_path: Path, stretch: Any, bench_cac
     page.goto(f"{server.address}/verify/{queues[1]}/results")
     page.locator("#back").set_input_files(str(tmp_path / "talk.eaf"))
     expect(page.locator("#told")).to_contain_text("4 decisions were read")
-    one, other = (sorted(map(decided, verdicts(server, queue))) for queue in queues)
+    one, other = (sorted(map(decided, decisions(server, queue))) for queue in queues)
     assert one == other
     assert [row[0] for row in one] == ["no", "unsure", "variant", "yes"]
     again = server.ask("GET", f"/api/queues/{queues[1]}/export?format=.eaf")

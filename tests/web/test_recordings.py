@@ -227,7 +227,7 @@ def test_every_length_is_checked(river: Landmarks, estimating: Server) -> None:
         assert estimating.ask("POST", f"{place}&{size}", content).status == 422
 
 
-def test_landmarks_go_the_ordinary_road(estimating: Server, river: Landmarks) -> None:
+def test_landmarks_are_searched_like_videos(estimating: Server, river: Landmarks) -> None:
     """The same words and scores as for the same landmarks in a file."""
     assert estimating.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").status == 200
     warm = estimating.ask("POST", "/api/warm?dictionary=dictionary")

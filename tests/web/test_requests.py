@@ -24,7 +24,7 @@ from .conftest import Server
 
 
 def test_the_page_gets_what_the_command_line_prints(server: Server) -> None:
-    """One road: peaks above any threshold are what a search with that threshold finds, rates included."""
+    """One pipeline: peaks above any threshold are what a search with that threshold finds, rates included."""
     told = server.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").json
     spotter = load()
     exemplars = open_dictionary(server.folder / "dictionary")["river"]

@@ -19,7 +19,7 @@ from signspot.types import LabelSource, Spotting
 from signspot.web import exports, verification
 from signspot.web.jobs import Jobs
 from signspot.web.tables import open_database
-from signspot.web.verification import Queues, Share, Verdict, cohens_kappa, measure, verified
+from signspot.web.verification import Decision, Queues, Share, cohens_kappa, measure, verified
 from signspot.web.worker import JobSettings
 
 
@@ -42,9 +42,9 @@ def spottings(count: int, word: str = "apple") -> list[Spotting]:
     return [Spotting(word, "news.mp4", k + 0.5, k + 0.2, k + 0.8, 0.5 + k / 1e5, "a/1", "one") for k in range(count)]
 
 
-def verdict(queue: str, item: int, who: str = "Ada", answer: Any = "yes", **values: Any) -> Verdict:
+def decision(queue: str, item: int, who: str = "Ada", answer: Any = "yes", **values: Any) -> Decision:
     usual = {"id": f"{who}-{item}-{answer}-{queue}", "word": "", "start": item + 0.2, "end": item + 0.8, "seconds": 1.5}
-    return Verdict(**{"queue": queue, "item": item, "annotator": who, "answer": answer, **usual, **values})
+    return Decision(**{"queue": queue, "item": item, "annotator": who, "answer": answer, **usual, **values})
 
 
 def test_items_are_handed_out_once(database: Database) -> None:
@@ -59,7 +59,7 @@ def test_items_are_handed_out_once(database: Database) -> None:
             own = handed.setdefault(who, [])
             while found := queues.hand_out(queue, who, 3):
                 for item in found:
-                    queues.decide(verdict(queue, item.item, who))
+                    queues.decide(decision(queue, item.item, who))
                     own.append(item.item)
         except BaseException as error:
             failed.append(error)
@@ -72,7 +72,7 @@ def test_items_are_handed_out_once(database: Database) -> None:
     assert not failed
     every = [item for own in handed.values() for item in own]
     assert sorted(every) == list(range(60))
-    standing = queues.verdicts(queue)
+    standing = queues.decisions(queue)
     assert sorted(each.item for each in standing) == list(range(60))
     assert queues.all()[0]["decided"] == 60
 
@@ -83,9 +83,9 @@ def test_some_items_are_seen_twice_by_two_people(database: Database) -> None:
     for who in ("Ada", "Ben", "Cem"):
         while found := queues.hand_out(queue, who, 50):
             for item in found:
-                queues.decide(verdict(queue, item.item, who))
+                queues.decide(decision(queue, item.item, who))
     by_item: dict[int, list[str]] = {}
-    for each in queues.verdicts(queue):
+    for each in queues.decisions(queue):
         by_item.setdefault(each.item, []).append(each.annotator)
     assert all(len(people) == len(set(people)) == 2 for people in by_item.values())
     assert len(by_item) == 20
@@ -94,24 +94,24 @@ def test_some_items_are_seen_twice_by_two_people(database: Database) -> None:
 def test_a_decision_sent_twice_counts_once_and_a_later_one_replaces(database: Database) -> None:
     queues = Queues(database)
     queue = queues.add("q", spottings(2))
-    first = verdict(queue, 0)
+    first = decision(queue, 0)
     queues.decide(first)
     queues.decide(first)
-    assert len(queues.verdicts(queue)) == 1
-    queues.decide(verdict(queue, 0, answer="no"))
-    assert [each.answer for each in queues.verdicts(queue)] == ["no"]
-    assert [each.answer for each in queues.verdicts(queue, withdrawn=True)] == ["yes", "no"], "nothing is lost"
+    assert len(queues.decisions(queue)) == 1
+    queues.decide(decision(queue, 0, answer="no"))
+    assert [each.answer for each in queues.decisions(queue)] == ["no"]
+    assert [each.answer for each in queues.decisions(queue, withdrawn=True)] == ["yes", "no"], "nothing is lost"
 
 
 def test_the_answer_says_what_stands(sqlite: Queues) -> None:
     """An id that was used for something else is refused; one that was undone does not come back by being sent again."""
     queue = sqlite.add("q", spottings(2))
-    first = verdict(queue, 0)
+    first = decision(queue, 0)
     standing = sqlite.decide(first)
     assert standing is not None
     with pytest.raises(OptionsError, match=first.id):
-        sqlite.decide(verdict(queue, 1, answer="no", id=first.id))
-    later = sqlite.decide(verdict(queue, 0, answer="no"))
+        sqlite.decide(decision(queue, 1, answer="no", id=first.id))
+    later = sqlite.decide(decision(queue, 0, answer="no"))
     assert later is not None
     assert sqlite.decide(first) == later, "sent again: the later one stands"
     sqlite.undo(queue, "Ada")
@@ -129,10 +129,10 @@ def test_every_import_counts(sqlite: Queues, tmp_path: Path) -> None:
         (tmp_path / "q.jsonl").write_bytes(made.content)
         for each in exports.read_back(tmp_path / "q.jsonl", [item], "Ada"):
             sqlite.decide(each, if_new=True)
-        return [each.answer for each in sqlite.verdicts(queue)]
+        return [each.answer for each in sqlite.decisions(queue)]
 
     assert [read(answer) for answer in ("yes", "no", "yes", "yes")] == [["yes"], ["no"], ["yes"], ["yes"]]
-    assert len(sqlite.verdicts(queue, withdrawn=True)) == 3
+    assert len(sqlite.decisions(queue, withdrawn=True)) == 3
     sqlite.undo(queue, "Ada")
     assert read("yes") == ["yes"]
 
@@ -143,23 +143,23 @@ def test_a_database_that_is_removed_is_noticed(tmp_path: Path) -> None:
         queue = queues.add("q", spottings(1))
         shutil.move(tmp_path / "workbench.sqlite", tmp_path / "away")
         with pytest.raises(StoreError):
-            queues.decide(verdict(queue, 0))
+            queues.decide(decision(queue, 0))
         shutil.move(tmp_path / "away", tmp_path / "workbench.sqlite")
-        assert queues.decide(verdict(queue, 0)) is not None, "it was put back"
+        assert queues.decide(decision(queue, 0)) is not None, "it was put back"
 
 
 def test_two_windows_of_one_person_leave_one_standing_decision(database: Database) -> None:
     queues = Queues(database)
     queue = queues.add("q", spottings(1))
     answers = ("yes", "no", "unsure", "yes", "no", "unsure")
-    made = [verdict(queue, 0, answer=answer, id=f"window-{k:04d}") for k, answer in enumerate(answers)]
+    made = [decision(queue, 0, answer=answer, id=f"window-{k:04d}") for k, answer in enumerate(answers)]
     threads = [threading.Thread(target=queues.decide, args=(each,)) for each in made]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert len(queues.verdicts(queue)) == 1
-    assert len(queues.verdicts(queue, withdrawn=True)) == 6
+    assert len(queues.decisions(queue)) == 1
+    assert len(queues.decisions(queue, withdrawn=True)) == 6
 
 
 def test_undo_gives_the_item_back_and_keeps_the_decision(database: Database) -> None:
@@ -167,12 +167,12 @@ def test_undo_gives_the_item_back_and_keeps_the_decision(database: Database) -> 
     queue = queues.add("q", spottings(3))
     assert queues.undo(queue, "Ada") is None
     for item in queues.hand_out(queue, "Ada", 2):
-        queues.decide(verdict(queue, item.item))
+        queues.decide(decision(queue, item.item))
     undone = queues.undo(queue, "Ada")
     assert undone is not None
     assert undone.item == 1
-    assert [each.item for each in queues.verdicts(queue)] == [0]
-    assert [each.withdrawn is None for each in queues.verdicts(queue, withdrawn=True)] == [True, False]
+    assert [each.item for each in queues.decisions(queue)] == [0]
+    assert [each.withdrawn is None for each in queues.decisions(queue, withdrawn=True)] == [True, False]
     assert queues.hand_out(queue, "Ada", 1)[0].item == 1
     assert queues.undo(queue, "Ben") is None, "another's decision stays"
 
@@ -183,20 +183,20 @@ def test_what_somebody_holds_too_long_goes_to_the_next(sqlite: Queues, monkeypat
     assert not sqlite.hand_out(queue, "Ben")
     monkeypatch.setattr(verification, "LEASE", -1.0)
     assert sqlite.hand_out(queue, "Ben")
-    sqlite.decide(verdict(queue, 0, "Ada"))
-    assert [each.annotator for each in sqlite.verdicts(queue)] == ["Ada"], "a late decision is kept, too"
+    sqlite.decide(decision(queue, 0, "Ada"))
+    assert [each.annotator for each in sqlite.decisions(queue)] == ["Ada"], "a late decision is kept, too"
 
 
 def test_misuse_is_told(sqlite: Queues) -> None:
     queue = sqlite.add("q", spottings(1))
     with pytest.raises(FormatError, match="no item 7"):
-        sqlite.decide(verdict(queue, 7))
+        sqlite.decide(decision(queue, 7))
     with pytest.raises(OptionsError):
-        verdict(queue, 0, answer="word")
+        decision(queue, 0, answer="word")
     with pytest.raises(OptionsError):
         sqlite.hand_out(queue, "  ")
     with pytest.raises(OptionsError):
-        verdict(queue, 0, answer="maybe")
+        decision(queue, 0, answer="maybe")
     with pytest.raises(OptionsError):
         sqlite.add("q", [])
     with pytest.raises(FormatError):
@@ -208,8 +208,8 @@ def test_measures_by_hand(sqlite: Queues) -> None:
     answers = {"Ada": ["yes", "yes", "no", "unsure", "variant"], "Ben": ["yes", "no", "no", "unsure", "yes"]}
     for who, own in answers.items():
         for item, answer in enumerate(own):
-            sqlite.decide(verdict(queue, item, who, answer, start=0.1, end=0.9))
-    found = measure(list(sqlite.items(queue)), sqlite.verdicts(queue))
+            sqlite.decide(decision(queue, item, who, answer, start=0.1, end=0.9))
+    found = measure(list(sqlite.items(queue)), sqlite.decisions(queue))
     assert (found.items, found.decided) == (5, 5)
     assert found.words["apple"] == Share(1, 1, 2), "where people disagree nobody is sure"
     assert found.words["pear"] == Share(1, 0, 0), "another variant of the word is the word"
@@ -237,13 +237,13 @@ def answered(sqlite: Queues) -> tuple[Queues, str]:
     queue = sqlite.add("my queue", spottings(5))
     for item, answer in enumerate(("yes", "no", "unsure", "word")):
         word = "pear" if answer == "word" else ""
-        sqlite.decide(verdict(queue, item, answer=answer, word=word, start=item + 0.1, end=item + 0.9))
+        sqlite.decide(decision(queue, item, answer=answer, word=word, start=item + 0.1, end=item + 0.9))
     return sqlite, queue
 
 
 def test_no_and_unsure_are_never_lost(answered: tuple[Queues, str]) -> None:
     queues, queue = answered
-    found = [spotting for _, _, spotting in verified(queues.items(queue), queues.verdicts(queue))]
+    found = [spotting for _, _, spotting in verified(queues.items(queue), queues.decisions(queue))]
     told = [(s.word, s.decision, s.source) for s in found]
     v, d = LabelSource.VERIFIED, LabelSource.DICTIONARY
     assert told == [
@@ -256,7 +256,7 @@ def test_no_and_unsure_are_never_lost(answered: tuple[Queues, str]) -> None:
 @pytest.mark.parametrize("suffix", [".via.json", ".eaf", ".csv", ".jsonl"])
 def test_round_trips_keep_every_decision(answered: tuple[Queues, str], suffix: str, tmp_path: Path) -> None:
     queues, queue = answered
-    found = [spotting for _, _, spotting in verified(queues.items(queue), queues.verdicts(queue))]
+    found = [spotting for _, _, spotting in verified(queues.items(queue), queues.decisions(queue))]
     made = exports.export(found, "my queue", suffix)
     path = tmp_path / made.name
     path.write_bytes(made.content)
@@ -266,7 +266,7 @@ def test_round_trips_keep_every_decision(answered: tuple[Queues, str], suffix: s
     fresh = queues.add("again", spottings(5))
     for each in exports.read_back(path, list(queues.items(fresh)), "Ben"):
         queues.decide(each)
-    again = {each.item: (each.answer, each.word) for each in queues.verdicts(fresh)}
+    again = {each.item: (each.answer, each.word) for each in queues.decisions(fresh)}
     assert again == {0: ("yes", ""), 1: ("no", ""), 2: ("unsure", ""), 3: ("word", "pear")}
 
 
@@ -274,9 +274,9 @@ def test_round_trips_keep_every_decision(answered: tuple[Queues, str], suffix: s
 @pytest.mark.parametrize("name", ["", "north"])
 def test_round_trips_keep_other_variants(sqlite: Queues, suffix: str, name: str, tmp_path: Path) -> None:
     queue = sqlite.add("q", spottings(2))
-    sqlite.decide(verdict(queue, 0, answer="variant", word=name))
-    sqlite.decide(verdict(queue, 1, answer="yes"))
-    found = [spotting for _, _, spotting in verified(sqlite.items(queue), sqlite.verdicts(queue))]
+    sqlite.decide(decision(queue, 0, answer="variant", word=name))
+    sqlite.decide(decision(queue, 1, answer="yes"))
+    found = [spotting for _, _, spotting in verified(sqlite.items(queue), sqlite.decisions(queue))]
     assert [spotting.variant for spotting in found] == [name or "other", "one"]
     made = exports.export(found, "q", suffix)
     (tmp_path / made.name).write_bytes(made.content)
@@ -289,17 +289,17 @@ def test_history_and_labels(answered: tuple[Queues, str]) -> None:
     queues.undo(queue, "Ada")
     rows = list(
         csv.DictReader(
-            io.StringIO(_text(exports.decisions(queues.verdicts(queue, withdrawn=True), queues.items(queue), "q")))
+            io.StringIO(_text(exports.decisions(queues.decisions(queue, withdrawn=True), queues.items(queue), "q")))
         )
     )
     assert [(row["annotator"], row["answer"], row["seconds"], bool(row["withdrawn"])) for row in rows] == [
         ("Ada", "yes", "1.5", False), ("Ada", "no", "1.5", False), ("Ada", "unsure", "1.5", False),
         ("Ada", "word", "1.5", True),
     ]  # fmt: skip
-    found = [spotting for _, _, spotting in verified(queues.items(queue), queues.verdicts(queue))]
+    found = [spotting for _, _, spotting in verified(queues.items(queue), queues.decisions(queue))]
     labels = _text(exports.export(found, "q", exports.LABELS)).splitlines()
     assert [('"V"' in line, '"confidence": 0.0' in line) for line in labels[:2]] == [(True, False), (True, True)]
-    hostile = exports.decisions([verdict(queue, 0, "=HYPERLINK(1)")], queues.items(queue), "../../x")
+    hostile = exports.decisions([decision(queue, 0, "=HYPERLINK(1)")], queues.items(queue), "../../x")
     assert "'=HYPERLINK" in _text(hostile)
     assert "/" not in hostile.name
 
@@ -326,9 +326,9 @@ def test_damaged_rows_are_told(damage: str, tmp_path: Path) -> None:
     """A served folder with its database may come from somebody else."""
     with closing(open_database(None, tmp_path)) as made:
         queue = Queues(made).add("q", spottings(2))
-        Queues(made).decide(verdict(queue, 0))
+        Queues(made).decide(decision(queue, 0))
         Jobs(made, JobSettings("x", None, None)).add("prepare", "a", {"video": "a.mp4"})
         made.run(lambda connection: connection.exec_driver_sql(damage))
     with pytest.raises((FormatError, StoreError)), closing(open_database(None, tmp_path)) as opened:
-        list(verified(Queues(opened).items(queue), Queues(opened).verdicts(queue)))
+        list(verified(Queues(opened).items(queue), Queues(opened).decisions(queue)))
         Jobs(opened, JobSettings("x", None, None)).all()

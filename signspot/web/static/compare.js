@@ -74,10 +74,10 @@ async function compareClip(file) {
     if (!isBones(file.name)) shown = [figure(t("mine"), URL.createObjectURL(file), found.span, null, "mine"), ...shown];
     layout();
     document.getElementById("feedback").hidden = false;
-    const verdict = t(found.right ? "right" : "not_right", { word: found.word, rank: found.rank, of: found.of });
+    const decision = t(found.right ? "right" : "not_right", { word: found.word, rank: found.rank, of: found.of });
     const instead = found.instead.length ? [element("p", {}, t("instead", { words: found.instead.map((each) => each.word).join(", ") }))] : [];
     const told = found.differences.map((each) => element("li", {}, each.words));
-    document.getElementById("differences").replaceChildren(element("p", { class: "big" }, verdict), ...instead, element("ul", {}, ...told));
+    document.getElementById("differences").replaceChildren(element("p", { class: "big" }, decision), ...instead, element("ul", {}, ...told));
   } catch (error) { problem(error); }
 }
 

@@ -10,20 +10,20 @@ from signspot_synthetic.body.motion import FPS
 
 ALLOWANCE = 8.0  # MB by which peak memory may grow beside the track
 ESTIMATOR_SHARE = 0.1  # of the estimator's time, that encoder and search may add
-_SPEED, _MEMORY = "The road, speed", "The road, peak memory"
+_SPEED, _MEMORY = "The pipeline, speed", "The pipeline, peak memory"
 
 STAGES = {
     "decode": "video → frames",
     "estimate": "video → landmarks",
     "embed_stream": "landmarks in chunks → track",
     "embed_file": "`.pose` file → track",
-    "spot": "video → spottings, the whole road",
+    "spot": "video → spottings, the whole pipeline",
 }
 _TRACKLESS = ("decode", "estimate")
 
 
-def road_rows(sizes: Sizes, folder: Path) -> list[Comparison]:
-    """All rows of the road."""
+def pipeline_rows(sizes: Sizes, folder: Path) -> list[Comparison]:
+    """All rows of the pipeline."""
     footage = film(sizes, folder)
     found = [_measure_all(length, footage[0], sizes) for length in footage]
     speed = [_speed(name, found[1][name], found[0][name], footage) for name in STAGES]
@@ -77,14 +77,14 @@ def _bytes_per_frame() -> int:
 
 
 def _added(spot: Measurement, footage: Filmed, sizes: Sizes) -> Comparison:
-    """The share of encoder and search beside the estimator, within one run of the whole road."""
+    """The share of encoder and search beside the estimator, within one run of the whole pipeline."""
     whole, estimator = spot.values["seconds"], spot.values["estimator"]
     added = whole - estimator
     return Comparison(
         _SPEED,
         f"all but the estimator: encoder, alignment of {sizes.words} words × 3 exemplars and of decoys, against "
         f"decoding and the estimator, {_length(footage)} of video",
-        f"{against(added, estimator, 's')}; the whole road at {rounded(footage.frames / FPS / whole)} × real time",
+        f"{against(added, estimator, 's')}; the whole pipeline at {rounded(footage.frames / FPS / whole)} × real time",
         added / estimator,
         f"below {rounded(ESTIMATOR_SHARE)}",
         added / estimator < ESTIMATOR_SHARE,
