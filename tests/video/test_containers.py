@@ -229,29 +229,6 @@ def test_a_stream_that_turns_up_late_does_no_harm(tmp_path, make_video, number):
     assert numbers[-1] == 399
 
 
-def test_whatever_the_damage_only_our_own_errors_come_out(any_video, tmp_path):
-    rng = np.random.default_rng(5)
-    whole = np.frombuffer(any_video.read_bytes(), np.uint8)
-    path = tmp_path / any_video.name
-    read, messages = 0, []
-    for damage in range(12):
-        data = whole.copy()
-        if damage % 3 == 0:
-            data = data[: rng.integers(1, len(data))]
-        else:
-            places = rng.integers(0, len(data) if damage % 3 == 1 else min(1000, len(data)), 10)
-            data[places] = rng.integers(0, 256, 10)
-        path.write_bytes(data.tobytes())
-        try:
-            with open_video(path) as video:
-                read += sum(1 for _ in video.frames()) > 0
-                read += sum(1 for _ in video.resampled(25, Segment(0.3, 0.9))) > 0
-        except VideoError as error:
-            messages.append(str(error))
-    assert read
-    assert not any("\n" in message for message in messages)
-
-
 def read(path: Path) -> int:
     with open_video(path, max_side=64) as video:
         return sum(1 for _ in video.resampled(25))
