@@ -4,6 +4,7 @@ import gc
 import logging
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,18 @@ def one_thread() -> None:
     import torch
 
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+
+
+@pytest.fixture(scope="session")
+def openvino_networks() -> None:
+    """Skips where OpenVINO cannot run MediaPipe's networks, such as under ONEDNN_MAX_CPU_ISA=SSE41."""
+    if find_spec("openvino") is None:
+        pytest.skip("OpenVINO is not installed")
+    from signspot.errors import OptionsError
+    from signspot.landmarks.networks import NETWORKS, Running
+
+    try:
+        for network in NETWORKS:
+            Running(network)
+    except OptionsError as error:
+        pytest.skip(f"OpenVINO cannot run MediaPipe's networks here: {error}")

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -89,11 +88,10 @@ def test_frames_and_time_left_are_told_when_piped(
     assert " left" in err
 
 
+@pytest.mark.usefixtures("openvino_networks")
 def test_the_estimator_is_an_option_and_part_of_the_cache_key(
     signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if find_spec("openvino") is None:
-        pytest.skip("OpenVINO is not installed")
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     video = grey(tmp_path / "a.mp4")
     assert signspot("landmarks", video, "--out", tmp_path / "one")[0] == 0

@@ -37,11 +37,7 @@ from signspot_synthetic.render.render import render
 
 SIZE = (256, 256)
 
-try:
-    for network in networks.NETWORKS:
-        Running(network)
-except OptionsError as error:  # such as under ONEDNN_MAX_CPU_ISA=SSE41
-    pytest.skip(f"OpenVINO cannot run MediaPipe's networks here: {error}", allow_module_level=True)
+pytestmark = pytest.mark.usefixtures("openvino_networks")
 
 
 @pytest.fixture(scope="module")
