@@ -256,7 +256,7 @@ class Spotting:
 
     word: str
     video: str  # path as given
-    time: float  # of the peak: the middle of the sign, or of the best window
+    time: float  # the middle of the aligned sign, or of the best window
     start: float
     end: float
     score: float  # in [0, 1]; of embeddings it is (1 + cosine) / 2

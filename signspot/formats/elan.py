@@ -36,7 +36,7 @@ from signspot.formats.rows import (
     visible,
     write_with_checksum,
 )
-from signspot.io.checks import check_score, check_time
+from signspot.io.checks import check_score, check_span, check_time
 from signspot.io.control_characters import escape_control_characters
 from signspot.io.files import atomic_write
 from signspot.io.text import read_text
@@ -417,7 +417,8 @@ class _Reader:
         for annotation in _annotations(tier):
             name = annotation.get("ANNOTATION_ID")
             start, end = self._span(annotation)
-            seen = Visible(annotation.text_of("ANNOTATION_VALUE"), start, max(start, end))
+            check_span(start / 1000, end / 1000, f"{self._path}, line {annotation.line}")
+            seen = Visible(annotation.text_of("ANNOTATION_VALUE"), start, end)
             record = _fitting(self._records.get(name), seen)
             if record and annotation.get("CVE_REF") and seen.word.casefold() == record.shown.word.casefold():
                 seen = replace(seen, word=record.shown.word)  # ELAN shows the vocabulary's own spelling

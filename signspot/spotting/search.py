@@ -143,7 +143,7 @@ class Search:
                 least = [self.threshold(word_model, is_rough=is_rough) for word_model in models]
                 thresholds |= zip(block.words, least, strict=True)
                 reported = [None] * len(models) if is_rough else models  # a rough rate may decide, but is not reported
-                for word, highest, above in self._spottings(gallery, block, least, reported, inside):
+                for word, highest, above in self._spottings(gallery, block, least, reported, within):
                     best[word] = highest
                     spottings += above[: self.options.top]
         spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
@@ -160,7 +160,7 @@ class Search:
         best: dict[str, Spotting] = {}
         for block in curve_blocks(matcher, gallery, lasting=False) if inside.any() else ():
             least, rates = [self.fallback] * len(block.words), [None] * len(block.words)
-            best |= {word: highest for word, highest, _ in self._spottings(gallery, block, least, rates, inside)}
+            best |= {word: highest for word, highest, _ in self._spottings(gallery, block, least, rates, within)}
         return best
 
     def word_scores(self, gallery: Gallery) -> WordScores:
@@ -176,14 +176,14 @@ class Search:
         block: CurveBlock,
         thresholds: Sequence[float],
         models: Sequence[WordFalseAlarms | None],
-        inside: NDArray[np.bool_],
+        within: Segment | None,
     ) -> Iterator[tuple[str, Spotting, list[Spotting]]]:
         """Of every word of a block: its best location, and its spottings, the best first."""
         peaks = block.peaks(thresholds, self.options.overlap)
-        peaks = peaks.select(inside[peaks.steps])
+        peaks = peaks.select(_steps_inside(_sign_times(block.matcher, peaks), within))
         peaks = peaks.select(np.lexsort((peaks.steps, -peaks.scores, peaks.curves)))
         counts = np.bincount(peaks.curves, minlength=len(block.words))
-        without = np.flatnonzero(counts == 0)
+        without, inside = np.flatnonzero(counts == 0), _steps_inside(block.matcher.times, within)
         highest = np.where(inside, block.scores[without], -1).argmax(axis=1) if len(without) else without
         spottings = iter(self._as_spottings(gallery, block, peaks, models))
         others = iter(self._as_spottings(gallery, block, block.at(without, highest), models))
@@ -337,7 +337,8 @@ class Search:
     ) -> list[Spotting]:
         end = self.track.grid.origin + self.track.grid.frames / self.track.grid.fps
         rows = block.best_rows(peaks.curves, peaks.steps)
-        columns = (peaks.curves, rows, block.matcher.times[peaks.steps], peaks.starts, peaks.ends, peaks.scores)
+        times = _sign_times(block.matcher, peaks)
+        columns = (peaks.curves, rows, times, peaks.starts, peaks.ends, peaks.scores)
         strengths = strength(peaks.scores)
         spottings = []
         for values in zip(*(column.tolist() for column in columns), strengths.tolist(), strict=True):
@@ -349,7 +350,7 @@ class Search:
                 Spotting(
                     word=block.words[word],
                     video=self.track.video,
-                    time=round(min(max(time, start), stop, end), 3),  # a sign much faster than its exemplar
+                    time=round(min(max(time, start), stop, end), 3),
                     start=round(min(start, end), 3),
                     end=round(min(stop, end), 3),
                     score=round(score, 6),
@@ -362,6 +363,13 @@ class Search:
                 )
             )
         return spottings
+
+
+def _sign_times(matcher: Matcher, peaks: Peaks) -> NDArray[np.float64]:
+    """(P,) seconds: the middles of aligned signs, or of the best windows."""
+    if isinstance(matcher, EmbeddingMatcher):
+        return matcher.times[peaks.steps]
+    return np.asarray((peaks.starts + peaks.ends) / 2)
 
 
 def _pieces(count: int, rate: float) -> list[slice]:

@@ -358,6 +358,7 @@ def test_without_a_gloss_tier_the_tiers_are_named(tmp_path: Path) -> None:
         ('TIME_VALUE="1000"', 'TIME_VALUE="-5"', r"line 5: a time is a whole number .*; got '-5'"),
         ('TIME_VALUE="1000"', 'TIME_VALUE="1.5"', r"line 5: .*; got '1.5'"),
         ('TIME_SLOT_REF1="ts1"', 'TIME_SLOT_REF1="ts9"', r"line 8: .*time slot 'ts9' that is not there"),
+        ('TIME_VALUE="1000"', 'TIME_VALUE="9000"', r"line 8: it ends at .* s, before it starts at 9 s"),
         (' TIME_VALUE="2000"', "", "has no time. Align it in ELAN"),
         ("</TIME_ORDER>", "", "line 16: not well-formed XML"),
         ("<ANNOTATION_DOCUMENT", "<!DOCTYPE x><ANNOTATION_DOCUMENT", "line 2: it declares a document type"),
