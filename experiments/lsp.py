@@ -1,47 +1,71 @@
 """Real continuous signing: Peruvian Sign Language on television, one interpreter searched with signs of another.
 
-    python -m experiments.lsp make DATA OUT             # two corpus folders in the product's own form
+    python -m experiments.lsp make DATA OUT             # three corpus folders in the product's own form
     python -m experiments.lsp measure OUT/ira_alegria --part test --encoder landmark --encoder warping --exemplars 1 3
+    python -m experiments.lsp adapt OUT/ira_alegria --encoder landmark --labels 50 --permuted
+    python -m experiments.lsp annotate OUT/ira_alegria --part test --encoder landmark
+    python -m experiments.lsp mouth OUT/ira_alegria --part test
 
-`DATA` holds the landmarks of the two interpreters (not part of this project). `ira_alegria` is searched with signs cut
-out of `proteinas`, and the other way round. Clips are split by time: the first three fifths are for development
-(`dev`), the rest for tests. Everything is measured through the functions that users run.
+`DATA` holds the landmarks of the two interpreters and of a small dictionary (not part of this project). `ira_alegria`
+is searched with signs cut out of `proteinas` and of the dictionary, `proteinas` with those of `ira_alegria` and the
+dictionary, `same_signer` is `ira_alegria` searched with signs of the same interpreter in the other part. Clips are
+split by time: the first three fifths are for development (`dev`, which is also the part that is learned from), the rest
+for tests. Everything goes through the functions that users run.
 
 * Localisation: a word is known to be signed in a clip; its best location is right if its time lies in the annotated
   sign, give or take `TOLERANCE`. Chance is the share of the clip's time that would be right.
-* mAP over words of all locations in all clips, and recall and precision at the default decision when all words are
-  asked at once.
+* Spotting: the clips of a part are joined into one video and all words are asked at once, as in a search of a whole
+  programme: mAP over words; recall and precision at the default decision; false alarms per hour and word, promised
+  (the rate that a spotting reports) and counted. All intervals are over words.
 """
 
 import argparse
 import json
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.annotation.options import AnnotateOptions
+from signspot.annotation.run import AnnotationJob, annotate
 from signspot.corpus.corpus import Corpus, Layout, open_corpus, write_json
 from signspot.corpus.truth import SignTruth, write_records
 from signspot.dictionary.dictionary import Dictionary
-from signspot.evaluation.corpus import CorpusScores, evaluate_corpus
-from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
-from signspot.landmarks.pose_file import write_landmarks
-from signspot.metrics.bootstrap import Interval, bootstrap_mean
+from signspot.errors import OptionsError
+from signspot.io.processes import WorkerPool
+from signspot.landmarks.landmarks import FACE_POINTS, Landmarks, concatenate
+from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
+from signspot.metrics.detection import Detection, TrueSign, detect
 from signspot.metrics.ranking import Group
+from signspot.mouthing.lips import FPS as LIP_FPS
+from signspot.mouthing.model import FOR_VIDEO, load_mouthing
+from signspot.mouthing.spotter import LATE, MouthingSpotter, find_peaks
+from signspot.mouthing.visemes import query
 from signspot.spotting.options import SpotOptions
+from signspot.spotting.search import is_default
 from signspot.spotting.spotter import Spotter, load
-from signspot.types import Segment
+from signspot.training.adaptation import adapt
+from signspot.training.adaptation_data import AdaptOptions, read_footage
+from signspot.training.adapters import AdapterChoice, SegmentBatches, fold, train_adapters
+from signspot.types import Label, LabelSource, Segment, Spotting
 
 TOLERANCE = 0.2  # seconds; two annotators put borders 67 ms apart in the median
 DEV_SHARE = 0.6  # of the clips, the first ones
-NO_WORDS = {"muletilla", "sena gestual", "nn", "descanso", "silencio"}
+NO_WORDS = {"muletilla", "seña gestual", "nn", "descanso", "silencio"}
 FPS = 29.97  # of the signs of `proteinas`
 LEAST_FRAMES = 6  # of an exemplar
 LEAST_HANDS = 0.5  # share of an exemplar's frames that show a hand
+LOWEST = 0.3  # score from which spottings enter the precision-recall curve
+PROMISED = (1.0, 10.0, 60.0)  # false alarms per hour and word
+OTHER_WORDS = 8  # that are asked for on the lips in place of a word
+SEED = 0  # of drawn exemplars, labels and permutations
 
 
 @dataclass(frozen=True)
@@ -50,6 +74,15 @@ class Sign:
 
     word: str
     segment: Segment
+
+
+@dataclass(frozen=True)
+class SignCutOut:
+    """A sign that may be an exemplar."""
+
+    gloss: str
+    source: str  # the clip or the collection that it is cut out of
+    landmarks: Landmarks
 
 
 @dataclass(frozen=True)
@@ -62,8 +95,9 @@ class Clip:
 
 
 def word_of(gloss: str) -> str | None:
-    """The word of a gloss without accents and case; None for fillers and finger-spelling."""
-    plain = unicodedata.normalize("NFKD", gloss).encode("ascii", "ignore").decode().strip().lower()
+    """The word of a gloss without accents and case, with its ñ; None for fillers and finger-spelling."""
+    marked = unicodedata.normalize("NFD", gloss.lower()).replace("n\u0303", "ñ")
+    plain = "".join(letter for letter in marked if not unicodedata.combining(letter)).strip()
     spelled = all(len(part) <= 1 for part in plain.split("-"))
     return None if not plain or plain in NO_WORDS or spelled else plain
 
@@ -90,7 +124,7 @@ def read_alegria(data: Path) -> list[Clip]:
     return clips
 
 
-def read_proteinas(data: Path) -> tuple[list[Clip], list[tuple[str, Landmarks]]]:
+def read_proteinas(data: Path) -> tuple[list[Clip], list[SignCutOut]]:
     """The near-continuous runs of the right-handed interpreter, and all his signs one by one; without depth or face."""
     packed = np.load(data / "proteinas_instances.npz", allow_pickle=False)
     parts = {name: packed[name] for name in packed.files}
@@ -99,30 +133,44 @@ def read_proteinas(data: Path) -> tuple[list[Clip], list[tuple[str, Landmarks]]]
     for number, gloss in enumerate(parts["gloss"]):
         frames = slice(int(parts["start"][number]), int(parts["start"][number + 1]))
         arrays = [_with_depth(parts[name][frames]) for name in ("pose", "left_hand", "right_hand")]
-        instances.append((str(gloss), _flat_landmarks(*arrays)))
+        visibility = np.isfinite(arrays[0][..., :1]).astype(np.float32)
+        body = np.concatenate([arrays[0], visibility], axis=-1)
+        instances.append(SignCutOut(str(gloss), "proteinas", _faceless(body, arrays[1], arrays[2], FPS)))
         by_start[round(float(parts["start_s"][number]), 3)] = number
     runs = json.loads((data / "proteinas_runs.truth.json").read_text(encoding="utf-8"))
     clips = []
     for name, run in runs.items():
         numbers = [_nearest(by_start, sign["src_start_s"]) for sign in run["signs"]]
-        arrays = [
-            np.concatenate([_parts(instances[n][1])[part] for n in numbers]) for part in range(3)
-        ]  # body, left hand, right hand
         signs = _signs((sign["gloss"], sign["start_s"], sign["end_s"]) for sign in run["signs"])
-        clips.append(Clip(name, _flat_landmarks(*arrays), signs))
+        clips.append(Clip(name, _join([instances[number].landmarks for number in numbers]), signs))
     return clips, instances
 
 
-def make_corpus(folder: Path, clips: Sequence[Clip], exemplars: Sequence[tuple[str, Landmarks]], signer: str) -> Corpus:
+def read_dictionary(data: Path) -> list[SignCutOut]:
+    """The isolated signs of the dictionary, cut out by the linguists' timings; without faces."""
+    truth = json.loads((data / "dictionary" / "truth.json").read_text(encoding="utf-8"))
+    signs = []
+    for name, entry in sorted(truth.items()):
+        if entry["kind"] == "isolated":
+            packed = np.load(data / "dictionary" / f"{name}.npz", allow_pickle=False)
+            whole = _faceless(packed["pose"], packed["left_hand"], packed["right_hand"], float(packed["fps"]))
+            for sign in entry["signs"]:
+                part = whole.between(Segment(sign["start_s"], sign["end_s"]))
+                signs.append(SignCutOut(sign["gloss"], "pucp", part))
+    return signs
+
+
+def make_corpus(folder: Path, clips: Sequence[Clip], exemplars: Sequence[SignCutOut]) -> Corpus:
     """Write clips, subtitles of their glosses, truth, splits, and a dictionary of the words that both sides have."""
     layout = Layout(folder)
     signed = {sign.word for clip in clips for sign in clip.signs}
-    counts: defaultdict[str, int] = defaultdict(int)
-    for gloss, landmarks in exemplars:
-        word = word_of(gloss)
-        if word in signed and _is_usable(landmarks):
-            counts[word] += 1
-            write_landmarks(landmarks, folder / "dictionary" / word.replace("/", " ") / f"{signer}-{counts[word]}.pose")
+    counts: Counter[tuple[str, str]] = Counter()
+    for exemplar in exemplars:
+        word = word_of(exemplar.gloss)
+        if word in signed and _is_usable(exemplar.landmarks):
+            counts[word, exemplar.source] += 1
+            name = f"{exemplar.source}-{counts[word, exemplar.source]}.pose"
+            write_landmarks(exemplar.landmarks, folder / "dictionary" / word.replace("/", " ") / name)
     for clip in clips:
         write_landmarks(clip.landmarks, layout.video(clip.name, ".pose"))
         glosses = " ".join(sign.word for sign in clip.signs)
@@ -134,6 +182,19 @@ def make_corpus(folder: Path, clips: Sequence[Clip], exemplars: Sequence[tuple[s
     border = round(DEV_SHARE * len(names))
     write_json({"train": names[:border], "test": names[border:]}, layout.splits)
     return open_corpus(folder)
+
+
+def part_of(corpus: Corpus, part: str) -> Corpus:
+    """The clips of one part."""
+    videos = corpus.in_split({"dev": "train", "test": "test"}[part])
+    return replace(corpus, videos={video.id: video for video in videos})
+
+
+def exemplars_for(corpus: Corpus) -> Dictionary:
+    """The corpus's dictionary without signs that are cut out of its own clips."""
+    whole = corpus.dictionary()
+    kept = [e for word in whole for e in whole[word] if e.path and e.path.stem.rpartition("-")[0] not in corpus.videos]
+    return whole.with_exemplars(kept)
 
 
 def few_exemplars(dictionary: Dictionary, most: int, seed: int) -> Dictionary:
@@ -174,39 +235,211 @@ def measure_localisation(spotter: Spotter, corpus: Corpus, dictionary: Dictionar
     return Localisation(bootstrap_mean(right), float(np.mean(chances)), len(chances))
 
 
-def measure(folder: Path, part: str, encoders: Sequence[str], counts: Sequence[int], seed: int) -> Iterator[str]:
-    """Rows of a Markdown table, one per encoder and number of exemplars."""
-    corpus = open_corpus(folder)
-    if part != "all":
-        videos = corpus.in_split({"dev": "train", "test": "test"}[part])
-        corpus = replace(corpus, videos={video.id: replace(video, split="test") for video in videos})
-    whole = corpus.dictionary()
-    yield "| encoder | exemplars | words | best location right | chance | mAP | recall | precision | signs |"
-    yield "|---|---|---|---|---|---|---|---|---|"
-    for name in encoders:
-        spotter = load(name)
-        for count in counts:
-            dictionary = few_exemplars(whole, count, seed)
-            located = measure_localisation(spotter, corpus, dictionary)
-            scores = evaluate_corpus(spotter, corpus, list(dictionary), SpotOptions(), dictionary=dictionary)
-            yield _row(name, count, located, scores)
+@dataclass(frozen=True)
+class Spotted:
+    """All words asked at once in a whole programme; intervals over words."""
+
+    words: int  # looked for
+    signs: int  # of these words
+    mean_average_precision: Interval
+    recall: Interval  # at the default decision, as precision
+    precision: Interval
+    counted: tuple[float | None, ...]  # false alarms per hour and word, for each of PROMISED; None: no rates
 
 
-def _row(name: str, count: int, located: Localisation, scores: CorpusScores) -> str:
-    assert scores.spotting is not None
-    spotting = scores.spotting
-    cells = (
-        name,
-        count,
-        scores.words,
-        f"{located.right} of {located.questions}",
-        f"{located.chance:.2f}",
-        spotting.mean_average_precision,
-        spotting.recall,
-        spotting.precision,
-        spotting.signs,
+def measure_spotting(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -> Spotted:
+    """Search the joined clips for all words."""
+    programme, truths = join_clips(corpus)
+    gallery = spotter.gallery(dictionary)
+    found = spotter.search(programme, gallery, SpotOptions(threshold=LOWEST)).spottings
+    spottings = [replace(spotting, video="") for spotting in found]
+    threshold = spotter.threshold(SpotOptions(), len(gallery.words))
+    signs = [sign for sign in truths if sign.word in gallery.words]
+
+    def detection(kept: Sequence[Spotting]) -> Detection:
+        return detect(kept, signs, {"": programme.duration})
+
+    decided = detection([spotting for spotting in spottings if is_default(spotting, threshold)])
+    points = [decided.curve(word).at(0.0) for word in sorted(gallery.words)]
+    right = np.array([point.found for point in points], float)
+    false = np.array([point.false_alarms for point in points], float)
+    true = np.array([sum(sign.word == word for sign in signs) for word in sorted(gallery.words)], float)
+    rated = [(spotting, rate) for spotting in spottings if (rate := spotting.false_alarms_per_hour) is not None]
+    word_hours = len(gallery.words) * programme.duration / 3600
+    counted = [
+        detection([spotting for spotting, rate in rated if rate <= promised]).curve().at(0.0).false_alarms / word_hours
+        for promised in PROMISED
+    ]
+    precisions: dict[Group, list[float]] = {
+        word: [value] for word, value in detection(spottings).value().average_precision.items()
+    }
+    return Spotted(
+        len(gallery.words),
+        len(signs),
+        bootstrap_mean(precisions),
+        bootstrap_ratio(right, true),
+        bootstrap_ratio(right, right + false),
+        tuple(counted) if rated else (None,) * len(PROMISED),
     )
-    return f"| {' | '.join(str(cell) for cell in cells)} |"
+
+
+def join_clips(corpus: Corpus) -> tuple[Landmarks, list[TrueSign]]:
+    """All clips one after the other as one video, and its signs."""
+    clips, truths = [], []
+    start = 0.0
+    for name, video in corpus.videos.items():
+        assert video.landmarks is not None
+        clips.append(open_landmarks(video.landmarks))
+        truths += [
+            TrueSign(sign.word, "", Segment(sign.start + start, sign.end + start)) for sign in corpus.signs(name)
+        ]
+        start += clips[-1].duration
+    return _join(clips), truths
+
+
+def measure(
+    corpus: Corpus, dictionary: Dictionary, spotters: Sequence[Spotter], counts: Sequence[int]
+) -> Iterator[str]:
+    """Rows of a Markdown table, one per encoder and number of exemplars.
+
+    Args:
+        corpus: the part that is searched.
+        dictionary: the exemplars.
+        spotters: that are measured.
+        counts: of exemplars of a word, at most.
+    """
+    heads = ["encoder", "exemplars", "words", "signs", "best location right", "chance", "mAP", "recall", "precision"]
+    heads += [f"false alarms/h/word, promised {rate:g}" for rate in PROMISED]
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
+    for spotter in spotters:
+        for count in counts:
+            few = few_exemplars(dictionary, count, SEED)
+            located = measure_localisation(spotter, corpus, few)
+            spotted = measure_spotting(spotter, corpus, few)
+            cells = (
+                *(spotter.encoder.name, count, spotted.words, spotted.signs),
+                *(f"{located.right} of {located.questions}", f"{located.chance:.2f}"),
+                *(spotted.mean_average_precision, spotted.recall, spotted.precision),
+                *("–" if rate is None else f"{rate:.1f}" for rate in spotted.counted),
+            )
+            yield f"| {' | '.join(map(str, cells))} |"
+
+
+@dataclass(frozen=True)
+class AdaptationRun:
+    """How an encoder is adapted to the training part."""
+
+    labels: int = 0  # of signs, drawn from the truth
+    permuted: bool = False  # subtitles change places among clips: a control
+    options: AdaptOptions = field(default_factory=AdaptOptions)
+
+
+def adapt_to(corpus: Corpus, spotter: Spotter, run: AdaptationRun, folder: Path) -> tuple[Spotter, str]:
+    """Adapt an encoder to clips and their subtitles; also where cross-validation shows no gain.
+
+    Args:
+        corpus: the training part.
+        spotter: whose encoder is adapted.
+        run: by what.
+        folder: where the state and the labels are written.
+
+    Returns:
+        A spotter with the adapted encoder, and what cross-validation says.
+    """
+    rng = np.random.default_rng(SEED)
+    videos = list(corpus.videos.values())
+    order = rng.permutation(len(videos)) if run.permuted else np.arange(len(videos))
+    texts = [videos[int(number)].subtitles for number in order]
+    mixed = {video.id: replace(video, subtitles=text) for video, text in zip(videos, texts, strict=True)}
+    dictionary = exemplars_for(corpus)
+    signs = [sign for name in corpus.videos for sign in corpus.signs(name) if sign.word in dictionary]
+    drawn = [signs[int(number)] for number in sorted(rng.permutation(len(signs))[: run.labels])]
+    labels = [
+        Label(sign.word, sign.video, sign.segment.middle, 1.0, LabelSource.VERIFIED, sign.start, sign.end)
+        for sign in drawn
+    ]
+    write_records(labels, folder / "labels" / "drawn.jsonl")
+    footage = Corpus(folder, mixed, {})
+    result = adapt(spotter, footage, dictionary, folder, run.options)
+    gain = result.deciding("alignment")
+    says = f"{gain.measure} {gain.before:.3f}, adapted {gain.after:.3f}, difference {gain.difference}"
+    encoder = result.encoder
+    if encoder is None:
+        embedded = read_footage(spotter, footage, dictionary, run.options).whole()
+        adapters = train_adapters(spotter.encoder, SegmentBatches(embedded, run.options), folder / "forced")
+        choice = AdapterChoice(codes=True, embedding=False)
+        encoder = fold(spotter.encoder, adapters, choice, embedded.gallery, "adapted", {})
+    offered = "offered" if result.encoder is not None else "not offered"
+    return Spotter(encoder, spotter.cache), f"{offered}; cross-validated: {says}; {result.labels} labels"
+
+
+def measure_annotation(corpus: Corpus, encoder: str, out: Path) -> Iterator[str]:
+    """Labels D around subtitles, and the share of them that is right, from several scores on; rows of a table."""
+    dictionary = exemplars_for(corpus)
+    with TemporaryDirectory() as empty:  # annotation reads subtitles; labels and truth are not its business
+        bare = replace(corpus, folder=Path(empty))
+        job = AnnotationJob(bare, dictionary, out, encoder=encoder)
+        report = annotate(job, AnnotateOptions(language="es"), WorkerPool(1))
+    seconds = sum(corpus_seconds(corpus).values())
+    yield "| encoder | least score | labels | per hour | right | share of signs labelled |"
+    yield "|---|---|---|---|---|---|"
+    signs = [sign for name in corpus.videos for sign in corpus.signs(name) if sign.word in dictionary]
+    for least in (report.threshold, *(score for score in (0.7, 0.8, 0.9) if score > report.threshold)):
+        chosen = [candidate.as_spotting() for candidate in report.spottings if candidate.score >= least]
+        found = detect(chosen, signs, corpus_seconds(corpus))
+        points = [found.curve(word).at(0.0) for word in sorted({spotting.word for spotting in chosen})]
+        right = np.array([point.found for point in points], float)
+        false = np.array([point.false_alarms for point in points], float)
+        correct = bootstrap_ratio(right, right + false)
+        per_hour = len(chosen) / seconds * 3600
+        share = right.sum() / len(signs)
+        yield f"| {encoder} | {least:.2f} | {len(chosen)} | {per_hour:.0f} | {correct} | {share:.2f} |"
+
+
+def corpus_seconds(corpus: Corpus) -> dict[str, float]:
+    """The length of each clip."""
+    return {name: open_landmarks(video.landmarks).duration for name, video in corpus.videos.items() if video.landmarks}
+
+
+def measure_mouthing(corpus: Corpus, model: str) -> Iterator[str]:
+    """Localisation of words on the lips, against chance and against other words at the same places.
+
+    A word is known to be signed in a clip: its best peak is right if it lies in the sign, or at most `LATE` after it.
+    """
+    spotter = MouthingSpotter(load_mouthing(model))
+    signed = {name: [s for s in corpus.signs(name) if _is_askable(s.word)] for name in corpus.videos}
+    vocabulary = sorted({sign.word for signs in signed.values() for sign in signs})
+    rng = np.random.default_rng(SEED)
+    right: defaultdict[Group, list[float]] = defaultdict(list)
+    shuffled: defaultdict[Group, list[float]] = defaultdict(list)
+    gains: defaultdict[Group, list[float]] = defaultdict(list)
+    chances: list[float] = []
+    for name, video in corpus.videos.items():
+        assert video.landmarks is not None
+        lips = spotter.read(video.landmarks)
+        for word in sorted({sign.word for sign in signed[name]}):
+            others = [other for other in vocabulary if other not in {sign.word for sign in signed[name]}]
+            asked = [word, *(others[int(n)] for n in rng.permutation(len(others))[:OTHER_WORDS])]
+            places = [Segment(s.start, s.end + LATE) for s in signed[name] if s.word == word]
+            best = [find_peaks(curve, lips, 0.0)[0].time for curve in spotter.curves(lips, asked, "es")]
+            hits = [float(any(time in place for place in places)) for time in best]
+            right[word].append(hits[0])
+            shuffled[word].append(float(np.mean(hits[1:])))
+            gains[word].append(hits[0] - float(np.mean(hits[1:])))
+            chances.append(min(1.0, sum(place.duration for place in places) / (len(lips) / LIP_FPS)))
+    yield "| model | words | questions | best peak right | other words there | difference | chance |"
+    yield "|---|---|---|---|---|---|---|"
+    cells = (model, len(right), len(chances), *map(bootstrap_mean, (right, shuffled, gains)), f"{np.mean(chances):.3f}")
+    yield f"| {' | '.join(map(str, cells))} |"
+
+
+def _is_askable(word: str) -> bool:
+    try:
+        query(word, "es")
+    except OptionsError:
+        return False
+    return True
 
 
 def _signs(rows: Iterator[tuple[str, float, float]]) -> tuple[Sign, ...]:
@@ -219,17 +452,17 @@ def _with_depth(points: NDArray[np.float16]) -> NDArray[np.float32]:
     return np.concatenate([points, np.where(np.isfinite(points[..., :1]), 0, np.nan)], axis=-1).astype(np.float32)
 
 
-def _flat_landmarks(body: NDArray[np.float32], left: NDArray[np.float32], right: NDArray[np.float32]) -> Landmarks:
-    frames = len(body)
-    visibility = np.isfinite(body[..., :1]).astype(np.float32)
-    face = np.full((frames, len(FACE_POINTS), 3), np.nan, np.float32)
-    return Landmarks(
-        np.concatenate([body, visibility], axis=-1), left, right, face, np.arange(frames) / FPS, (1000, 1000)
+def _faceless(body: NDArray[Any], left: NDArray[Any], right: NDArray[Any], fps: float) -> Landmarks:
+    face = np.full((len(body), len(FACE_POINTS), 3), np.nan, np.float32)
+    return Landmarks(body, left, right, face, np.arange(len(body)) / fps, (1000, 1000))
+
+
+def _join(clips: Sequence[Landmarks]) -> Landmarks:
+    """Landmarks that follow each other without a gap, from 0 on."""
+    starts = np.cumsum([0.0, *(clip.duration for clip in clips)])
+    return concatenate(
+        [replace(c, times=c.times - c.times[0] + start) for c, start in zip(clips, starts[:-1], strict=True)]
     )
-
-
-def _parts(landmarks: Landmarks) -> tuple[NDArray[np.float32], ...]:
-    return landmarks.body[..., :3], landmarks.left_hand, landmarks.right_hand
 
 
 def _nearest(by_start: dict[float, int], start: float) -> int:
@@ -259,26 +492,67 @@ def main(arguments: Sequence[str] | None = None) -> None:
     making = commands.add_parser("make")
     making.add_argument("data", type=Path)
     making.add_argument("out", type=Path)
-    measuring = commands.add_parser("measure")
-    measuring.add_argument("corpus", type=Path)
-    measuring.add_argument("--part", choices=("dev", "test", "all"), default="dev")
-    measuring.add_argument("--encoder", action="append", required=True)
-    measuring.add_argument("--exemplars", type=int, nargs="+", default=[1, 3])
-    measuring.add_argument("--seed", type=int, default=0)
+    for name in ("measure", "adapt", "annotate", "mouth"):
+        command = commands.add_parser(name)
+        command.add_argument("corpus", type=Path)
+        if name != "adapt":
+            command.add_argument("--part", choices=("dev", "test"), default="dev")
+        if name != "mouth":
+            command.add_argument("--encoder", action="append", required=True)
+        if name in ("measure", "adapt"):
+            command.add_argument("--exemplars", type=int, nargs="+", default=[1, 3])
+    commands.choices["adapt"].add_argument("--labels", type=int, default=0)
+    commands.choices["adapt"].add_argument("--permuted", action="store_true")
+    commands.choices["adapt"].add_argument("--steps", type=int, default=AdaptOptions().steps)
+    commands.choices["mouth"].add_argument("--model", default=FOR_VIDEO)
     given = parser.parse_args(arguments)
-    if given.command == "measure":
-        for row in measure(given.corpus, given.part, given.encoder, given.exemplars, given.seed):
-            print(row, flush=True)
+    if given.command == "make":
+        make(given.data, given.out)
         return
-    alegria = read_alegria(given.data)
-    proteinas, instances = read_proteinas(given.data)
-    own = [(sign.word, clip.landmarks.between(sign.segment)) for clip in alegria for sign in clip.signs]
-    for name, clips, exemplars, signer in (
-        ("ira_alegria", alegria, instances, "proteinas"),
-        ("proteinas", proteinas, own, "alegria"),
+    for line in _lines(given):
+        print(line, flush=True)
+
+
+def _lines(given: argparse.Namespace) -> Iterator[str]:
+    """The output of a measurement."""
+    corpus = open_corpus(given.corpus)
+    if given.command == "adapt":
+        run = AdaptationRun(given.labels, given.permuted, AdaptOptions(steps=given.steps))
+        test = part_of(corpus, "test")
+        for name in given.encoder:
+            with TemporaryDirectory() as folder:
+                before = load(name)
+                after, says = adapt_to(part_of(corpus, "dev"), before, run, Path(folder) / "adapted")
+                yield says
+                yield from measure(test, exemplars_for(test), [before, after], given.exemplars)
+        return
+    part = part_of(corpus, given.part)
+    if given.command == "measure":
+        yield from measure(part, exemplars_for(part), [load(name) for name in given.encoder], given.exemplars)
+    elif given.command == "annotate":
+        for name in given.encoder:
+            with TemporaryDirectory() as out:
+                yield from measure_annotation(part, name, Path(out))
+    else:
+        yield from measure_mouthing(part, given.model)
+
+
+def make(data: Path, out: Path) -> None:
+    """Make the corpora."""
+    alegria, dictionary = read_alegria(data), read_dictionary(data)
+    proteinas, instances = read_proteinas(data)
+    own = [
+        SignCutOut(sign.word, clip.name, clip.landmarks.between(sign.segment))
+        for clip in alegria
+        for sign in clip.signs
+    ]
+    for name, clips, exemplars in (
+        ("ira_alegria", alegria, [*instances, *dictionary]),
+        ("proteinas", proteinas, [*own, *dictionary]),
+        ("same_signer", alegria, own),
     ):
-        corpus = make_corpus(given.out / name, clips, exemplars, signer)
-        print(f"{given.out / name}: {len(corpus.videos)} clips, {len(corpus.dictionary())} words")
+        corpus = make_corpus(out / name, clips, exemplars)
+        print(f"{out / name}: {len(corpus.videos)} clips, {len(corpus.dictionary())} words")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The labels of a corpus: JSON Lines of labels, or spottings in any format that signspot reads."""
+"""The labels of a corpus: JSON Lines of labels, spottings in any format that signspot reads, or glosses in `.srt`."""
 
 import logging
 from bisect import bisect_left, bisect_right
@@ -8,18 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from signspot.corpus.truth import read_records
+from signspot.dictionary.dictionary import normalise_word
 from signspot.errors import OptionsError
 from signspot.formats.formats import format_names, read_spottings
 from signspot.formats.rows import RIGHTS
 from signspot.io.checks import parse_json
 from signspot.io.text import numbered_lines
-from signspot.types import Label, LabelSource, Spotting
+from signspot.subtitles.reading import read_subtitles
+from signspot.types import Label, LabelSource, Segment, Spotting
 from signspot.video import MEDIA_SUFFIXES
 
 logger = logging.getLogger(__name__)
 
 SAME_PLACE = 0.6  # seconds between the middles of two labels of one word that are of one sign, at most
 OTHER_PLACE = 0.35  # the same of two words that cannot both be right
+_GLOSSES = ".srt"  # a gloss per cue, written by a person; the file is named as its video
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +107,18 @@ def label_of(spotting: Spotting) -> Label:
 
 
 def _is_readable(path: Path) -> bool:
-    suffixes = (*format_names(), ".json", ".pkl")
+    suffixes = (*format_names(), ".json", ".pkl", _GLOSSES)
     return not path.name.startswith(".") and path.name.lower().endswith(suffixes)
 
 
 def _read(path: Path) -> Iterator[Label]:
     if path.suffix.lower() == ".jsonl" and not _holds_spottings(path):
         yield from read_records(Label, path)
+    elif path.suffix.lower() == _GLOSSES:
+        for cue in read_subtitles(path):
+            segment = Segment(cue.start, cue.end)
+            times = segment.middle, 1.0, LabelSource.VERIFIED, segment.start, segment.end
+            yield Label(normalise_word(cue.text), path.stem, *times)
     else:
         yield from map(label_of, read_spottings(path))
 

@@ -67,7 +67,8 @@ _OTHERS: Mapping[str, Mapping[str, str]] = {
     },
     "es": {
         **{"j": "HH", "ge": "HH EH1", "gi": "HH IY1", "ll": "Y", "ñ": "N Y", "qu": "K", "h": "", "z": "S", "v": "B"},
-        **{"gue": "G EH1", "gui": "G IY1", "y": "Y", "y ": "IY1", "ch": "CH", "ou": "OW1 UW1"},
+        **{"gue": "G EH1", "gui": "G IY1", "ü": "W", "y": "Y", "y ": "IY1", "ch": "CH", "hue": "W EH1", "hui": "W IY1"},
+        **{"cce": "K S EH1", "cci": "K S IY1", "ps": "S", "o": "AO1", "oi": "AO1 IY1", "ou": "AO1 UW1"},  # o is even
     },
     "it": {
         **{

@@ -153,3 +153,15 @@ def test_neighbours_are_those_of_a_plain_search(places: list[tuple[str, float, s
         for one in ones
     ]
     assert are_beside(ones, others, within, str.__eq__) == plain
+
+
+def test_glosses_of_a_subtitle_file_are_verified_labels_with_their_spans(tmp_path: Path) -> None:
+    folder = corpus_with(tmp_path, "news.pose")
+    text = "1\n00:00:01,000 --> 00:00:01,500\nBUENOS-DIAS\n\n2\n00:00:02,000 --> 00:00:02,400\nniño\n"
+    (folder / "labels" / "news.srt").write_text(text, encoding="utf-8")
+    labels = open_corpus(folder).labels()
+    assert [(label.word, label.video, label.source, label.confidence) for label in labels] == [
+        ("buenos dias", "news", V, 1.0),
+        ("niño", "news", V, 1.0),
+    ]
+    assert [(label.segment.start, label.segment.end) for label in labels] == [(1.0, 1.5), (2.0, 2.4)]
