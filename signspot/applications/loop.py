@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from signspot.annotation.engines import Engine
 from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, MouthingJob, RunReport, annotate, annotate_mouthings
-from signspot.corpus.corpus import Corpus, open_corpus
+from signspot.corpus.corpus import Corpus, open_corpus, with_split
 from signspot.corpus.labels import are_beside, contradicted
 from signspot.corpus.truth import read_records, right_labels, write_records
 from signspot.dictionary.dictionary import Dictionary
@@ -110,9 +110,11 @@ class Loop:
         """
         self.folder, self.dictionary, self.out = corpus, dictionary, out
         self.options, self.engine = options, engine
-        self.corpus: Corpus = open_corpus(corpus, options.language)
+        footage = open_corpus(corpus, options.language)
         self.signs: Dictionary = open_dictionary(dictionary)
         self.spotter = load(options.encoder, device=options.device)
+        self.corpus: Corpus = with_split(footage, out / "splits.json")
+        self.training = frozenset(video.id for video in self.corpus.in_split("train"))
         self.stages: list[StageDone] = []
         self.asked: list[str] = []  # words that recognisers are tested on
 
@@ -133,13 +135,19 @@ class Loop:
         mouthed = self._do("labels M", inputs, lambda: self._mouthings(stage))
         adapted = self._do(
             "adaptation",
-            {**inputs, "encoder": self.options.encoder, "how": asdict(self.options.adapt)},
+            {
+                **inputs,
+                "encoder": self.options.encoder,
+                "how": asdict(self.options.adapt),
+                "videos": sorted(self.training),
+            },
             lambda: self._adapt(stage),
         )
         how = {**inputs, "how": "", "encoder": adapted["hash"], "threshold": self.options.threshold}
         annotated = self._do("labels D", how, lambda: self._annotate(adapted, stage))
         labels = {"M": self._labels(mouthed), "D": self._labels(annotated)}
-        self.asked = sorted({label.word for own in labels.values() for label in own})  # of all recognisers alike
+        learnt = (label for own in labels.values() for label in own if label.video in self.training)
+        self.asked = sorted({label.word for label in learnt})  # of all recognisers alike
         if len(self.asked) < 2:
             raise NothingToLearnError(
                 f"nothing can be learnt from {self.folder}: a recogniser needs labels of two words. "
@@ -193,7 +201,7 @@ class Loop:
 
     def _adapt(self, stage: Stage) -> Outcome:
         spotter = self.spotter
-        key = text_digest(json.dumps([*self.content, asdict(self.options.adapt)]))
+        key = text_digest(json.dumps([*self.content, asdict(self.options.adapt), sorted(self.training)]))
         folder = self.out / "adaptation" / f"{key}-{spotter.encoder.hash[:8]}" / "adapted"  # its name is the encoder's
         base = {"hash": spotter.encoder.hash, "file": self.options.encoder}
         try:
@@ -207,7 +215,10 @@ class Loop:
             return {**base, "message": f"no gain on held-out footage: '{made.base.name}' stays", "gains": gains}
         target = folder / "adapted.safetensors"
         kept = save_encoder(made.encoder, target, half=True)
-        message = f"adapted on {made.learned:,} segments, held out {made.held:,}"
+        message = (
+            f"adapted on {made.learned:,} segments of {made.videos:,} training videos, held out {made.held:,}; "
+            f"{made.test_videos:,} test videos were not looked at"
+        )
         files = [str(target.relative_to(self.out))]
         return {"hash": kept.hash, "file": str(target), "message": message, "gains": gains, "files": files}
 
@@ -261,7 +272,7 @@ class Loop:
     def _untested(self) -> str:
         """Why no recogniser can be tested."""
         if not self.corpus.in_split("test"):
-            return f"{self.corpus.layout.splits} names no test videos"
+            return f"there are no test videos in {self.folder}"
         return "the test videos show no sign of these words that is known, or labelled at 0.9 or more"
 
     def _keep(self, source: str, labels: list[Label], remark: str) -> Outcome:
@@ -269,9 +280,9 @@ class Loop:
         write_records(labels, target)
         words = len({label.word for label in labels})
         right = self._right(labels)
-        message = f"{len(labels):,} labels of {words:,} word{'s' * (words != 1)}, {remark}" + (
-            "" if right is None else f", {right:.0%} right"
-        )
+        inside = sum(label.video in self.training for label in labels)
+        counted = f"{len(labels):,} labels of {words:,} word{'s' * (words != 1)}, {inside:,} in training videos"
+        message = f"{counted}, {remark}" + ("" if right is None else f", {right:.0%} right")
         return {"message": message, "count": len(labels), "words": words, "right": right, "files": [target.name]}
 
     def _right(self, labels: list[Label]) -> float | None:

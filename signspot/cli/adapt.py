@@ -38,8 +38,9 @@ def adapt(
 ) -> None:
     """Adapt an encoder to your footage by its subtitles and a dictionary, and measure the gain by cross-validation.
 
-    Each quarter of the videos and of the words is held out in turn. Where they show no gain, nothing is written and the
-    encoder that you have is the one to keep. Ctrl-C saves the state, and the same command resumes.
+    Test videos (splits.json) are not looked at; without splits a quarter of the videos is kept for tests, named in
+    OUT/splits.json. Each quarter of the others and of the words is held out in turn. Where they show no gain, nothing
+    is written and the encoder that you have is the one to keep. Ctrl-C saves the state, and the same command resumes.
 
     Example: signspot adapt footage/ --dictionary my-signs/ --out my-encoder
     """
@@ -75,7 +76,8 @@ def _show(made: "AdaptationResult", target: Path) -> None:
     log(
         f"learned from {made.learned:,} subtitled segments, {count(made.words, 'word')} and "
         f"{count(made.labels, 'label')} of {made.hours:.2f} h in {duration(made.seconds)}; "
-        f"measured on {made.held:,} of them, each while it was held out"
+        f"measured on {made.held:,} of them, each while it was held out. "
+        f"Training videos: {made.videos:,}; test videos, not looked at: {made.test_videos:,}"
     )
     rows = [
         (match, gain.measure, gain.group, str(gain.words), f"{gain.before:.3f}", f"{gain.after:.3f}", _signed(gain))
@@ -107,6 +109,8 @@ def _plain(made: "AdaptationResult", target: Path) -> dict[str, object]:
         "held": made.held,
         "words": made.words,
         "labels": made.labels,
+        "videos": made.videos,
+        "test_videos": made.test_videos,
         "hours": made.hours,
         "seconds": made.seconds,
     }

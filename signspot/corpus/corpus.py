@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import numpy as np
+
 from signspot.corpus.labels import EVERY_LABEL, LeastConfidence, read_labels
 from signspot.corpus.truth import (
     ExemplarTruth,
@@ -25,8 +27,10 @@ from signspot.corpus.truth import (
     MouthingTruth,
     SignTruth,
     Splits,
+    WordSplit,
     read_records,
     read_splits,
+    write_splits,
 )
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
@@ -39,6 +43,7 @@ from signspot.types import Label, VideoRights
 from signspot.video import MEDIA_SUFFIXES
 
 LANDMARKS_SUFFIX = ".pose"
+TEST_SHARE = 0.25  # of the videos of a corpus that names none for testing
 _OTHER_FOLDERS = ("dictionary", "dictionary-video", "labels", "truth")  # of a corpus: what is in them is no footage
 _PREFERRED = (".vtt", ".srt", ".ttml", ".dfxp", ".xml")  # of subtitles: those that say most about time first
 
@@ -336,7 +341,9 @@ def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
         raise FormatError(f"no corpus at {layout.folder}: there is no such folder")
     if layout.corpus.is_file():
         data = _read_corpus_json(layout.corpus)
-        videos = {video.id: video for video in (_video_from_json(layout, entry) for entry in data["videos"])}
+        split = _split_of(layout)
+        listed = (_video_from_json(layout, entry) for entry in data["videos"])
+        videos = {video.id: replace(video, split=video.split or split.get(video.id, "")) for video in listed}
         _check_complete(layout, videos.values())
         return Corpus(layout.folder, videos, data.get("options", {}))
     found, problems = find_videos(layout.folder, language)
@@ -349,6 +356,30 @@ def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
     split = _split_of(layout)
     known = {video.id: replace(video, split=split.get(video.id, "")) for video in found}
     return Corpus(layout.folder, known, {}, tuple(problems))
+
+
+def with_split(corpus: Corpus, kept: Path) -> Corpus:
+    """The corpus with training and test videos: its own, else a quarter of the videos, chosen at random, for testing.
+
+    Args:
+        corpus: any; of one without splits that has one video only, that is for training.
+        kept: the file that a split which was made is kept in, and read from the next time.
+
+    Raises:
+        FormatError: the file holds no splits.
+    """
+    if any(video.split for video in corpus.videos.values()):
+        return corpus
+    names = sorted(corpus.videos)
+    known = read_splits(kept) if kept.is_file() else Splits((), (), WordSplit())
+    if set(known.train) | set(known.test) != set(names):
+        order = [names[place] for place in np.random.default_rng(0).permutation(len(names))]
+        count = max(1, round(TEST_SHARE * len(names))) if len(names) > 1 else 0
+        known = Splits(tuple(sorted(order[count:])), tuple(sorted(order[:count])), WordSplit())
+        write_splits(known, kept)
+    held = set(known.test)
+    split = {name: replace(video, split="test" if name in held else "train") for name, video in corpus.videos.items()}
+    return replace(corpus, videos=split)
 
 
 def is_synthetic(videos: Path) -> bool:

@@ -56,6 +56,13 @@ class LeastConfidence:
 
 
 EVERY_LABEL = LeastConfidence(0.0, 0.0, 0.0)
+TEST_MOUTHING = 0.9  # least confidence of a mouthing that is test truth, as in the paper (Sec. 4.1)
+
+
+def is_test_truth(label: Label) -> bool:
+    """Whether a label may be tested on: sure mouthings and what a person verified, never what an encoder found (D)."""
+    least = LeastConfidence(mouthing=TEST_MOUTHING)
+    return label.source is not LabelSource.DICTIONARY and least.admits(label)
 
 
 def read_labels(folder: Path, videos: Collection[str]) -> Iterator[Label]:

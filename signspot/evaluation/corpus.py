@@ -1,7 +1,8 @@
 """Evaluation of an encoder on a corpus: retrieval (Sec. 4.2), localisation, and spotting in long untrimmed footage.
 
-Where every sign is known (`truth/signs`), all of it is measured. Where only labels are, those of confidence 0.9 or more
-are looked up, as in the paper; labels are sparse, so what is spotted besides cannot be called false: it is not counted.
+Where every sign is known (`truth/signs`), all of it is measured. Where only labels are, mouthings (M) of confidence
+0.9 or more are looked up, as in the paper, and verified ones (V), never D; labels are sparse, so what is spotted
+besides cannot be called false: it is not counted.
 """
 
 import math

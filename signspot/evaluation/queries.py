@@ -12,12 +12,10 @@ from types import MappingProxyType
 import numpy as np
 
 from signspot.corpus.corpus import Corpus
-from signspot.corpus.labels import LeastConfidence
+from signspot.corpus.labels import TEST_MOUTHING, is_test_truth
 from signspot.errors import OptionsError
 from signspot.training.items import Item, ItemOptions, collect_items, read_words
 from signspot.types import Grid, Label, LabelSource, Segment, TimeMeaning
-
-SURE = LeastConfidence(0.9, 0.9, 0.9)  # of labels that are looked up where the truth is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +77,20 @@ def merged(
 
 
 def labelled_queries(corpus: Corpus, grids: Mapping[str, Grid], words: Collection[str]) -> list[RetrievalQuery]:
-    """Every segment of a video whose subtitle has a word that is labelled there with confidence 0.9 or more.
+    """Every segment of a video whose subtitle has a word that a sure label, M of 0.9 or more or V, locates there.
+
+    Labels D are what an encoder found: they are no truth to test an encoder by.
 
     Raises:
         OptionsError: there is none.
     """
     videos = list(corpus.videos)
     subtitles = read_words(corpus, words, videos)
-    items = collect_items(corpus.labels(videos), subtitles, words, words, ItemOptions(least=SURE))
+    labels = [label for label in corpus.labels(videos) if is_test_truth(label)]
+    if not labels:
+        raise OptionsError(
+            f"no sign of {corpus.folder} is known: there is neither truth/signs, nor a label M of {TEST_MOUTHING:g} or "
+            "more, nor a label V. Labels D are what an encoder found, and test none"
+        )
+    items = collect_items(labels, subtitles, words, words)
     return merged(items, grids)

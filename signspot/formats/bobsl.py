@@ -23,8 +23,9 @@ _SPLIT = "all"
 _INDEX = "indices"
 _LISTS = {  # name of the list in the file: our column; the first three are the format's own
     "names": "video",
-    "global_times": "time",
+    "global_times": "recorded time",
     "probs": "score",
+    "times": "time",
     "starts": "start",
     "ends": "end",
     "exemplars": "exemplar",
@@ -42,12 +43,13 @@ _LISTS = {  # name of the list in the file: our column; the first three are the 
 _COLUMNS = {
     "episode_name": "video",
     "annot_word": "word",
-    "annot_time": "time",
+    "annot_time": "recorded time",
     "annot_prob": "score",
     "annot_type": "source",
 }
 # Where the sign lies around the recorded time: frames at 25 fps, as users of these corpora cut their clips.
 _SPANS = {LabelSource.MOUTHING: (-15 / 25, 4 / 25), LabelSource.DICTIONARY: (-3 / 25, 22 / 25)}
+_MIDDLE = 9.5 / 25  # seconds from the recorded time of a D to the middle of its sign
 
 
 def write(rows: Sequence[Row], path: Path) -> None:
@@ -55,8 +57,9 @@ def write(rows: Sequence[Row], path: Path) -> None:
     words: dict[str, dict[str, list[Any]]] = {}
     for index, row in enumerate(rows):
         lists = words.setdefault(str(row["word"]), {name: [] for name in (*_LISTS, _INDEX)})
+        known = row | {"recorded time": _recorded(row)}
         for name, column in _LISTS.items():
-            lists[name].append(row[column])
+            lists[name].append(known[column])
         lists[_INDEX].append(index)
     with atomic_write(path) as temporary:
         temporary.write_text(dump_json({_SPLIT: words}, indent=1), encoding="utf-8", newline="\n")
@@ -116,7 +119,7 @@ def _columnar(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
         if not isinstance(columns, dict):
             raise FormatError(f"{where}: expected columns such as annot_word; got {quoted(columns)}.")
         known = {ours: columns[theirs] for theirs, ours in _COLUMNS.items() if theirs in columns}
-        for row in _zipped(known, ("video", "word", "time"), where):
+        for row in _zipped(known, ("video", "word", "recorded time"), where):
             yield _with_span(row | {"source": _source(row.get("source"), path)})
 
 
@@ -131,7 +134,7 @@ def _by_word(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
             known = {ours: lists[theirs] for theirs, ours in _LISTS.items() if theirs in lists}
             if _INDEX in lists:
                 known[_INDEX] = lists[_INDEX]
-            for row in _zipped(known, ("video", "time"), where):
+            for row in _zipped(known, ("video", "recorded time"), where):
                 source = row.get("source") or _source(None, path)
                 yield _with_span(row | {"word": word, "source": source})
 
@@ -162,10 +165,18 @@ def _source(kind: object, path: Path) -> LabelSource:
 def _with_span(row: dict[str, Any]) -> dict[str, Any]:
     source = row["source"] if isinstance(row["source"], str) else ""  # anything else is told later
     before, after = next((span for kind, span in _SPANS.items() if kind == source), (0.0, 0.0))
+    row = {"time": row["recorded time"]} | row  # files of earlier versions have no list of our times
     if "start" in row or before == after:
         return row
-    time = check_time(row["time"], f"{row['where']}: time")
-    return row | {"start": max(0.0, time + before), "end": min(LATEST, time + after)}
+    recorded = check_time(row["recorded time"], f"{row['where']}: time")
+    time = recorded if source == LabelSource.MOUTHING else min(LATEST, recorded + _MIDDLE)
+    return row | {"time": time, "start": max(0.0, recorded + before), "end": min(LATEST, recorded + after)}
+
+
+def _recorded(row: Row) -> float:
+    """The time as these corpora record it: of a mouthing its own, of other spottings 9.5 frames before the middle."""
+    time = float(row["time"])
+    return time if row["source"] == LabelSource.MOUTHING else round(max(0.0, time - _MIDDLE), 4)
 
 
 def _kind(value: object) -> str:

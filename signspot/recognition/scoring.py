@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus, CorpusVideo
-from signspot.corpus.labels import LeastConfidence
+from signspot.corpus.labels import is_test_truth
 from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import FormatError, LandmarksError, VideoError
 from signspot.io.files import cache_folder
@@ -24,7 +24,6 @@ from signspot.types import Label, LabelSource, Segment
 logger = logging.getLogger(__name__)
 
 MOUTHED, ALL, LABELLED = "mouthed signs", "all signs", "labels of test videos"
-_TESTED = LeastConfidence(mouthing=0.9)  # the paper's test
 Floats = NDArray[np.float32]
 
 
@@ -91,7 +90,7 @@ class RecogniserScores:
 
 
 def signs_to_test(corpus: Corpus, words: set[str]) -> dict[str, list[Label]]:
-    """Signs to test: every sign and every mouthed sign where the truth is known, else the labelled ones.
+    """Signs to test: every sign and every mouthed sign where the truth is known, else sure M and V; never D.
 
     Args:
         corpus: with test videos; without any, there is nothing to test.
@@ -100,7 +99,7 @@ def signs_to_test(corpus: Corpus, words: set[str]) -> dict[str, list[Label]]:
     videos = [video.id for video in corpus.in_split("test")]
     signs = [sign for video in videos for sign in corpus.signs(video) if sign.word in words]
     if not signs:
-        return {LABELLED: [label for label in corpus.labels(videos, _TESTED) if label.word in words]}
+        return {LABELLED: [label for label in corpus.labels(videos) if label.word in words and is_test_truth(label)]}
     labels = {
         sign: Label(sign.word, sign.video, sign.segment.middle, 1.0, LabelSource.VERIFIED, sign.start, sign.end)
         for sign in signs

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.corpus.corpus import Corpus
+from signspot.corpus.corpus import Corpus, with_split
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.io.progress import Stage, quiet
@@ -56,6 +56,8 @@ class AdaptationResult:
     held: int  # segments
     words: int  # learned from
     labels: int  # learned from
+    videos: int  # for training
+    test_videos: int  # that were not looked at
     hours: float  # of footage
     seconds: float  # that it took
 
@@ -76,12 +78,13 @@ def adapt(
 ) -> AdaptationResult:
     """Adapt the encoder of a spotter to a user's own footage, and measure the gain by cross-validation.
 
-    Each part of the footage and of the words is held out in turn. Where the turns together show a gain, the encoder
-    learns from all of it.
+    Only training videos are looked at: those that `splits.json` names, or those of a split that is made by video and
+    kept in the folder as `splits.json`. Each part of them and of the words is held out in turn. Where the turns
+    together show a gain, the encoder learns from all of it.
 
     Args:
         spotter: with an encoder of frame codes; it is not changed.
-        corpus: videos with subtitles; labels are used where there are any.
+        corpus: videos with subtitles; labels are used where there are any. Its test videos are left alone.
         dictionary: of the words that subtitles name.
         folder: where the state is kept; an interrupted run resumes there. Its name is that of the new encoder.
         options: how to learn.
@@ -95,7 +98,9 @@ def adapt(
     """
     began, chosen, base = time.monotonic(), options or AdaptOptions(), spotter.encoder
     frame_coder(base)
-    footage = read_footage(spotter, corpus, dictionary, chosen, stage)
+    whole_corpus = with_split(corpus, Path(folder) / "splits.json")
+    test_videos = len(whole_corpus.in_split("test"))
+    footage = read_footage(spotter, whole_corpus, dictionary, chosen, stage)
     turns = _cross_validate(spotter, footage, chosen, Path(folder), stage)
     found: dict[str, tuple[Gain, ...]] = {match: tuple(gains(of_turns)) for match, of_turns in turns.items()}
     kept = AdapterChoice(is_kept(found["alignment"]), "embedding" in found and is_kept(found["embedding"]))
@@ -119,6 +124,8 @@ def adapt(
         sum(len(part.held) for part in footage.turns(chosen)),
         len(whole.words),
         whole.labels,
+        len(whole_corpus.videos) - test_videos,
+        test_videos,
         footage.hours,
         time.monotonic() - began,
     )
@@ -213,7 +220,7 @@ def _card(
     parts = " and ".join(name for name, is_in in (("frame codes", kept.codes), ("embeddings", kept.embedding)) if is_in)
     sentence = (
         f"{parts.capitalize()} of '{base.name}' ({base.hash}), adapted by Watch-Read-Lookup on "
-        f"{len(footage.learned):,} subtitled segments of {footage.hours:.2f} hours of footage, "
+        f"{len(footage.learned):,} subtitled segments of {footage.hours:.2f} hours of training videos, "
         f"{len(footage.words):,} words and {footage.labels:,} labels; the gain was cross-validated."
     )
     return {

@@ -134,7 +134,7 @@ def read_footage(
 
     Args:
         spotter: whose encoder sees; what it has seen before comes from its cache.
-        corpus: videos with subtitles; labels are used where there are any.
+        corpus: videos with subtitles; labels are used where there are any. Test videos are left alone.
         dictionary: the words.
         options: padding, shares and the seed.
         stage: shows the progress of each stage.
@@ -142,9 +142,12 @@ def read_footage(
     Raises:
         OptionsError: there are no subtitles, no words that the dictionary shows, or too little footage.
     """
-    videos = {name: video for name, video in sorted(corpus.videos.items()) if video.subtitles is not None}
+    training = {name: video for name, video in sorted(corpus.videos.items()) if video.split != "test"}
+    videos = {name: video for name, video in training.items() if video.subtitles is not None}
     if not videos:
-        raise OptionsError(f"{corpus.folder} has no subtitles ({len(corpus.videos)} videos). Put ID.vtt beside ID.mp4")
+        raise OptionsError(
+            f"{corpus.folder} has no subtitles of training videos ({len(training)}). Put ID.vtt beside ID.mp4"
+        )
     named = read_words(corpus, list(dictionary), list(videos))
     found = Counter(word for lines in named.values() for line in lines for word in line.words)
     if not found:

@@ -14,6 +14,7 @@ from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.labels import is_test_truth
 from signspot.errors import CheckpointError, OptionsError
 from signspot.io.progress import Stage, quiet
 from signspot.losses.watch_read_lookup import classification
@@ -254,10 +255,10 @@ def _teacher(config: RgbConfig) -> Encoder | None:
 
 
 def _held_out(corpus: Corpus, subset: TrainingSubset, signs: RgbSigns, reader: SignReader) -> RgbSigns | None:
-    """The labelled signs of the test videos, of the words that are learned; None: there are none."""
+    """The sure labels of the test videos (never D), of the words that are learned; None: there are none."""
     videos = {video.id: video for video in corpus.in_split("test")}
     number = {word: index for index, word in enumerate(signs.words)}
-    labels = [label for label in corpus.labels(list(videos), reader.options.least) if label.word in number]
+    labels = [label for label in corpus.labels(list(videos)) if label.word in number and is_test_truth(label)]
     if not labels:
         return None
     return replace(signs, continuous=tuple(reader.continuous(replace(subset.corpus, videos=videos), labels, number)))

@@ -11,6 +11,7 @@ import pytest
 
 from signspot.applications.loop import LearnOptions, Loop, LoopResult
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.truth import read_splits
 from signspot.errors import DictionaryError, NothingToLearnError, OptionsError
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from tests.fixtures.annotation import HereEngine
@@ -69,15 +70,30 @@ def blind(folder: Path) -> None:
         write_landmarks(replace(seen, left_hand=none, right_hand=none), path)
 
 
+def train_on_all(footage: Path) -> None:
+    """Name all videos as training videos."""
+    names = sorted(path.stem for path in footage.glob("*.pose"))
+    (footage / "splits.json").write_text(json.dumps({"train": names, "test": []}))
+
+
 def damage(footage: Path) -> None:
     for path in footage.glob("*.pose"):
         path.write_bytes(b"no landmarks" * 99)
 
 
-def test_footage_and_a_dictionary_are_enough(learn: Callable[..., LoopResult], given: Path) -> None:
+def test_footage_and_a_dictionary_are_enough(
+    learn: Callable[..., LoopResult], given: Path, tiny_corpus: Corpus, tmp_path: Path
+) -> None:
+    """Without splits some videos are kept for tests, named in the run's folder; recognisers learn from the others."""
     result = learn(given)
     assert all(result.outcome(f"recogniser {name}")["files"] for name in ("M", "D", "M+D"))
-    assert f"{given / 'splits.json'} names no test videos" in result.outcome("recogniser M")["message"]
+    splits = read_splits(tmp_path / "out" / "splits.json")
+    assert sorted((*splits.train, *splits.test)) == sorted(path.stem for path in given.glob("*.pose"))
+    assert splits.test
+    labels = tiny_corpus.labels()
+    inside = sum(label.video in splits.train for label in labels)
+    assert result.outcome("labels M")["message"].startswith(f"{len(labels):,} labels")
+    assert f"{inside:,} in training videos" in result.outcome("labels M")["message"]
 
 
 @pytest.mark.parametrize(
@@ -134,6 +150,7 @@ def test_what_failed_is_tried_again(learn: Callable[..., LoopResult], given: Pat
 def test_one_video_that_cannot_be_read(
     learn: Callable[..., LoopResult], given: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    train_on_all(given)
     first = min(given.glob("train*.pose"))
     first.write_bytes(b"no landmarks")
     assert learn(given).outcome("recogniser M")["files"]
@@ -143,6 +160,7 @@ def test_one_video_that_cannot_be_read(
 def test_labels_of_words_that_the_dictionary_has_not(
     learn: Callable[..., LoopResult], given: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    train_on_all(given)
     without_subtitles(given)
     for number, path in enumerate(sorted((given / "labels").iterdir())):
         rows = [json.loads(line) for line in path.read_text().splitlines()]

@@ -15,7 +15,7 @@ Call = Callable[..., tuple[int, str, str]]
 @pytest.fixture(scope="module")
 def footage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     easy = CorpusOptions(
-        words=12, hours=0.025, seed=5, video_seconds=22.5, dictionary_signers=2, exemplars=1.0, variants=1
+        words=12, hours=0.045, seed=5, video_seconds=22.5, dictionary_signers=2, exemplars=1.0, variants=1
     )
     return corpus_once(easy, tmp_path_factory).folder
 

@@ -23,7 +23,7 @@ def test_the_corpus_format_is_there_for_other_tools(tmp_path: Path) -> None:
     lists = json.loads((tmp_path / "t.bobsl.json").read_text())["all"]["b"]
     assert {name: lists[name] for name in ("names", "global_times", "probs")} == {
         "names": ["v1", "v2"],
-        "global_times": [1.5, 9.0],
+        "global_times": [1.12, 8.62],
         "probs": [0.5, 1.0],
     }
 
@@ -34,12 +34,35 @@ def test_a_file_of_the_corpus_takes_its_usual_windows(tmp_path: Path) -> None:
         "val": {"pear": {"names": ["e2"], "global_times": [0.04], "probs": [0.8]}},
     }
     apple, pear = read(content, tmp_path)
-    assert (apple.word, apple.video, apple.time, apple.score, apple.source) == ("apple", "e1", 10.0, 0.9, "D")
+    assert (apple.word, apple.video, apple.time, apple.score, apple.source) == ("apple", "e1", 10.38, 0.9, "D")
     assert (apple.start, apple.end) == pytest.approx((9.88, 10.88))
     assert (pear.start, pear.end) == pytest.approx((0.0, 0.92))
     (mouthing, _) = read(content, tmp_path, "mouthing_spottings.json")
     assert mouthing.source is LabelSource.MOUTHING
     assert (mouthing.start, mouthing.end) == pytest.approx((9.4, 10.16))
+
+
+@pytest.mark.parametrize("source", [LabelSource.DICTIONARY, LabelSource.MOUTHING])
+def test_a_reader_of_the_published_lists_alone_finds_the_sign_where_it_is(source: LabelSource, tmp_path: Path) -> None:
+    """Others cut 3 frames before to 22 after the recorded time of a D: the middle of that is the middle of our sign."""
+    written = Spotting("apple", "v", 10.38, 10.08, 10.68, 0.9, source=source)
+    write([written], tmp_path / "t.bobsl.json")
+    lists = json.loads((tmp_path / "t.bobsl.json").read_text())["all"]["apple"]
+    published = {name: lists[name] for name in ("names", "global_times", "probs")}
+    name = "mouthing.bobsl.json" if source is LabelSource.MOUTHING else "dict.bobsl.json"
+    (found,) = read({"all": {"apple": published}}, tmp_path, name)
+    assert (found.time, found.source) == (pytest.approx(10.38), source)
+    if source is LabelSource.DICTIONARY:
+        assert lists["global_times"] == [10.0]
+        assert (found.start + found.end) / 2 == pytest.approx(10.38)
+    assert read_spottings(tmp_path / "t.bobsl.json") == [written]
+
+
+def test_files_with_spans_and_one_list_of_times_keep_that_time(tmp_path: Path) -> None:
+    """Written before: the recorded time was the middle."""
+    lists = {"names": ["v"], "global_times": [10.38], "probs": [0.9], "starts": [10.08], "ends": [10.68]}
+    (found,) = read({"all": {"apple": lists}}, tmp_path)
+    assert (found.time, found.start, found.end) == (10.38, 10.08, 10.68)
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -54,8 +77,8 @@ def test_columns_of_version_two(nested: bool, tmp_path: Path) -> None:
     found = read({"train": columns} if nested else columns, tmp_path)
     assert [(x.word, x.video, x.time, x.score) for x in found] == [
         ("a", "e1", 1.0, 0.5),
-        ("b", "e1", 2.0, 0.6),
-        ("a", "e2", 3.0, 0.7),
+        ("b", "e1", 2.38, 0.6),
+        ("a", "e2", 3.38, 0.7),
     ]
     assert [x.source for x in found] == ["M", "D", "D"]
     del columns["annot_type"], columns["annot_prob"]
@@ -68,8 +91,8 @@ def test_columns_of_version_two(nested: bool, tmp_path: Path) -> None:
         ([1], "expected splits of words; got list"),
         ({"train": [1]}, "split 'train' must hold words; got list"),
         ({"train": {"a": [1]}}, "split 'train', word 'a': expected names, global_times and probs; got list"),
-        ({"train": {"a": {"names": ["e"]}}}, "word 'a': no list for time"),
-        ({"t": {"a": {"names": ["e"], "global_times": [1, 2]}}}, "equally long; got video 1, time 2"),
+        ({"train": {"a": {"names": ["e"]}}}, "word 'a': no list for recorded time"),
+        ({"t": {"a": {"names": ["e"], "global_times": [1, 2]}}}, "equally long; got video 1, recorded time 2"),
         ({"t": {"a": {"names": "e", "global_times": [1]}}}, "equally long"),
         ({"t": {"a": {"names": ["e"], "global_times": ["x"]}}}, "word 'a', item 1: time must be a finite number"),
         ({"t": {"a": {"names": [7], "global_times": [1]}}}, "word 'a', item 1: video must be text; got 7"),

@@ -3,22 +3,26 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from signspot.corpus.corpus import Corpus, open_corpus
+from signspot.corpus.corpus import Corpus, open_corpus, with_split
+from signspot.corpus.truth import read_splits
+from signspot.embedding.inputs import Source
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress
 from signspot.losses.watch_read_lookup import BACKGROUND, Bags
 from signspot.models.checkpoints import save_encoder
 from signspot.spotting.decoys import alignment_scale, decoys_of
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot.training.adaptation import adapt, adapted_encoder, is_kept
 from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, read_footage
 from signspot.training.adapters import AdapterChoice, Adapters, SegmentBatches, losses, train_adapters
+from signspot.types import Track
 
 OPTIONS = AdaptOptions(steps=8, segments=6, exemplars=1, lr=1e-2, held_out=0.33, embeddings=True)
 BOTH = AdapterChoice(codes=True, embedding=True)
@@ -65,6 +69,42 @@ def test_what_is_made_is_an_ordinary_encoder(
     found = loaded.search(video, dictionary.select(list(dictionary)[:3]))
     assert len(found.best) == 3
     assert decoys_of(loaded.encoder) is not None, "decoys came along"
+
+
+@dataclass(frozen=True)
+class RecordingSpotter(Spotter):
+    """A spotter that lists the videos that it saw."""
+
+    videos: list[str] = field(default_factory=list)
+
+    def track(
+        self, source: Source | Track, options: SpotOptions | None = None, progress: Progress | None = None
+    ) -> Track:
+        self.videos.append(Path(str(source)).stem)
+        return super().track(source, options, progress)
+
+
+@pytest.mark.parametrize("has_splits", [True, False])
+def test_test_videos_are_not_looked_at(has_splits: bool, spotter: Spotter, subtitled: Corpus, tmp_path: Path) -> None:
+    """With splits those of the corpus; without, a split by video is made, kept and used again."""
+    splits = {name: ("test" if place % 3 == 0 else "train") for place, name in enumerate(sorted(subtitled.videos))}
+    videos = {
+        name: replace(video, split=splits[name] if has_splits else "") for name, video in subtitled.videos.items()
+    }
+    recording = RecordingSpotter(spotter.encoder, spotter.cache)
+    options = replace(OPTIONS, steps=1, embeddings=False, held_out=0.5)
+    corpus = replace(subtitled, videos=videos)
+    adapted = adapt(recording, corpus, subtitled.dictionary(), tmp_path / "mine", options)
+    if has_splits:
+        test = {name for name, split in splits.items() if split == "test"}
+    else:
+        kept = read_splits(tmp_path / "mine" / "splits.json")
+        test = set(kept.test)
+        assert sorted((*kept.train, *kept.test)) == sorted(videos)
+        assert {each.id for each in with_split(corpus, tmp_path / "mine" / "splits.json").in_split("test")} == test
+    assert test
+    assert set(recording.videos) == {name.rsplit("/", 1)[-1] for name in videos.keys() - test}
+    assert (adapted.videos, adapted.test_videos) == (len(videos) - len(test), len(test))
 
 
 def test_the_whole_of_it(spotter: Spotter, subtitled: Corpus, tmp_path: Path) -> None:
