@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save
+from safetensors.numpy import save
 
 from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.errors import DictionaryError, FormatError
 from signspot.io.checks import LATEST, check_number, check_text, parse_json, path_inside, quoted
 from signspot.io.files import atomic_write
+from signspot.io.safetensors import read_tensors
 from signspot.io.text import read_text
 from signspot.types import Embeddings, Exemplar, Segment
 
@@ -66,10 +66,9 @@ def read_embeddings(path: Path) -> Mapping[str, Embeddings]:
         DictionaryError: the file is missing or broken.
     """
     try:
-        tables: dict[str, Embeddings] = load_file(path)
-    except (OSError, SafetensorError, ValueError) as error:
+        return read_tensors(path)[0]
+    except FormatError as error:
         raise DictionaryError(f"the embeddings {path} cannot be read ({error}). Build the dictionary again") from error
-    return tables
 
 
 def row_of(tables: Mapping[str, Embeddings], encoder: str, row: int) -> Embeddings:

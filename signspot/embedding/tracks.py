@@ -16,12 +16,13 @@ from typing import Any, BinaryIO, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from signspot.errors import FormatError, OptionsError, TrackError
 from signspot.io.checks import LATEST, check_int, check_number, parse_json, quoted
 from signspot.io.files import atomic_write
+from signspot.io.safetensors import read_tensors, read_texts
 from signspot.landmarks.cache import limit, trim
 from signspot.types import Grid, Track
 
@@ -227,11 +228,7 @@ def track_header(path: str | PathLike[str]) -> dict[str, str]:
     Raises:
         FormatError: the file is damaged, or of another kind.
     """
-    try:
-        with safe_open(path, framework="numpy") as file:
-            return dict(file.metadata() or {})
-    except (SafetensorError, OSError, ValueError, TypeError) as error:
-        raise FormatError(f"cannot read {path}: it is damaged or no safetensors file ({error})") from error
+    return read_texts(path)
 
 
 def write_streamed(path: str | PathLike[str], embed: Callable[[EmbeddingBuffer], Track]) -> None:
@@ -297,12 +294,7 @@ def read_arrays(path: Path, kind: str) -> tuple[dict[str, NDArray[Any]], dict[st
     Raises:
         FormatError: the file is damaged, or not of this kind.
     """
-    try:
-        with safe_open(path, framework="numpy") as file:
-            header = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError, TypeError) as error:
-        raise FormatError(f"cannot read {path}: it is damaged or no safetensors file ({error})") from error
+    arrays, header = read_tensors(path)
     if _DIGEST in header:
         _check_digest(path, header)
     if header.get("kind") != kind:
