@@ -38,6 +38,7 @@ WITHIN_A_LAYER = {
     ("corpus", "landmarks"),
     ("corpus", "subtitles"),
     ("corpus", "video"),
+    ("dictionary", "landmarks"),
     ("dictionary", "video"),
     ("formats", "subtitles"),
     ("landmarks", "video"),

@@ -11,6 +11,8 @@ from signspot.cli.console import bar, count, log, print_line, print_table
 from signspot.cli.options import EncoderName, settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from signspot.dictionary.dictionary import Dictionary
     from signspot.types import Exemplar
 
@@ -19,41 +21,78 @@ app = typer.Typer(help="Build, look at, import and fetch dictionaries.", no_args
 
 @app.command("build")
 def build(
-    source: Annotated[Path, typer.Argument(help="A folder of example videos or .pose files, or a table (.csv).")],
-    out: Annotated[Path, typer.Argument(help="The new dictionary's folder.")],
+    source: Annotated[
+        Path, typer.Argument(help="A folder of videos or .pose files, a table (.csv), annotated footage, a corpus.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Argument(help="The new dictionary's folder. [default: SOURCE-dictionary]", show_default=False),
+    ] = None,
+    tier: Annotated[
+        list[str] | None, typer.Option("--tier", help="Of an ELAN document: a tier of glosses; repeatable.")
+    ] = None,
+    video: Annotated[Path | None, typer.Option("--video", help="Of an ELAN document: its video.")] = None,
     embed: Annotated[bool, typer.Option(help="Embed the exemplars now, so that the first search is quick.")] = True,
     signers: Annotated[bool, typer.Option("--signers", help="Tell signers apart by their faces (extra).")] = False,
     encoder: EncoderName = None,
 ) -> None:
-    """Build a dictionary of its own from example videos: word/*.mp4, or word.mp4, word_2.mp4, or a CSV table.
+    """Build a dictionary of its own: from word/*.mp4, or word.mp4, word_2.mp4, or a CSV table.
 
-    Example: signspot dictionary build my-signs/ dictionary/
+    The glosses of an ELAN document (.eaf), or of a folder of them, are cut out of their videos. LSA64, WLASL, ASL
+    Citizen and exports of a SignBank are read as they are published.
+
+    Example: signspot dictionary build corpus.eaf dictionary/ --tier RH-gloss --video corpus.mp4
     """
     from signspot.dictionary.build import build_dictionary
     from signspot.dictionary.json_file import DICTIONARY_FILE
     from signspot.errors import OptionsError
     from signspot.io.files import Outputs
+    from signspot.landmarks.cache import default_cache
     from signspot.spotting.spotter import load
 
     if signers and not settings().pixels:
         raise OptionsError("signers are told apart by their faces: --signers and --no-pixels exclude each other")
+    if video is not None and not video.is_file():
+        raise OptionsError(f"there is no video {video}")
+    folder = out or Path(f"{source.stem}-dictionary")
     with Outputs([source], force=settings().force) as outputs:
-        outputs.claim(out / DICTIONARY_FILE)
+        outputs.claim(folder / DICTIONARY_FILE)
+        origin = _open_source(source, tier or (), video)
         with bar("exemplars") as progress:
             writer = None if settings().pixels else _write_landmarks
-            dictionary = build_dictionary(source, out, progress, write_landmarks=writer)
+            cache = default_cache() if settings().cache else None
+            dictionary = build_dictionary(origin, folder, progress, write_landmarks=writer, cache=cache)
         if signers:
             from signspot.dictionary.json_file import save_dictionary
             from signspot.dictionary.signers import identify_signers
 
             with bar("faces") as progress:
                 dictionary = identify_signers(dictionary, progress=progress)
-            save_dictionary(dictionary, out)
+            save_dictionary(dictionary, folder)
     _report(dictionary)
     if embed:
         with bar("embedding") as progress:
             gallery = load(encoder, device=settings().device).gallery(dictionary, progress=progress)
         log(f"embedded {len(gallery.exemplars)} of {len(dictionary.exemplars)} exemplars")
+
+
+def _open_source(source: Path, tiers: "Sequence[str]", video: Path | None) -> "Dictionary":
+    """The dictionary of a source, whatever it is."""
+    from signspot.corpus.annotated import read_annotated
+    from signspot.corpus.published import read_published
+    from signspot.dictionary.dictionary import Dictionary
+    from signspot.dictionary.json_file import DICTIONARY_FILE
+    from signspot.dictionary.opening import keep_readable, open_dictionary
+    from signspot.errors import OptionsError
+
+    if not (source / DICTIONARY_FILE).is_file():
+        annotated = read_annotated(source, tiers, video)
+        contents = annotated or read_published(source)
+        if annotated is None and (tiers or video):
+            raise OptionsError(f"--tier and --video belong to ELAN documents; {source} is none. Leave them out")
+        if contents is not None:
+            return Dictionary(keep_readable(contents, source), source if source.is_dir() else source.parent)
+    return open_dictionary(source)
 
 
 def _write_landmarks(video: Path, target: Path) -> None:

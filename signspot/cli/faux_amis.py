@@ -47,7 +47,7 @@ def faux_amis(
         with bar("exemplars") as progress:
             found = find_faux_amis(spotter, one, two, options, progress=progress)
         if html is not None:
-            names = folder_names(first.resolve(), second.resolve())
+            names = folder_names(first.absolute(), second.absolute())
             log(f"wrote {write_faux_amis_page(spotter, found, html, names, pixels=settings().pixels)}")
     if not found.shared:
         log("no word stands in both dictionaries: every pair counts as another meaning. Name a table: --translations")

@@ -43,6 +43,7 @@ class SourceClip:
     label: tuple[int, int, int]  # word, signer, and which clip
     span: tuple[float, float] | None = None  # of the sign in the video, in seconds; None: all of it
     source: str = ""  # where the corpus has it from
+    variant: str = ""  # which of the word's signs, where the corpus tells it
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,7 @@ def _wlasl_clip(folder: Path, word: int, instance: dict[str, Any]) -> SourceClip
         label=(word, int(instance.get("signer_id", -1)), int(name)),
         span=_span((first - 1) / fps, last / fps) if last > 0 else None,
         source=str(instance.get("source", "")),
+        variant=str(instance.get("variation_id", "")),
     )
 
 

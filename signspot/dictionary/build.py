@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from signspot.dictionary.dictionary import UNFINISHED, Dictionary
+from signspot.dictionary.cutting import cut_exemplar, is_cut
+from signspot.dictionary.dictionary import UNFINISHED, Dictionary, LeftOut
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json, save_dictionary
 from signspot.dictionary.opening import open_dictionary
-from signspot.errors import OutputError
+from signspot.errors import DictionaryError, FormatError, OutputError, VideoError
 from signspot.io.files import atomic_write, clean_up, content_digest
 from signspot.io.progress import Progress, silent
 from signspot.types import Exemplar
@@ -28,8 +29,11 @@ def build_dictionary(
     progress: Progress = silent,
     *,
     write_landmarks: Callable[[Path, Path], None] | None = None,
+    cache: Path | None = None,
 ) -> Dictionary:
     """Copy a dictionary into a folder of its own. The source stays as it is.
+
+    Of footage that is much longer than a sign, only the sign and half a second around it are copied.
 
     Interrupted, it goes on where it stopped when called again: files that are there are not copied anew.
 
@@ -39,9 +43,10 @@ def build_dictionary(
         progress: told how many exemplars are copied.
         write_landmarks: writes the landmarks of a video into a `.pose` file. Where it is given, the folder gets
             landmarks instead of videos: nobody's face is in it.
+        cache: folder of landmarks; those of a video that are there serve for the exemplars that are cut out of it.
 
     Returns:
-        The new dictionary, with the problems of the source.
+        The new dictionary, with the problems of the source; an exemplar that cannot be cut out is one of them.
 
     Raises:
         OutputError: the folder holds something else, or cannot be written.
@@ -57,19 +62,29 @@ def build_dictionary(
     marker = target / UNFINISHED
     with atomic_write(marker) as temporary:
         temporary.write_bytes(b"")
-    copies = []
+    copies: list[Exemplar] = []
+    problems = list(origin.problems)
     for done, (exemplar, name) in enumerate(zip(origin.exemplars, media_names(origin.exemplars), strict=True)):
         progress(done, len(origin.exemplars))
+        try:
+            if is_cut(exemplar):
+                copies.append(cut_exemplar(exemplar, target / name, pixels=write_landmarks is None, cache=cache))
+                continue
+        except (VideoError, FormatError) as error:
+            problems.append(LeftOut(exemplar.path or target / name, str(error)))
+            continue
         if exemplar.path is None:
             copies.append(exemplar)
         elif write_landmarks is None or exemplar.path.suffix.lower() == ".pose":
             copies.append(replace(exemplar, path=_copy(exemplar.path, target / name)))
         else:
             copies.append(replace(exemplar, path=_landmarks(exemplar.path, target / name, write_landmarks)))
-    built = Dictionary(replace(origin.contents, exemplars=tuple(copies)), target)
+    if not copies:
+        raise DictionaryError(f"no exemplar of {origin.path} can be copied. {problems[-1]}")
+    built = Dictionary(replace(origin.contents, exemplars=tuple(copies), problems=tuple(problems)), target)
     save_dictionary(built, target)
     marker.unlink(missing_ok=True)
-    progress(len(copies), len(copies))
+    progress(len(origin.exemplars), len(origin.exemplars))
     return built
 
 

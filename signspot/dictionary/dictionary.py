@@ -48,14 +48,11 @@ def normalise_word(word: str) -> str:
 
 
 def unique_ids(names: Iterable[str]) -> list[str]:
-    """Make ids of file names: without their suffix where that stays unique, with it or a count where not."""
-    wanted = list(names)
-    short = [name[: -len(suffix)] if (suffix := Path(name).suffix) else name for name in wanted]
-    count = Counter(short)
+    """Make ids of file names: the name without its suffix; of those with one name, the second is `name#2`."""
     ids: dict[str, None] = {}
     turns: Counter[str] = Counter()  # how often a name came: a table may name one video thousands of times
-    for name, stem in zip(wanted, short, strict=True):
-        base = chosen = stem if count[stem] == 1 else name
+    for name in names:
+        base = chosen = name[: -len(suffix)] if (suffix := Path(name).suffix) else name
         while chosen in ids:
             turns[base] += 1
             chosen = f"{base}#{turns[base] + 1}"

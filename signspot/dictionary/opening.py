@@ -75,6 +75,10 @@ def _read_file(place: Path) -> Contents:
         raise DictionaryError(
             f"{place} is one video, not a dictionary. Name it after its word, put it into a folder, give that"
         )
+    if suffix == ".eaf":
+        raise DictionaryError(
+            f"{place} is annotated footage. Cut its signs out first: signspot dictionary build {place} dictionary/"
+        )
     raise DictionaryError(
         f"{place} is no dictionary. Give a folder of videos named after their words, a CSV table, "
         f"a dictionary.json or bsldict_v1.pkl"

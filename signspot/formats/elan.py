@@ -200,7 +200,7 @@ def _media_link(video: str, path: Path) -> dict[str, str]:
     if PurePath(video).is_absolute():
         relative = PurePath(video).name if file is None else Path(os.path.relpath(file, path.parent)).as_posix()
     return {
-        "MEDIA_URL": file.resolve().as_uri() if file is not None else quote(video, safe="/:"),
+        "MEDIA_URL": (file.parent.resolve() / file.name).as_uri() if file is not None else quote(video, safe="/:"),
         "MIME_TYPE": mime_type,
         "RELATIVE_MEDIA_URL": "./" + quote(relative),
     }
@@ -321,6 +321,7 @@ class TierSummary:
     kind: str  # its linguistic type
     annotations: int
     is_read: bool  # without a choice of tiers
+    signer: str = ""  # its participant
 
 
 def read(path: Path, tiers: Sequence[str] = ()) -> list[Spotting]:
@@ -352,10 +353,47 @@ def list_tiers(path: str | os.PathLike[str]) -> list[TierSummary]:
     root = _root(Path(path))
     read_ones = {tier.get("TIER_ID") for tier in _glosses(root)}
     return [
-        TierSummary(name, tier.get("LINGUISTIC_TYPE_REF"), len(_annotations(tier)), name in read_ones)
+        TierSummary(
+            name, tier.get("LINGUISTIC_TYPE_REF"), len(_annotations(tier)), name in read_ones, tier.get("PARTICIPANT")
+        )
         for tier in root.all("TIER")
         if (name := tier.get("TIER_ID"))
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedVideo:
+    """A video that a document links."""
+
+    address: str  # as the document has it
+    file: Path | None  # None: an address on the web, or a file that is not there
+
+
+def linked_videos(path: str | os.PathLike[str]) -> list[LinkedVideo]:
+    """The videos that a document links, in its order; sound is passed over.
+
+    Raises:
+        FormatError: it is not an ELAN document.
+    """
+    document = Path(path)
+    media = [medium for medium in _root(document).all("MEDIA_DESCRIPTOR") if not _is_sound(medium)]
+    links = ((medium, _link(medium, document)) for medium in media)
+    return [
+        LinkedVideo(
+            unquote(medium.get("MEDIA_URL") or medium.get("RELATIVE_MEDIA_URL")), file_at(document.parent, link)
+        )
+        for medium, link in links
+    ]
+
+
+def document_licence(path: str | os.PathLike[str]) -> str:
+    """The licence of a document: its text, or its address; "" where it tells none."""
+    licence = next(_root(Path(path)).all("LICENSE"), None)
+    return "" if licence is None else licence.text.strip() or licence.get("LICENSE_URL")
+
+
+def _is_sound(medium: Element) -> bool:
+    return medium.get("MIME_TYPE").startswith("audio/")
 
 
 def _root(path: Path) -> Element:
@@ -533,9 +571,12 @@ def _score(text: str, default: float) -> float:
 
 def _medium(root: Element, path: Path) -> str:
     """The first linked video: relative to the document where it is there, else by its own address."""
-    medium = next(root.all("MEDIA_DESCRIPTOR"), None)
-    if medium is None:
-        return path.stem
+    medium = next((medium for medium in root.all("MEDIA_DESCRIPTOR") if not _is_sound(medium)), None)
+    return path.stem if medium is None else _link(medium, path)
+
+
+def _link(medium: Element, path: Path) -> str:
+    """Where a medium lies: relative to the document where it is there, else its own address."""
     relative = unquote(medium.get("RELATIVE_MEDIA_URL")).removeprefix("./")
     own = unquote(urlsplit(medium.get("MEDIA_URL")).path) if medium.get("MEDIA_URL").startswith("file:") else ""
     own = re.sub(r"^/(?=[A-Za-z]:)", "", own) or unquote(medium.get("MEDIA_URL"))

@@ -93,7 +93,7 @@ def _file(video: str, fid: str, path: Path) -> dict[str, Any]:
         "fname": video,
         "type": _VIDEO,
         "loc": _AT_ADDRESS if is_address else _ON_DISK,
-        "src": file.resolve().as_uri() if file else video,
+        "src": (file.parent.resolve() / file.name).as_uri() if file else video,
     }
 
 

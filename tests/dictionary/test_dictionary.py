@@ -85,8 +85,8 @@ class TestParts:
 
 
 class TestIds:
-    def test_the_suffix_goes_where_it_can(self) -> None:
-        assert unique_ids(["a.mp4", "b.mp4", "b.webm", "c"]) == ["a", "b.mp4", "b.webm", "c"]
+    def test_the_suffix_goes_and_a_second_file_of_a_name_is_numbered(self) -> None:
+        assert unique_ids(["a.mp4", "b.mp4", "b.webm", "c", "a.mp4"]) == ["a", "b", "b#2", "c", "a#2"]
 
     @given(st.lists(st.sampled_from(["a", "a.mp4", "a.webm", "a#2", "b/a.mp4", "b/a"])))
     def test_they_are_unique_whatever_the_names(self, names: list[str]) -> None:
