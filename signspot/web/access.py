@@ -146,7 +146,7 @@ class AuthMiddleware:
         async def receiving() -> MutableMapping[str, Any]:
             try:
                 return await asyncio.wait_for(receive(), _SILENT)
-            except TimeoutError:
+            except (TimeoutError, asyncio.CancelledError):  # silent, or the server stops
                 return {"type": "http.disconnect"}
 
         try:

@@ -142,12 +142,14 @@ class ServerProcess(Client):
     folder: Path = Path()
     cache: Path = Path()
     port: int = 0
+    log: int | None = None  # file descriptor for what it logs; None: as the tests' own
+    prefix: tuple[str, ...] = ()  # a command that runs the server's
     process: "subprocess.Popen[str] | None" = None
 
     def start(self) -> "ServerProcess":
         environment = {**os.environ, "SIGNSPOT_CACHE": str(self.cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-c", PROGRAM, "serve", str(self.folder), "--port", str(self.port)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        command = [*self.prefix, sys.executable, "-c", PROGRAM, "serve", str(self.folder), "--port", str(self.port)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment)
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip().rstrip("/")
         self.port = int(self.address.rpartition(":")[2])
