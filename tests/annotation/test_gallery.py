@@ -41,7 +41,7 @@ def test_write_read_equal(tmp_path: Path) -> None:
 def test_a_whole_file_of_other_exemplars_is_told(tmp_path: Path) -> None:
     wanted, other = (write_gallery(gallery(word("apple", count)), tmp_path) for count in (1, 2))
     wanted.write_bytes(other.read_bytes())
-    with pytest.raises(FormatError, match="not what its name says"):
+    with pytest.raises(FormatError):
         read_gallery(wanted)
 
 

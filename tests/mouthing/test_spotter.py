@@ -48,7 +48,7 @@ def test_candidates_are_padded_subtitles_with_the_words_in_any_form():
 
 
 def test_candidates_refuse_what_cannot_be_done():
-    with pytest.raises(OptionsError, match="padded by 0 to 60 seconds; got -1"):
+    with pytest.raises(OptionsError, match="got -1"):
         find_candidates([], None, -1)
     with pytest.raises(OptionsError):
         find_candidates([], ["東京"], 4)
@@ -117,7 +117,7 @@ def test_a_word_that_cannot_be_asked_has_a_reason(spotter, lips):
 
 def test_windows_beyond_the_video_are_skipped(spotter, lips):
     assert spotter.search(lips, [MentionWindow(Segment(100.0, 110.0), ("apple",))], "v.mp4", least=0.0).queries == 0
-    with pytest.raises(OptionsError, match="between 0 and 1; got 2"):
+    with pytest.raises(OptionsError, match="got 2"):
         spotter.search(lips, [], "v.mp4", least=2)
 
 

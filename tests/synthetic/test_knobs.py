@@ -31,7 +31,7 @@ def seconds(knobs):
 def test_off_is_zero_everywhere_and_odd_values_are_refused():
     assert all(getattr(Knobs.off(), f.name) == 0 for f in fields(Knobs))
     for value in (-0.1, 3.5, float("nan")):
-        with pytest.raises(OptionsError, match="knob speed must lie between 0"):
+        with pytest.raises(OptionsError, match="speed"):
             Knobs(speed=value)
 
 

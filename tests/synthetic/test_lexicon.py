@@ -68,7 +68,7 @@ def test_the_same_options_give_the_same_lexicon_and_another_seed_another():
 def test_given_words_keep_their_order_and_unknown_ones_are_refused():
     lexicon = make_lexicon(LexiconOptions(words=["tree", "apple", "ice cream"], seed=1))
     assert list(lexicon) == ["tree", "apple", "ice cream"]
-    with pytest.raises(UnknownWordError, match="Did you mean 'apple'"):
+    with pytest.raises(UnknownWordError, match="'apple'"):
         lexicon["aple"]
 
 

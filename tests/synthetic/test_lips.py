@@ -42,7 +42,7 @@ def test_a_run_resumes_and_another_corpus_is_refused(lips_corpus: Corpus) -> Non
     before = {path: path.stat().st_mtime_ns for path in lips_corpus.folder.rglob("*.pose")}
     make_lips_corpus(LIPS, lips_corpus.folder)
     assert {path: path.stat().st_mtime_ns for path in lips_corpus.folder.rglob("*.pose")} == before
-    with pytest.raises(OptionsError, match="seed 1, not 2"):
+    with pytest.raises(OptionsError, match="seed"):
         make_lips_corpus(replace(LIPS, seed=2), lips_corpus.folder)
 
 

@@ -152,7 +152,7 @@ def test_other_frame_rates_show_the_same_movement():
 
 
 def test_nothing_to_sign_is_refused():
-    with pytest.raises(OptionsError, match="at least 1 sign"):
+    with pytest.raises(OptionsError):
         continuous([], SIGNERS[0], np.random.default_rng(0))
     with pytest.raises(OptionsError):
         continuous(SIGNS[:2], SIGNERS[0], np.random.default_rng(0), Knobs(), [None])

@@ -162,7 +162,7 @@ def test_impossible_wishes_are_refused(signing, size, blur, message):
 def test_no_frames_and_other_face_points_are_refused(signing):
     with pytest.raises(LandmarksError):
         render(signing[:0], PLAIN, SIZE)
-    with pytest.raises(LandmarksError, match="60 face points"):
+    with pytest.raises(LandmarksError, match="60"):
         render(replace(signing, face=signing.face[:, :2], face_points=FACE_POINTS[:2]), PLAIN, SIZE)
 
 

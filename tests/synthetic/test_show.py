@@ -41,9 +41,9 @@ def test_a_contact_sheet_has_a_row_a_scene(lexicon, word, tmp_path):
 
 
 def test_an_unknown_word_and_too_few_columns_are_refused_and_leave_no_file(lexicon, word, tmp_path):
-    with pytest.raises(UnknownWordError, match="no word 'qqq'"):
+    with pytest.raises(UnknownWordError, match="'qqq'"):
         contact_sheet(lexicon, "qqq", tmp_path / "sheet.png")
-    with pytest.raises(OptionsError, match="at least 2"):
+    with pytest.raises(OptionsError):
         contact_sheet(lexicon, word, tmp_path / "sheet.png", columns=1)
     assert not list(tmp_path.iterdir())
 

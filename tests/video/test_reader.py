@@ -185,7 +185,7 @@ def test_max_side_scales_down_and_never_up(tmp_path, make_video, number):
 def test_no_frame_after_the_end(tmp_path, make_video):
     with open_video(make_video(tmp_path / "v.mp4")) as video:
         for read in (video.frames(Segment(5, 6)), video.resampled(25, Segment(5, 6)), video.frames(Segment(1, 1))):
-            with pytest.raises(EmptyVideoError, match=r"lasts 1.60 s"):
+            with pytest.raises(EmptyVideoError, match=r"1\.60"):
                 next(read)
         assert len(list(video.resampled(25, Segment(1.2, 99)))) == 10
         assert len(list(video.resampled(25, Segment(1.2, float("inf"))))) == 10

@@ -114,7 +114,7 @@ def test_one_stretch_that_is_several_words() -> None:
 
 
 def test_words_are_a_list_not_a_string() -> None:
-    with pytest.raises(OptionsError, match="not the one string 'apple'"):
+    with pytest.raises(OptionsError, match="'apple'"):
         WordMatcher("apple")
     assert WordMatcher([]).find("anything") == []
 
@@ -286,7 +286,7 @@ def test_other_languages_are_normalised(text: str, language: str, said: str) -> 
 
 
 def test_an_unknown_language_is_refused() -> None:
-    with pytest.raises(OptionsError, match=r"no lemmas for the language 'xx'. Choose one of: ar, ast"):
+    with pytest.raises(OptionsError, match="'xx'"):
         normalise("x", "xx")
 
 

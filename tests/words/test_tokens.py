@@ -81,7 +81,7 @@ def test_language_tags(tag: str, name: str) -> None:
 
 @pytest.mark.parametrize("tag", ["", "xx", "bfi", "../en"])
 def test_unknown_languages_are_refused(tag: str) -> None:
-    with pytest.raises(OptionsError, match="Choose one of"):
+    with pytest.raises(OptionsError):
         primary_language(tag)
 
 
