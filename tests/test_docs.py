@@ -30,7 +30,7 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 _INLINE = re.compile(r"`([^`\n]+)`")
-_FOREIGN = {"--standalone"}  # of torchrun
+_FOREIGN = {"--standalone", "--nproc-per-node", "--nnodes", "--rdzv-backend", "--rdzv-endpoint"}  # of torchrun
 _FOLDERS = ("signspot", "experiments", "signspot_synthetic", "tests", "tools", "configs", "benchmarks", "docs")
 
 
@@ -62,7 +62,7 @@ def code_lines(page: Path) -> list[str]:
 def commands(page: Path) -> list[list[str]]:
     """Commands of signspot on the page, word by word; within a sentence `annotate --source` is one, too."""
     lines = [re.sub(r"^(?:\$ |\.venv/bin/)", "", line) for line in code_lines(page)]
-    lines = [re.sub(r"^(?:torchrun .*|timeout \d+ )(?=signspot )", "", line) for line in lines]
+    lines = [re.sub(r"^(?:torchrun .*(?:-m )?|timeout \d+ )(?=signspot )", "", line) for line in lines]
     verbs = "|".join(whole_app().commands)
     return [
         ["signspot", *shlex.split(line.removeprefix("signspot "))]

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +11,9 @@ import typer
 
 from signspot.cli.console import bar, log, print_line, refuse_pixels
 from signspot.cli.options import settings
-from signspot.io.progress import silent
 
 if TYPE_CHECKING:
+    from signspot.io.progress import Stage
     from signspot.models.contract import Encoder
     from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
     from signspot.training.item_batches import EmbeddingConfig
@@ -44,14 +44,15 @@ def train(
 
     The key `kind` of the configuration says what: "frame_codes" is a coder of landmarks whose codes are aligned, as
     the shipped encoders are, "warping" the same without learning, "embedding" an MLP on a frozen trunk, "rgb" a trunk
-    that sees pixels, "recogniser" a classifier of words, "mouthing" a spotter of mouthed words. Several processes can
-    share the work of an embedding, and of nothing else:
-    torchrun --standalone --nproc-per-node 4 --no-python signspot train …
+    that sees pixels, "recogniser" a classifier of words, "mouthing" a spotter of mouthed words. Several processes,
+    one a GPU with --device cuda, share the work:
+    torchrun --standalone --nproc-per-node 4 -m signspot train …
 
     Example: signspot train configs/embedding.toml --corpus corpus/ --out runs/embedding
     """
     from signspot.io.files import Outputs
     from signspot.training.configuration import read_training
+    from signspot.training.distributed import join_group
     from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
     from signspot.training.item_batches import EmbeddingConfig
     from signspot.training.recogniser import RecogniserConfig
@@ -59,13 +60,11 @@ def train(
 
     chosen = read_training(config, training_kinds())
     folders = _named_folders(source or [])
-    if not isinstance(chosen, EmbeddingConfig):
-        _refuse_many_processes()
     refuse_pixels({"the folder of a training of the kind rgb": isinstance(chosen, RgbConfig)})
     outputs = Outputs([config, corpus, encoder, *folders.values()], force=settings().force)
     outputs.claim(out / f"{chosen.name}.safetensors")
     outputs.claim(out / f"{chosen.name}.json")
-    with resume_hint(out), outputs:
+    with join_group(settings().device), resume_hint(out), outputs:
         if isinstance(chosen, EmbeddingConfig):
             _train_embedding(chosen, out, corpus, encoder, features)
         elif isinstance(chosen, RgbConfig):
@@ -96,13 +95,18 @@ def command() -> str:
     return shlex.join(["signspot", *sys.argv[1:]])
 
 
-def _refuse_many_processes() -> None:
-    from signspot.errors import OptionsError
-    from signspot.training.distributed import join_group
+def _stage() -> "Stage":
+    """Progress bars, in the first of several processes."""
+    from signspot.io.progress import quiet
 
-    with join_group() as group:
-        if group.size > 1:
-            raise OptionsError("trunks are trained by one process; only an embedding is by several. Leave out torchrun")
+    return bar if _is_first() else quiet
+
+
+def _is_first() -> bool:
+    """Whether this process writes and reports: of several that train together, one does."""
+    from signspot.training.distributed import current_group
+
+    return current_group().is_first
 
 
 def training_kinds() -> dict[str, type[Any]]:
@@ -140,7 +144,7 @@ def _train_frame_codes(config: "FrameCodesConfig", out: Path, folders: dict[str,
     from signspot.training.frame_codes import train_frame_codes, with_folders
 
     chosen = replace(config, sources=with_folders(config.sources, folders))
-    with bar("training", "steps") as progress:
+    with _stage()("training") as progress:
         encoder = train_frame_codes(chosen, out, progress, workers=workers, device=settings().device)
     _keep(encoder, out / f"{chosen.name}.safetensors", half=True)
 
@@ -160,8 +164,10 @@ def _train_recogniser(config: "RecogniserConfig", out: Path, folder: Path | None
     from signspot.training.recogniser import train_recogniser_on_corpus
 
     trained, scores = train_recogniser_on_corpus(
-        config, open_corpus(_named(folder)), out, stage=bar, device=settings().device
+        config, open_corpus(_named(folder)), out, stage=_stage(), device=settings().device
     )
+    if not _is_first():
+        return
     target = save_recogniser(trained, out / f"{config.name}.safetensors")
     print_line(f"{target}: {config.name}, {len(trained.words):,} words")
     for each in scores:
@@ -175,8 +181,10 @@ def _train_mouthing(config: "MouthingConfig", out: Path, folder: Path | None) ->
     from signspot.training.mouthing import train_mouthing
 
     corpus = open_corpus(_named(folder))
-    with bar("training", "steps") as progress:
-        model = train_mouthing(config, corpus, out, progress, command())
+    with _stage()("training") as progress:
+        model = train_mouthing(config, corpus, out, progress, command(), settings().device)
+    if not _is_first():
+        return
     target = out / f"{config.name}.safetensors"
     save_mouthing(model, target)
     print_line(f"{target}: {model.name}")
@@ -188,19 +196,15 @@ def _train_embedding(
 ) -> None:
     from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
-    from signspot.training.distributed import join_group
     from signspot.training.embedding import train_embedding_on_corpus
     from signspot.training.run_folder import Run
 
     corpus = open_corpus(_named(folder))
     trunk = load_encoder(name)
-    with join_group() as group:
-        stage = bar if group.is_first else (lambda _: nullcontext(silent))
-        encoder = train_embedding_on_corpus(
-            config, trunk, corpus, Run(out, features, command(), group, settings().device), stage
-        )
-        if group.is_first:
-            _keep(encoder, out / f"{config.name}.safetensors", half=False)
+    run = Run(out, features, command(), settings().device)
+    _keep(
+        train_embedding_on_corpus(config, trunk, corpus, run, _stage()), out / f"{config.name}.safetensors", half=False
+    )
 
 
 def _train_rgb(config: "RgbConfig", out: Path, folder: Path | None, name: str | None, pictures: Path | None) -> None:
@@ -212,8 +216,10 @@ def _train_rgb(config: "RgbConfig", out: Path, folder: Path | None, name: str | 
     corpus = open_corpus(_named(folder))
     start = load_encoder(name) if name is not None else None
     encoder, tested = train_rgb_on_corpus(
-        config, corpus, Run(out, pictures, command(), device=settings().device), start, bar
+        config, corpus, Run(out, pictures, command(), settings().device), start, _stage()
     )
+    if not _is_first():
+        return
     first, last = (encoder.card["metrics"]["loss_by_epoch"][epoch] for epoch in (0, -1))
     print_line(f"loss: {first:.3f} in the first epoch, {last:.3f} in the last")
     if tested is not None:
@@ -235,6 +241,8 @@ def _named(corpus: Path | None) -> Path:
 def _keep(encoder: "Encoder", target: Path, *, half: bool) -> None:
     from signspot.models.checkpoints import save_encoder
 
+    if not _is_first():
+        return
     kept = save_encoder(encoder, target, half=half)
     print_line(f"{target}: {kept.name} ({kept.hash})")
     log("its default threshold is not calibrated yet. Do so with: signspot calibrate --footage … --dictionary …")

@@ -18,7 +18,7 @@ from signspot.models.contract import Encoder
 from signspot.models.encoder import find_device, make_encoder
 from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions
 from signspot.models.registry import build
-from signspot.training.distributed import ALONE, Group
+from signspot.training.distributed import ALONE, Group, current_group
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, FeatureBatch, Standard, synonym_pairs
 from signspot.training.items import Item, TrainingSubset, find_training_subset
 from signspot.training.loop import Schedule, Task, TrainingResult, device_of, moved_to, stepwise, train
@@ -33,18 +33,17 @@ def train_embedding(
     data: EmbeddingData,
     folder: str | PathLike[str],
     progress: Progress = silent,
-    group: Group = ALONE,
     device: str = CPU,
 ) -> TrainingResult[Mlp]:
     """Train an embedding MLP for the trunk's features as they are; arguments and errors are those of `loop.train`."""
-    return train(EmbeddingTask(config, data, group), folder, progress, device=device, group=group)
+    return train(EmbeddingTask(config, data), folder, progress, device=device)
 
 
 class EmbeddingTask(Task[Mlp, FeatureBatch]):
     """An embedding by any loss of the paper; several processes may share each batch."""
 
-    def __init__(self, config: EmbeddingConfig, data: EmbeddingData, group: Group = ALONE):
-        self.config, self.data, self.group = config, data, group
+    def __init__(self, config: EmbeddingConfig, data: EmbeddingData):
+        self.config, self.data = config, data
         self.module, self.standard = initial_mlp(config, data), data.standard()
         self.settings, length = config.as_dict(), len(data)
         decays = stepwise(config.epochs, length, config.decay, config.decays)
@@ -159,19 +158,20 @@ def train_embedding_on_corpus(
     """
     subset = find_training_subset(corpus, config.words, filmed=encoder.contract.kind == "rgb")
     subset.items(config.items)  # mistakes are reported before hours of features
-    described = subset.describe() if run.group.is_first else {}  # of the content of all files
-    if run.group.is_first:
+    group = current_group()
+    described = subset.describe() if group.is_first else {}  # of the content of all files
+    if group.is_first:
         claim(run, {"corpus": described, "trunk": encoder.hash, "config": config.as_dict()})
-    run.group.wait()
+    group.wait()
     with stage("trunk features") as progress:
         folder = run.features or run.out / "features"
         with moved_to(find_device(run.device), encoder.module):
-            features = trunk_features(encoder, subset.corpus, folder, progress, run.group)
+            features = trunk_features(encoder, subset.corpus, folder, progress)
     items = usable_items(subset, features, config)
     pairs = synonym_pairs(config.synonyms, subset.dictionary, subset.words)
     data = EmbeddingData(features, items, config, pairs)
     with stage("training") as progress:
-        trained = train_embedding(config, data, run.out, progress, run.group, run.device)
+        trained = train_embedding(config, data, run.out, progress, run.device)
     counts = {"items": len(items), "words": len({item.word for item in items})}
     return _assemble(config, encoder, trained, run, {**described, **counts})
 

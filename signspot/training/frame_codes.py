@@ -31,6 +31,7 @@ from signspot.models.frame_coder import SIGN_FRAMES, CoderOptions, FrameCoder, d
 from signspot.models.registry import build
 from signspot.spotting.matching import warping_costs
 from signspot.training.configuration import check_numbers
+from signspot.training.distributed import ALONE, Group
 from signspot.training.loop import Schedule, Task, device_of, train, warm_cosine
 from signspot.training.pair_changes import Change, Ints
 from signspot.training.pairs import (
@@ -186,20 +187,25 @@ class PairLearner(nn.Module):
         self.context = self.coder.code_reach // options.spacing  # steps that a code sees on either side
         self.sharpness = nn.Parameter(torch.tensor(_SHARPNESS).log())
 
-    def signs(self, batch: CodedPairs) -> Tensor:
-        """Code a batch: (16, 2 K, C), all signs stretched to 16 frames."""
-        device = device_of(self)
-        codes = self.coder.code(batch.seen[None].to(device), 1)[0]
-        first = batch.first - self.context
-        places = first + np.linspace(0, 1, SIGN_FRAMES)[:, None] * (batch.lengths - 1)
-        below = np.minimum(np.floor(places).astype(np.int64), first + batch.lengths - 2)
+    def signs(self, batch: CodedPairs, group: Group = ALONE) -> Tensor:
+        """Code a batch: (16, 2 K, C), all signs stretched to 16 frames; each process codes its share of signs."""
+        device, mine = device_of(self), group.share(len(batch.first))
+        seen, first, lengths = batch.seen, batch.first[mine] - self.context, batch.lengths[mine]
+        if group.size > 1:
+            sizes = lengths + 2 * self.context - 2  # described frames that the codes of a sign follow from
+            seen = torch.cat([seen[start : start + size] for start, size in zip(first, sizes, strict=True)])
+            first = np.cumsum(sizes) - sizes
+        codes = self.coder.code(seen[None].to(device), 1)[0]
+        places = first + np.linspace(0, 1, SIGN_FRAMES)[:, None] * (lengths - 1)
+        below = np.minimum(np.floor(places).astype(np.int64), first + lengths - 2)
         share = torch.from_numpy((places - below).astype(np.float32))[..., None].to(device)
         here = torch.from_numpy(below).to(device)
-        return torch.lerp(codes[here], codes[here + 1], share)
+        signs = torch.lerp(codes[here], codes[here + 1], share)
+        return group.gather(signs.transpose(0, 1), len(batch.first)).transpose(0, 1)
 
-    def losses(self, batch: CodedPairs, smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
+    def losses(self, batch: CodedPairs, smoothing: float, group: Group = ALONE) -> tuple[Tensor, Tensor, Tensor]:
         """The losses of alignments and of embeddings, and the share of signs whose own partner aligns best."""
-        ours, theirs = self.signs(batch).chunk(2, dim=1)
+        ours, theirs = self.signs(batch, group).chunk(2, dim=1)
         aligned = -self.sharpness[0].exp() * warping_cost(ours, theirs)
         one, two = (functional.normalize(self.coder.pooled(part.transpose(0, 1)), dim=-1) for part in (ours, theirs))
         embedded = self.sharpness[1].exp() * one @ two.T
@@ -302,7 +308,7 @@ class FrameCodesTask(Task[PairLearner, CodedPairs]):
 
     def loss(self, module: PairLearner, batch: CodedPairs) -> tuple[Tensor, tuple[Tensor, ...]]:
         """As `Task.loss`."""
-        aligned, embedded, hits = module.losses(batch, self.how.smoothing)
+        aligned, embedded, hits = module.losses(batch, self.how.smoothing, self.group)
         return aligned + self.how.embedding * embedded, (aligned, embedded, hits)
 
     def arrays(self, batch: CodedPairs) -> dict[str, Any]:

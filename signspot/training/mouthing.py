@@ -31,7 +31,9 @@ from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions, Tem
 from signspot.mouthing.trials import LipClip, Shapes, Vocabulary, WrongWords, calibrate, read_lip_clips, read_vocabulary
 from signspot.mouthing.visemes import MOST_VISEMES, VISEMES, of_phonemes, visemes_of
 from signspot.training.configuration import check_numbers
-from signspot.training.loop import Schedule, Task, train, warm_cosine
+from signspot.training.distributed import ALONE, Group
+from signspot.training.loop import Schedule, Task, device_of, train, warm_cosine
+from signspot.training.run_folder import CPU
 
 UNKNOWN = -100  # as torch's cross-entropy leaves it out
 _SPREAD = (0.25, 0.5, 0.25)  # of the end of a word over the steps around it
@@ -119,6 +121,10 @@ class LipBatch:
     words: Tensor  # (W Q, L) visemes; Q words for each window, in order
     ends: Tensor  # (W Q, S) where the word ends: sums to 1 if it is mouthed, to 0 if not
     shapes: Tensor  # (W, S) number of the viseme that is on the lips; len(VISEMES) none, UNKNOWN where nobody knows
+
+    def to(self, device: torch.device) -> "LipBatch":
+        """The same batch on a device."""
+        return LipBatch(*(part.to(device) for part in (self.lips, self.words, self.ends, self.shapes)))
 
     @property
     def nowhere(self) -> Tensor:
@@ -319,7 +325,7 @@ class MouthingTask(Task[MouthingNetwork, LipBatch]):
 
     def loss(self, module: MouthingNetwork, batch: LipBatch) -> tuple[Tensor, list[Tensor]]:
         """As `Task.loss`."""
-        loss = mouthing_loss(module, batch, self.how.shapes)
+        loss = mouthing_loss(module, batch.to(device_of(module)), self.how.shapes, self.group)
         return loss, [loss]
 
     def arrays(self, batch: LipBatch) -> dict[str, Any]:
@@ -345,18 +351,23 @@ def _begin(config: MouthingConfig) -> MouthingNetwork:
     return network
 
 
-def mouthing_loss(network: MouthingNetwork, batch: LipBatch, shapes: float) -> Tensor:
+def mouthing_loss(network: MouthingNetwork, batch: LipBatch, shapes: float, group: Group = ALONE) -> Tensor:
     """Loss of where, if anywhere, each word ends, and of the viseme on the lips at each step.
 
     The first is a cross-entropy over all steps and "not at all", whose logit is 0; the second, over the visemes and
     none, is weighed by `shapes`: it teaches the lips' code much faster than words alone do.
     """
-    lips = network.code_lips(batch.lips)
-    logits = network.compare(lips.repeat_interleave(len(batch.words) // len(batch.lips), dim=0), batch.words)
+    windows, queries = len(batch.lips), len(batch.words) // len(batch.lips)
+    mine = group.share(windows)
+    words = batch.words.view(windows, queries, -1)[mine].flatten(0, 1)
+    lips = network.code_lips(batch.lips[mine])
+    compared = network.compare(lips.repeat_interleave(queries, dim=0), words)
+    logits = group.gather(compared.view(-1, queries, compared.shape[1]), windows).flatten(0, 1)
     chances = functional.log_softmax(functional.pad(logits, (1, 0)), dim=1)
     found = -(chances * functional.pad(batch.ends, (1, 0), value=0.0).add(batch.nowhere)).sum(dim=1).mean()
     known = (batch.shapes >= 0).sum().clamp(min=1)
-    named = functional.cross_entropy(network.name_shapes(lips), batch.shapes, reduction="sum") / known
+    shown = group.gather(network.name_shapes(lips), windows)
+    named = functional.cross_entropy(shown, batch.shapes, reduction="sum") / known
     return found + shapes * named
 
 
@@ -371,6 +382,7 @@ def train_mouthing(
     folder: str | PathLike[str],
     progress: Progress = silent,
     command: str = "",
+    device: str = CPU,
 ) -> MouthingModel:
     """Train a mouthing spotter on the mouthings of a corpus, and calibrate its probabilities.
 
@@ -383,6 +395,7 @@ def train_mouthing(
         folder: where its state and its curve are kept; a training that was interrupted there resumes.
         progress: called with the steps done.
         command: for the card.
+        device: where it is trained.
 
     Raises:
         OptionsError: the corpus has no mouthings, or none in videos with landmarks; the weights to start with do not
@@ -397,7 +410,7 @@ def train_mouthing(
     network = (
         TemplateMatcher().eval()
         if config.matcher == "templates"
-        else train(MouthingTask(config, clips, vocabulary), folder, progress).module
+        else train(MouthingTask(config, clips, vocabulary), folder, progress, device=device).module
     )
     data = config.data or f"Mouthings of {corpus.folder.name}."
     card = {"licence": config.licence, "data": data, "command": command, "config": _settings(config)}

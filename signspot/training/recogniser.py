@@ -157,7 +157,8 @@ class RecogniserTask(Task[Classifier, tuple[Tensor, Tensor, Tensor]]):
     def loss(self, module: Classifier, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, list[float]]:
         """As `Task.loss`; the accuracy of a kind of clips is nan where there are none."""
         clips, words, dictionary = (part.to(device_of(module)) for part in batch)
-        logits = module(clips, dictionary)
+        mine = self.group.share(len(clips))
+        logits = self.group.gather(module(clips[mine], dictionary[mine]), len(clips))
         loss = functional.cross_entropy(logits, words)
         right = (logits.argmax(dim=1) == words).float()
         return loss, [loss.item(), *(float(right[kind].mean()) for kind in (~dictionary, dictionary))]

@@ -25,6 +25,7 @@ from signspot.models.contract import Encoder
 from signspot.models.encoder import SignEncoder, make_encoder
 from signspot.models.inception import InceptionTrunk, use_channels_last
 from signspot.models.registry import build
+from signspot.training.distributed import ALONE, Group, current_group
 from signspot.training.items import TrainingSubset, find_training_subset
 from signspot.training.loop import Schedule, Task, TrainingResult, device_of, stepwise, train
 from signspot.training.rgb_clips import (
@@ -126,7 +127,7 @@ class RgbTask(Task[SignEncoder, RgbBatch]):
 
     def loss(self, module: SignEncoder, batch: RgbBatch) -> tuple[Tensor, list[float]]:
         """As `Task.loss`."""
-        loss, accuracy = batch_loss(module, batch.to(device_of(module)), self.config.distil)
+        loss, accuracy = batch_loss(module, batch.to(device_of(module)), self.config.distil, self.group)
         return loss, [loss.item(), accuracy]
 
     def finish(self, module: SignEncoder) -> None:
@@ -144,23 +145,25 @@ class RgbTask(Task[SignEncoder, RgbBatch]):
         return {"clips": batch.clips.numpy(), "words": batch.words.numpy()}
 
 
-def batch_loss(module: SignEncoder, batch: RgbBatch, distil: float) -> tuple[Tensor, float]:
-    """The loss of one batch, and the share of its clips whose word is right."""
-    features = _seen(module, batch)
+def batch_loss(module: SignEncoder, batch: RgbBatch, distil: float, group: Group = ALONE) -> tuple[Tensor, float]:
+    """The loss of one whole batch, of which this process sees its share, and the share of clips that are right."""
+    count, mine = len(batch.words), group.share(len(batch.words))
+    features = _seen(module, batch.clips[mine], batch.dictionary[mine])
     assert isinstance(module.trunk, InceptionTrunk), "an rgb trunk"
-    logits = module.trunk.logits(features)  # type: ignore[operator]  # built with a classifier
+    logits = group.gather(module.trunk.logits(features), count)  # type: ignore[operator]  # built with a classifier
     loss = classification(logits, batch.words)
     if distil and batch.targets is not None:
         of_domain = [module.mlp(features, domain) for domain in DOMAINS]
-        embedded = torch.where(batch.dictionary[:, None], of_domain[1], of_domain[0])
+        embedded = torch.where(batch.dictionary[mine, None], of_domain[1], of_domain[0])
+        embedded = group.gather(embedded, count)
         loss = loss + distil * (1 - functional.cosine_similarity(embedded, batch.targets)).mean()
     return loss, float((logits.argmax(dim=1) == batch.words).float().mean())
 
 
-def _seen(module: SignEncoder, batch: RgbBatch) -> Tensor:
-    """(N, D) features of a batch, each clip normalised as for its own domain."""
-    clips = batch.clips.contiguous(memory_format=torch.channels_last_3d)
-    return features_by_domain(module.trunk, clips, batch.dictionary)
+def _seen(module: SignEncoder, clips: Tensor, dictionary: Tensor) -> Tensor:
+    """(N, D) features of clips, each normalised as for its own domain."""
+    clips = clips.contiguous(memory_format=torch.channels_last_3d)
+    return features_by_domain(module.trunk, clips, dictionary)
 
 
 @torch.no_grad()
@@ -174,7 +177,8 @@ def settle_batch_norm(module: SignEncoder, batches: RgbBatches, first: int) -> N
     module.train()
     for step in range(first, first + min(SETTLING, 2 * len(batches) + 2)):
         torch.manual_seed(step)
-        _seen(module, batches[step].to(device_of(module)))
+        batch = batches[step].to(device_of(module))
+        _seen(module, batch.clips, batch.dictionary)
     for norm, momentum in zip(norms, before, strict=True):
         norm.momentum = momentum
     module.eval()
@@ -218,13 +222,15 @@ def train_rgb_on_corpus(
     subset = find_training_subset(corpus, config.words, filmed=True)
     origin = start.hash if start is not None else None
     described = subset.describe()
-    claim(run, {"corpus": described, "start": origin, "config": config.as_dict()})
+    group = current_group()
+    if group.is_first:
+        claim(run, {"corpus": described, "start": origin, "config": config.as_dict()})
     teacher = _teacher(config)
     shape = initial_trunk(config, 2).contract(fps=config.fps)
     assert shape.image_size is not None, "an rgb trunk has one"
     store = ImageStore(run.features or run.out / "images", config.fps, shape.image_size)
     reader = SignReader(store, shape.frames, config.batch)
-    with stage("images") as progress:
+    with stage("images") as progress, group.first_ahead():
         signs = collect_rgb_signs(subset, reader, progress)
     if teacher is not None:
         with stage("what the teacher sees") as progress:
@@ -235,7 +241,7 @@ def train_rgb_on_corpus(
         start_from(module, start)
         if config.reinitialise and not config.dictionary_from:
             reinitialise_batch_norm(module.trunk)
-    with stage("held-out clips"):
+    with stage("held-out clips"), group.first_ahead():
         held_out = _held_out(corpus, subset, signs, reader)
     with stage("training") as progress:
         task = RgbTask(config, module, RgbBatches(signs, config, shape.frames, shape.image_size), held_out)

@@ -125,19 +125,12 @@ def open_array(path: Path, kind: type[np.generic], dimensions: int, rows: int | 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Folder of a training, and the processes that take part."""
+    """Folder and device of a training."""
 
     out: Path  # state, curve and what the run follows from
     features: Path | None = None  # of the trunk; None: in `out`
     command: str = ""  # for the card
-    group: Group = ALONE
     device: str = CPU  # where it is trained
-
-    def __post_init__(self) -> None:
-        if self.group.size > 1 and self.device != CPU:
-            raise OptionsError(
-                f"several processes train on the CPU; got the device '{self.device}'. Leave out torchrun"
-            )
 
 
 def claim(run: Run, setup: dict[str, Any]) -> None:

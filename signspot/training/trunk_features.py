@@ -33,7 +33,7 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.signing import dominant_hand
 from signspot.models.contract import Encoder
-from signspot.training.distributed import ALONE, Group
+from signspot.training.distributed import current_group
 from signspot.training.run_folder import open_array
 from signspot.types import Exemplar, Grid, Segment
 
@@ -108,17 +108,14 @@ class TrunkFeatures:
         return means
 
 
-def trunk_features(
-    encoder: Encoder, corpus: Corpus, folder: Path, progress: Progress = silent, group: Group = ALONE
-) -> TrunkFeatures:
-    """Open the features of a corpus; make what is missing.
+def trunk_features(encoder: Encoder, corpus: Corpus, folder: Path, progress: Progress = silent) -> TrunkFeatures:
+    """Open the features of a corpus; make what is missing. Processes that train together share the work.
 
     Args:
         encoder: whose trunk sees.
         corpus: with a dictionary, and with landmarks or pictures, as the encoder needs.
         folder: where features are kept; an interrupted run resumes.
         progress: called with the number of videos that are done, the dictionary counting as one.
-        group: the processes that share the work and the folder.
 
     Raises:
         OptionsError: a video has no landmarks, or no picture, and the encoder needs them.
@@ -127,6 +124,7 @@ def trunk_features(
     """
     videos = list(corpus.videos.values())
     total = len(videos) + 1
+    group = current_group()
     if group.size > 1:  # each makes its share; below, all open everything
         for video in videos[group.rank :: group.size]:
             _windows(encoder, video, folder)

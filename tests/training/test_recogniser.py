@@ -9,9 +9,7 @@ import torch
 from signspot.errors import OptionsError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.registry import build
-from signspot.training.distributed import Group
 from signspot.training.recogniser import RecogniserConfig, train_trunk
-from signspot.training.run_folder import Run
 from signspot.training.sign_clips import ClipOptions, LabelledSigns
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32, "norm": "batch"}
@@ -67,8 +65,3 @@ def test_domain_specific_batch_norms_of_both_domains_learn(labelled_signs: Label
     assert not [name for name in learned if torch.equal(trained[name], before[name])]
     for one, other in zip(own["continuous"], own["dictionary"], strict=True):
         assert one.endswith("num_batches_tracked") or not torch.equal(trained[one], trained[other])
-
-
-def test_several_processes_train_on_the_cpu(tmp_path: Path) -> None:
-    with pytest.raises(OptionsError, match="'mps'"):
-        Run(tmp_path, group=Group(0, 2), device="mps")

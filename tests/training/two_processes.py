@@ -1,21 +1,36 @@
-"""The program that `test_distributed` starts under torchrun: a few steps with every loss; values and weights are kept.
+"""The program that `test_distributed` starts under torchrun: a few steps of every task; losses and weights are written.
 
-It is a script, not a test; run alone it gives what one process with the whole batch gives.
+It is a script, not a test; run alone it gives what one process with the whole batch gives. Nothing is dropped out, as
+each process drops other numbers.
 """
 
 import json
+import pickle
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import torch
 
+from signspot.models.frame_coder import CoderOptions
+from signspot.mouthing.network import NetworkOptions
+from signspot.mouthing.trials import read_vocabulary
 from signspot.training.distributed import join_group
-from signspot.training.embedding import train_embedding
+from signspot.training.embedding import EmbeddingTask
+from signspot.training.frame_codes import CoderOptimiser, FrameCodesConfig, FrameCodesTask, SourceOptions
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions, Loss
 from signspot.training.items import Item
+from signspot.training.loop import Task, train
+from signspot.training.mouthing import MouthingConfig, MouthingOptimiser, MouthingTask
+from signspot.training.pairs import PairSource
+from signspot.training.recogniser import RecogniserConfig, RecogniserTask
+from signspot.training.rgb import RgbTask, initial_trunk
+from signspot.training.rgb_clips import RgbBatches
+from signspot.training.sign_clips import ClipOptions
 from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.types import Exemplar, Grid, Label, Segment
 
@@ -24,11 +39,13 @@ STEPS = 4
 CONFIG = EmbeddingConfig(
     seed=4, epochs=STEPS, dimension=8, lr=0.01, batch=ItemBatchOptions(items=5, background=2, clips=2)
 )
-KINDS = {
+EMBEDDINGS = {
     **{loss: replace(CONFIG, loss=loss) for loss in get_args(Loss)},
     "released": replace(CONFIG, bags="released"),
     "domains": replace(CONFIG, domain_specific=True),
 }
+SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32, "dropout": 0.0}
+NewTask = Callable[[], Task[Any, Any]]
 
 
 def known_data(config: EmbeddingConfig) -> EmbeddingData:
@@ -44,17 +61,67 @@ def known_data(config: EmbeddingConfig) -> EmbeddingData:
     return EmbeddingData(TrunkFeatures("test", {"v": windows}, exemplars, clips), items, config)
 
 
+def tasks(data: dict[str, Any]) -> dict[str, NewTask]:
+    """Every task, of the data that the test's fixtures made; batch norms of all kinds, and unequal shares."""
+
+    def recogniser(**model: Any) -> Task[Any, Any]:
+        config = RecogniserConfig(
+            steps=STEPS, warm_up=1, clips=ClipOptions(clips=7), model={**SMALL, **model},
+            continuous_only_fraction=0.5, reinitialise=True,
+        )  # fmt: skip
+        return RecogniserTask(config, data["labelled_signs"])
+
+    def rgb() -> Task[Any, Any]:
+        given = data["rgb_config"]
+        config = replace(given, epochs=1, optimiser="sgd", lr=0.01)
+        module = initial_trunk(config, 3)
+        module.trunk.logits.dropout.p = 0.0  # type: ignore[union-attr]
+        task = RgbTask(config, module, RgbBatches(data["rgb_signs"], config, 6, 32))
+        task.schedule = replace(task.schedule, steps=1, epoch=None)  # its many batch norms soon amplify rounding
+        return task
+
+    def frame_codes() -> Task[Any, Any]:
+        coder = CoderOptions(codes=16, width=16, blocks=1, embedding=12, dropout=0.0)
+        how = CoderOptimiser(steps=STEPS, signs=5, warm_up=1)
+        config = FrameCodesConfig((SourceOptions("some", "nowhere"),), optimiser=how, coder=coder)
+        return FrameCodesTask(config, [PairSource(data["store"])])
+
+    def mouthing() -> Task[Any, Any]:
+        how = MouthingOptimiser(steps=STEPS, windows=3, queries=2, warm_up=1)
+        config = MouthingConfig(optimiser=how, network=NetworkOptions(width=8, heads=2, maps=4, dropout=0.0))
+        return MouthingTask(config, data["lip_clips"], read_vocabulary(unseen=False))
+
+    embeddings = {name: partial(_embedding, config) for name, config in EMBEDDINGS.items()}
+    return {
+        **embeddings,
+        "recogniser": recogniser,
+        "recogniser, batch norm": partial(recogniser, norm="batch"),
+        "recogniser, domain norm": partial(recogniser, norm="batch", domain_norm=True),
+        "rgb": rgb,
+        "frame codes": frame_codes,
+        "mouthing": mouthing,
+    }
+
+
+def _embedding(config: EmbeddingConfig) -> Task[Any, Any]:
+    return EmbeddingTask(config, known_data(config))
+
+
 def steps(folder: Path) -> None:
-    """Train a little with every loss; the first process writes weights, each the threads that remain."""
+    """Train every task a little; the first process writes weights, each the threads that remain."""
     torch.set_num_threads(1)
+    data = pickle.loads((folder.parent / "data.pickle").read_bytes())
     folder.mkdir(parents=True, exist_ok=True)
     with join_group() as group:
-        for name, config in KINDS.items():
-            result = train_embedding(config, known_data(config), folder / name, group=group)
+        for name, new_task in tasks(data).items():
+            task = new_task()
+            # Adam makes full steps of gradients that are but rounding errors, as those before a batch norm
+            task.optimiser = partial(torch.optim.SGD, list(task.module.parameters()), 0.01)  # type: ignore[method-assign]
+            result = train(task, folder / name)
             if group.is_first:
                 torch.save(result.module.state_dict(), folder / f"{name}.pt")
-                losses = [loss for (loss,) in result.curve]
-                (folder / f"{name}.json").write_text(json.dumps({"losses": losses, "processes": group.size}))
+                curve = {"losses": [row[0] for row in result.curve], "processes": group.size}
+                (folder / f"{name}.json").write_text(json.dumps(curve))
     (folder / f"threads-{group.rank}.json").write_text(json.dumps(thread_names()))
 
 
