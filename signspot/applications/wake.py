@@ -176,6 +176,7 @@ class WakePeak:
     score: float
     row: int  # of the gallery
     codes: Floats  # (L, C) of what was signed, brought to the length of a recording
+    start: float  # seconds: the beginning of the sign
 
 
 def verify(own: NDArray[Any], others: NDArray[Any], usual: float) -> NDArray[np.bool_]:
@@ -293,7 +294,8 @@ class WakeDetector:
 
     def _verified(self, best: tuple[float, float, int], codes: Floats, time: float) -> WakePeak | None:
         """The peak, if it shows the sign of the recordings; `codes` are those of the newest frames."""
-        peak = WakePeak(*best, self._signed(codes, round((time - best[0]) * self._fps), best[2]))
+        signed, length = self._signed(codes, round((time - best[0]) * self._fps), best[2])
+        peak = WakePeak(*best, signed, best[0] - length / self._fps)
         if len(self.sign.negatives):
             own, others = (warping_costs(peak.codes[None], some) for some in (self._costs.codes, self.sign.negatives))
             if not verify(own, others.min(axis=1), self.sign.usual)[0]:
@@ -301,13 +303,13 @@ class WakeDetector:
         self._last_event, self._held = best[:2]
         return peak
 
-    def _signed(self, codes: Floats, ago: int, row: int) -> Floats:
-        """(L, C) codes of the path of a row that ended so many frames ago."""
+    def _signed(self, codes: Floats, ago: int, row: int) -> tuple[Floats, int]:
+        """(L, C) codes of the path of a row that ended so many frames ago, and the frames from its start to its end."""
         end = max(0, len(codes) - 1 - ago)
         shown = self._costs.codes[[row]]
         start = int(path_starts(codes, shown, np.array([end]), STEPS.times(self._costs.scale))[0])
         seen = torch.from_numpy(np.ascontiguousarray(codes, np.float32))
-        return np.asarray(stretched(seen, start, end, shown.shape[1]).numpy(), np.float32)
+        return np.asarray(stretched(seen, start, end, shown.shape[1]).numpy(), np.float32), end - start
 
 
 _LONGEST_GAP = 0.4  # seconds without a frame after which a sign that had begun is given up
@@ -324,7 +326,8 @@ _KEPT = 2 * CONTEXT + 10  # frames of landmarks that are remembered
 class WakeEvent:
     """The sign was seen."""
 
-    time: float  # seconds: the end of the sign, on the stream's clock
+    start: float  # seconds, on the stream's clock
+    time: float  # seconds: the end of the sign
     score: float
     recording: str  # the id of the best recording
     latency: int  # frames from the end of the sign until this was known
@@ -374,7 +377,8 @@ class WakeStream:
     def _event(self, peak: WakePeak) -> WakeEvent:
         exemplar, _ = self.sign.gallery.exemplar(peak.row)
         late = round((float(self._buffer[-1].times[0]) - peak.time) * self._fps)
-        return WakeEvent(round(peak.time, 3), round(peak.score, 6), exemplar.id, late)
+        start = max(0.0, peak.start)
+        return WakeEvent(round(start, 3), round(peak.time, 3), round(peak.score, 6), exemplar.id, late)
 
     def _push_one(self, frame: Landmarks) -> list[WakePeak]:
         last = self._last

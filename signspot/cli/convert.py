@@ -23,6 +23,7 @@ def convert(
     ecv_address: Annotated[
         str, typer.Option(help="With --ecv: address where ELAN finds the vocabulary. [default: the file]")
     ] = "",
+    by_word: Annotated[bool, typer.Option("--tier-per-word", help="To .eaf: a gloss tier for each word.")] = False,
 ) -> None:
     """Convert spottings between formats.
 
@@ -36,7 +37,8 @@ def convert(
     spottings = read_spottings(source, tiers=tier or ())
     if source.suffix.lower() == ".eaf" and not tier:
         _name_tiers(source)
-    options = ElanOptions(vocabulary=read_vocabulary(ecv, ecv_address)) if ecv else None
+    vocabulary = read_vocabulary(ecv, ecv_address) if ecv else None
+    options = ElanOptions(vocabulary=vocabulary, by_word=by_word)
     with Outputs([source, ecv], force=settings().force) as outputs:
         claim_outputs(outputs, [target], videos=[spotting.video for spotting in spottings])
         written = write(spottings, target, options)

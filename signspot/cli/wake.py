@@ -1,6 +1,7 @@
 """`signspot wake`: wait for a sign in a stream."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ from signspot.cli.console import bar, claim_outputs, count, load_spotter, log, o
 from signspot.cli.options import EncoderName
 
 if TYPE_CHECKING:
-    from signspot.applications.wake import Distinctiveness, WakeSign
+    from signspot.applications.wake import Distinctiveness, WakeEvent, WakeSign
     from signspot.embedding.exemplars import Gallery
     from signspot.spotting.spotter import Spotter
 
@@ -39,7 +40,7 @@ def wake(
 
     Example: signspot wake camera:0 --sign me-1.mp4 --sign me-2.mp4 --sign me-3.mp4 --background desk.mp4
     """
-    from dataclasses import asdict, replace
+    from dataclasses import replace
 
     from signspot.applications.wake import WakeStream, draw_wake, enrol, is_camera, open_stream
     from signspot.errors import OptionsError
@@ -65,7 +66,7 @@ def wake(
         reported = 0
         for chunk in open_stream(source):
             for event in stream.push(chunk):
-                print_line(json.dumps(asdict(event)))
+                print_line(json.dumps(_event_row(event, word or sign[0].stem), ensure_ascii=False))
                 events.append(event)
             if stream.breaks > reported and reported < _BREAKS:
                 log(f"the stream was broken {stream.last_break}. A sign that was under way then is not seen")
@@ -77,7 +78,24 @@ def wake(
     log(f"{count(len(events), 'event')}; a sign is reported at most {stream.latency} frames after its end")
 
 
+def _event_row(event: "WakeEvent", word: str) -> dict[str, str | float | int]:
+    """An event as people and programs read it: every name says its unit."""
+    return {
+        "word": word,
+        "start_seconds": event.start,
+        "end_seconds": event.time,
+        "clock": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "score": event.score,
+        "recording": event.recording,
+        "latency_frames": event.latency,
+    }
+
+
 def _report(sign: "WakeSign", rate: float) -> None:
+    missed = sum(score < sign.threshold for score in sign.recording_scores)
+    expected = 0.0 if sign.distinct is None else max(sign.distinct.per_hour, sign.distinct.guess or 0.0)
+    is_fit = bool(sign.recording_scores) and not missed and expected <= rate
+    log(f"the sign is {'fit' if is_fit else 'not fit yet'}, for the reasons below")
     log(
         f"threshold {sign.threshold:.2f}: {count(sign.background_false_alarms, 'false alarm')} in "
         f"{60 * sign.background_hours:.1f} min of background, "
@@ -87,7 +105,6 @@ def _report(sign: "WakeSign", rate: float) -> None:
         _report_distinctiveness(sign.distinct, rate)
     if not sign.recording_scores:
         log("with one recording it is not known how much your signing varies: make three")
-    missed = sum(score < sign.threshold for score in sign.recording_scores)
     if missed:
         total = len(sign.recording_scores)
         log(f"{missed} of {total} recordings would not be recognised by the others: record more, or alike")

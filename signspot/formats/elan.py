@@ -1,8 +1,8 @@
 """ELAN `.eaf` 3.0, written and read.
 
 Written: one gloss tier with the words, and below it one tier of scores and one of exemplars. Annotations on one tier
-may not overlap, so a spotting at the same time as another goes to a second gloss tier, 'signspot 2', which is there
-only when needed. The exact records stand in a property of the header, by annotation.
+may not overlap, so a spotting at the same time as a better one goes to a second gloss tier, 'signspot 2', which is
+there only when needed. The exact records stand in a property of the header, by annotation.
 Read: gloss tiers become spottings; what a person changed in ELAN goes before what signspot wrote.
 """
 
@@ -12,6 +12,7 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ET
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -86,12 +87,24 @@ class ElanOptions:
 
     tier: str = "signspot"  # name of the gloss tier; others begin with it
     vocabulary: Vocabulary | None = None  # words that it knows get its entries' ids (CVE_REF)
+    by_word: bool = False  # a gloss tier for each word
 
 
 @dataclass(slots=True)
 class _Tier:
     name: str
     annotations: list["_Sign"] = field(default_factory=list)
+
+    def add(self, sign: "_Sign") -> bool:
+        """Put an annotation in order of time where none overlaps it; say whether there was room."""
+        place = bisect(self.annotations, sign.shown.start, key=lambda one: one.shown.start)
+        before, after = self.annotations[max(0, place - 1) : place], self.annotations[place : place + 1]
+        has_room = all(one.shown.end <= sign.shown.start for one in before) and all(
+            sign.shown.end <= one.shown.start for one in after
+        )
+        if has_room:
+            self.annotations.insert(place, sign)
+        return has_room
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +162,7 @@ def write_vocabulary(words: Iterable[str], path: str | os.PathLike[str], name: s
 def write(rows: Sequence[Row], path: Path, options: ElanOptions) -> None:
     """Write the spottings of one video as a document that ELAN opens together with it."""
     videos = [video for video in videos_of(rows) if video]
-    tiers = _tiers(rows, options.tier)
+    tiers = _tiers(rows, options)
     identifiers = _identifiers(tiers)
     root = _document(videos, path)
     header = ET.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
@@ -206,17 +219,23 @@ def _media_link(video: str, path: Path) -> dict[str, str]:
     }
 
 
-def _tiers(rows: Sequence[Row], name: str) -> list[_Tier]:
-    """Put each row on the first gloss tier that is free at its time; one tier, if no two overlap."""
-    tiers = [_Tier(name)]
+def _tiers(rows: Sequence[Row], options: ElanOptions) -> list[_Tier]:
+    """The gloss tiers: one for all words, or one for each word."""
     signs = [_Sign(index, row, visible(row)) for index, row in enumerate(rows, start=1)]
-    for sign in sorted(signs, key=lambda one: (one.shown.start, one.shown.end, one.index)):
-        free = (t for t in tiers if not t.annotations or t.annotations[-1].shown.end <= sign.shown.start)
-        tier = next(free, None)
-        if tier is None:
-            tier = _Tier(f"{name} {len(tiers) + 1}")
-            tiers.append(tier)
-        tier.annotations.append(sign)
+    if not options.by_word:
+        return _tiers_of(signs, options.tier)
+    words = sorted({sign.shown.word for sign in signs}) or [""]
+    by_word = ([sign for sign in signs if sign.shown.word == word] for word in words)
+    names = (f"{options.tier}: {word}" if word else options.tier for word in words)
+    return [tier for name, part in zip(names, by_word, strict=True) for tier in _tiers_of(part, name)]
+
+
+def _tiers_of(signs: Sequence[_Sign], name: str) -> list[_Tier]:
+    """Put each sign on the first tier that is free at its time, the best first; one tier, if no two overlap."""
+    tiers = [_Tier(name)]
+    for sign in sorted(signs, key=lambda one: (-float(one.row["score"]), one.shown.start, one.index)):
+        if not any(tier.add(sign) for tier in tiers):
+            tiers.append(_Tier(f"{name} {len(tiers) + 1}", [sign]))
     return tiers
 
 

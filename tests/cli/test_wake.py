@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -41,8 +42,12 @@ def test_events_of_a_file_are_lines_of_json(signspot: Callable[..., Outcome], co
     assert code == 0
     events = [json.loads(line) for line in out.splitlines()]
     assert events
-    assert all(event["latency"] <= 14 for event in events)
-    assert all(later["time"] - sooner["time"] >= 1 for sooner, later in pairwise(events))
+    assert all(event["latency_frames"] <= 14 for event in events)
+    assert all(later["end_seconds"] - sooner["end_seconds"] >= 1 for sooner, later in pairwise(events))
+    assert all(0 < event["end_seconds"] - event["start_seconds"] < 4 for event in events)
+    assert {event["word"] for event in events} == {"apple"}
+    assert all(datetime.fromisoformat(event["clock"]).tzinfo is not None for event in events)
+    assert "not fit yet" in err  # one recording
     assert f"{len(events)} event{'' if len(events) == 1 else 's'};" in err
     assert plot.read_bytes()[:4] == b"\x89PNG"
 

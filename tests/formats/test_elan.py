@@ -113,6 +113,24 @@ def test_one_gloss_tier_and_a_second_only_where_they_would_overlap(tmp_path: Pat
     assert counts == {"signspot": 2, "signspot 2": 1}
 
 
+def test_the_better_of_two_that_overlap_is_on_the_first_tier(tmp_path: Path) -> None:
+    worse = Spotting("pear", "news.mp4", 1.2, 0.9, 1.5, 0.6)
+    write([worse, APPLE], tmp_path / "a.eaf")
+    tiers = pympi.Elan.Eaf(str(tmp_path / "a.eaf"))
+    assert [value for _, _, value in tiers.get_annotation_data_for_tier("signspot")] == ["apple"]
+    assert [value for _, _, value in tiers.get_annotation_data_for_tier("signspot 2")] == ["pear"]
+    assert read_spottings(tmp_path / "a.eaf") == [worse, APPLE]
+
+
+def test_a_tier_for_each_word(tmp_path: Path) -> None:
+    pears = [Spotting("pear", "news.mp4", t, t - 0.2, t + 0.2, 0.6) for t in (1.2, 3.2)]
+    write([*pears, APPLE], tmp_path / "a.eaf", ElanOptions(by_word=True))
+    check_schema(ET.parse(tmp_path / "a.eaf").getroot())
+    glosses = [tier for tier in list_tiers(tmp_path / "a.eaf") if tier.is_read]
+    assert [(tier.name, tier.annotations) for tier in glosses] == [("signspot: apple", 1), ("signspot: pear", 2)]
+    assert read_spottings(tmp_path / "a.eaf") == [*pears, APPLE]
+
+
 def test_pympi_opens_it_and_finds_times_words_and_scores(tmp_path: Path) -> None:
     write([APPLE, replace(APPLE, word="手話 <&>", start=2.0, end=2.5)], tmp_path / "t.eaf")
     document = pympi.Elan.Eaf(str(tmp_path / "t.eaf"))
