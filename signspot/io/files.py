@@ -116,6 +116,7 @@ def explain_write_failure(path: Path, error: OSError) -> str:
     """Say in one line why `path` cannot be written and what to do."""
     remedy = {
         errno.ENOSPC: "the disk is full. Free some space, or write elsewhere",
+        errno.EFBIG: "the file is larger than your limit of file sizes (ulimit -f) allows. Raise it",
         errno.EDQUOT: "your disk quota is used up. Free some space, or write elsewhere",
         errno.EACCES: "permission denied. Choose a folder that you may write to",
         errno.EPERM: "not permitted. Choose a folder that you may write to",

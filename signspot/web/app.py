@@ -23,7 +23,7 @@ from signspot.web import api_dictionary, api_library, api_search, api_verify, pa
 from signspot.web.access import AccessPolicy, AuthMiddleware, is_loopback
 from signspot.web.workbench import Workbench, WorkbenchOptions
 
-_NO_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
+_NO_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 _ABOUT = (
     "Every page of the workbench uses these requests, and so may scripts. Requests that change something need the "
     "header X-Signspot: 1; where tokens are used, send one as Authorization: Bearer TOKEN."

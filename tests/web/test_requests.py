@@ -1,6 +1,7 @@
 """Requests that scripts and pages send: searches, dictionaries, comparisons, exports; over HTTP."""
 
 import errno
+import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -221,6 +222,21 @@ def test_what_is_verified_goes_into_labels_and_exemplars(own: Server) -> None:
     added = next(each for each in open_dictionary(own.folder / "dictionary")["river"] if each.id == made[0])
     assert (added.licence, "news.mp4, 0.60-1.40 s" in added.source) == ("CC0", True)
     assert own.ask("POST", f"/api/queues/{queue}/exemplars").json["exemplars"] == [], "each once"
+
+
+def test_two_queues_of_one_name_export_labels_of_their_own(own: Server) -> None:
+    exported = {}
+    for answer in ("yes", "no"):
+        row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}
+        queue = own.ask("POST", "/api/queues", {"name": "same", "rows": [row]}).json["id"]
+        decision = {"id": f"decision-{answer}", "item": 0, "annotator": "Ada", "answer": answer, "start": 0, "end": 1}
+        assert own.ask("POST", f"/api/queues/{queue}/decisions", decision).status == 200
+        exported[answer] = own.ask("POST", f"/api/queues/{queue}/labels").json["file"]
+    assert exported["yes"] != exported["no"]
+    confidences = {
+        answer: json.loads((own.folder / name).read_text())["confidence"] for answer, name in exported.items()
+    }
+    assert confidences == {"yes": 1.0, "no": 0.0}
 
 
 def test_the_list_of_queues_tells_how_much_is_decided(server: Server) -> None:
