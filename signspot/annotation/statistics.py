@@ -88,7 +88,7 @@ def _priority(query: SubtitleQuery, candidate: Candidate) -> tuple[float, float,
     return height, max(0.0, early, late), query.subtitle
 
 
-CONFIDENCE = 0.8  # of mouthings, from which they count
+CONFIDENCE = 0.5  # of mouthings, from which they count, as in the paper
 TOLERANCE = 1.0  # seconds between a spotting and a mouthing of the same sign, at most
 _STEPS = 8  # thresholds, unless they are named
 

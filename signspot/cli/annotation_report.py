@@ -34,13 +34,12 @@ def annotate_report(
     """
     from signspot.annotation.report import ReportOptions, accepted, report_yield
     from signspot.annotation.run import media_of, rights_of
-    from signspot.annotation.statistics import CONFIDENCE, marked, mouthing_labels
+    from signspot.annotation.statistics import marked, mouthing_labels
     from signspot.annotation.store import open_store
     from signspot.corpus.corpus import open_corpus
     from signspot.errors import OptionsError
     from signspot.formats.formats import write
     from signspot.io.files import Outputs
-    from signspot.mouthing.spotter import LEAST
 
     try:
         wanted = tuple(float(value) for value in thresholds.split(",") if value.strip())
@@ -48,7 +47,7 @@ def annotate_report(
         raise OptionsError(f"thresholds are numbers with commas between, as in 0.9,0.95; got '{thresholds}'") from None
     if spottings is not None and decoys is None:
         raise OptionsError("--spottings needs --decoys: without them there is no confidence to accept by")
-    options = ReportOptions(wanted, mouthing=CONFIDENCE if mouthings is None else LEAST)
+    options = ReportOptions(wanted)
     footage = open_corpus(corpus) if corpus is not None else None
     media, rights = (media_of(footage), rights_of(footage)) if footage is not None else ({}, {})
     with ExitStack() as stack:

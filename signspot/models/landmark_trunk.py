@@ -38,6 +38,8 @@ class LandmarkOptions:
             raise OptionsError(f"a landmark clip needs at least 4 frames; got {self.frames}")
         if self.norm not in ("layer", "batch"):
             raise OptionsError(f"no norm '{self.norm}'. There are: layer, batch")
+        if self.domain_norm and self.norm != "batch":
+            raise OptionsError(f"domain_norm is one set of batch norms per domain; got norm = '{self.norm}'")
         for name in ("features", "hand_width", "part_width", "width", "last_width"):
             if getattr(self, name) < 1:
                 raise OptionsError(f"{name} must be at least 1; got {getattr(self, name)}")

@@ -1,8 +1,8 @@
 """Batches of items for an embedding MLP (Sec. 3.3), and its configuration.
 
 A sign lies between 20 frames before its end and 5 after, or within 11 frames of its middle: a label says which of them
-it marks. The foreground clip is a random window inside that segment; background clips are windows whose middle lies
-outside it. Every batch follows from the seed and its step.
+it marks. The foreground clip is a random window inside that segment; background clips are windows that share no frame
+with it. Every batch follows from the seed and its step.
 """
 
 import math
@@ -184,8 +184,10 @@ class ItemBatches:
         front = begin + int(random.integers(0, max(0, length - grid.window) + 1))
         first, last = (round((t - grid.origin) * grid.fps) - grid.window // 2 for t in (item.span.start, item.span.end))
         starts = np.arange(max(0, first), min(grid.count - 1, last) + 1)
-        middles = starts + grid.window // 2 - begin
-        outside = starts[(middles < 0) | (middles > length)]
+        sign = item.label.segment  # which may be longer than the stretch around its middle
+        signed = [round((time - grid.origin) * grid.fps) for time in (sign.start, sign.end)]
+        ahead, behind_sign = min(begin, signed[0]), max(begin + length, signed[1])
+        outside = starts[(starts + grid.window <= ahead) | (starts >= behind_sign)]
         count = min(options.background, len(outside))
         behind = np.sort(random.choice(outside, count, replace=False)) if count else outside[:0]
         return np.concatenate([[min(max(front, 0), grid.count - 1)], behind]).astype(np.int64)

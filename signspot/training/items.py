@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
@@ -69,12 +69,15 @@ class ItemOptions:
     shortest: float = 2.0  # seconds that a subtitle must last
     least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
     sources: tuple[str, ...] = ("M", "D", "V")  # whose labels count
+    labelled: Words = "all"  # words whose labels count; "train": the others are looked up only (Table 3)
 
     def __post_init__(self) -> None:
         known = [source.value for source in LabelSource]
         for source in self.sources:
             if source not in known:
                 raise OptionsError(f"no source of labels '{source}'. There are: {', '.join(known)}")
+        if self.labelled not in get_args(Words):
+            raise OptionsError(f"no labelled words '{self.labelled}'. There are: {', '.join(get_args(Words))}")
         check_numbers(self, "padding", "shortest", least=0)
 
 
@@ -194,7 +197,16 @@ class TrainingSubset:
         chosen = self.words if words is None else words
         subtitles = read_words(self.corpus, chosen, list(self.corpus.videos))
         self._check(subtitles)
-        return collect_items(self.labels, subtitles, chosen, chosen, options)
+        labelled = set(chosen) if options.labelled == "all" else set(chosen) & self._training_words()
+        return collect_items(self.labels, subtitles, labelled, chosen, options)
+
+    def _training_words(self) -> set[str]:
+        words = _split_words(self.corpus, "train")
+        if words is None:
+            raise OptionsError(
+                f"items.labelled is 'train', and {self.corpus.layout.splits} splits no words. Name them there"
+            )
+        return words
 
     def _check(self, subtitles: SubtitlesOfVideos) -> None:
         lines = [subtitle for found in subtitles.values() for subtitle in found]

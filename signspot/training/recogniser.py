@@ -23,6 +23,7 @@ from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
 from signspot.models.contract import Encoder
 from signspot.models.encoder import SignEncoder, make_encoder
+from signspot.models.landmark_trunk import LandmarkOptions
 from signspot.models.registry import build
 from signspot.recognition.recogniser import Recogniser
 from signspot.recognition.scoring import (
@@ -65,6 +66,9 @@ class RecogniserConfig:
         check_numbers(self, "lr", "clip", above=0)
         check_numbers(self, "seed", "warm_up", "weight_decay", least=0)
         check_numbers(self, "continuous_only_fraction", least=0, most=1)
+        norm = self.model.get("norm", LandmarkOptions().norm)
+        if self.reinitialise and norm != "batch":
+            raise OptionsError(f"reinitialise makes batch norms forget, and there are none with norm = '{norm}'")
 
     def lr_scale(self, step: int) -> float:
         """The learning rate of a step, as a factor of the highest one."""

@@ -1,6 +1,7 @@
 """Trains an RGB trunk to tell words apart, on labelled clips and exemplars jointly (Sec. 3.3, Joint pretraining).
 
-With a teacher, the embedding is also drawn towards that of a landmark encoder.
+With a teacher, the embedding is also drawn towards that of a landmark encoder. That is not the paper's pose
+distillation, which regresses keypoints before any classification.
 """
 
 import logging

@@ -26,7 +26,7 @@ from signspot.training.configuration import check_numbers
 from signspot.training.items import TrainingSubset, Words
 from signspot.training.run_folder import open_array
 from signspot.training.trunk_features import TrunkFeatures, VideoExemplars
-from signspot.types import Exemplar, Label, Segment
+from signspot.types import Exemplar, Label, LabelSource, Segment
 from signspot.video.clips import squashed_side
 from signspot.video.probing import Image
 from signspot.video.reader import open_video
@@ -70,10 +70,11 @@ class RgbBatchOptions:
     after: int = 5  # and after a label of its end until which it may last
     around: int = 11  # on either side of the middle of a sign, where a label marks that or the span
     least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
+    surer: float = 0.0  # least confidence of a mouthing from when on the dictionary joins; the paper's is 0.8
 
     def __post_init__(self) -> None:
         check_numbers(self, "clips", least=2)
-        check_numbers(self, "dictionary", least=0, most=1)
+        check_numbers(self, "dictionary", "surer", least=0, most=1)
         if self.before < 1 or self.after < 0 or self.around < 1:
             raise OptionsError(
                 f"a sign lies before its end and around its middle; got {self.before} frames before, {self.after} "
@@ -103,7 +104,7 @@ class RgbConfig:
     clip: float = 10.0  # longest gradient
     continuous_only_fraction: float = 0.0  # share of the epochs on continuous signing, before the dictionary joins
     reinitialise: bool = True  # batch norms forget, when the dictionary joins (Appendix C.1)
-    distil: float = 0.0  # weight of distillation: the landmark encoder's embedding is the target of ours
+    distil: float = 0.0  # weight of embedding distillation: a landmark encoder's embedding is the target of ours
     teacher: str = "landmark"  # name or file of that encoder
     batch: RgbBatchOptions = field(default_factory=RgbBatchOptions)
     augmentation: RgbAugmentation = field(default_factory=RgbAugmentation)
@@ -206,6 +207,7 @@ class RgbSign:
     start: float  # seconds in its video
     source: str  # id of the video or of the exemplar
     target: Targets | None = None  # (T - F + 1, D) or (1, D): what the teacher embeds there
+    sure: bool = True  # its label is as sure as `RgbBatchOptions.surer`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,8 +241,14 @@ class SignReader:
             for length, chosen in self._by_length(own).items():
                 starts = [start for start, _ in chosen]
                 cut = self.store.segments(video.video, starts, length)
-                found += [RgbSign(cut[i], number[label.word], start, name) for i, (start, label) in enumerate(chosen)]
+                found += [
+                    RgbSign(cut[i], number[label.word], start, name, sure=self._is_sure(label))
+                    for i, (start, label) in enumerate(chosen)
+                ]
         return found
+
+    def _is_sure(self, label: Label) -> bool:
+        return label.source is not LabelSource.MOUTHING or label.confidence >= self.options.surer
 
     def _by_length(self, labels: Iterable[Label]) -> dict[int, list[tuple[float, Label]]]:
         """Frames that are cut → where each segment begins, in seconds, and its label."""
@@ -336,6 +344,9 @@ class RgbBatches:
     def __init__(self, signs: RgbSigns, config: RgbConfig, frames: int, image_size: int):
         self.signs, self.config, self.frames, self.image_size = signs, config, frames, image_size
         self._continuous, self._dictionary = _by_word(signs.continuous), _by_word(signs.dictionary)
+        self._sure = _by_word([sign for sign in signs.continuous if sign.sure])
+        if signs.continuous and not self._sure:
+            raise OptionsError(f"no label is as sure as the second stage asks for: surer = {config.batch.surer:g}")
 
     def of_dictionary(self, epoch: int) -> int:
         """The number of exemplar clips in a batch."""
@@ -351,8 +362,10 @@ class RgbBatches:
     def __getitem__(self, step: int) -> RgbBatch:
         """Make batch number `step`, which may lie in any epoch."""
         random = np.random.default_rng([self.config.seed, step])
-        listed = self.of_dictionary(step // len(self))
-        drawn = _draw(self._continuous, self.config.batch.clips - listed, random)
+        epoch = step // len(self)
+        listed = self.of_dictionary(epoch)
+        pools = self._continuous if epoch < self.config.dictionary_from else self._sure
+        drawn = _draw(pools, self.config.batch.clips - listed, random)
         made = [self._watch(sign, random) for sign in drawn]
         shown = _draw(self._dictionary, listed, random)
         made += [self._look_up(sign, random) for sign in shown]

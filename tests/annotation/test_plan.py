@@ -6,6 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.plan import (
     RESERVE,
     MatchedSubtitles,
@@ -18,6 +19,7 @@ from signspot.annotation.plan import (
     rotated,
     sample_negatives,
 )
+from signspot.annotation.report import ReportOptions
 from signspot.corpus.corpus import Footage
 from signspot.types import Subtitle
 from signspot.words.match import Form, WordMatcher
@@ -173,3 +175,9 @@ def test_words_are_asked_where_another_subtitle_stands() -> None:
     assert (pear.subtitle, pear.start, pear.count, pear.nearby) == (0, 0.0, 2, ("apple",))
     assert apple.text[apple.first : apple.last] == "apple"
     assert find_mentions(match_subtitles(subtitles, matcher), 4.0)["apple"][0].subtitle == 0
+
+
+def test_four_seconds_around_a_subtitle_are_searched_unless_asked_otherwise() -> None:
+    """As in Sec. 4.5 of the paper."""
+    assert AnnotateOptions().padding == 4.0
+    assert ReportOptions().mouthing == 0.5, "mouthings count from 0.5 on"

@@ -10,11 +10,19 @@ import torch
 
 from signspot.corpus.corpus import Corpus
 from signspot.dictionary.dictionary import Contents, Dictionary
+from signspot.errors import OptionsError
+from signspot.losses.watch_read_lookup import info_nce
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
-from signspot.models.mlp import EmbeddingMlp
+from signspot.models.mlp import DomainMlp, EmbeddingMlp
 from signspot.models.registry import build
-from signspot.training.embedding import fold_standard, train_embedding, train_embedding_on_corpus
+from signspot.training.embedding import (
+    batch_loss,
+    fold_standard,
+    initial_mlp,
+    train_embedding,
+    train_embedding_on_corpus,
+)
 from signspot.training.item_batches import (
     EmbeddingConfig,
     EmbeddingData,
@@ -23,7 +31,7 @@ from signspot.training.item_batches import (
     Standard,
     synonym_pairs,
 )
-from signspot.training.items import Item
+from signspot.training.items import Item, ItemOptions, find_training_subset
 from signspot.training.run_folder import Run
 from signspot.training.trunk_features import TrunkFeatures
 from signspot.types import Exemplar
@@ -46,7 +54,7 @@ def hits(mlp: EmbeddingMlp, features: TrunkFeatures) -> float:
 def test_every_loss_brings_the_two_domains_together(
     loss: Loss, features: TrunkFeatures, items: list[Item], tmp_path: Path
 ) -> None:
-    config = replace(CONFIG, loss=loss, epochs=40, lr=0.05 if loss == "classification" else 0.02)
+    config = replace(CONFIG, loss=loss, epochs=80, lr=0.05 if loss == "classification" else 0.02)
     mlp = train_embedding(config, EmbeddingData(features, items, config), tmp_path).module
     assert hits(mlp, features) > (0.6 if loss == "classification" else 0.9)  # a classifier need not match domains
     lines = (tmp_path / "curve.csv").read_text().splitlines()
@@ -126,3 +134,53 @@ def test_synonym_pairs_are_of_the_vocabulary_and_each_is_there_once() -> None:
     assert synonym_pairs("keep", DICTIONARY, SYNONYMS) == []
     assert synonym_pairs("sign", DICTIONARY, SYNONYMS) == [("car", "tree")]
     assert synonym_pairs("sign", DICTIONARY, ("tree", "big")) == []
+
+
+def test_the_temperature_is_the_papers_unless_another_is_asked_for(features: TrunkFeatures, items: list[Item]) -> None:
+    config = EmbeddingConfig(loss="info_nce", dimension=8, batch=ItemBatchOptions(items=4))
+    data = EmbeddingData(features, items, config)
+    mlp, batch, standard = initial_mlp(config, data), data[0], data.standard()
+    assert isinstance(mlp, EmbeddingMlp)
+    with torch.no_grad():
+        clips, exemplars = (mlp((x - standard.mean) / standard.scale) for x in (batch.clips, batch.exemplars))
+        made = batch.embedded(clips, exemplars)
+        assert float(batch_loss(mlp, batch, standard, config)) == pytest.approx(float(info_nce(made, 0.07)), rel=1e-5)
+        other = batch_loss(mlp, batch, standard, replace(config, temperature=0.5))
+        assert float(other) == pytest.approx(float(info_nce(made, 0.5)), rel=1e-5)
+
+
+def test_of_domain_specific_layers_the_dictionarys_see_exemplars_and_learn(
+    features: TrunkFeatures, items: list[Item]
+) -> None:
+    config = replace(CONFIG, loss="info_nce", domain_specific=True)
+    data = EmbeddingData(features, items, config)
+    mlp, batch, standard = initial_mlp(config, data), data[0], data.standard()
+    assert isinstance(mlp, DomainMlp)
+    with torch.no_grad():
+        clips = mlp((batch.clips - standard.mean) / standard.scale, "continuous")
+        exemplars = mlp((batch.exemplars - standard.mean) / standard.scale, "dictionary")
+        expected = float(info_nce(batch.embedded(clips, exemplars), config.temperature))
+    loss = batch_loss(mlp, batch, standard, config)
+    assert loss.item() == pytest.approx(expected, rel=1e-5)
+    loss.backward()
+    for domain in ("continuous", "dictionary"):
+        gradients = [weights.grad for weights in mlp.domains[domain].parameters()]
+        assert all(each is not None and bool(each.any()) for each in gradients)
+    with torch.no_grad():
+        before = mlp((batch.exemplars - standard.mean) / standard.scale, "dictionary")
+        fold_standard(mlp, standard)
+        assert torch.allclose(mlp(batch.exemplars, "dictionary"), before, atol=1e-5)
+
+
+def test_labels_of_some_words_and_look_up_of_all(corpus: Corpus) -> None:
+    """Table 3: only training words are labelled, and background words may be any of the dictionary's."""
+    subset = find_training_subset(corpus)
+    words = corpus.splits().words
+    every = subset.items(ItemOptions())
+    some = subset.items(ItemOptions(labelled="train"))
+    assert {item.word for item in every} - set(words.train), "else there is nothing to tell apart"
+    assert some == [item for item in every if item.word in words.train]
+    assert {word for item in some for word in item.background} & set(words.test)
+    corpus.layout.splits.write_text('{"train": [], "test": []}')
+    with pytest.raises(OptionsError, match="'train'"):
+        subset.items(ItemOptions(labelled="train"))

@@ -133,3 +133,28 @@ def test_words_without_exemplars_and_unknown_videos_are_named() -> None:
         ItemBatches(ITEMS, {"v": GRIDS["v"]}, EXEMPLARS, 8)
     with pytest.raises(OptionsError, match="items must be at least 2; got 1"):
         ItemBatchOptions(items=1)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [Label("apple", "v", 8.0), Label("apple", "v", 8.0, source=LabelSource.VERIFIED, start=7.0, end=9.0)],
+    ids=["end", "long span"],
+)
+def test_background_clips_share_no_frame_with_the_labelled_sign(label: Label) -> None:
+    items = [Item(label, Segment(3.0, 13.0), ()), ITEMS[2]]
+    batches = ItemBatches(items, GRIDS, EXEMPLARS, 8, 5, ItemBatchOptions(items=2))
+    for step in range(40):
+        places = batches[step]
+        item = int(places.clip_item[places.clip_word == batches.number["apple"]][0])
+        starts = places.clip_window[(places.clip_item == item) & (places.clip_word < 0)] / 25
+        place = label.stretch(20 / 25, 5 / 25, 11 / 25)
+        first, last = min(place.start, label.segment.start), max(place.end, label.segment.end)
+        assert len(starts) == 10
+        assert all(start + 16 / 25 <= first + 0.021 or start >= last - 0.021 for start in starts)
+
+
+def test_a_batch_has_the_papers_128_items() -> None:
+    words = [f"word {number}" for number in range(130)]
+    items = [Item(Label(word, "v", 8.0), Segment(5.0, 11.0), ()) for word in words]
+    batches = ItemBatches(items, GRIDS, words, 8)
+    assert len(batches[0].videos) == 128

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.registry import build
-from signspot.training.recogniser import RecogniserConfig, train_trunk
+from signspot.training.recogniser import RecogniserConfig, train_recogniser_on_corpus, train_trunk
 from signspot.training.sign_clips import ClipOptions, LabelledSigns
+from signspot.types import Label
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32, "norm": "batch"}
 CONFIG = RecogniserConfig(steps=30, warm_up=3, lr=1e-2, clips=ClipOptions(clips=8), model=SMALL)
@@ -46,6 +48,10 @@ def test_mistakes_are_named() -> None:
         RecogniserConfig(continuous_only_fraction=3)
     with pytest.raises(OptionsError, match=r"steps .* got 0"):
         RecogniserConfig(steps=0)
+    with pytest.raises(OptionsError, match="norm = 'layer'"):
+        RecogniserConfig(reinitialise=True)
+    with pytest.raises(OptionsError, match="norm = 'layer'"):
+        build("landmark", domain_norm=True)
     assert RecogniserConfig(steps=100, warm_up=10).lr_scale(0) == pytest.approx(0.1)
     assert 0 < RecogniserConfig(steps=100).lr_scale(99) < 1e-3
 
@@ -65,3 +71,15 @@ def test_domain_specific_batch_norms_of_both_domains_learn(labelled_signs: Label
     assert not [name for name in learned if torch.equal(trained[name], before[name])]
     for one, other in zip(own["continuous"], own["dictionary"], strict=True):
         assert one.endswith("num_batches_tracked") or not torch.equal(trained[one], trained[other])
+
+
+def test_the_vocabulary_is_of_training_videos_alone(lame: Corpus, tmp_path: Path) -> None:
+    """A word that is labelled in test videos only is not learned."""
+    (test, *_), (train, *_) = lame.in_split("test"), lame.in_split("train")
+    times = [sign.end for sign in lame.signs(train.id)]
+    words = sorted(lame.dictionary())[:3]
+    labels = [Label(word, train.id, time) for word in words[:2] for time in times[:3]]
+    labels.append(Label(words[2], test.id, lame.signs(test.id)[0].end))
+    config = replace(CONFIG, steps=1, clips=ClipOptions(clips=4, dictionary=0.0))
+    trained, _ = train_recogniser_on_corpus(config, lame, tmp_path, labels=labels)
+    assert trained.words == tuple(words[:2])

@@ -10,12 +10,12 @@ import torch
 
 from signspot.corpus.corpus import Corpus
 from signspot.embedding.inputs import sign_frames
-from signspot.errors import CheckpointError
+from signspot.errors import CheckpointError, OptionsError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot.training.items import find_training_subset
-from signspot.training.rgb import batch_loss, initial_trunk, start_from, train_rgb_on_corpus
+from signspot.training.rgb import RgbTask, batch_loss, initial_trunk, start_from, train_rgb_on_corpus
 from signspot.training.rgb_clips import (
     ImageStore,
     RgbAugmentation,
@@ -202,3 +202,71 @@ def test_where_the_sign_is_comes_from_landmarks_beside_the_video(rgb_corpus: Cor
     segment = VideoExemplars(rgb_corpus).segment(exemplar)
     assert segment is not None
     assert segment.start == pytest.approx(filmed.REST / filmed.FPS)
+
+
+def scales(module: torch.nn.Module) -> set[float]:
+    """The weights of all batch norms."""
+    norms = [layer for layer in module.modules() if isinstance(layer, torch.nn.BatchNorm3d)]
+    return {round(float(value), 4) for norm in norms if norm.bias is not None for value in norm.bias}
+
+
+def shift(module: torch.nn.Module) -> None:
+    """Move all batch norms away from where they begin."""
+    with torch.no_grad():
+        for layer in module.modules():
+            if isinstance(layer, torch.nn.BatchNorm3d):
+                layer.bias.fill_(5.0)
+
+
+@pytest.mark.parametrize("reinitialise", [True, False])
+def test_batch_norms_forget_when_the_dictionary_joins(rgb_signs: RgbSigns, reinitialise: bool) -> None:
+    config = replace(CONFIG, continuous_only_fraction=0.5, reinitialise=reinitialise)
+    module = initial_trunk(config, len(rgb_signs.words))
+    task = RgbTask(config, module, RgbBatches(rgb_signs, config, 6, 32))
+    shift(module)
+    joins = len(task.batches)
+    for step in (0, joins - 1, joins + 1):
+        task.before_step(step)
+    assert scales(module) == {5.0}
+    task.before_step(joins)
+    assert scales(module) == ({0.0} if reinitialise else {5.0})
+
+
+@pytest.mark.parametrize("reinitialise", [True, False])
+def test_batch_norms_of_a_start_forget(rgb_corpus: Corpus, images: Path, tmp_path: Path, reinitialise: bool) -> None:
+    config = replace(CONFIG, epochs=1, lr=1e-12, reinitialise=reinitialise)
+    start = make_encoder("first", initial_trunk(config, 5))
+    shift(start.module)
+    tuned, _ = train_rgb_on_corpus(config, rgb_corpus, Run(tmp_path, images), start)
+    assert scales(tuned.module) == ({0.0} if reinitialise else {5.0})
+
+
+def test_the_second_stage_takes_surer_mouthings(rgb_signs: RgbSigns) -> None:
+    """Until the dictionary joins all labels are drawn, from then on the sure ones alone."""
+    first = {sign.word: sign for sign in reversed(rgb_signs.continuous)}
+    marked = tuple(replace(sign, sure=sign is first[sign.word]) for sign in rgb_signs.continuous)
+    plainly = RgbAugmentation(flip=0, scale=0, shift=0, brightness=0, contrast=0, saturation=0)
+    config = replace(CONFIG, continuous_only_fraction=0.5, augmentation=plainly)
+    batches = RgbBatches(replace(rgb_signs, continuous=marked), config, 6, 32)
+    windows = {
+        plain(sign.images[start : start + 6], 32).tobytes()
+        for sign in first.values()
+        for start in range(len(sign.images) - 5)
+    }
+
+    def drawn(step: int) -> list[bool]:
+        batch = batches[step]
+        return [clip.numpy().tobytes() in windows for clip in batch.clips[~batch.dictionary]]
+
+    assert not all(all(drawn(step)) for step in range(len(batches)))
+    assert all(all(drawn(step)) for step in range(len(batches), 2 * len(batches)))
+    with pytest.raises(OptionsError, match="surer"):
+        RgbBatches(replace(rgb_signs, continuous=tuple(replace(s, sure=False) for s in marked)), config, 6, 32)
+
+
+def test_labels_are_sure_by_their_confidence(rgb_corpus: Corpus, reader: SignReader) -> None:
+    labels = rgb_corpus.labels(["train-1"])[:2]
+    pair = [replace(labels[0], confidence=0.79), replace(labels[1], confidence=0.8)]
+    strict = replace(reader, options=replace(reader.options, surer=0.8))
+    number = {word: index for index, word in enumerate(filmed.WORDS)}
+    assert [sign.sure for sign in strict.continuous(rgb_corpus, pair, number)] == [False, True]
