@@ -39,6 +39,10 @@ def train(
         typer.Option(help="NAME=FOLDER: where a source of frame codes is, instead of the config's folder; repeatable."),
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that make batches of landmarks.")] = 1,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A value instead of the configuration's; repeatable."),
+    ] = None,
 ) -> None:
     """Train an encoder; Ctrl-C saves the state, and the same command resumes.
 
@@ -58,7 +62,7 @@ def train(
     from signspot.training.recogniser import RecogniserConfig
     from signspot.training.rgb_clips import RgbConfig
 
-    chosen = read_training(config, training_kinds())
+    chosen = read_training(config, training_kinds(), overrides or [])
     folders = _named_folders(source or [])
     refuse_pixels({"the folder of a training of the kind rgb": isinstance(chosen, RgbConfig)})
     outputs = Outputs([config, corpus, encoder, *folders.values()], force=settings().force)

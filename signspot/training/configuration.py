@@ -2,7 +2,7 @@
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from os import PathLike
@@ -123,13 +123,44 @@ def check_numbers(
                 raise OptionsError(f"{name} must be {said}; got {value}")
 
 
-def read_training(path: str | PathLike[str], kinds: Mapping[str, type[Any]]) -> Any:
-    """Read the TOML file of any training: its key `kind` says which record of `kinds` the rest is read into.
+def override(values: dict[str, Any], text: str) -> None:
+    """Set one value of a table, in place.
+
+    Args:
+        values: as `read_table` gives them.
+        text: such as "optimiser.lr=3e-4": a path of keys, and a TOML value; what is no TOML value is a text.
 
     Raises:
-        OptionsError: as `read_toml`; or there is no such kind.
+        OptionsError: it has another form, or a key of the path is of no table.
+    """
+    path, equals, given = text.partition("=")
+    *parents, key = (part.strip() for part in path.split("."))
+    if not equals or not key or not all(parents):
+        raise OptionsError(f"an override is KEY=VALUE, such as optimiser.lr=3e-4; got {quoted(text)}")
+    for parent in parents:
+        values = values.setdefault(parent, {})
+        if not isinstance(values, dict):
+            raise OptionsError(f"{parent} is no table of the configuration; got {quoted(text)}")
+    try:
+        values[key] = tomllib.loads(f"value = {given}")["value"]
+    except (ValueError, RecursionError):
+        values[key] = given
+
+
+def read_training(path: str | PathLike[str], kinds: Mapping[str, type[Any]], overrides: Sequence[str] = ()) -> Any:
+    """Read the TOML file of any training: its key `kind` says which record of `kinds` the rest is read into.
+
+    Args:
+        path: of the file.
+        kinds: name of a kind → its record.
+        overrides: values to use instead of the file's; see `override`.
+
+    Raises:
+        OptionsError: as `read_toml`; or there is no such kind, or an override does not fit.
     """
     values = read_table(path)
+    for text in overrides:
+        override(values, text)
     kind = values.pop(KIND, None)
     if not isinstance(kind, str) or kind not in kinds:
         near = get_close_matches(str(kind), kinds, n=1)

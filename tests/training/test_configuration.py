@@ -65,3 +65,19 @@ def test_impossible_values_are_named() -> None:
         EmbeddingConfig(loss="softmax")  # type: ignore[arg-type]
     with pytest.raises(OptionsError, match="temperature must be above 0; got 0"):
         EmbeddingConfig(temperature=0)
+
+
+def test_overrides_take_the_place_of_values(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('kind = "embedding"\nlr = 0.1\n[batch]\nitems = 6\n')
+    config = read_training(path, KINDS, ["lr=3e-4", "batch.items=9", "items.sources=['M']", "name=mine"])
+    assert (config.lr, config.batch.items, config.items.sources, config.name) == (3e-4, 9, ("M",), "mine")
+    assert config.as_dict()["batch"]["items"] == 9  # as the state and the card hold it
+
+
+@pytest.mark.parametrize("text", ["lr", "=3", "batch.=3", "lr.high=3", "batch.itms=3", "batch.items=many"])
+def test_overrides_that_fit_nothing_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('kind = "embedding"\nlr = 0.1\n')
+    with pytest.raises(OptionsError):
+        read_training(path, KINDS, [text])
