@@ -4,8 +4,10 @@ All is in pixels, y down, angles in radians clockwise. Sizes, turns and shifts a
 """
 
 import math
+import os
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import cv2
@@ -13,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
+from signspot.io.files import content_digest, text_digest
 from signspot.io.openvino import compile_model, load_openvino, openvino_core
-from signspot.landmarks.estimators import find_models
+from signspot.landmarks.estimators import find_models, mediapipe_version
 
 Floats = NDArray[np.float32]
 Image = NDArray[np.uint8]
@@ -161,6 +164,9 @@ def letterbox(width: int, height: int) -> Region:
     return Region(width / 2, height / 2, side, side)
 
 
+FOLDER = "SIGNSPOT_MEDIAPIPE_MODELS"  # names a folder of MediaPipe's networks, laid out as in its package
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """A .tflite file of MediaPipe, and what is asked of it."""
@@ -198,6 +204,28 @@ class Running:
         return [self._request.get_output_tensor(number).data[0] for number in self._outputs]
 
 
+def _file(network: Network) -> Path:
+    """The file of a network: in $SIGNSPOT_MEDIAPIPE_MODELS, else in the mediapipe package.
+
+    Raises:
+        LandmarksError: it is not there.
+    """
+    named = os.environ.get(FOLDER, "").strip()
+    if not named:
+        return find_models([network.file]) / network.file
+    path = Path(named) / network.file
+    if not path.is_file():
+        raise LandmarksError(f"${FOLDER} is {named}, where there is no {network.file}")
+    return path
+
+
+def networks_version() -> str:
+    """Of the networks: that of mediapipe, or a digest of those in a folder of one's own."""
+    if not os.environ.get(FOLDER, "").strip():
+        return mediapipe_version()
+    return text_digest(" ".join(content_digest(_file(network)) for network in NETWORKS))[:12]
+
+
 def version() -> str:
     """Of what runs the networks."""
     return f"openvino-{_openvino().__version__.split('-')[0]}"
@@ -218,7 +246,7 @@ def _openvino() -> Any:
 def _compiled(network: Network) -> Any:
     """Read a network, leave out what nobody asks for, take colours as bytes, and compile it; once per process."""
     openvino = _openvino()
-    model = openvino_core().read_model(find_models([network.file]) / network.file)
+    model = openvino_core().read_model(_file(network))
     model = openvino.Model([model.output(name) for name in network.outputs], model.get_parameters())
     steps = openvino.preprocess.PrePostProcessor(model)
     steps.input().tensor().set_element_type(openvino.Type.u8)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import cv2
 import numpy as np
 
-from signspot.landmarks.estimators import FramePoints, join_in_chunks, mediapipe_version
+from signspot.landmarks.estimators import FramePoints, join_in_chunks
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, Points
 from signspot.landmarks.networks import (
     BODY,
@@ -33,6 +33,7 @@ from signspot.landmarks.networks import (
     around_turned,
     follow,
     letterbox,
+    networks_version,
     of_pose_hand,
     turn,
     version,
@@ -356,7 +357,7 @@ class OpenVinoEstimator:
     @property
     def version(self) -> str:
         """Names the estimator and its settings."""
-        return f"{version()}-mediapipe-{mediapipe_version()}-holistic-{self.economy.name}"
+        return f"{version()}-mediapipe-{networks_version()}-holistic-{self.economy.name}"
 
     def stream(self, frames: Iterable[Frame], size: tuple[int, int], chunk: int) -> Iterator[Landmarks]:
         """Follow one signer through the frames of one video; give landmarks in chunks of up to `chunk` frames."""

@@ -5,18 +5,37 @@ import math
 import numpy as np
 import pytest
 
+from signspot.errors import LandmarksError
 from signspot.landmarks.networks import (
     FACES,
+    FOLDER,
     HANDS,
+    NETWORKS,
     Region,
     about,
     around,
     around_turned,
     follow,
     letterbox,
+    networks_version,
     of_pose_hand,
     turn,
 )
+
+
+def test_networks_may_lie_in_any_folder(tmp_path, monkeypatch):
+    for network in NETWORKS:
+        (tmp_path / network.file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / network.file).write_bytes(network.file.encode())
+    packaged = networks_version()
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    named = networks_version()
+    assert named != packaged
+    (tmp_path / NETWORKS[0].file).write_bytes(b"another")
+    assert networks_version() not in (named, packaged)  # other networks, other landmarks in the cache
+    (tmp_path / NETWORKS[0].file).unlink()
+    with pytest.raises(LandmarksError, match=NETWORKS[0].file):
+        networks_version()
 
 
 def points(*rows):
