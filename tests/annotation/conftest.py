@@ -1,5 +1,6 @@
 """A job on the tiny corpus, the lines of its store, and engines that are disturbed in the middle of their work."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.store import dump, open_store
 from tests.fixtures.annotation import HereEngine
+
+_ROUNDING = 1e-5  # of scores, kept to six decimals, of codes summed in float32
 
 OPTIONS = AnnotateOptions(keep=0.0, negatives=4)
 
@@ -37,6 +40,17 @@ def expected(
 def lines(place: Path | str) -> list[str]:
     with open_store(place) as store:
         return list(dump(store))
+
+
+def assert_same_to_rounding(found: list[str], expected: list[str]) -> None:
+    """The same records, where tracks were made anew: sums split over other threads differ in their last digits."""
+    records, wanted = ([json.loads(line) for line in part] for part in (found, expected))
+    assert [list(record) for record in records] == [list(record) for record in wanted]
+    for record, other in zip(records, wanted, strict=True):
+        for kind, values in record.items():
+            numbers = {name: value for name, value in other[kind].items() if isinstance(value, float)}
+            assert {name: values[name] for name in numbers} == pytest.approx(numbers, abs=_ROUNDING, rel=0)
+            assert values | numbers == other[kind]
 
 
 class Disturbed(HereEngine):
