@@ -281,3 +281,16 @@ class Spotting:
     def segment(self) -> Segment:
         """The span of the sign."""
         return Segment(self.start, self.end)
+
+    def as_exemplar(self) -> Exemplar:
+        """This sign as a further exemplar of its word: by this signer, in this video."""
+        place = f"{Path(self.video).stem}@{self.start:.2f}"
+        return Exemplar(
+            self.word,
+            place,
+            Path(self.video),
+            licence=self.video_licence,
+            consent=self.video_consent,
+            variant=self.variant,
+            segment=self.segment,
+        )

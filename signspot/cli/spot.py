@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what takes long to load is loaded when it is used
     from signspot.plots.plot import PlotKind
     from signspot.spotting.search import SearchResult
     from signspot.spotting.spotter import Spotter, What
+    from signspot.types import Exemplar
 
 _TABLES = {".csv", ".json", ".pkl"}  # dictionaries that are files
 _TRACK = ".safetensors"
@@ -43,10 +44,16 @@ def spot(
     ],
     options: Annotated[
         SpotOptions,
-        Fields.of("threshold", "false_alarms_per_hour", "match", "stride", "refine", "top", "mirror"),
+        Fields.of("threshold", "false_alarms_per_hour", "match", "stride", "refine", "compete", "top", "mirror"),
     ],
     dictionary: Annotated[
         Path | None, typer.Option(help="The dictionary; then all paths are videos to search, the rest words.")
+    ] = None,
+    confirmed: Annotated[
+        Path | None,
+        typer.Option(
+            help="Spottings that a person looked at (.csv, .eaf …): all but refused ones are further examples."
+        ),
     ] = None,
     mouthing: Annotated[
         bool, typer.Option("--mouthing", help="Read the lips at each spotting: is its word mouthed there, too?")
@@ -69,9 +76,10 @@ def spot(
     arguments = read_arguments(paths, dictionary)
     check_language(language)
     plots = plots_by_video(arguments.videos, Plots(plot, video_out, html, settings().pixels))
-    with open_outputs(*paths, *arguments.videos, arguments.signs, encoder) as outputs:
+    with open_outputs(*paths, *arguments.videos, arguments.signs, confirmed, encoder) as outputs:
         claim_results(outputs, arguments.videos, out, plots)
-        results = search(load_spotter(encoder, workers), arguments, options)
+        further = confirmed_exemplars(confirmed) if confirmed else []
+        results = search(load_spotter(encoder, workers), arguments, options, further)
         results = read_mouthings(results, language) if mouthing else results
         spottings = [spotting for result in results for spotting in result.spottings]
         write_spottings(spottings, out, [result.track.video for result in results])
@@ -137,15 +145,37 @@ def claim_results(
             raise OptionsError(f"no video can be made of '{hidden}': it has no frames. Use --plot or --html.")
 
 
-def search(spotter: "Spotter", arguments: "Arguments", options: SpotOptions) -> "list[SearchResult]":
-    """Search every video, with progress for people."""
+def search(
+    spotter: "Spotter", arguments: "Arguments", options: SpotOptions, further: "Sequence[Exemplar]" = ()
+) -> "list[SearchResult]":
+    """Search every video, with progress for people; for words with further exemplars, with these, too."""
+    from signspot.spotting.spotter import exemplars_of as listed
+
+    exemplars = listed(exemplars_of(arguments.signs, arguments.words))
+    words = {exemplar.word for exemplar in exemplars}
+    exemplars += [exemplar for exemplar in further if exemplar.word in words]
     with bar("exemplars") as progress:
-        gallery = spotter.gallery(exemplars_of(arguments.signs, arguments.words), options, progress)
+        gallery = spotter.gallery(exemplars, options, progress)
     results = []
     for video in arguments.videos:
         with bar(video, "frames") as progress:
             results.append(spotter.search(video, gallery, options, progress))
     return results
+
+
+def confirmed_exemplars(path: Path) -> "list[Exemplar]":
+    """The spottings of a file, but for those that a person refused, as exemplars.
+
+    Raises:
+        OptionsError: a video that it names is not there.
+    """
+    from signspot.formats.formats import read_spottings
+
+    exemplars = [spotting.as_exemplar() for spotting in read_spottings(path) if spotting.decision != "no"]
+    missing = next((exemplar.path for exemplar in exemplars if not (exemplar.path and exemplar.path.is_file())), None)
+    if missing is not None:
+        raise OptionsError(f"{path} names the video {missing}, which is not there. Put it where the file says")
+    return exemplars
 
 
 def check_language(language: str) -> None:

@@ -28,7 +28,7 @@ from signspot.metrics.ranking import Group
 from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.contract import Encoder
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import SearchResult, is_default
+from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
 
 Tested = Literal["test", "all"]
@@ -168,7 +168,7 @@ def score(
         if detection is not None and decided is not None:
             truths = [sign for sign in corpus.signs(name) if sign.word in words]
             spottings = [replace(spotting, video=name) for spotting in each.spottings]
-            kept = [s for s in spottings if (is_default(s, threshold) if by_rate else s.score >= threshold)]
+            kept = [s for s in spottings if (each.is_default(s) if by_rate else s.score >= threshold)]
             for several, into in ((spottings, detection), (kept, decided)):
                 into.add(name, each.track.grid.frames / each.track.grid.fps, several, truths)
     return CorpusScores(

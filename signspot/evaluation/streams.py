@@ -23,7 +23,7 @@ from signspot.landmarks.signing import check_signing, sign_segment
 from signspot.metrics.detection import Detection, TrueSign, by_score, match
 from signspot.metrics.localisation import Tolerance
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import is_default
+from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting
 
@@ -274,7 +274,7 @@ def measure_streams(
         for stream, track in zip(material.streams, tracks, strict=True):
             searched = spotter.search(track, gallery, low)
             spottings.append([replace(spotting, video=stream.name) for spotting in searched.spottings])
-            kept.append(_decided(spottings[-1], spotter.threshold(chosen, len(gallery.words)), chosen))
+            kept.append([spotting for spotting in spottings[-1] if _is_decided(spotting, searched, chosen)])
             places += _best_places(stream, searched.best)
         found.append(_scores(spotter, material.streams, gallery, (spottings, kept, places)))
         found[-1] = replace(found[-1], exemplars=count)
@@ -326,11 +326,9 @@ def _scores(
     )
 
 
-def _decided(found: Sequence[Spotting], threshold: float, options: SpotOptions) -> list[Spotting]:
-    """The part of all spottings that users see."""
-    if options.threshold is not None:
-        return [spotting for spotting in found if spotting.score >= threshold]
-    return [spotting for spotting in found if is_default(spotting, threshold)]
+def _is_decided(spotting: Spotting, searched: SearchResult, options: SpotOptions) -> bool:
+    """Whether users see a spotting of a search with a low threshold."""
+    return searched.is_default(spotting) if options.threshold is None else spotting.score >= options.threshold
 
 
 def _best_places(stream: Stream, best: Mapping[str, Spotting]) -> list[bool]:

@@ -33,6 +33,9 @@ class SpotOptions:
     overlap: float = field(
         default=OVERLAP, metadata={"help": "Largest part that two spottings of one word may share, in [0, 1]."}
     )
+    compete: bool = field(
+        default=False, metadata={"help": "Of spottings of several words that overlap, only the best one."}
+    )
     top: int | None = field(default=None, metadata={"help": "The best N spottings of each word. [default: all]"})
     mirror: bool = field(
         default=True, metadata={"help": "Also compare with mirrored exemplars, for left-handed signers."}

@@ -14,6 +14,7 @@ from signspot.spotting.decoys import DecoySet
 from signspot.spotting.false_alarms import (
     FEWEST_WORDS,
     MOST_WORDS,
+    SHORTEST_VIDEO,
     CurveScale,
     FalseAlarmModel,
     PeakDistribution,
@@ -25,7 +26,7 @@ from signspot.spotting.false_alarms import (
 )
 from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, FloatArray, Matcher, Scores, fitted, strength
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.peaks import CurveBlock, Peaks, curve_blocks
+from signspot.spotting.peaks import CurveBlock, Peaks, curve_blocks, suppress, widened
 from signspot.types import Segment, Spotting, Track
 
 _FITTED = fitted("decision")
@@ -45,6 +46,7 @@ class SearchResult:
     gallery: Gallery
     options: SpotOptions
     thresholds: Mapping[str, float]  # of each word: the least score of its spottings
+    default_thresholds: Mapping[str, float]  # of each word: what it would be with default options
     spottings: tuple[Spotting, ...]  # by time
     best: Mapping[str, Spotting]  # the best location of every word, whatever its score
     blocks: tuple[CurveBlock, ...] = field(default=(), repr=False, compare=False)  # of a search in a part of a video
@@ -58,6 +60,10 @@ class SearchResult:
     def threshold(self) -> float:
         """The threshold of most words."""
         return float(np.median(list(self.thresholds.values()))) if self.thresholds else 1.0
+
+    def is_default(self, spotting: Spotting) -> bool:
+        """Whether a search with default options finds this spotting of this search, too."""
+        return spotting.score >= self.default_thresholds[spotting.word]
 
     @property
     def duration(self) -> float:
@@ -92,22 +98,6 @@ class WordScores:
         return {} if first >= last else {w: round(float(s[inside].max()), 6) for w, s in self.scores.items()}
 
 
-def is_default(spotting: Spotting, threshold: float) -> bool:
-    """Whether a search with default options finds this, too.
-
-    False alarms per hour decide, as scores differ with camera, signer and co-articulation; the encoder's threshold does
-    where there is no rate: without decoys, or in a short video.
-
-    Args:
-        spotting: of a search with a low threshold.
-        threshold: the encoder's.
-    """
-    rate = spotting.false_alarms_per_hour
-    if rate is None:
-        return spotting.score >= threshold
-    return rate <= DEFAULT_RATE and spotting.score >= min(threshold, DEFAULT_FLOOR)
-
-
 @dataclass(frozen=True)
 class Search:
     """A track that is searched: windows and frames, the decoys, and how to decide."""
@@ -135,20 +125,25 @@ class Search:
         spottings: list[Spotting] = []
         best: dict[str, Spotting] = {}
         thresholds: dict[str, float] = {}
+        defaults: dict[str, float] = {}
         if inside.any():
             model = self._false_alarm_model(gallery, within)
             is_rough = model is not None and model.is_rough
             for block, models in self._fit(model, matcher, gallery, within, lasting=holds):
                 blocks += [block] if holds else []
-                least = [self.threshold(word_model, is_rough=is_rough) for word_model in models]
+                usual = [self.default_threshold(None if is_rough else word_model) for word_model in models]
+                least = [self.threshold(*pair) for pair in zip(models, usual, strict=True)]
                 thresholds |= zip(block.words, least, strict=True)
+                defaults |= zip(block.words, usual, strict=True)
                 reported = [None] * len(models) if is_rough else models  # a rough rate may decide, but is not reported
                 for word, highest, above in self._spottings(gallery, block, least, reported, within):
                     best[word] = highest
                     spottings += above[: self.options.top]
+        if self.options.compete:
+            spottings = best_words(spottings, self.options.overlap)
         spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
         results = tuple(spottings), best, tuple(blocks)
-        return SearchResult(self.track, matcher, gallery, self.options, thresholds, *results)
+        return SearchResult(self.track, matcher, gallery, self.options, thresholds, defaults, *results)
 
     def best_locations(self, gallery: Gallery, within: Segment) -> dict[str, Spotting]:
         """The best location of every word in a segment, as `run` finds it, without its false alarms per hour.
@@ -297,14 +292,30 @@ class Search:
                 corrections[rows] = self.decoys.corrections_of(gallery.codes[rows])
         return AlignmentMatcher(codes, times, gallery.codes, self.scale, corrections)
 
-    def threshold(self, model: WordFalseAlarms | None, *, is_rough: bool) -> float:
-        """The least score of a word's spottings: as given, by false alarms per hour, or as `is_default` has it."""
+    def threshold(self, model: WordFalseAlarms | None, default: float) -> float:
+        """The least score of a word's spottings: as given, by false alarms per hour, or the default."""
         rate = self.options.false_alarms_per_hour
-        if model is None or self.options.threshold is not None:
-            return self.fallback
+        if self.options.threshold is not None:
+            return self.options.threshold
         if rate is not None:
-            return model.threshold(rate)
-        return self.fallback if is_rough else max(min(self.fallback, DEFAULT_FLOOR), model.threshold(DEFAULT_RATE))
+            return self.fallback if model is None else model.threshold(rate)
+        return default
+
+    def default_threshold(self, model: WordFalseAlarms | None) -> float:
+        """The least score of a word's spottings by default.
+
+        False alarms per hour decide, as scores differ with camera, signer and co-articulation; the encoder's threshold
+        does where there is no rate: without decoys, or in a video of less than `SHORTEST_VIDEO`. From there to twice
+        that length the threshold moves from one to the other, so that a second more of a video changes little.
+
+        Args:
+            model: of the word; None: it has none, or a rough one.
+        """
+        if model is None:
+            return self.fallback
+        by_rate = max(min(self.fallback, DEFAULT_FLOOR), model.threshold(DEFAULT_RATE))
+        weight = min(1.0, max(0.0, self.seconds / SHORTEST_VIDEO - 1))
+        return (1 - weight) * self.fallback + weight * by_rate
 
     def _false_alarm_model(self, gallery: Gallery, within: Segment | None) -> FalseAlarmModel | None:
         """The model by the encoder's decoys, else by the gallery's words as decoys for each other, else None.
@@ -370,6 +381,25 @@ def _sign_times(matcher: Matcher, peaks: Peaks) -> NDArray[np.float64]:
     if isinstance(matcher, EmbeddingMatcher):
         return matcher.times[peaks.steps]
     return np.asarray((peaks.starts + peaks.ends) / 2)
+
+
+def best_words(spottings: Sequence[Spotting], overlap: float) -> list[Spotting]:
+    """The spottings that no better one of any word overlaps: a signer signs one sign at a time.
+
+    The better one has the lower rate of false alarms; where rates are not known, the higher score.
+
+    Args:
+        spottings: of one video.
+        overlap: largest part of the shorter of two spans that they may share.
+    """
+
+    def badness(spotting: Spotting) -> tuple[float, float]:
+        rate = spotting.false_alarms_per_hour
+        return (0.0 if rate is None else rate), -spotting.score
+
+    ranked = sorted(spottings, key=badness)
+    starts, ends = (np.array([getattr(spotting, side) for spotting in ranked]) for side in ("start", "end"))
+    return [ranked[index] for index in suppress(*widened(starts, ends), overlap)]
 
 
 def _pieces(count: int, rate: float) -> list[slice]:

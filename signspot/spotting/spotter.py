@@ -130,12 +130,13 @@ class Spotter:
         return self._search(track, Windows.of(track), gallery, options).word_scores(gallery)
 
     def _search(self, track: Track, windows: Windows, gallery: Gallery, options: SpotOptions) -> Search:
-        least, by_codes = self.threshold(options, len(gallery.words)), gallery.codes is not None
+        fallback = self.threshold(replace(options, threshold=None), len(gallery.words))
+        by_codes = gallery.codes is not None
         cache = TrackCache()
         if len(windows.times) == len(track):
             by_codes = by_codes and options.match != "embedding"
             cache = self._last_track.cache(track, by_codes=by_codes, mirror=options.mirror)
-        return Search(track, windows, options, least, self._decoys, self._calibration.scale, cache)
+        return Search(track, windows, options, fallback, self._decoys, self._calibration.scale, cache)
 
     @cached_property
     def _last_track(self) -> LastTrack:

@@ -31,7 +31,7 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import sign_segment
 from signspot.plots.curves import COLOURS
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import DEFAULT_RATE, SearchResult, is_default
+from signspot.spotting.search import DEFAULT_RATE, SearchResult
 from signspot.spotting.spotter import Spotter, load
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.web.folder import ServedFolder, VideoFile
@@ -248,15 +248,11 @@ class Searcher:
         }
 
     def _word(self, found: SearchResult, word: str, video: str, dictionary: str) -> dict[str, Any]:
-        least = self.spotter.encoder.contract.threshold
         hits = [spotting for spotting in found.spottings if spotting.word == word]
-        chosen = [spotting for spotting in hits if is_default(spotting, least)]
-        others = [spotting.score for spotting in hits if spotting not in chosen]
-        usual = _between(max(others, default=_LOWEST), min((s.score for s in chosen), default=1.0), least)
         exemplars = [(n, e) for n, e in enumerate(found.gallery.exemplars) if e.word == word][:_MOST_EXEMPLARS]
         return {
             "word": word,
-            "threshold": round(usual, 4),
+            "threshold": round(found.default_thresholds[word], 4),
             "exemplars": [
                 {
                     "id": exemplar.id,
@@ -312,11 +308,6 @@ class Searcher:
             known = [round(span.start, 3), round(span.end, 3)]
             self._segments.put(key, known)
         return known
-
-
-def _between(below: float, above: float, least: float) -> float:
-    """A threshold between the best peak that is no spotting and the least that is one; the encoder's where it fits."""
-    return least if below < least <= above else (below + above) / 2 if below < above else above
 
 
 def _step(times: NDArray[np.float64]) -> float:

@@ -1,5 +1,6 @@
 """The search by frame codes: signs found with their spans, scores read against decoys, signs identified."""
 
+import itertools
 import sys
 import threading
 from dataclasses import replace
@@ -22,10 +23,9 @@ from signspot.spotting.decoys import DecoySet, decoys_of
 from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTrack, TrackCache
 from signspot.spotting.matching import AlignmentMatcher
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import DEFAULT_FLOOR, is_default
 from signspot.spotting.spotter import Spotter
 from signspot.training.frame_codes import assemble, choose_decoys
-from signspot.types import Exemplar, Segment, Spotting, Track
+from signspot.types import Exemplar, Segment, Track
 from signspot_synthetic.isolated_signs import isolated_clips
 from tests.fixtures.spotting import Stretch
 
@@ -194,14 +194,15 @@ def test_tracks_that_are_searched_at_once_do_not_share_a_cache(spotter: Spotter,
 
 
 def test_rates_fall_with_the_score_and_decide_by_default(spotter: Spotter, gallery: Gallery, long_track: Track) -> None:
-    every = spotter.search(long_track, gallery, SpotOptions(threshold=0.0)).spottings
+    searched = spotter.search(long_track, gallery, SpotOptions(threshold=0.0))
+    every = searched.spottings
     for word in gallery.words:
         own = sorted((hit for hit in every if hit.word == word), key=lambda hit: hit.score)
         rates = [hit.false_alarms_per_hour or 0.0 for hit in own]
         assert rates == sorted(rates, reverse=True)
         assert min(rates) > 0
     threshold = spotter.threshold(SpotOptions())
-    by_rate = {hit for hit in every if is_default(hit, threshold)}
+    by_rate = {hit for hit in every if searched.is_default(hit)}
     assert set(spotter.spot(long_track, gallery)) == by_rate
     assert {hit for hit in every if hit.score >= threshold} != by_rate
 
@@ -233,19 +234,36 @@ def test_fewer_allowed_alarms_give_fewer_spottings(spotter: Spotter, gallery: Ga
     assert counts[0] > counts[-1]
 
 
-@pytest.mark.parametrize(
-    ("score", "rate", "is_found"),
-    [
-        (0.80, 5.0, True),  # below the encoder's threshold, and yet a score that chance hardly reaches here
-        (0.80, None, False),
-        (0.90, 50.0, False),  # a high score that chance reaches often here
-        (0.90, None, True),
-        (DEFAULT_FLOOR - 0.01, 0.1, False),
-    ],
-)
-def test_false_alarms_decide_by_default_where_there_are_rates(score: float, rate: float | None, is_found: bool) -> None:
-    spotting = Spotting("apple", "v.mp4", 1.0, 0.5, 1.5, score, "one", false_alarms_per_hour=rate)
-    assert is_default(spotting, 0.84) is is_found
+def test_the_default_threshold_does_not_jump_with_the_length_of_a_video(
+    spotter: Spotter, gallery: Gallery, long_track: Track
+) -> None:
+    """Below a minute the encoder's threshold decides, from two minutes on the rate; in between something in between."""
+    usual, thresholds = spotter.threshold(SpotOptions()), {}
+    for seconds in (0.9, 1.01, 1.5):
+        frames = round(seconds * SHORTEST_VIDEO * long_track.grid.fps)
+        part = replace(
+            long_track,
+            embeddings=long_track.embeddings[: frames - long_track.grid.window + 1],
+            codes=None if long_track.codes is None else long_track.codes[:frames],
+            grid=replace(long_track.grid, frames=frames),
+        )
+        thresholds[seconds] = spotter.search(part, gallery).thresholds
+    assert set(thresholds[0.9].values()) == {usual}
+    for word in gallery.words:
+        assert thresholds[1.01][word] == pytest.approx(usual, abs=0.01)  # a hundredth of the way
+    assert any(abs(threshold - usual) > 0.01 for threshold in thresholds[1.5].values())
+
+
+def test_words_compete_for_a_place_if_that_is_wanted(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
+    every = spotter.spot(stretch.footage, gallery, threshold=0.3)
+    best = spotter.spot(stretch.footage, gallery, threshold=0.3, compete=True)
+    assert set(best) < set(every)
+    for lost in set(every) - set(best):
+        assert any(
+            lost.segment.padded(0.25).overlap(hit.segment.padded(0.25)) and hit.score >= lost.score for hit in best
+        )
+    for one, other in itertools.pairwise(best):
+        assert one.segment.overlap(other.segment) <= 0.3 * min(one.segment.duration, other.segment.duration) + 1e-9
 
 
 def test_a_part_of_a_video_is_read_by_all_of_it_and_decoys_are_searched_once(
