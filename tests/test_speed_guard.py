@@ -2,7 +2,8 @@
 
 Ratios of processor times in one process, the least of several rounds: other work on the machine slows both alike.
 Each limit is about 1.6 times the ratio that was measured when it was set, on a machine with eight times as much to do
-as it has cores, and a test sees it fail for work that is done three times.
+as it has cores, and a test sees it fail for work that is done three times. The ratio still differs with the processor
+and with the threads of its matrix products, so these tests are among the long ones.
 """
 
 import time
@@ -18,6 +19,8 @@ from signspot.embedding.refine import Windows
 from signspot.spotting.matching import EmbeddingMatcher, path_costs, warping_costs
 from signspot.spotting.peaks import curve_blocks
 from signspot.types import Exemplar
+
+pytestmark = pytest.mark.long
 
 _ROUNDS = 5
 _FRAMES, _SIZE, _SIGN = 20_000, 128, 16

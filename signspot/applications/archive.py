@@ -796,10 +796,11 @@ def _locate(archive: Archive, gallery: Gallery, row: int, windows: Candidates, s
 
 def _spotting(archive: Archive, gallery: Gallery, location: Location, span: tuple[float, float]) -> Spotting:
     exemplar, mirrored = gallery.exemplar(location.row)
+    time = sum(span) / 2 if location.aligned else min(max(location.time, span[0]), span[1])  # as a search has it
     return Spotting(
         word=exemplar.word,
         video=archive.tracks[location.track].video,
-        time=round(min(max(location.time, span[0]), span[1]), 3),  # a sign much faster than its exemplar
+        time=round(time, 3),
         start=round(span[0], 3),
         end=round(span[1], 3),
         score=round(location.score, 6),
