@@ -49,7 +49,6 @@ from signspot.mouthing.model import FOR_VIDEO, load_mouthing
 from signspot.mouthing.spotter import LATE, MouthingSpotter, find_peaks
 from signspot.mouthing.visemes import query
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import is_default
 from signspot.spotting.spotter import Spotter, load
 from signspot.training.adaptation import adapt
 from signspot.training.adaptation_data import AdaptOptions, read_footage
@@ -251,15 +250,14 @@ def measure_spotting(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -
     """Search the joined clips for all words."""
     programme, truths = join_clips(corpus)
     gallery = spotter.gallery(dictionary)
-    found = spotter.search(programme, gallery, SpotOptions(threshold=LOWEST)).spottings
-    spottings = [replace(spotting, video="") for spotting in found]
-    threshold = spotter.threshold(SpotOptions(), len(gallery.words))
+    searched = spotter.search(programme, gallery, SpotOptions(threshold=LOWEST))
+    spottings = [replace(spotting, video="") for spotting in searched.spottings]
     signs = [sign for sign in truths if sign.word in gallery.words]
 
     def detection(kept: Sequence[Spotting]) -> Detection:
         return detect(kept, signs, {"": programme.duration})
 
-    decided = detection([spotting for spotting in spottings if is_default(spotting, threshold)])
+    decided = detection([spotting for spotting in spottings if searched.is_default(spotting)])
     points = [decided.curve(word).at(0.0) for word in sorted(gallery.words)]
     right = np.array([point.found for point in points], float)
     false = np.array([point.false_alarms for point in points], float)
