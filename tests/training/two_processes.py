@@ -67,7 +67,7 @@ def tasks(data: dict[str, Any]) -> dict[str, NewTask]:
     def recogniser(**model: Any) -> Task[Any, Any]:
         config = RecogniserConfig(
             steps=STEPS, warm_up=1, clips=ClipOptions(clips=7), model={**SMALL, **model},
-            continuous_only_fraction=0.5, reinitialise=True,
+            continuous_only_fraction=0.5, reinitialise=bool(model),
         )  # fmt: skip
         return RecogniserTask(config, data["labelled_signs"])
 
