@@ -207,7 +207,7 @@ def test_where_the_sign_is_comes_from_landmarks_beside_the_video(rgb_corpus: Cor
 def scales(module: torch.nn.Module) -> set[float]:
     """The weights of all batch norms."""
     norms = [layer for layer in module.modules() if isinstance(layer, torch.nn.BatchNorm3d)]
-    return {round(float(value), 4) for norm in norms if norm.bias is not None for value in norm.bias}
+    return {round(float(value), 4) for norm in norms if norm.bias is not None for value in norm.bias.detach()}
 
 
 def shift(module: torch.nn.Module) -> None:
